@@ -1,0 +1,32 @@
+# Two commands matter to a newcomer: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: setup demo test check bench soak clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	@if command -v uv >/dev/null 2>&1; then \
+		uv venv --quiet --allow-existing $(VENV) && \
+		uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[embedded]' --group dev; \
+	else \
+		$(PYTHON) -m venv $(VENV) && \
+		$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1' && \
+		$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[embedded]' --group dev; \
+	fi
+	@touch $@
+
+demo: setup
+	$(BIN)/tracejury demo $(DEMO_ARGS)
+
+test: setup
+	$(BIN)/python -m pytest -q $(TEST_ARGS)
+
+check: setup
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/mypy tests && $(BIN)/lint-imports
+
+clean:
+	rm -rf $(VENV) .tracejury .mypy_cache .ruff_cache .pytest_cache

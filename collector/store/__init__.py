@@ -1,0 +1,1 @@
+"""The ClickHouse store: client, migrations, group-commit writer and queries."""

@@ -1,0 +1,1 @@
+"""Deterministic detectors, one rule family a file."""

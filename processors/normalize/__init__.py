@@ -1,0 +1,1 @@
+"""One module a convention; each turns a stored span into a NormalizedSpan."""

@@ -1,0 +1,43 @@
+"""Errors by what the caller should do. One table (collector/receiver/status.py) turns them into protocol codes."""
+
+from __future__ import annotations
+
+
+class TracejuryError(Exception):
+    """Base of all errors of ours; its text is one clear line for people."""
+
+
+class RetryableError(TracejuryError):
+    """A passing failure: try the same again. `retry_after` in seconds."""
+
+    def __init__(self, message: str, *, retry_after: float = 1.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class OverloadedError(RetryableError):
+    """A queue, memory or disk limit is reached: back off, then try the same again."""
+
+
+class PermanentError(TracejuryError):
+    """The input is wrong and will stay wrong: drop it."""
+
+
+class TooLargeError(PermanentError):
+    """The request exceeds a size limit: it must be split, not retried."""
+
+
+class UnsupportedMediaTypeError(PermanentError):
+    """The request's content type or encoding is not one of those the protocol names."""
+
+
+class ConfigError(TracejuryError):
+    """The configuration is wrong: fix it and start again."""
+
+
+class StoreError(TracejuryError):
+    """The store answered with an error that trying again does not mend."""
+
+
+class NotFoundError(TracejuryError):
+    """No such trace, span or finding."""

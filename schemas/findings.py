@@ -1,0 +1,99 @@
+"""Findings: localised errors, their identity and their life."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from .taxonomy import TRAIL, Dimension, Severity
+
+
+class FindingState(StrEnum):
+    """Only CURRENT (and, while a trace is open, PROVISIONAL) findings show and count."""
+
+    PROVISIONAL = "provisional"
+    CURRENT = "current"
+    SUPERSEDED = "superseded"
+    RETRACTED = "retracted"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a detector or judge claims, before the evidence gate.
+
+    `span_id` where the error was made; `evidence` verbatim from that span's own text; `confidence` the rule's
+    measured precision in [0, 1]; `dimensions` first = primary; `turn` the turn's index in its run, None outside.
+    `linked`: other span ids of the same claim, where two anchors are equally likely.
+    """
+
+    judge: str
+    span_id: str
+    category: str
+    dimensions: tuple[Dimension, ...]
+    severity: Severity
+    confidence: float
+    evidence: str
+    explanation: str
+    agent_run_id: str = ""
+    turn: int | None = None
+    tool_span_id: str = ""
+    seen_by_span_id: str = ""
+    also_at: tuple[str, ...] = ()
+    linked: tuple[str, ...] = ()
+    taxonomy: str = TRAIL
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A draft that passed the gate, with its identity. `first_seen`: unix nanos, the fingerprint's.
+
+    `linked` holds finding ids here (other anchors of the same claim).
+    """
+
+    id: str
+    fingerprint: str
+    tenant: str
+    trace_id: str
+    span_id: str
+    agent_run_id: str
+    turn: int | None
+    judge: str
+    dimensions: tuple[Dimension, ...]
+    taxonomy: str
+    category: str
+    severity: Severity
+    confidence: float
+    evidence: str
+    explanation: str
+    tool_span_id: str = ""
+    seen_by_span_id: str = ""
+    also_at: tuple[str, ...] = ()
+    linked: tuple[str, ...] = ()
+    state: FindingState = FindingState.CURRENT
+    first_seen: int = 0
+
+
+def normalise_evidence(evidence: str) -> str:
+    """Evidence with white space folded and case dropped: what identity depends on."""
+    return " ".join(evidence.split()).casefold()
+
+
+def finding_id(tenant: str, trace_id: str, span_id: str, judge: str, category: str, evidence: str) -> str:
+    """Identity without version: judging again with the same outcome gives the same id (32 hex digits)."""
+    return _digest((tenant, trace_id, span_id, judge, category, normalise_evidence(evidence)))
+
+
+def fingerprint(tenant: str, trace_id: str, span_id: str, taxonomy: str, category: str) -> str:
+    """Identity that survives rewording and a change of judge (32 hex digits)."""
+    return _digest((tenant, trace_id, span_id, taxonomy, category))
+
+
+def _digest(parts: Iterable[str]) -> str:
+    h = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        h.update(len(data).to_bytes(8, "big"))
+        h.update(data)
+    return h.hexdigest()

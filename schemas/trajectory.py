@@ -1,0 +1,123 @@
+"""What a trace's agents did, rebuilt: a tree of agent runs, each an ordered list of turns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from .normalized import Json, Message, NormalizedSpan, ToolDefinition
+
+
+class TurnKind(StrEnum):
+    """What a turn's LLM call was for."""
+
+    ACT = "act"
+    PLAN = "plan"
+    FACTS = "facts"
+    ANSWER = "answer"  # a closing call that only words the final answer
+
+
+class TraceState(StrEnum):
+    """How complete a trace is."""
+
+    OPEN = "open"
+    SETTLED = "settled"
+    INCOMPLETE = "incomplete"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One tool call of a turn: the LLM's request joined with its execution.
+
+    `requested`: an LLM message asked for it (None: content not captured). `executed`: a span or an observation
+    shows it ran (None: cannot be known). `error`: text of the failure, None where it did not fail as far as known.
+    `span` is the TOOL span, None where there is none; `sub_run_id` the agent run that this call delegated to.
+    """
+
+    name: str
+    arguments: Json
+    result: str | None
+    requested: bool | None
+    executed: bool | None
+    error: str | None
+    call_id: str = ""
+    span: NormalizedSpan | None = None
+    sub_run_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One LLM call of an agent run and what it caused, in order of time.
+
+    `llm` is None for actions without a recorded LLM call. `new_messages`: the input messages of this call that the
+    run's earlier calls had not been sent. `wrappers`: CHAIN and other spans of this run that belong to this turn
+    (a step span, its status and output). `sub_run_ids`: agent runs started in this turn, in order.
+    `observation`: what the framework recorded as the outcome of the turn outside tool spans (a step's output).
+    """
+
+    index: int
+    kind: TurnKind
+    llm: NormalizedSpan | None
+    tool_calls: tuple[ToolCall, ...] = ()
+    sub_run_ids: tuple[str, ...] = ()
+    new_messages: tuple[Message, ...] = ()
+    wrappers: tuple[NormalizedSpan, ...] = ()
+    observation: str = ""
+    closed: bool = True
+
+    @property
+    def text(self) -> str:
+        """What the LLM wrote in this turn ("" without a recorded call)."""
+        return self.llm.output if self.llm else ""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRun:
+    """One invocation of one agent. `id` is stable under late arrivals: its own or topmost referenced span id.
+
+    `parent_id` the run that caused it ("" for a manager), `parent_turn` the index of the turn there.
+    `plans`: indices of the turns that planned, the first plan first. `status`: "ok", "error" or "unfinished".
+    """
+
+    id: str
+    name: str
+    role: str  # "manager" | "sub-agent"
+    span: NormalizedSpan | None
+    parent_id: str
+    parent_turn: int | None
+    goal: str
+    system_prompt: str
+    answer: str
+    status: str
+    turns: tuple[Turn, ...]
+    tools: tuple[ToolDefinition, ...] = ()
+    plans: tuple[int, ...] = ()
+    managed_agents: tuple[str, ...] = ()
+    max_steps: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A rebuilt trace: runs in order of start (managers before their sub-agents), spans by id, the remainder.
+
+    `remainder`: normalised spans that belong to no agent run, in order of time (plain spans around the agents,
+    LLM calls outside any agent, evaluators). `conventions`: those recognised, most frequent first.
+    """
+
+    trace_id: str
+    tenant: str
+    service: str
+    session_id: str
+    state: TraceState
+    runs: tuple[AgentRun, ...]
+    spans: Mapping[str, NormalizedSpan]
+    remainder: tuple[NormalizedSpan, ...]
+    conventions: tuple[str, ...] = ()
+    start: int = 0
+    end: int = 0
+    received_through: int = 0
+
+    def run(self, run_id: str) -> AgentRun | None:
+        """The run with that id, or None."""
+        return next((r for r in self.runs if r.id == run_id), None)
