@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from .spans import Span
+from .spans import STATUS_ERROR, Span
 
 
 class Kind(StrEnum):
@@ -118,7 +118,7 @@ class NormalizedSpan:
     @property
     def is_error(self) -> bool:
         """Whether the span's own status says ERROR."""
-        return self.raw.status_code == 2
+        return self.raw.status_code == STATUS_ERROR
 
     @property
     def output(self) -> str:
