@@ -66,10 +66,14 @@ class Span:
     dropped_attributes: int = 0
     dropped_events: int = 0
     dropped_links: int = 0
-    received_at: int = 0
+    received_at: int = field(default=0, compare=False)
     pending: bool = False
     cut: int = 0
     tenant: str = ""
+
+    def beats(self, other: Span) -> bool:
+        """Whether this row replaces `other` of the same id: finished beats pending, then the later end, then ours."""
+        return (not self.pending, self.end) >= (not other.pending, other.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,6 @@ class LogRecord:
     scope_name: str = ""
     scope_version: str = ""
     flags: int = 0
-    received_at: int = 0
+    received_at: int = field(default=0, compare=False)
     cut: int = 0
     tenant: str = ""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from .findings import Finding
+from .trajectory import Trace
 
 
 class SubjectKind(StrEnum):
@@ -71,3 +72,17 @@ class Judgement:
     verdicts: tuple[Verdict, ...] = ()
     failures: tuple[tuple[str, str], ...] = ()
     dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedTrace:
+    """What is stored after a trace was judged, the judgement last.
+
+    `judgement.findings`: all that now hold; `changed`: those of them that differ from what is stored;
+    `retracted`: stored ones that no longer hold, in their new state.
+    """
+
+    trace: Trace
+    judgement: Judgement
+    changed: tuple[Finding, ...] = ()
+    retracted: tuple[Finding, ...] = ()

@@ -1,0 +1,52 @@
+"""From one judging of a trace to what must be stored: which findings are new, changed or gone."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from ...schemas.findings import Finding, FindingState
+from ...schemas.trajectory import Trace, TraceState
+
+LIVE = frozenset({FindingState.CURRENT, FindingState.PROVISIONAL})
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`findings`: all that now hold; `written`: those that differ from what is stored; `retracted`: those gone."""
+
+    findings: tuple[Finding, ...]
+    written: tuple[Finding, ...]
+    retracted: tuple[Finding, ...]
+
+
+def compare(found: Iterable[Finding], stored: Mapping[str, Finding], state: TraceState, now: int) -> Change:
+    """Give each finding its state and first sight, and retract the stored ones that no longer hold.
+
+    `stored`: the trace's findings by id, of any state. `first_seen` is the fingerprint's earliest, else `now`.
+    """
+    first_seen: dict[str, int] = {}
+    for old in stored.values():
+        first_seen[old.fingerprint] = min(first_seen.get(old.fingerprint, old.first_seen), old.first_seen)
+    standing = FindingState.PROVISIONAL if state is TraceState.OPEN else FindingState.CURRENT
+    findings = tuple(
+        replace(f, state=standing, first_seen=first_seen.get(f.fingerprint, now)) for f in {f.id: f for f in found}.values()
+    )
+    ids = {f.id for f in findings}
+    return Change(
+        findings=findings,
+        written=tuple(f for f in findings if stored.get(f.id) != f),
+        retracted=tuple(
+            replace(old, state=FindingState.RETRACTED) for old in stored.values() if old.id not in ids and old.state in LIVE
+        ),
+    )
+
+
+def input_hash(trace: Trace) -> str:
+    """What a judgement saw: the trace's state and the version of each of its spans (32 hex digits)."""
+    digest = hashlib.blake2b(trace.state.encode(), digest_size=16)
+    for span_id in sorted(trace.spans):
+        span = trace.spans[span_id]
+        digest.update(f"{span_id}{span.raw.end}{int(span.raw.pending)}{len(span.log_text)};".encode())
+    return digest.hexdigest()

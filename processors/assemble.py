@@ -1,0 +1,257 @@
+"""Open traces in memory: what belongs together, when it is worth judging, and when it is settled.
+
+Pure and bounded: time (unix nanos) is passed in, and everything held here can be read again from the store, so
+whatever a limit drops is only marked as *not held* and loaded again when it is due.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from ..schemas.normalized import NormalizedSpan
+from ..schemas.spans import LogRecord, Span
+from ..schemas.trajectory import TraceState
+from .normalize import normalize
+
+TraceKey = tuple[str, str]  # (tenant, trace id)
+
+SECOND: Final = 1_000_000_000
+FLAG_HAS_IS_REMOTE: Final = 0x100
+FLAG_IS_REMOTE: Final = 0x200
+COST_SHARE: Final = 4  # an open trace is judged at most a quarter of the time
+
+
+@dataclass(frozen=True, slots=True)
+class AssemblerConfig:
+    """Times in nanoseconds, `max_bytes` in bytes of attribute text."""
+
+    quiet: int = 5 * SECOND
+    rootless: int = 600 * SECOND
+    max_age: int = 24 * 3600 * SECOND
+    coalesce: int = SECOND // 20
+    debounce: int = SECOND // 4
+    max_bytes: int = 512 * 1024 * 1024
+    max_traces: int = 100_000
+    max_spans_per_trace: int = 50_000
+
+
+@dataclass(slots=True)
+class OpenTrace:
+    """A trace that may still change. `held` is False where its spans must be loaded from the store."""
+
+    key: TraceKey
+    first_arrival: int
+    last_arrival: int
+    held: bool = False
+    dirty: bool = True
+    forced: bool = False
+    spans: dict[str, NormalizedSpan] = field(default_factory=dict)
+    logs: dict[str, list[LogRecord]] = field(default_factory=dict)
+    size: int = 0
+    last_judged: int = 0
+    cost: int = 0
+    received_through: int = 0
+    over_limit: int = 0
+    _ended: bool | None = None
+
+    def take(self, span: Span, limit: int) -> bool:
+        """Keep the span where it is news; True where the trace changed."""
+        known = self.spans.get(span.span_id)
+        if known is None and len(self.spans) >= limit:
+            self.over_limit += 1
+            return False
+        if known is not None and (known.raw == span or not span.beats(known.raw)):
+            return False
+        self.spans[span.span_id] = normalize(span, self.logs.get(span.span_id, ()))
+        self._ended = None
+        self.size += span_size(span) - (span_size(known.raw) if known else 0)
+        return True
+
+    def take_log(self, record: LogRecord) -> bool:
+        """Keep the record where it is news, and read its span again with it."""
+        beside = self.logs.setdefault(record.span_id, [])
+        if record in beside:
+            return False
+        beside.append(record)
+        self.size += len(record.body) + sum(map(len, record.attributes.values()))
+        known = self.spans.get(record.span_id)
+        if known is not None:
+            self.spans[record.span_id] = normalize(known.raw, beside)
+        return True
+
+    def root_ended(self) -> bool:
+        """Whether every topmost span has ended and is a root: without parent, or below a remote one that is absent."""
+        if self._ended is None:
+            tops = [s.raw for s in self.spans.values() if s.raw.parent_span_id not in self.spans]
+            self._ended = bool(tops) and all(not s.pending and is_root(s) for s in tops)
+        return self._ended
+
+    def release(self) -> None:
+        """Forget the content; it stands in the store. Whether the root has ended stays known."""
+        self.root_ended()
+        self.spans, self.logs, self.size, self.held = {}, {}, 0, False
+
+
+def span_size(span: Span) -> int:
+    """Approximate bytes that a span keeps alive."""
+    events = sum(sum(map(len, e.attributes.values())) for e in span.events) if span.events else 0
+    return 1000 + sum(map(len, span.attributes.values())) + events
+
+
+def is_root(span: Span) -> bool:
+    """Without parent, or with one that its own process says is remote."""
+    remote = FLAG_HAS_IS_REMOTE | FLAG_IS_REMOTE
+    return not span.parent_span_id or (span.flags & remote) == remote
+
+
+class Assembler:
+    """All open traces. Not thread-safe: one judging thread owns it."""
+
+    def __init__(self, config: AssemblerConfig | None = None) -> None:
+        self.config = config or AssemblerConfig()
+        self.forgotten = 0  # traces dropped at max_traces; the store's sweep finds them again
+        self._traces: OrderedDict[TraceKey, OpenTrace] = OrderedDict()
+        self._due: list[tuple[int, TraceKey]] = []
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._traces)
+
+    @property
+    def held_bytes(self) -> int:
+        """Approximate bytes of the spans held."""
+        return self._bytes
+
+    def get(self, key: TraceKey) -> OpenTrace | None:
+        """The open trace of that key, or None."""
+        return self._traces.get(key)
+
+    def add(self, key: TraceKey, spans: Iterable[Span], logs: Iterable[LogRecord], received_at: int, now: int) -> None:
+        """Take newly committed rows of one trace; marks it dirty where they change it."""
+        trace = self._touch(key, now)
+        trace.received_through = max(trace.received_through, received_at)
+        changed = self._take(trace, spans, logs)
+        if changed or not trace.held:
+            trace.dirty = True
+            trace.last_arrival = max(trace.last_arrival, now)
+        self._schedule(trace)
+        self._bound()
+
+    def request(self, key: TraceKey, now: int) -> None:
+        """Judge this trace (again) from what the store has."""
+        trace = self._touch(key, now)
+        trace.dirty = trace.forced = True
+        trace.held = False
+        self._schedule(trace)
+
+    def fill(self, key: TraceKey, spans: Sequence[Span], logs: Sequence[LogRecord], last_arrival: int) -> None:
+        """Complete a trace that is not held with what the store has (`last_arrival`: unix nanos of its newest row)."""
+        trace = self._traces.get(key)
+        if trace is None:
+            return
+        self._take(trace, spans, logs)
+        trace.held = True
+        trace.received_through = max(trace.received_through, last_arrival)
+        if trace.forced:
+            trace.last_arrival = last_arrival
+            trace.first_arrival = min(trace.first_arrival, last_arrival)
+        self._schedule(trace)
+        self._bound(keep=key)
+
+    def hold(self, key: TraceKey) -> None:
+        """The store has nothing beyond what was added: the trace is complete as it is."""
+        trace = self._traces.get(key)
+        if trace is not None:
+            trace.held = True
+            self._schedule(trace)
+
+    def due(self, now: int, limit: int) -> list[OpenTrace]:
+        """Up to `limit` traces whose judging is due, the longest due first; each must be answered by `judged`."""
+        ready: list[OpenTrace] = []
+        seen: set[TraceKey] = set()
+        while self._due and len(ready) < limit and self._due[0][0] <= now:
+            _, key = heapq.heappop(self._due)
+            trace = self._traces.get(key)
+            if trace is None or key in seen:
+                continue
+            if self._due_at(trace) > now:  # an older entry of a trace that was scheduled again
+                continue
+            seen.add(key)
+            ready.append(trace)
+        return ready
+
+    def next_due(self) -> int | None:
+        """When the next trace may be due (unix nanos), or None."""
+        return self._due[0][0] if self._due else None
+
+    def state(self, trace: OpenTrace, now: int) -> TraceState:
+        """Open, settled (its root has ended and it is quiet), or incomplete (given up waiting for a root)."""
+        if now < self._settles_at(trace):
+            return TraceState.OPEN
+        return TraceState.SETTLED if trace.root_ended() else TraceState.INCOMPLETE
+
+    def judged(self, trace: OpenTrace, state: TraceState, now: int, cost: int) -> None:
+        """Note that the trace was judged in that state, at a cost in nanos; a closed trace is forgotten."""
+        trace.dirty = trace.forced = False
+        trace.last_judged, trace.cost = now, cost
+        if state is TraceState.OPEN:
+            self._schedule(trace)
+        else:
+            self.forget(trace.key)
+
+    def forget(self, key: TraceKey) -> None:
+        """Drop a trace from memory."""
+        trace = self._traces.pop(key, None)
+        if trace is not None:
+            self._bytes -= trace.size
+
+    def _touch(self, key: TraceKey, now: int) -> OpenTrace:
+        trace = self._traces.get(key)
+        if trace is None:
+            trace = self._traces[key] = OpenTrace(key, first_arrival=now, last_arrival=now)
+        else:
+            self._traces.move_to_end(key)
+        return trace
+
+    def _take(self, trace: OpenTrace, spans: Iterable[Span], logs: Iterable[LogRecord]) -> bool:
+        before = trace.size
+        limit = self.config.max_spans_per_trace
+        changed = False
+        for record in logs:
+            changed |= trace.take_log(record)
+        for span in spans:
+            changed |= trace.take(span, limit)
+        self._bytes += trace.size - before
+        return changed
+
+    def _settles_at(self, trace: OpenTrace) -> int:
+        c = self.config
+        wait = c.quiet if trace.root_ended() else c.rootless
+        return min(trace.last_arrival + wait, trace.first_arrival + c.max_age)
+
+    def _due_at(self, trace: OpenTrace) -> int:
+        if not trace.dirty:
+            return self._settles_at(trace)
+        c = self.config
+        if not trace.last_judged:
+            return trace.last_arrival if trace.forced else trace.first_arrival + c.coalesce
+        return max(trace.last_arrival, trace.last_judged + max(c.debounce, COST_SHARE * trace.cost))
+
+    def _schedule(self, trace: OpenTrace) -> None:
+        heapq.heappush(self._due, (self._due_at(trace), trace.key))
+
+    def _bound(self, keep: TraceKey | None = None) -> None:
+        if self._bytes > self.config.max_bytes:
+            for trace in self._traces.values():
+                if trace.size and trace.key != keep:
+                    self._bytes -= trace.size
+                    trace.release()
+                if self._bytes <= self.config.max_bytes:
+                    break
+        while len(self._traces) > self.config.max_traces:
+            self.forget(next(iter(self._traces)))
+            self.forgotten += 1
