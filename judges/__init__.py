@@ -1,1 +1,1 @@
-"""Judges: deterministic detectors, the evidence gate, and agreement with human labels. No I/O."""
+"""Judges of traces: deterministic detectors, and the metrics that compare judges with people."""

@@ -1,0 +1,64 @@
+"""What a detector is: a pure function from a rebuilt trace to drafts of findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol, runtime_checkable
+
+from ..schemas.findings import Draft
+from ..schemas.trajectory import AgentRun, Trace, TraceState
+from .facts import RunFacts, TraceFacts
+from .text import TextCache
+
+__all__ = ["Context", "Detector"]
+
+
+class Context:
+    """What the detectors of one pass over one trace share: each text and each run is analysed once.
+
+    `texts` may outlive the pass (hand the same one in again while a trace is open); it is bounded and holds nothing
+    but what was read from texts, so it never changes an outcome.
+    """
+
+    __slots__ = ("_facts", "texts", "trace")
+
+    def __init__(self, trace: Trace, texts: TextCache | None = None) -> None:
+        self.trace = trace
+        self.texts = texts if texts is not None else TextCache()
+        self._facts: TraceFacts | None = None
+
+    @property
+    def facts(self) -> TraceFacts:
+        """The facts of the whole trace, computed at first use."""
+        if self._facts is None:
+            self._facts = TraceFacts.of(self.trace, self.texts)
+        return self._facts
+
+    def run(self, run: AgentRun) -> RunFacts:
+        """The facts of one run of the trace."""
+        return self.facts.runs[run.id]
+
+    def finished(self, run: AgentRun) -> bool:
+        """Whether nothing more is expected of `run`, so that an absence in it means something."""
+        return self.trace.state is not TraceState.OPEN or run.span is not None
+
+
+@runtime_checkable
+class Detector(Protocol):
+    """A deterministic judge.
+
+    `name` is unique within a suite and stable (findings carry it); raise `version` whenever the outcome on some
+    trace may change. `detect` must be pure: no I/O, no clock, no state kept between calls. It yields drafts in any
+    order; the suite checks, places and identifies them. What it raises is isolated and reported.
+    """
+
+    @property
+    def name(self) -> str:
+        """Unique, stable, lower case with hyphens."""
+
+    @property
+    def version(self) -> int:
+        """Counts changes of outcome."""
+
+    def detect(self, trace: Trace, ctx: Context) -> Iterable[Draft]:
+        """Yield what is wrong in `trace`."""

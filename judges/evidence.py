@@ -1,0 +1,154 @@
+"""The evidence gate: a finding's quote must stand in its own span's own text.
+
+Own text is what the span itself adds to the trace: its name, status message, events, output, joined logs, and the
+input messages that its run had not been sent before; for a tool span also the call it executed. A quote that stands
+in exactly one other span of the same run moves there; anything else is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+from ..schemas.normalized import Json, Message, NormalizedSpan
+from ..schemas.trajectory import AgentRun, Trace, Turn
+
+MAX_EVIDENCE = 2000
+"""Longest quote that is kept, in characters: a quote points, it does not repeat the trace."""
+
+QUOTE = 240
+"""Length of a quote that `quote` cuts, in characters."""
+
+
+def quote(text: str, around: int = 0, length: int = QUOTE) -> str:
+    """A verbatim piece of `text` of at most `length` characters that starts at the line holding offset `around`."""
+    start = text.rfind("\n", 0, around) + 1
+    if around - start > length // 2:
+        start = around - length // 4
+    return text[start : start + length].strip()
+
+
+def json_text(value: Json) -> str:
+    """A value as text: strings as they are, the rest as compact JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def message_texts(message: Message) -> list[str]:
+    """All that one message says: its text, reasoning, and the calls it requests (names, arguments, their strings)."""
+    pieces = [message.text, message.reasoning, message.name]
+    for request in message.tool_requests:
+        pieces += [request.name, *json_strings(request.arguments)]
+    return [piece for piece in pieces if piece]
+
+
+def json_strings(value: Json) -> list[str]:
+    """A JSON value as text, then every string inside it as a reader sees it (decoded), at most a few levels deep."""
+    if isinstance(value, str):
+        return [value]
+    if value is None:
+        return []
+    pieces = [json_text(value)]
+    level: list[object] = [value]
+    for _ in range(_DEPTH):
+        inner = [v for item in level for v in _children(item)]
+        pieces += [v for v in inner if isinstance(v, str)]
+        level = [v for v in inner if isinstance(v, Mapping | list)]
+    return pieces
+
+
+_DEPTH = 6
+
+
+def _children(value: object) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def own_texts(span: NormalizedSpan, turn: Turn | None = None) -> list[str]:
+    """The pieces of a span's own text; `turn` is the one that `span` is the LLM call of, if any."""
+    pieces = [span.raw.name, span.raw.status_message]
+    for event in span.raw.events:
+        pieces += [event.name, *event.attributes.values()]
+    for exception in span.exceptions:
+        pieces += [exception.type, exception.message]
+    pieces.append(span.output_text)
+    for message in (*span.output_messages, *_new_messages(span, turn)):
+        pieces += message_texts(message)
+    pieces += [span.tool_name, span.tool_result or "", *json_strings(span.tool_arguments), *span.log_text]
+    return [piece for piece in pieces if piece]
+
+
+def _new_messages(span: NormalizedSpan, turn: Turn | None) -> tuple[Message, ...]:
+    if turn is not None:
+        return turn.new_messages
+    # Outside any run nothing tells old from new but the last answer that the call was sent.
+    messages = span.input_messages
+    last = max((i for i, m in enumerate(messages) if m.role == "assistant"), default=-1)
+    return messages[last + 1 :]
+
+
+class OwnText:
+    """Own texts of one trace's spans, collected at first use."""
+
+    __slots__ = ("_places", "_raw", "_runs", "_tolerant", "_trace")
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._places: dict[str, tuple[AgentRun, Turn]] = {}
+        self._runs: dict[str, list[str]] = {}
+        for run in trace.runs:
+            members = self._runs.setdefault(run.id, [run.span.span_id] if run.span else [])
+            for turn in run.turns:
+                for span in turn_spans(turn):
+                    self._places[span.span_id] = (run, turn)
+                    members.append(span.span_id)
+        self._raw: dict[str, list[str]] = {}
+        self._tolerant: dict[str, list[str]] = {}
+
+    def place(self, span_id: str) -> tuple[AgentRun, Turn] | None:
+        """The run and turn that the span belongs to."""
+        return self._places.get(span_id)
+
+    def holds(self, span_id: str, evidence: str) -> bool:
+        """Whether the quote stands in the span's own text: exactly, or but for white space and case."""
+        raw = self._pieces(span_id)
+        if any(evidence in piece for piece in raw):
+            return True
+        wanted = _fold(evidence)
+        if not wanted:
+            return False
+        if span_id not in self._tolerant:
+            self._tolerant[span_id] = [_fold(piece) for piece in raw]
+        return any(wanted in piece for piece in self._tolerant[span_id])
+
+    def settle(self, span_id: str, evidence: str) -> str | None:
+        """The span at which the quote stands: `span_id`, or the only other one of its run, or None."""
+        if not evidence.strip() or len(evidence) > MAX_EVIDENCE:
+            return None
+        if self.holds(span_id, evidence):
+            return span_id
+        place = self._places.get(span_id)
+        if place is None:
+            return None
+        others = [other for other in self._runs[place[0].id] if other != span_id and self.holds(other, evidence)]
+        return others[0] if len(others) == 1 else None
+
+    def _pieces(self, span_id: str) -> list[str]:
+        if span_id not in self._raw:
+            place = self._places.get(span_id)
+            span = self._trace.spans[span_id]
+            turn = place[1] if place and place[1].llm is not None and place[1].llm.span_id == span_id else None
+            self._raw[span_id] = own_texts(span, turn)
+        return self._raw[span_id]
+
+
+def turn_spans(turn: Turn) -> list[NormalizedSpan]:
+    """The spans of a turn: its LLM call, its tool spans, its wrappers."""
+    spans = [turn.llm] if turn.llm else []
+    spans += [call.span for call in turn.tool_calls if call.span]
+    return [*spans, *turn.wrappers]
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.split()).casefold()

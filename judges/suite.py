@@ -1,0 +1,178 @@
+"""All detectors as one judge of a trace: isolated, gated, calibrated, de-duplicated, identified."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Final, Protocol
+
+from ..schemas.findings import Draft, Finding, finding_id, fingerprint
+from ..schemas.trajectory import Trace, TraceState
+from .base import Context, Detector
+from .evidence import OwnText
+from .sound import problem
+from .text import TextCache
+
+JUDGE: Final = "detectors"
+"""Name of the suite as the judge of a judgement; a finding's judge is its rule."""
+
+MAX_DRAFTS: Final = 10_000
+"""Drafts taken from one detector for one trace; more is a failure of the detector."""
+
+
+class Ranker(Protocol):
+    """Turns drafts that passed the gate into drafts with calibrated confidences; pure."""
+
+    version: str
+
+    def rank(self, ctx: Context, drafts: Sequence[Draft]) -> list[Draft]:
+        """Drafts with the confidence that a reader should compare with a profile's threshold; it may drop some."""
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteResult:
+    """What the suite said of one trace.
+
+    `failures`: (detector, one line why) for each that raised, yielded garbage or could not be loaded. `dropped`:
+    drafts whose evidence stood nowhere.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    failures: tuple[tuple[str, str], ...] = ()
+    dropped: int = 0
+
+
+class Suite:
+    """A set of detectors that judges whole traces; stateless, so one instance serves all threads."""
+
+    def __init__(
+        self,
+        detectors: Iterable[Detector],
+        ranker: Ranker | None = None,
+        unloaded: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        self.detectors: tuple[Detector, ...] = tuple(sorted(detectors, key=lambda d: d.name))
+        self.unloaded = tuple(unloaded)
+        self._ranker = ranker
+        self.version: str = _version(self.detectors, ranker.version if ranker else "")
+
+    def judge(self, trace: Trace, texts: TextCache | None = None) -> SuiteResult:
+        """Findings of all detectors in `trace`, sorted by span, category and judge; never raises for a detector.
+
+        Only closed turns are judged. `texts` may be kept by the caller between passes over a growing trace: it
+        saves work and changes nothing.
+        """
+        ctx = Context(trace, texts)
+        failures = list(self.unloaded)
+        drafts: list[Draft] = []
+        for detector in self.detectors:
+            found, failure = _run(detector, trace, ctx)
+            drafts += found
+            if failure:
+                failures.append((detector.name, failure))
+        gate = _Gate(trace)
+        passed = [placed for draft in drafts if (placed := gate.place(draft)) is not None]
+        if self._ranker is not None:
+            passed = self._ranker.rank(ctx, passed)
+        return SuiteResult(_identify(trace, passed), tuple(failures), gate.dropped)
+
+
+def _run(detector: Detector, trace: Trace, ctx: Context) -> tuple[list[Draft], str]:
+    """One detector's sound drafts, and why it failed ("" where it did not)."""
+    try:
+        drafts = list(islice(detector.detect(trace, ctx), MAX_DRAFTS + 1))
+    except Exception as error:  # noqa: BLE001 - whatever a user's detector raises must not cost the others' findings
+        return [], f"{type(error).__name__}: {error}"[:200].replace("\n", " ")
+    if len(drafts) > MAX_DRAFTS:
+        return [], f"more than {MAX_DRAFTS} drafts for one trace"
+    sound: list[Draft] = []
+    failure = ""
+    for draft in drafts:
+        why_not = problem(draft, trace)
+        if why_not:
+            failure = failure or why_not
+        else:
+            sound.append(replace(draft, judge=detector.name))
+    return sound, failure
+
+
+@dataclass(slots=True)
+class _Gate:
+    """Puts each draft at the span where its evidence stands, in a closed turn, or drops it."""
+
+    trace: Trace
+    dropped: int = 0
+    own: OwnText = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.own = OwnText(self.trace)
+
+    def place(self, draft: Draft) -> Draft | None:
+        span_id = self.own.settle(draft.span_id, draft.evidence)
+        if span_id is None:
+            self.dropped += 1
+            return None
+        place = self.own.place(span_id)
+        if place is None:
+            return replace(draft, span_id=span_id)
+        run, turn = place
+        if self.trace.state is TraceState.OPEN and not turn.closed:
+            return None
+        return replace(draft, span_id=span_id, agent_run_id=run.id, turn=turn.index)
+
+
+def _identify(trace: Trace, drafts: Sequence[Draft]) -> tuple[Finding, ...]:
+    """One finding a span and category (the surest rule's), with ids and links."""
+    best: dict[tuple[str, str, str], Draft] = {}
+    for draft in sorted(drafts, key=_preference):
+        best.setdefault((draft.span_id, draft.taxonomy, draft.category), draft)
+    ids: dict[tuple[str, str], list[str]] = {}
+    kept = sorted(best.values(), key=lambda d: _order(trace, d))
+    for draft in kept:
+        ids.setdefault((draft.judge, draft.span_id), []).append(_id(trace, draft))
+    return tuple(_finding(trace, draft, ids) for draft in kept)
+
+
+def _preference(draft: Draft) -> tuple[float, int, str, str, str]:
+    return (-draft.confidence, -draft.severity.rank, draft.judge, draft.evidence, draft.explanation)
+
+
+def _order(trace: Trace, draft: Draft) -> tuple[int, str, str, str, str]:
+    return (trace.spans[draft.span_id].raw.start, draft.span_id, draft.category, draft.taxonomy, draft.judge)
+
+
+def _id(trace: Trace, draft: Draft) -> str:
+    return finding_id(trace.tenant, trace.trace_id, draft.span_id, draft.judge, draft.category, draft.evidence)
+
+
+def _finding(trace: Trace, draft: Draft, ids: dict[tuple[str, str], list[str]]) -> Finding:
+    linked = [i for span_id in draft.linked if span_id != draft.span_id for i in ids.get((draft.judge, span_id), ())]
+    return Finding(
+        id=_id(trace, draft),
+        fingerprint=fingerprint(trace.tenant, trace.trace_id, draft.span_id, draft.taxonomy, draft.category),
+        tenant=trace.tenant,
+        trace_id=trace.trace_id,
+        span_id=draft.span_id,
+        agent_run_id=draft.agent_run_id,
+        turn=draft.turn,
+        judge=draft.judge,
+        dimensions=draft.dimensions,
+        taxonomy=draft.taxonomy,
+        category=draft.category,
+        severity=draft.severity,
+        confidence=float(draft.confidence),
+        evidence=draft.evidence,
+        explanation=draft.explanation,
+        tool_span_id=draft.tool_span_id,
+        seen_by_span_id=draft.seen_by_span_id,
+        also_at=draft.also_at,
+        linked=tuple(dict.fromkeys(linked)),
+    )
+
+
+def _version(detectors: Sequence[Detector], ranker: str) -> str:
+    """12 hex digits that change with any rule, its version, or the calibration."""
+    text = "\n".join([*(f"{d.name}={d.version}" for d in detectors), ranker])
+    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
