@@ -1,0 +1,43 @@
+"""Percentile bootstrap: how far a figure would move if other traces had been drawn (Efron 1979)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import TypeVar
+
+Unit = TypeVar("Unit")
+Interval = tuple[float, float]
+
+
+def intervals(
+    units: Sequence[Unit],
+    statistics: Callable[[Sequence[Unit]], Mapping[str, float]],
+    *,
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> dict[str, Interval]:
+    """Interval (low, high) of each statistic over resamples of the units, with replacement.
+
+    All statistics of one resample are computed from the same draw; the same seed gives the same intervals. Without
+    units there is nothing to resample and the result is empty.
+    """
+    if not units:
+        return {}
+    random = Random(seed)  # noqa: S311 - statistics, nothing secret
+    draws = [statistics(random.choices(units, k=len(units))) for _ in range(resamples)]
+    tail = (1 - level) / 2
+    return {
+        name: (quantile(values, tail), quantile(values, 1 - tail))
+        for name in draws[0]
+        for values in [sorted(draw[name] for draw in draws)]
+    }
+
+
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """The `share` quantile of ascending values, linear between neighbours (Hyndman and Fan's definition 7)."""
+    position = share * (len(ordered) - 1)
+    below = int(position)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
