@@ -10,8 +10,9 @@ import heapq
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
+from ..schemas.findings import Finding
 from ..schemas.normalized import NormalizedSpan
 from ..schemas.spans import LogRecord, Span
 from ..schemas.trajectory import TraceState
@@ -41,7 +42,11 @@ class AssemblerConfig:
 
 @dataclass(slots=True)
 class OpenTrace:
-    """A trace that may still change. `held` is False where its spans must be loaded from the store."""
+    """A trace that may still change. `held` is False where its spans must be loaded from the store.
+
+    `stored`: its findings as they stand in the store, by id (None: not known). `cache`: what the judges want to keep
+    between two passes over it.
+    """
 
     key: TraceKey
     first_arrival: int
@@ -56,6 +61,8 @@ class OpenTrace:
     cost: int = 0
     received_through: int = 0
     over_limit: int = 0
+    stored: dict[str, Finding] | None = None
+    cache: Any = None
     _ended: bool | None = None
 
     def take(self, span: Span, limit: int) -> bool:
@@ -94,6 +101,7 @@ class OpenTrace:
         """Forget the content; it stands in the store. Whether the root has ended stays known."""
         self.root_ended()
         self.spans, self.logs, self.size, self.held = {}, {}, 0, False
+        self.stored = self.cache = None
 
 
 def span_size(span: Span) -> int:

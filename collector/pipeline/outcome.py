@@ -31,14 +31,17 @@ def compare(found: Iterable[Finding], stored: Mapping[str, Finding], state: Trac
         first_seen[old.fingerprint] = min(first_seen.get(old.fingerprint, old.first_seen), old.first_seen)
     standing = FindingState.PROVISIONAL if state is TraceState.OPEN else FindingState.CURRENT
     findings = tuple(
-        replace(f, state=standing, first_seen=first_seen.get(f.fingerprint, now)) for f in {f.id: f for f in found}.values()
+        replace(f, state=standing, first_seen=first_seen.get(f.fingerprint, now))
+        for f in {f.id: f for f in found}.values()
     )
     ids = {f.id for f in findings}
     return Change(
         findings=findings,
         written=tuple(f for f in findings if stored.get(f.id) != f),
         retracted=tuple(
-            replace(old, state=FindingState.RETRACTED) for old in stored.values() if old.id not in ids and old.state in LIVE
+            replace(old, state=FindingState.RETRACTED)
+            for old in stored.values()
+            if old.id not in ids and old.state in LIVE
         ),
     )
 

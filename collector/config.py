@@ -1,0 +1,137 @@
+"""The collector's configuration: one YAML file, usable defaults, unknown keys refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ..processors.assemble import SECOND, AssemblerConfig
+from ..schemas.errors import ConfigError
+from .receiver.grpc_server import GrpcConfig
+from .receiver.http_server import HttpConfig
+from .receiver.limits import Limits
+from .store.config import StoreConfig, WriterConfig
+
+MIB: Final = 1024 * 1024
+Seconds = Annotated[float, Field(gt=0)]
+
+
+class Section(BaseModel):
+    """A part of the configuration: frozen, and a key it does not know is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class ApiConfig(Section):
+    """The HTTP API."""
+
+    endpoint: str = "127.0.0.1:8321"
+    """HOST:PORT; port 0 picks a free one."""
+
+
+class JudgingConfig(Section):
+    """When traces are judged, and how much of them is held in memory."""
+
+    quiet_seconds: Seconds = 5.0
+    """A trace whose root has ended settles when nothing came for this long."""
+    rootless_seconds: Seconds = 600.0
+    """A trace without a root settles, as incomplete, when nothing came for this long."""
+    max_age_seconds: Seconds = 24 * 3600.0
+    """A trace settles at the latest after this time; later spans re-open it."""
+    debounce_seconds: Seconds = 0.25
+    """The least time between two judgings of an open trace."""
+    max_memory_bytes: Annotated[int, Field(ge=MIB)] = 512 * MIB
+    """Bytes of open traces held; beyond it the least recent are read from the store again when they are due."""
+    max_inbox_bytes: Annotated[int, Field(ge=MIB)] = 256 * MIB
+    """Bytes of committed requests that wait for judging; beyond it only their trace ids are kept."""
+    max_open_traces: Annotated[int, Field(ge=1)] = 100_000
+    """Open traces; beyond it the oldest is left to the next sweep of the store."""
+    max_spans_per_trace: Annotated[int, Field(ge=1)] = 50_000
+    """Spans of one trace that are rebuilt and judged; the rest are stored only, and counted."""
+
+    def assembler(self) -> AssemblerConfig:
+        """The same as the assembler takes it."""
+        return AssemblerConfig(
+            quiet=round(self.quiet_seconds * SECOND),
+            rootless=round(self.rootless_seconds * SECOND),
+            max_age=round(self.max_age_seconds * SECOND),
+            debounce=round(self.debounce_seconds * SECOND),
+            max_bytes=self.max_memory_bytes,
+            max_traces=self.max_open_traces,
+            max_spans_per_trace=self.max_spans_per_trace,
+        )
+
+
+class CollectorConfig(Section):
+    """Everything that `tracejury serve` can be told."""
+
+    store: StoreConfig = StoreConfig()
+    """Where spans and findings are kept."""
+    writer: WriterConfig = WriterConfig()
+    """The group commit in front of the store."""
+    grpc: GrpcConfig = GrpcConfig()
+    """The OTLP/gRPC receiver."""
+    http: HttpConfig = HttpConfig()
+    """The OTLP/HTTP receiver."""
+    limits: Limits = Limits()
+    """What one request and one span may hold."""
+    judging: JudgingConfig = JudgingConfig()
+    """When traces are judged."""
+    api: ApiConfig = ApiConfig()
+    """The HTTP API."""
+    insecure: bool = False
+    """Allow endpoints beyond loopback although there are no keys yet."""
+    shutdown_seconds: Seconds = 10.0
+    """How long a shutdown may take to drain."""
+    log_level: str = "INFO"
+    """Least level of our own log lines: DEBUG, INFO, WARNING or ERROR."""
+
+
+def load_config(path: Path | None, overrides: dict[str, Any] | None = None) -> CollectorConfig:
+    """The configuration of a YAML file (None: the defaults), with `overrides` (nested, as in the file) on top.
+
+    Raises:
+        ConfigError: one line a problem, each with its place in the file.
+    """
+    data = read_yaml(path) if path else {}
+    try:
+        return CollectorConfig.model_validate(merge(data, overrides or {}))
+    except ValidationError as error:
+        raise ConfigError("\n".join(problems(error, path))) from None
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The mapping in a YAML file.
+
+    Raises:
+        ConfigError: unreadable, not YAML, or not a mapping.
+    """
+    try:
+        data = yaml.safe_load(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
+    if data is None:
+        return {}
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path}: the top level must be a mapping of sections")
+    return data
+
+
+def merge(base: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:
+    """`base` with the values of `top`, section by section."""
+    out = dict(base)
+    for key, value in top.items():
+        below = out.get(key)
+        out[key] = merge(below, value) if isinstance(value, dict) and isinstance(below, dict) else value
+    return out
+
+
+def problems(error: ValidationError, path: Path | None) -> list[str]:
+    """One line a problem: where in the file, what is wrong."""
+    where = f"{path}: " if path else ""
+    return [f"{where}{'.'.join(map(str, e['loc'])) or 'top level'}: {e['msg']}" for e in error.errors()]

@@ -1,0 +1,54 @@
+"""The configuration reference as Markdown, generated from the config classes: `python -m tracejury.collector.config_docs`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import get_args
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from .config import CollectorConfig
+
+HEAD = """# Configuration
+
+`tracejury serve --config FILE` reads one YAML file; every key has a usable default, and a key that is not listed
+here is an error. `tracejury validate FILE` checks a file without starting anything. Options of the command line win
+over the file. This page is generated from the config classes (`make docs`).
+"""
+
+
+def reference(model: type[BaseModel] = CollectorConfig) -> str:
+    """The whole page."""
+    return HEAD + "\n" + "\n".join(section("", model)) + "\n"
+
+
+def section(path: str, model: type[BaseModel]) -> Iterator[str]:
+    """A table of the plain keys of a section, then its subsections."""
+    fields = model.model_fields.items()
+    plain = [(name, field) for name, field in fields if nested(field) is None]
+    if plain:
+        yield from (f"## `{path}`" if path else "## Top level", "", "| key | default | meaning |", "|---|---|---|")
+        yield from (row(name, field) for name, field in plain)
+        yield ""
+    for name, field in fields:
+        below = nested(field)
+        if below is not None:
+            yield from section(f"{path}.{name}" if path else name, below)
+
+
+def nested(field: FieldInfo) -> type[BaseModel] | None:
+    """The section class of a field, or None for a plain value."""
+    kinds = (field.annotation, *get_args(field.annotation))
+    return next((k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel)), None)
+
+
+def row(name: str, field: FieldInfo) -> str:
+    """One key as a table row."""
+    meaning = " ".join((field.description or "").split()).replace("|", "\\|")
+    return f"| `{name}` | `{field.get_default(call_default_factory=True)!r}` | {meaning} |"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(reference())

@@ -1,0 +1,209 @@
+"""The assembler: what makes a trace due, what settles it, and what its bounds do."""
+
+from __future__ import annotations
+
+import pytest
+
+from tracejury.processors.assemble import (
+    FLAG_HAS_IS_REMOTE,
+    FLAG_IS_REMOTE,
+    SECOND,
+    Assembler,
+    AssemblerConfig,
+    TraceKey,
+)
+from tracejury.schemas.spans import LogRecord, Span
+from tracejury.schemas.trajectory import TraceState
+
+KEY: TraceKey = ("", "a" * 32)
+T0 = 1_700_000_000 * SECOND
+CONFIG = AssemblerConfig()
+
+
+def span(
+    span_id: str, parent: str = "", *, end: int = 2, flags: int = 0, pending: bool = False, text: str = ""
+) -> Span:
+    return Span("a" * 32, span_id, parent, span_id, 1, end, {"input.value": text}, flags=flags, pending=pending)
+
+
+def log(span_id: str, body: str) -> LogRecord:
+    return LogRecord("a" * 32, span_id, 1, 1, body=body)
+
+
+def added(*spans: Span, now: int = T0, config: AssemblerConfig = CONFIG) -> Assembler:
+    assembler = Assembler(config)
+    assembler.add(KEY, spans, (), now, now)
+    assembler.hold(KEY)
+    return assembler
+
+
+def judge(assembler: Assembler, now: int, cost: int = 0) -> TraceState:
+    (trace,) = assembler.due(now, 10)
+    state = assembler.state(trace, now)
+    assembler.judged(trace, state, now, cost)
+    return state
+
+
+def test_a_new_trace_is_due_after_a_moment_to_coalesce() -> None:
+    """The spans that arrive together are judged together."""
+    assembler = added(span("1"))
+    assert not assembler.due(T0 + CONFIG.coalesce - 1, 10)
+    assert [t.key for t in assembler.due(T0 + CONFIG.coalesce, 10)] == [KEY]
+
+
+@pytest.mark.parametrize(
+    ("spans", "after", "state"),
+    [
+        ([span("1")], CONFIG.quiet - 1, TraceState.OPEN),
+        ([span("1")], CONFIG.quiet, TraceState.SETTLED),
+        ([span("1", pending=True)], CONFIG.quiet, TraceState.OPEN),
+        ([span("2", "1")], CONFIG.quiet, TraceState.OPEN),
+        ([span("2", "1")], CONFIG.rootless - 1, TraceState.OPEN),
+        ([span("2", "1")], CONFIG.rootless, TraceState.INCOMPLETE),
+        ([span("2", "1", flags=FLAG_HAS_IS_REMOTE)], CONFIG.quiet, TraceState.OPEN),
+        ([span("2", "1", flags=FLAG_HAS_IS_REMOTE | FLAG_IS_REMOTE)], CONFIG.quiet, TraceState.SETTLED),
+        ([span("1"), span("3", "2")], CONFIG.quiet, TraceState.OPEN),
+        ([span("1"), span("2", "1")], CONFIG.quiet, TraceState.SETTLED),
+    ],
+)
+def test_a_trace_settles_when_its_roots_have_ended_and_it_is_quiet(
+    spans: list[Span], after: int, state: TraceState
+) -> None:
+    """An ended root and quiet settle it; without a root it is given up, incomplete, much later."""
+    assembler = added(*spans)
+    judge(assembler, T0 + CONFIG.coalesce)
+    trace = assembler.get(KEY)
+    assert trace is not None
+    assert assembler.state(trace, T0 + after) is state
+
+
+def test_a_trace_that_never_falls_quiet_settles_at_the_age_limit() -> None:
+    """One that keeps growing is closed all the same."""
+    config = AssemblerConfig(max_age=100 * SECOND)
+    assembler = added(span("1"), config=config)
+    for second in range(1, 100):
+        assembler.add(KEY, [span(f"{second}x", "1")], (), T0, T0 + second * SECOND)
+    trace = assembler.get(KEY)
+    assert trace is not None
+    assert assembler.state(trace, T0 + 99 * SECOND) is TraceState.OPEN
+    assert assembler.state(trace, T0 + 100 * SECOND) is TraceState.SETTLED
+
+
+def test_a_settled_trace_is_forgotten_and_a_late_span_opens_it_again() -> None:
+    """Nothing of a closed trace stays in memory; the late span's trace is read from the store."""
+    assembler = added(span("1"))
+    judge(assembler, T0 + CONFIG.coalesce)
+    assert judge(assembler, T0 + CONFIG.quiet) is TraceState.SETTLED
+    assert len(assembler) == 0
+    assert assembler.held_bytes == 0
+    later = T0 + 60 * SECOND
+    assembler.add(KEY, [span("2", "1")], (), later, later)
+    (trace,) = assembler.due(later + CONFIG.coalesce, 10)
+    assert not trace.held
+    assembler.fill(KEY, [span("1"), span("2", "1")], (), later)
+    assert set(trace.spans) == {"1", "2"}
+    assert assembler.state(trace, later + CONFIG.coalesce) is TraceState.OPEN
+
+
+def test_an_identical_copy_judges_nothing_again() -> None:
+    """A client that re-sends costs nothing."""
+    assembler = added(span("1"))
+    judge(assembler, T0 + CONFIG.coalesce)
+    assembler.add(KEY, [span("1")], (), T0 + SECOND, T0 + SECOND)
+    assert not assembler.due(T0 + CONFIG.quiet - 1, 10)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "name_end"),
+    [
+        (span("1", pending=True, end=9), span("1", end=2), 2),
+        (span("1", end=2), span("1", pending=True, end=9), 2),
+        (span("1", end=2), span("1", end=3), 3),
+        (span("1", end=3), span("1", end=2), 3),
+        (span("1", end=2, text="x"), span("1", end=2, text="y"), 2),
+    ],
+)
+def test_of_two_rows_the_finished_then_the_later_end_wins(first: Span, second: Span, name_end: int) -> None:
+    """The same rule as the store's."""
+    assembler = added(first, second)
+    trace = assembler.get(KEY)
+    assert trace is not None
+    assert trace.spans["1"].raw.end == name_end
+
+
+def test_an_open_trace_is_judged_at_most_a_quarter_of_the_time() -> None:
+    """The dearer a judging, the longer until the next."""
+    assembler = added(span("1", pending=True))
+    now = T0 + CONFIG.coalesce
+    judge(assembler, now, cost=SECOND)
+    assembler.add(KEY, [span("2", "1")], (), now, now)
+    assert not assembler.due(now + 4 * SECOND - 1, 10)
+    assert assembler.due(now + 4 * SECOND, 10)
+
+
+def test_beyond_the_memory_bound_the_least_recent_content_is_released() -> None:
+    """The trace stays known and is read again from the store; the newest stays held."""
+    config = AssemblerConfig(max_bytes=15_000)
+    assembler = Assembler(config)
+    keys = [("", f"{n:032x}") for n in range(4)]
+    for n, key in enumerate(keys):
+        assembler.add(key, [span("1", text="x" * 4000)], (), T0 + n, T0 + n)
+        assembler.hold(key)
+    held = [assembler.get(k).held for k in keys]  # type: ignore[union-attr]  # all four are open
+    assert held == [False, False, True, True]
+    assert assembler.held_bytes <= config.max_bytes
+
+
+def test_beyond_the_trace_bound_the_oldest_is_forgotten_and_counted() -> None:
+    """The sweep of the store finds it again."""
+    assembler = Assembler(AssemblerConfig(max_traces=2))
+    for n in range(3):
+        assembler.add(("", f"{n:032x}"), [span("1")], (), T0, T0)
+    assert (len(assembler), assembler.forgotten) == (2, 1)
+
+
+@pytest.mark.parametrize(("n", "over"), [(2, 0), (3, 0), (4, 1)])
+def test_spans_beyond_the_limit_of_a_trace_are_counted(n: int, over: int) -> None:
+    """They are stored, not rebuilt."""
+    assembler = added(*(span(f"{i}") for i in range(n)), config=AssemblerConfig(max_spans_per_trace=3))
+    trace = assembler.get(KEY)
+    assert trace is not None
+    assert (len(trace.spans), trace.over_limit) == (min(n, 3), over)
+
+
+@pytest.mark.parametrize("log_first", [True, False])
+def test_a_log_record_joins_its_span_in_either_order(log_first: bool) -> None:  # noqa: FBT001  a table column
+    """Content may arrive before or after its span."""
+    assembler = Assembler()
+    record = log("1", "said so")
+    steps: list[tuple[list[Span], list[LogRecord]]] = [([], [record]), ([span("1")], [])]
+    for spans, logs in steps if log_first else reversed(steps):
+        assembler.add(KEY, spans, logs, T0, T0)
+    trace = assembler.get(KEY)
+    assert trace is not None
+    assert trace.spans["1"].log_text == ("said so",)
+    assembler.hold(KEY)
+    judge(assembler, T0 + CONFIG.coalesce)
+    assembler.add(KEY, [], [record], T0 + 1, T0 + 1)
+    assert not assembler.due(T0 + SECOND, 10), "a re-sent record is no news"
+
+
+def test_a_trace_asked_for_settles_by_its_own_times() -> None:
+    """An old stored trace is judged at once as settled, however recently it was asked for."""
+    assembler = Assembler()
+    now = T0 + 3600 * SECOND
+    assembler.request(KEY, now)
+    (trace,) = assembler.due(now, 10)
+    assembler.fill(KEY, [span("1")], (), T0)
+    assert assembler.state(trace, now) is TraceState.SETTLED
+
+
+def test_an_open_trace_asked_for_is_read_again_whole() -> None:
+    """Rows that were committed but not handed over are not missed."""
+    assembler = added(span("1", pending=True))
+    judge(assembler, T0 + CONFIG.coalesce)
+    assembler.request(KEY, T0 + SECOND)
+    (trace,) = assembler.due(T0 + SECOND, 10)
+    assert not trace.held
+    assembler.fill(KEY, [span("2", "1")], (), T0 + SECOND)
+    assert set(trace.spans) == {"1", "2"}
