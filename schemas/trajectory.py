@@ -16,6 +16,7 @@ class TurnKind(StrEnum):
     PLAN = "plan"
     FACTS = "facts"
     ANSWER = "answer"  # a closing call that only words the final answer
+    INNER = "inner"  # a call that a tool made for its own purposes; the agent never saw it
 
 
 class TraceState(StrEnum):

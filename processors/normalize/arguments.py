@@ -1,0 +1,104 @@
+"""Tool arguments and tool schemas out of the wrappings that instrumentations put around them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ...schemas.normalized import Json, ToolDefinition
+from .values import NOT_JSON, parse_json, parse_object
+
+_SCHEMA_TYPES: Final = frozenset(
+    {"string", "number", "integer", "boolean", "object", "array", "null", "any", "image", "audio"},
+)
+
+
+def parse_arguments(text: str, parameters: Mapping[str, Any] | None = None) -> Json:
+    """Arguments as an object where `text` holds one (unwrapped), else the text itself.
+
+    `parameters`, the tool's object schema, gives names to positional arguments and to a bare single string.
+    """
+    value = parse_json(text)
+    if value is NOT_JSON:
+        return _name_bare(text, parameters)
+    return unwrap(value, parameters)
+
+
+def unwrap(value: Any, parameters: Mapping[str, Any] | None = None) -> Json:
+    """`{"args": [...], "kwargs": {...}, ...}` and `{"kwargs": {...}}` as the plain arguments."""
+    if not isinstance(value, dict):
+        return value if isinstance(value, str | list | int | float | bool) else None
+    kwargs = value.get("kwargs")
+    args = value.get("args", [])
+    if not isinstance(kwargs, dict) or not isinstance(args, list | dict):
+        return value
+    if isinstance(args, dict):
+        return {**args, **kwargs}
+    return _with_positional(args, kwargs, parameters) if args else kwargs
+
+
+def _with_positional(args: list[Any], kwargs: dict[str, Any], parameters: Mapping[str, Any] | None) -> Json:
+    names = list(property_names(parameters))
+    if len(args) == 1 and isinstance(args[0], dict) and not kwargs and set(args[0]) <= set(names):
+        return args[0]
+    if len(args) <= len(names):
+        return {**dict(zip(names, args, strict=False)), **kwargs}
+    return {"args": args, **kwargs} if kwargs else args
+
+
+def _name_bare(text: str, parameters: Mapping[str, Any] | None) -> Json:
+    """A tool of one string argument is recorded as the bare string by some."""
+    names = list(property_names(parameters))
+    return {names[0]: text} if len(names) == 1 and text else text
+
+
+def property_names(parameters: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """Names of an object schema's properties, in order."""
+    properties = (parameters or {}).get("properties")
+    return tuple(properties) if isinstance(properties, dict) else ()
+
+
+def as_schema(value: Any) -> dict[str, Any] | None:
+    """`value` as an object schema if it is one or a plain map of property schemas, else None (it holds arguments).
+
+    In a plain map (smolagents' `inputs`) a property is optional where it is `nullable` or has a default.
+    """
+    if not isinstance(value, dict):
+        return None
+    if isinstance(value.get("properties"), dict) or (value.get("type") == "object" and not value.get("properties")):
+        return value
+    if not all(_is_property(schema) for schema in value.values()):
+        return None
+    required = [name for name, schema in value.items() if not schema.get("nullable") and "default" not in schema]
+    return {"type": "object", "properties": value, "required": required}
+
+
+def _is_property(schema: Any) -> bool:
+    if not isinstance(schema, dict):
+        return False
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        return all(isinstance(k, str) and k in _SCHEMA_TYPES for k in kind)
+    return kind in _SCHEMA_TYPES if isinstance(kind, str) else "anyOf" in schema or "$ref" in schema
+
+
+def tool_definition(value: Any) -> ToolDefinition | None:
+    """A definition out of its JSON: OpenAI's `{"type": "function", "function": {...}}`, or flat, or Anthropic's."""
+    if isinstance(value, str):
+        value = parse_object(value)
+    if not isinstance(value, dict):
+        return None
+    body = value.get("function") if isinstance(value.get("function"), dict) else value
+    name = body.get("name")
+    if not isinstance(name, str) or not name:
+        return None
+    description = body.get("description")
+    parameters = next(
+        (
+            body[k]
+            for k in ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
+            if isinstance(body.get(k), dict)
+        ),
+        None,
+    )
+    return ToolDefinition(name, description if isinstance(description, str) else "", parameters)

@@ -1,0 +1,47 @@
+"""What an LLM call of a run was for: acting, planning, surveying facts, or wording the final answer."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ..schemas.normalized import Kind, NormalizedSpan
+from ..schemas.trajectory import TurnKind
+from .wording import ANSWER_WORDING, FACTS_WORDING, PLAN_WORDING
+
+_HEAD: Final = 1_500
+_TAIL: Final = 600
+
+
+def phase(llm: NormalizedSpan, *, in_step: bool, goal: str) -> TurnKind:
+    """The purpose of `llm`. `in_step`: it sits in a step of the run, together with actions.
+
+    A label (`plan` operation) decides. Otherwise a call is planning, a survey or a closing call only if it was given
+    no tools, asked for none, is no part of a step, and its instructions ask for exactly that; where they ask for
+    several, the last one counts, because instructions name the inputs first and the wanted output last.
+    """
+    if llm.kind is Kind.PLAN:
+        return TurnKind.PLAN
+    if in_step or llm.tools or any(m.tool_requests for m in llm.output_messages):
+        return TurnKind.ACT
+    wanted = instructions(llm, goal)
+    last = {
+        TurnKind.FACTS: _last_end(FACTS_WORDING, wanted),
+        TurnKind.PLAN: _last_end(PLAN_WORDING, wanted),
+        TurnKind.ANSWER: _last_end(ANSWER_WORDING, wanted),
+    }
+    kind = max(last, key=last.__getitem__)
+    return kind if last[kind] >= 0 else TurnKind.ACT
+
+
+def instructions(llm: NormalizedSpan, goal: str) -> str:
+    """Beginning and end of the last message that is not the model's own, without the task that it quotes."""
+    for message in reversed(llm.input_messages):
+        if message.role in ("user", "system", "developer"):
+            text = message.text.replace(goal, " ") if goal else message.text
+            return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+    return ""
+
+
+def _last_end(pattern: re.Pattern[str], text: str) -> int:
+    return max((m.end() for m in pattern.finditer(text)), default=-1)

@@ -1,0 +1,123 @@
+"""Spans to a forest: duplicates collapsed, missing parents as roots, cycles broken, all in one order.
+
+Everything here depends on the set of spans only, never on the order in which they came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from ..schemas.normalized import NormalizedSpan
+
+
+@dataclass(frozen=True, slots=True)
+class SpanTree:
+    """`order`: all spans, parents before children, siblings by time. `parent`: known parents only.
+
+    `orphans`: roots that name a parent which is not among the spans (lost, late, or in another process).
+    """
+
+    spans: dict[str, NormalizedSpan]
+    order: list[NormalizedSpan]
+    parent: dict[str, str]
+    children: dict[str, list[NormalizedSpan]]
+    orphans: frozenset[str]
+
+    def ancestors(self, span_id: str) -> Iterator[str]:
+        """Ids of the known ancestors, nearest first."""
+        parent = self.parent
+        current = parent.get(span_id)
+        while current is not None:
+            yield current
+            current = parent.get(current)
+
+
+def time_key(span: NormalizedSpan) -> tuple[int, int, str]:
+    """Order in time: by start (the end stands in for a missing start), then end, then id."""
+    raw = span.raw
+    return (raw.start or raw.end, raw.end, raw.span_id)
+
+
+def build_tree(spans: Iterable[NormalizedSpan]) -> SpanTree:
+    """The forest of `spans` (all of one trace)."""
+    unique = _collapse(spans)
+    ordered = sorted(unique.values(), key=time_key)
+    parent = {
+        s.raw.span_id: s.raw.parent_span_id
+        for s in ordered
+        if s.raw.parent_span_id in unique and s.raw.parent_span_id != s.raw.span_id
+    }
+    _break_cycles(ordered, parent)
+    children: dict[str, list[NormalizedSpan]] = {}
+    roots = []
+    for span in ordered:
+        above = parent.get(span.raw.span_id)
+        if above is None:
+            roots.append(span)
+        else:
+            children.setdefault(above, []).append(span)
+    order = list(_preorder(roots, children))
+    orphans = frozenset(s.raw.span_id for s in roots if s.raw.parent_span_id and s.raw.parent_span_id not in unique)
+    return SpanTree({s.raw.span_id: s for s in order}, order, parent, children, orphans)
+
+
+def _collapse(spans: Iterable[NormalizedSpan]) -> dict[str, NormalizedSpan]:
+    unique: dict[str, NormalizedSpan] = {}
+    for span in spans:
+        span_id = span.raw.span_id
+        known = unique.get(span_id)
+        if known is None or (known is not span and _rank(known, span) < _rank(span, known)):
+            unique[span_id] = span
+    return unique
+
+
+def _rank(span: NormalizedSpan, other: NormalizedSpan) -> tuple[bool, int, int, str]:
+    """Finished beats pending, then the later end, then the later arrival; content decides the rest."""
+    raw, rival = span.raw, other.raw
+    same = (raw.pending, raw.end, raw.received_at) == (rival.pending, rival.end, rival.received_at)
+    return (not raw.pending, raw.end, raw.received_at, _content(span) if same else "")
+
+
+def _content(span: NormalizedSpan) -> str:
+    raw = span.raw
+    return repr(
+        (
+            raw.start,
+            raw.parent_span_id,
+            raw.name,
+            sorted(raw.attributes.items()),
+            raw.events,
+            raw.status_code,
+            raw.status_message,
+            sorted(raw.resource_attributes.items()),
+            span.log_text,
+        )
+    )
+
+
+def _break_cycles(ordered: list[NormalizedSpan], parent: dict[str, str]) -> None:
+    """Make the earliest span of each cycle a root."""
+    position = {s.raw.span_id: i for i, s in enumerate(ordered)}
+    done: set[str] = set()
+    for span in ordered:
+        path: list[str] = []
+        on_path: set[str] = set()
+        current: str | None = span.raw.span_id
+        while current is not None and current not in done and current not in on_path:
+            path.append(current)
+            on_path.add(current)
+            current = parent.get(current)
+        if current is not None and current in on_path:
+            cycle = path[path.index(current) :]
+            del parent[min(cycle, key=position.__getitem__)]
+        done.update(path)
+
+
+def _preorder(roots: list[NormalizedSpan], children: dict[str, list[NormalizedSpan]]) -> Iterator[NormalizedSpan]:
+    stack = roots[::-1]
+    while stack:
+        span = stack.pop()
+        yield span
+        if below := children.get(span.raw.span_id):
+            stack.extend(reversed(below))
