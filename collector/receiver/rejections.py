@@ -1,0 +1,34 @@
+"""What a partial success says: how many items were rejected, and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+_REASONS: Final = 5
+
+
+class Rejections:
+    """Counts the rejected items of one request by reason; `noun` names them in the plural."""
+
+    def __init__(self, noun: str) -> None:
+        self._noun = noun
+        self._reasons: Counter[str] = Counter()
+
+    def add(self, reason: str, count: int = 1) -> None:
+        """Count `count` items rejected for `reason`."""
+        self._reasons[reason] += count
+
+    @property
+    def count(self) -> int:
+        """All rejected items."""
+        return self._reasons.total()
+
+    def message(self) -> str:
+        """One line with the commonest reasons; empty where nothing was rejected."""
+        if not self._reasons:
+            return ""
+        reasons = [f"{reason} ({count})" for reason, count in self._reasons.most_common(_REASONS)]
+        if len(self._reasons) > _REASONS:
+            reasons.append("…")
+        return f"{self.count} {self._noun} rejected: {', '.join(reasons)}"
