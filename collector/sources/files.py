@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from google.protobuf.message import DecodeError
 
-from ...schemas.errors import NotFoundError, PermanentError
+from ...schemas.errors import PermanentError
 from . import otlp_json, trail
 from .groups import LOGS, SPANS, Request, count, rows
 
@@ -47,8 +47,7 @@ def read(paths: Iterable[Path], *, limit: int = MAX_FILE_BYTES) -> Iterator[Sour
     JSON in a folder or an archive that is not trace data (an index, annotations) is passed over.
 
     Raises:
-        NotFoundError: a path does not exist.
-        BrokenFileError: a file cannot be read as what it seems to be, or is larger than `limit` bytes.
+        BrokenFileError: no such path, a file that is not what it seems to be, or one larger than `limit` bytes.
     """
     for path in paths:
         if path.is_dir():
@@ -57,7 +56,7 @@ def read(paths: Iterable[Path], *, limit: int = MAX_FILE_BYTES) -> Iterator[Sour
         elif path.exists():
             yield from _requests(str(path), _bytes(path, limit), limit, strict=True)
         else:
-            raise NotFoundError(f"no such file or folder: {path}")
+            raise BrokenFileError(f"no such file or folder: {path}")
 
 
 def _bytes(path: Path, limit: int) -> bytes:

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from google.protobuf.message import Message
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 Request: TypeAlias = ExportTraceServiceRequest | ExportLogsServiceRequest
-Row: TypeAlias = tuple[Message, Message, Message]
+Row: TypeAlias = tuple[Any, Any, Any]
 """A ResourceSpans without scopes, a ScopeSpans without spans, a Span; or the same of logs."""
 
 
