@@ -1,0 +1,160 @@
+"""The FastAPI application. Endpoints that read are plain functions: the framework runs them on its thread pool."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from ... import __version__
+from ...schemas.errors import NotFoundError, TracejuryError
+from ...schemas.verdicts import Judgement
+from ..present import present_error, present_judged, present_row, present_trace
+from ..reader import Confidence, ErrorQuery, Position, Reader, TraceQuery, TraceRow
+from ..shapes import ErrorPage, JudgedPage, ProblemJson, TraceJson, TracePage
+from .answers import json_answer, on_bad_parameters, on_error, on_http_error, problem
+from .guard import Guard
+from .params import (
+    ErrorsParams,
+    JudgeBody,
+    SpanErrorsParams,
+    TraceParams,
+    TracesParams,
+    an_id,
+    moment,
+    read_cursor,
+    write_cursor,
+)
+
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+JudgeAgain = Callable[[Sequence[str]], Sequence[Judgement]]
+"""Judges stored traces again and returns what came of it; blocks; leaves out ids that are not stored."""
+
+
+def create_app(
+    reader: Reader,
+    judge: JudgeAgain,
+    *,
+    problems: Callable[[], Sequence[str]],
+    metrics: Callable[[], bytes],
+    any_host: bool = False,
+    clock: Callable[[], int] = time.time_ns,
+) -> FastAPI:
+    """The API over `reader`.
+
+    `problems` says, a line each, why the collector is not ready (nothing: it is); `metrics` gives Prometheus text;
+    `any_host` lifts the check that requests are for a loopback name; `clock` gives unix nanos.
+    """
+    app = FastAPI(title="tracejury", version=__version__, docs_url=None, redoc_url=None)
+    app.add_middleware(Guard, any_host=any_host)
+    app.add_exception_handler(TracejuryError, on_error)
+    app.add_exception_handler(Exception, on_error)
+    app.add_exception_handler(HTTPException, on_http_error)
+    app.add_exception_handler(RequestValidationError, on_bad_parameters)
+    _add_reading(app, reader, clock)
+    _add_judging(app, reader, judge, clock)
+    _add_watching(app, problems, metrics)
+    return app
+
+
+def _add_reading(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
+    @app.get("/api/traces", responses=_documented(TracePage))
+    def list_traces(params: Annotated[TracesParams, Query()]) -> Response:
+        """Traces, latest arrival first."""
+        rows, more = _traces(reader, params.query(clock()))
+        return json_answer({"items": [present_row(row) for row in rows], "next": more})
+
+    @app.get("/api/traces/{trace_id}", responses=_documented(TraceJson, 404))
+    def one_trace(trace_id: str, params: Annotated[TraceParams, Query()]) -> Response:
+        """The tree of agent runs, turns and tool calls, and the findings at their spans."""
+        view = reader.trace(an_id(trace_id), Confidence.of(params.profile))
+        if view is None:
+            raise NotFoundError(f"no trace {an_id(trace_id)[:64]!r} is stored")
+        return json_answer(present_trace(view.trace, view.findings, view.verdicts))
+
+    @app.get("/api/spans/{span_id}/errors", responses=_documented(ErrorPage, 404))
+    def errors_of_span(span_id: str, params: Annotated[SpanErrorsParams, Query()]) -> Response:
+        """Findings at one span, over all traces that have a span of that id unless `trace` narrows it."""
+        return _errors(reader, params.query(clock(), span_id))
+
+    @app.get("/api/errors", responses=_documented(ErrorPage, 404))
+    def errors(params: Annotated[ErrorsParams, Query()]) -> Response:
+        """Findings, latest first; with `after` earliest first, and `next` is then never null."""
+        return _errors(reader, params.query(clock(), params.span))
+
+
+def _add_judging(app: FastAPI, reader: Reader, judge: JudgeAgain, clock: Callable[[], int]) -> None:
+    @app.post("/api/judge", responses=_documented(JudgedPage, 404))
+    def judge_again(body: JudgeBody) -> Response:
+        """Judge stored traces again; `next` is the cursor of those that `limit` left."""
+        more = None
+        if body.trace_id:
+            wanted = [an_id(body.trace_id)]
+        else:
+            query = TraceQuery(
+                Confidence.of(""),
+                body.limit,
+                since=moment("since", body.since, clock()),
+                before=read_cursor("cursor", body.cursor),
+            )
+            rows, more = _traces(reader, query)
+            wanted = [row.trace_id for row in rows]
+        judged = judge(wanted)
+        if body.trace_id and not judged:
+            raise NotFoundError(f"no trace {wanted[0][:64]!r} is stored")
+        return json_answer({"items": [present_judged(judgement) for judgement in judged], "next": more})
+
+
+def _add_watching(app: FastAPI, problems: Callable[[], Sequence[str]], metrics: Callable[[], bytes]) -> None:
+    @app.get("/healthz")
+    def alive() -> Response:
+        """The process answers."""
+        return json_answer({"status": "ok", "version": __version__})
+
+    @app.get("/readyz")
+    def ready() -> Response:
+        """200 once the store is open and the receivers listen, else 503 with what is missing."""
+        missing = problems()
+        return problem(503, "; ".join(missing)) if missing else json_answer({"status": "ready"})
+
+    @app.get("/metrics")
+    def prometheus() -> Response:
+        """The collector's own metrics in Prometheus' text format."""
+        return Response(metrics(), headers={"Content-Type": METRICS_TYPE})
+
+
+def _traces(reader: Reader, query: TraceQuery) -> tuple[Sequence[TraceRow], str | None]:
+    rows = reader.traces(replace(query, limit=query.limit + 1))
+    if len(rows) <= query.limit:
+        return rows, None
+    last = rows[query.limit - 1]
+    return rows[: query.limit], write_cursor("cursor", Position(last.received, last.trace_id))
+
+
+def _errors(reader: Reader, query: ErrorQuery) -> Response:
+    found = reader.errors(replace(query, limit=query.limit + 1))
+    shown = found[: query.limit]
+    if not found and (query.span_id or query.trace_id) and not reader.knows(query.trace_id, query.span_id):
+        raise NotFoundError(_unknown(query))
+    last = Position(shown[-1].finding.first_seen, shown[-1].finding.id) if shown else None
+    if query.after:
+        more: str | None = write_cursor("after", last or query.after)
+    else:
+        more = write_cursor("cursor", last) if last and len(found) > len(shown) else None
+    return json_answer({"items": [present_error(sighting) for sighting in shown], "next": more})
+
+
+def _unknown(query: ErrorQuery) -> str:
+    parts = [f"span {query.span_id[:64]!r}"] if query.span_id else []
+    parts += [f"trace {query.trace_id[:64]!r}"] if query.trace_id else []
+    return f"no {' of '.join(parts)} is stored"
+
+
+def _documented(model: Any, *refusals: int) -> dict[int | str, dict[str, Any]]:
+    return {200: {"model": model}, **{status: {"model": ProblemJson} for status in (*refusals, 422)}}

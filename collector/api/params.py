@@ -1,0 +1,173 @@
+"""The parameters of the API: one model an endpoint, unknown names refused, turned into the reader's questions."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Annotated, Literal, Self
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from ...schemas.errors import ConfigError
+from ...schemas.taxonomy import Severity
+from ..moments import parse_since
+from ..reader import Confidence, ErrorQuery, Position, TraceQuery
+
+MAX_LIMIT = 1000
+
+Text = Annotated[str, Field(max_length=1000)]
+Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT, description="How many items at most")]
+Cursor = Annotated[Text, Field(description="`next` of the page before")]
+Since = Annotated[Text, Field(description="A length of time back from now (30m, 1h, 2d) or ISO 8601")]
+Profile = Annotated[
+    Text,
+    Field(
+        description="strict, balanced, recall or the least confidence as a number; "
+        "by default balanced, and strict for traces of an unrecognised convention"
+    ),
+]
+
+
+class Params(BaseModel):
+    """Parameters of one endpoint."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TraceParams(Params):
+    """Of one trace."""
+
+    profile: Profile = ""
+
+
+class TracesParams(Params):
+    """Of the list of traces."""
+
+    service: Text = ""
+    agent: Text = ""
+    session: Text = ""
+    profile: Profile = ""
+    since: Since = ""
+    limit: Limit = 100
+    cursor: Cursor = ""
+
+    def query(self, now: int) -> TraceQuery:
+        """As the reader's question. Raises ConfigError on a value that means nothing."""
+        return TraceQuery(
+            confidence=Confidence.of(self.profile),
+            limit=self.limit,
+            service=self.service,
+            agent=self.agent,
+            session_id=self.session,
+            since=moment("since", self.since, now),
+            before=read_cursor("cursor", self.cursor),
+        )
+
+
+class SpanErrorsParams(Params):
+    """Of the findings at one span; with `after` they come earliest first, else latest first."""
+
+    trace: Text = ""
+    service: Text = ""
+    agent: Annotated[Text, Field(description="The name of the agent whose run it is")] = ""
+    judge: Annotated[Text, Field(description="The name of the detector or judge")] = ""
+    category: Text = ""
+    severity: Annotated[Severity, Field(description="The least severity")] = Severity.LOW
+    profile: Profile = ""
+    since: Since = ""
+    limit: Limit = 100
+    cursor: Cursor = ""
+    after: Annotated[
+        Text,
+        Field(description="Only what was first seen after this: a time as in `since`, now, or the `next` of a page"),
+    ] = ""
+
+    @model_validator(mode="after")
+    def _one_direction(self) -> Self:
+        if self.after and self.cursor:
+            raise ValueError("use either cursor or after, not both")
+        return self
+
+    def query(self, now: int, span: str = "") -> ErrorQuery:
+        """As the reader's question. Raises ConfigError on a value that means nothing."""
+        return ErrorQuery(
+            confidence=Confidence.of(self.profile),
+            limit=self.limit,
+            trace_id=an_id(self.trace),
+            span_id=an_id(span),
+            service=self.service,
+            agent=self.agent,
+            judge=self.judge,
+            category=self.category,
+            severity=self.severity,
+            since=moment("since", self.since, now),
+            before=read_cursor("cursor", self.cursor),
+            after=_start(self.after, now),
+        )
+
+
+class ErrorsParams(SpanErrorsParams):
+    """Of the findings anywhere."""
+
+    span: Text = ""
+
+
+class JudgeBody(Params):
+    """What to judge again: one trace, or, latest first and `limit` at a time, all that arrived since."""
+
+    trace_id: Text = ""
+    since: Since = ""
+    limit: Limit = 100
+    cursor: Cursor = ""
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if bool(self.trace_id) == bool(self.since):
+            raise ValueError("name either trace_id or since")
+        return self
+
+
+def an_id(text: str) -> str:
+    """An id as it is stored: lower case, without the white space of a copied line."""
+    return text.strip().lower()
+
+
+def moment(name: str, text: str, now: int) -> int:
+    """The point in time in unix nanos, 0 for an empty text. Raises ConfigError."""
+    if not text:
+        return 0
+    try:
+        return parse_since(text, now)
+    except ValueError as error:
+        raise ConfigError(f"{name}: {error}") from error
+
+
+def write_cursor(kind: Literal["cursor", "after"], position: Position) -> str:
+    """A position as an opaque, URL-safe text."""
+    return base64.urlsafe_b64encode(orjson.dumps([kind, position.time, position.id])).decode().rstrip("=")
+
+
+def read_cursor(kind: Literal["cursor", "after"], text: str) -> Position | None:
+    """What `write_cursor` wrote, None for an empty text. Raises ConfigError."""
+    if not text:
+        return None
+    try:
+        value = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except (ValueError, binascii.Error):
+        value = None
+    match value:
+        case [found, int(time), str(item)] if found == kind and time >= 0:
+            return Position(time, item)
+    raise ConfigError(f"{kind}: {text[:40]!r} is not the `next` of a page")
+
+
+def _start(text: str, now: int) -> Position | None:
+    if not text:
+        return None
+    if text == "now":
+        return Position(now)
+    try:
+        return Position(parse_since(text, now))
+    except ValueError:
+        return read_cursor("after", text)

@@ -1,0 +1,18 @@
+"""The options that are the same as keys of the configuration file, and win over it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def overrides(*, store: str, grpc: str, http: str, api: str, insecure: bool) -> dict[str, Any]:
+    """The given options as a configuration file would have them."""
+    found: dict[str, Any] = {}
+    if store:
+        found["store"] = {"dsn": store}
+    for name, endpoint in (("grpc", grpc), ("http", http), ("api", api)):
+        if endpoint:
+            found[name] = {"endpoint": endpoint}
+    if insecure:
+        found["insecure"] = True
+    return found

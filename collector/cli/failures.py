@@ -1,0 +1,67 @@
+"""Exit codes, and how an error becomes one line on stderr."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import IO, Any, Final
+
+import click
+
+from ...schemas.errors import NotFoundError, TracejuryError
+from ..terminal import one_line
+
+EXIT_ERROR: Final = 1
+EXIT_USAGE: Final = 2  # click's own
+EXIT_FOUND: Final = 3
+"""`errors --fail-on`: a finding of that severity or above shows."""
+EXIT_UNKNOWN_ID: Final = 4
+
+MAX_LINE = 2_000
+
+
+class Failure(click.ClickException):
+    """An error as one line; its text may quote what a client sent, so it is made safe for the terminal."""
+
+    exit_code = EXIT_ERROR
+
+    def __init__(self, message: str) -> None:
+        super().__init__(one_line(message, MAX_LINE))
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Write the line."""
+        click.echo(f"tracejury: {self.message}", file=file, err=file is None)
+
+
+class UnknownId(Failure):
+    """No such trace or span."""
+
+    exit_code = EXIT_UNKNOWN_ID
+
+
+class Misuse(Failure):
+    """The command line itself is wrong."""
+
+    exit_code = EXIT_USAGE
+
+    def __init__(self, error: click.UsageError) -> None:
+        path = error.ctx.command_path if error.ctx else "tracejury"
+        super().__init__(f"{error.format_message()} ({path} --help tells more)")
+
+
+def as_failure(error: Exception) -> Failure:
+    """The one line and the exit code of any error."""
+    match error:
+        case click.UsageError():
+            return Misuse(error)
+        case NotFoundError():
+            return UnknownId(str(error))
+        case TracejuryError():
+            return Failure(str(error))
+        case OSError(errno=int() as number) if number in errno.errorcode:
+            place = f"{error.filename}: " if error.filename else ""
+            return Failure(f"{place}{os.strerror(number)}")
+        case ModuleNotFoundError():
+            return Failure(f"a part is not installed ({error.name}); install it again with `make setup` or pip")
+        case _:
+            return Failure(f"unexpected {type(error).__name__}: {error} (--debug shows the traceback)")

@@ -1,0 +1,57 @@
+"""Where output goes: results to stdout, progress and notes to stderr; colours only on a terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+PIPE_WIDTH = 160
+
+
+def out() -> Console:
+    """The console of results; as wide as its terminal, and wide enough for tables where there is none."""
+    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=_width())
+
+
+def show(renderable: RenderableType) -> None:
+    """Print for people."""
+    out().print(renderable)
+
+
+def show_json(value: object) -> None:
+    """Print for programs: indented JSON, in ASCII so that no terminal and no encoding trips over it."""
+    click.echo(json.dumps(value, indent=2))
+
+
+def show_json_line(value: object) -> None:
+    """Print one item of a stream: JSON on a line of its own, at once."""
+    click.echo(json.dumps(value))
+    sys.stdout.flush()
+
+
+def note(text: str) -> None:
+    """A remark beside the result, on stderr."""
+    click.echo(text, err=True)
+
+
+def progress() -> Progress:
+    """A progress bar on stderr, shown on a terminal only."""
+    console = Console(stderr=True, highlight=False)
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+
+
+def _width() -> int | None:
+    return None if sys.stdout.isatty() else PIPE_WIDTH

@@ -1,0 +1,90 @@
+"""The `tracejury` command: the table of subcommands, and errors as one clear line."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, Final
+
+import click
+
+from ... import __version__
+from .failures import as_failure
+
+COMMANDS: Final = {
+    "serve": "Receive, store and judge traces.",
+    "demo": "See it at work on a small agent program of ours.",
+    "errors": "List findings: what went wrong, at which span.",
+    "traces": "List stored traces.",
+    "trace": "Show one trace: agent runs, turns, findings at their spans.",
+    "judge": "Judge stored traces again.",
+    "replay": "Send stored traces over OTLP.",
+    "evaluate": "Measure agreement with human annotations.",
+    "validate": "Check a configuration file.",
+    "migrate": "Bring a store's tables up to date.",
+}
+"""Each subcommand with its help; module `cli/<name>_command.py` holds it as `<name>_command`."""
+
+
+class Root(click.Group):
+    """A group that knows its commands by name and imports one only to run it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
+        """The names, in the order a newcomer needs them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  click's signature
+        """Import the command of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f".{cmd_name}_command", __package__)
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  click's signature
+        """Write the table without importing the commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Read the options before the command; a wrong one is one line too."""
+        try:
+            return super().make_context(*args, **extra)
+        except click.exceptions.NoArgsIsHelpError:
+            raise
+        except click.UsageError as error:
+            raise as_failure(error) from None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run, and turn what is raised into one line and an exit code (with --debug: a traceback)."""
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            raise as_failure(error) from None
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
+        except Exception as error:
+            if ctx.params.get("debug"):
+                raise
+            raise as_failure(error) from error
+
+
+ABOUT: Final = """An OpenTelemetry collector that judges AI agents: every error named by its span, with its evidence.
+
+\b
+tracejury demo              see it at work
+tracejury serve             start a collector, then point your agent at it:
+  OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4317 (gRPC) or :4318 (HTTP)
+tracejury errors --follow   watch what goes wrong
+"""
+
+
+@click.group(cls=Root, help=ABOUT, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--debug", is_flag=True, envvar="TRACEJURY_DEBUG", help="Show a traceback on errors.")
+@click.version_option(__version__, prog_name="tracejury")
+def root(*, debug: bool) -> None:
+    """Hold the subcommands."""
+
+
+def main() -> None:
+    """The entry point of the console script."""
+    root(prog_name="tracejury")

@@ -1,0 +1,24 @@
+"""`tracejury serve`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .config_options import overrides
+
+
+@click.command("serve")
+@click.option("--config", type=click.Path(path_type=Path), help="A YAML file; the options below win over it.")
+@click.option("--store", default="", metavar="DSN", help="Default chdb:///./.tracejury/db (embedded).")
+@click.option("--grpc", default="", metavar="HOST:PORT", help="OTLP/gRPC; default 127.0.0.1:4317. Port 0: a free one.")
+@click.option("--http", default="", metavar="HOST:PORT", help="OTLP/HTTP; default 127.0.0.1:4318.")
+@click.option("--api", default="", metavar="HOST:PORT", help="The API; default 127.0.0.1:8321.")
+@click.option("--insecure", is_flag=True, help="Serve others than this machine although there are no keys yet.")
+def serve_command(*, config: Path | None, store: str, grpc: str, http: str, api: str, insecure: bool) -> None:
+    """Receive spans over OTLP, store them, and judge traces as they come in, until Ctrl-C or SIGTERM."""
+    from ..config import load_config
+    from ..service import run_serve
+
+    run_serve(load_config(config, overrides(store=store, grpc=grpc, http=http, api=api, insecure=insecure)))

@@ -1,0 +1,27 @@
+"""`tracejury validate FILE`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..terminal import one_line
+from .failures import EXIT_ERROR
+
+
+@click.command("validate")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.pass_context
+def validate_command(ctx: click.Context, /, *, file: Path) -> None:
+    """Check a configuration file: prints ok, or a line a problem with its place in the file."""
+    from ...schemas.errors import ConfigError
+    from ..config import load_config
+
+    try:
+        load_config(file)
+    except ConfigError as error:
+        for line in str(error).splitlines():
+            click.echo(f"tracejury: {one_line(line)}", err=True)
+        ctx.exit(EXIT_ERROR)
+    click.echo("ok")

@@ -1,0 +1,124 @@
+"""The command line's client of a running collector: one method a question, errors by what the user should do."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Any, Self, cast
+from urllib.parse import quote
+
+import httpx
+
+from ..schemas.errors import ConfigError, NotFoundError, PermanentError, RetryableError
+from .shapes import ErrorJson, JudgedJson, TraceJson, TraceRowJson
+
+DEFAULT_URL = "http://127.0.0.1:8321"
+PAGE = 500
+JUDGE_PAGE = 20  # small, so that the progress moves and no request runs into the time-out
+_NOT_FOUND, _BUSY, _BAD = 404, frozenset({429, 503}), frozenset({400, 422})
+
+
+class UnreachableError(RetryableError):
+    """No collector answers at the address."""
+
+
+class Client:
+    """Asks the API at `url`; a context manager. `timeout` in seconds, for each read."""
+
+    def __init__(self, url: str, *, timeout: float = 60.0, transport: httpx.BaseTransport | None = None) -> None:
+        try:
+            base = httpx.URL(url)
+        except httpx.InvalidURL as error:
+            raise ConfigError(f"{url!r} is no address: {error}") from error
+        if base.scheme not in {"http", "https"} or not base.host:
+            raise ConfigError(f"{url!r} is no address of a collector: write it as {DEFAULT_URL}")
+        # A proxy that the environment names is for the outside world, not for a collector on this machine.
+        self._http = httpx.Client(
+            base_url=base, timeout=timeout, transport=transport, trust_env=not _is_loopback(base.host)
+        )
+        self.url = url
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._http.close()
+
+    def trace(self, trace_id: str, *, profile: str = "") -> TraceJson:
+        """One trace, rebuilt. Raises NotFoundError for an unknown id."""
+        return cast("TraceJson", self._ask("GET", f"/api/traces/{quote(trace_id, safe='')}", {"profile": profile}))
+
+    def traces(self, filters: Mapping[str, str], limit: int) -> tuple[list[TraceRowJson], bool]:
+        """Traces, latest first, and whether there are more than `limit`."""
+        return cast("tuple[list[TraceRowJson], bool]", self._list("/api/traces", filters, limit))
+
+    def errors(self, filters: Mapping[str, str], limit: int) -> tuple[list[ErrorJson], bool]:
+        """Findings, latest first, and whether there are more than `limit`. `filters` are those of /api/errors."""
+        return cast("tuple[list[ErrorJson], bool]", self._list("/api/errors", filters, limit))
+
+    def errors_after(self, filters: Mapping[str, str], after: str) -> tuple[list[ErrorJson], str]:
+        """A page of findings first seen after `after` (ISO 8601, "now" or a cursor), earliest first, and its cursor."""
+        page = self._ask("GET", "/api/errors", {**filters, "after": after, "limit": str(PAGE)})
+        return page["items"], page["next"]
+
+    def judge(self, *, trace_id: str = "", since: str = "") -> Iterator[JudgedJson]:
+        """Judge one stored trace, or all that arrived since a point in time (ISO 8601), again; what was judged."""
+        cursor = ""
+        while True:
+            body = {"trace_id": trace_id, "since": since, "cursor": cursor, "limit": JUDGE_PAGE}
+            page = self._ask("POST", "/api/judge", json=body)
+            yield from page["items"]
+            cursor = page["next"] or ""
+            if not cursor:
+                return
+
+    def _list(self, path: str, filters: Mapping[str, str], limit: int) -> tuple[list[Any], bool]:
+        items: list[Any] = []
+        cursor = ""
+        while True:
+            wanted = min(PAGE, limit - len(items))
+            page = self._ask("GET", path, {**filters, "limit": str(wanted), "cursor": cursor})
+            items += page["items"]
+            cursor = page["next"] or ""
+            if not cursor or len(items) >= limit:
+                return items[:limit], bool(cursor)
+
+    def _ask(self, method: str, path: str, params: Mapping[str, str] | None = None, json: object = None) -> Any:
+        given = {key: value for key, value in (params or {}).items() if value}
+        try:
+            answer = self._http.request(method, path, params=given, json=json)
+            return self._read(answer)
+        except httpx.ConnectError as error:
+            raise UnreachableError(
+                f"no collector answers at {self.url}: start one with `tracejury serve`, or name another with --url"
+            ) from error
+        except httpx.TimeoutException as error:
+            raise RetryableError(f"the collector at {self.url} did not answer in time") from error
+        except httpx.HTTPError as error:
+            raise RetryableError(f"the collector at {self.url} broke off: {error}") from error
+
+    def _read(self, answer: httpx.Response) -> Any:
+        try:
+            body = answer.json()
+        except ValueError:
+            body = None
+        if answer.is_success and isinstance(body, dict):
+            return body
+        detail = body.get("detail") if isinstance(body, dict) else None
+        if not isinstance(detail, str):
+            raise PermanentError(f"what answers at {self.url} is not tracejury's API (HTTP {answer.status_code})")
+        if answer.status_code == _NOT_FOUND:
+            raise NotFoundError(detail)
+        if answer.status_code in _BAD:
+            raise ConfigError(detail)
+        if answer.status_code in _BUSY:
+            raise RetryableError(detail)
+        raise PermanentError(detail)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

@@ -1,0 +1,130 @@
+"""What the API asks of the store: questions as frozen values, answers as domain objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..judges.profiles import CAUTIOUS_PROFILE, DEFAULT_PROFILE, threshold
+from ..schemas.findings import Finding
+from ..schemas.taxonomy import Severity
+from ..schemas.trajectory import Trace, TraceState
+from ..schemas.verdicts import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """The least confidence that is shown, for traces of a recognised convention and for the others."""
+
+    recognised: float
+    unrecognised: float
+
+    @classmethod
+    def of(cls, profile: str) -> Confidence:
+        """That of a profile; of none: each kind of trace in the profile it starts in.
+
+        Raises:
+            ConfigError: no such profile.
+        """
+        if profile:
+            return cls(threshold(profile), threshold(profile))
+        return cls(threshold(DEFAULT_PROFILE), threshold(CAUTIOUS_PROFILE))
+
+    def least(self, conventions: Sequence[str]) -> float:
+        """The threshold for a trace of these conventions."""
+        return self.recognised if any(conventions) else self.unrecognised
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in a list that is ordered by time (unix nanos) and then by id."""
+
+    time: int
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceQuery:
+    """Traces by latest arrival first. `since`: unix nanos, of arrival; empty fields do not filter."""
+
+    confidence: Confidence
+    limit: int
+    service: str = ""
+    agent: str = ""
+    session_id: str = ""
+    since: int = 0
+    before: Position | None = None
+    tenant: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorQuery:
+    """Findings by first sight: latest first, or, with `after`, earliest first. Empty fields do not filter.
+
+    `since`: unix nanos, of first sight; `severity`: at least.
+    """
+
+    confidence: Confidence
+    limit: int
+    trace_id: str = ""
+    span_id: str = ""
+    service: str = ""
+    agent: str = ""
+    judge: str = ""
+    category: str = ""
+    severity: Severity = Severity.LOW
+    since: int = 0
+    before: Position | None = None
+    after: Position | None = None
+    tenant: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRow:
+    """A trace in a list. Times in unix nanos; `position` is its place in the list; `findings` by severity."""
+
+    trace_id: str
+    session_id: str
+    service: str
+    state: TraceState
+    spans: int
+    agents: Sequence[str]
+    start: int
+    end: int
+    received: int
+    findings: Mapping[Severity, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A finding with the service and the agent it belongs to ("" outside any agent run)."""
+
+    finding: Finding
+    service: str
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class TraceView:
+    """A rebuilt trace with what was found in it."""
+
+    trace: Trace
+    findings: Sequence[Finding]
+    verdicts: Sequence[Verdict] = ()
+
+
+class Reader(Protocol):
+    """Answers from the store. Every method may block: call it on a thread."""
+
+    def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
+        """Up to `limit` traces."""
+
+    def errors(self, query: ErrorQuery) -> Sequence[Sighting]:
+        """Up to `limit` findings that hold now."""
+
+    def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
+        """The trace rebuilt from its stored spans, None when there is no such trace."""
+
+    def knows(self, trace_id: str, span_id: str, tenant: str = "") -> bool:
+        """Whether such a trace, such a span, or (both given) such a span of that trace is stored."""

@@ -1,0 +1,175 @@
+"""The JSON of the API and of `--format json`, as types. From the first release on, keys are only ever added.
+
+Ids that there are not (a manager's parent, the tool span of a finding that has none) are null, never "".
+Times are ISO 8601 in UTC with microseconds ("2026-11-20T10:09:46.123456Z").
+"""
+
+from __future__ import annotations
+
+# pydantic, which writes the OpenAPI document from these, asks for this TypedDict before Python 3.12.
+from typing_extensions import TypedDict
+
+Json = dict[str, object] | list[object] | str | float | int | bool | None
+
+
+class ToolCallJson(TypedDict):
+    """One tool call of a turn; `arguments` that are neither object nor text are given as JSON text."""
+
+    name: str
+    arguments: dict[str, object] | str | None
+    result: str | None
+    requested: bool | None
+    executed: bool | None
+    error: str | None
+    span_id: str | None
+    call_id: str | None
+    sub_run_id: str | None
+
+
+class TurnJson(TypedDict):
+    """One LLM call of an agent run and the tool calls that it caused; `kind`: act, plan, facts or answer."""
+
+    index: int
+    kind: str
+    llm_span_id: str | None
+    text: str
+    tool_calls: list[ToolCallJson]
+    sub_run_ids: list[str]
+
+
+class AgentRunJson(TypedDict):
+    """One invocation of one agent; `span_id` is null while its own span has not arrived."""
+
+    id: str
+    name: str
+    role: str
+    span_id: str | None
+    parent_id: str | None
+    parent_turn: int | None
+    goal: str
+    answer: str
+    status: str
+    turns: list[TurnJson]
+
+
+class FindingJson(TypedDict):
+    """One localised error: `span_id` is where it was made, `evidence` stands verbatim in that span's own text."""
+
+    id: str
+    fingerprint: str
+    trace_id: str
+    span_id: str
+    agent_run_id: str | None
+    turn: int | None
+    judge: str
+    dimension: str | None
+    dimensions: list[str]
+    taxonomy: str
+    category: str
+    severity: str
+    confidence: float
+    evidence: str
+    explanation: str
+    tool_span_id: str | None
+    seen_by_span_id: str | None
+    also_at: list[str]
+    linked: list[str]
+    state: str
+    first_seen: str | None
+
+
+class ErrorJson(FindingJson):
+    """A finding outside its trace: with the service and the agent that it belongs to."""
+
+    service: str
+    agent: str | None
+
+
+class SubjectJson(TypedDict):
+    """What a verdict is about: `kind` is turn-window, agent-run, trace or session."""
+
+    kind: str
+    id: str
+    trace_id: str
+
+
+class VerdictJson(TypedDict):
+    """One judge's score (0 to 3, 3 best) of one subject; null when not applicable or unscored (with the reason)."""
+
+    judge: str
+    version: str
+    model: str | None
+    subject: SubjectJson
+    score: int | None
+    not_applicable: bool
+    unscored_reason: str | None
+    reasons: str
+    sampling_probability: float
+
+
+class TraceJson(TypedDict):
+    """A rebuilt trace with what was found in it; `remainder`: ids of the spans in no agent run."""
+
+    trace_id: str
+    trace_ids: list[str]
+    session_id: str | None
+    service: str
+    state: str
+    spans: int
+    start: str | None
+    end: str | None
+    conventions: list[str]
+    agent_runs: list[AgentRunJson]
+    remainder: list[str]
+    findings: list[FindingJson]
+    verdicts: list[VerdictJson]
+
+
+class TraceRowJson(TypedDict):
+    """A trace in a list; `findings` counts those that the profile shows, by severity ("HIGH": 2)."""
+
+    trace_id: str
+    session_id: str | None
+    service: str
+    state: str
+    spans: int
+    agents: list[str]
+    start: str | None
+    end: str | None
+    received: str | None
+    findings: dict[str, int]
+
+
+class JudgedJson(TypedDict):
+    """What judging a trace again led to: the findings that hold now and, rule by rule, what failed."""
+
+    trace_id: str
+    findings: int
+    failures: list[str]
+
+
+class TracePage(TypedDict):
+    """A page of traces; `next` goes into `cursor`, null on the last page."""
+
+    items: list[TraceRowJson]
+    next: str | None
+
+
+class ErrorPage(TypedDict):
+    """A page of findings; `next` goes into `cursor` (null on the last page) or, with `after`, into `after`."""
+
+    items: list[ErrorJson]
+    next: str | None
+
+
+class JudgedPage(TypedDict):
+    """The traces that were judged again."""
+
+    items: list[JudgedJson]
+    next: str | None
+
+
+class ProblemJson(TypedDict):
+    """Why a request was refused, in one line."""
+
+    detail: str

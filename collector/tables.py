@@ -1,0 +1,108 @@
+"""Tables for people, from the JSON of the API. What came from spans is plain text, made safe, never markup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from .shapes import ErrorJson, FindingJson, JudgedJson, TraceRowJson
+from .terminal import one_line
+
+SEVERITY_STYLE: Final[Mapping[str, str]] = {"HIGH": "bold red", "MEDIUM": "yellow", "LOW": "cyan"}
+STATE_STYLE: Final[Mapping[str, str]] = {"settled": "green", "open": "yellow", "incomplete": "red"}
+QUOTE = 160
+WHY = 240
+
+
+def content(text: str | None, limit: int = 0, style: str = "") -> Text:
+    """Text of a span on one line, safe to print, cut at `limit` characters (0: whole)."""
+    return Text(one_line(text or "", limit), style=style)
+
+
+def traces_table(rows: Sequence[TraceRowJson]) -> RenderableType:
+    """A line a trace."""
+    if not rows:
+        return Text("no traces")
+    table = _table("trace", "received", "service", "agents", "spans", "state", "findings")
+    for row in rows:
+        table.add_row(
+            content(row["trace_id"]),
+            moment(row["received"]),
+            content(row["service"], 30),
+            content(", ".join(row["agents"]), 50),
+            str(row["spans"]),
+            Text(row["state"], style=STATE_STYLE.get(row["state"], "")),
+            counts(row["findings"]),
+        )
+    return table
+
+
+def errors_table(rows: Sequence[ErrorJson]) -> RenderableType:
+    """A block a finding: ids and what it is on top, then the quote and the reason."""
+    if not rows:
+        return Text("no findings")
+    return Group(*(error_block(row) for row in rows))
+
+
+def error_block(row: ErrorJson) -> RenderableType:
+    """One finding outside its trace."""
+    where = content(f"{row['service'] or 'unknown service'} / {row['agent'] or 'no agent run'}", 60)
+    if row["turn"] is not None:
+        where.append(f" / turn {row['turn']}")
+    head = Text.assemble(
+        *headline(row), "  trace ", content(row["trace_id"], style="bold"), "  ", where, "  ", moment(row["first_seen"])
+    )
+    return Group(head, *details(row), Text())
+
+
+def headline(row: FindingJson) -> tuple[Text | str, ...]:
+    """Severity, dimension, category, span id, judge: the parts of a finding's first line."""
+    return (
+        Text(row["severity"], style=SEVERITY_STYLE.get(row["severity"], "")),
+        " ",
+        Text("+".join(row["dimensions"]), style="magenta"),
+        " ",
+        content(row["category"], 60),
+        "  span ",
+        content(row["span_id"], style="bold"),
+    )
+
+
+def details(row: FindingJson) -> Iterable[Text]:
+    """The lines under a finding's first: the quote, and why it is an error, by whom and how surely."""
+    yield Text.assemble("  “", content(row["evidence"], QUOTE, "italic"), "”")
+    yield Text.assemble(
+        "  ", content(row["explanation"], WHY), Text(f"  ({one_line(row['judge'], 60)} {row['confidence']:.2f})", "dim")
+    )
+
+
+def judged_table(rows: Sequence[JudgedJson]) -> RenderableType:
+    """A line a trace that was judged again."""
+    if not rows:
+        return Text("no traces to judge")
+    table = _table("trace", "findings", "failures")
+    for row in rows:
+        table.add_row(content(row["trace_id"]), str(row["findings"]), content("; ".join(row["failures"]), 200))
+    return Group(table, Text(f"{len(rows)} judged, {sum(row['findings'] for row in rows)} findings"))
+
+
+def counts(findings: Mapping[str, int]) -> Text:
+    """Findings by severity, the worst first: "2 HIGH 1 LOW"."""
+    parts = [Text(f"{findings[s]} {s}", style) for s, style in SEVERITY_STYLE.items() if findings.get(s)]
+    return Text(" ").join(parts) if parts else Text("-", style="dim")
+
+
+def moment(iso: str | None) -> Text:
+    """A time to the second, as in the JSON."""
+    return Text(f"{iso[:10]} {iso[11:19]}Z" if iso else "-", style="dim")
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for position, column in enumerate(columns):
+        table.add_column(column, no_wrap=position == 0, overflow="fold")
+    return table

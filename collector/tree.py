@@ -1,0 +1,146 @@
+"""One trace as a tree for people: agent runs, their turns and tool calls, each finding pinned at its span."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from rich.console import Group
+from rich.text import Text
+from rich.tree import Tree
+
+from .shapes import AgentRunJson, FindingJson, ToolCallJson, TraceJson, TurnJson, VerdictJson
+from .tables import STATE_STYLE, content, details, headline
+
+RUN_STYLE: Mapping[str, str] = {"ok": "green", "error": "red", "unfinished": "yellow"}
+TEXT = 100
+MAX_DEPTH = 50  # of agent runs under agent runs; beyond it they hang on the top
+
+
+class _Pinned:
+    """The findings by span; each is shown once, where its span first stands."""
+
+    def __init__(self, findings: Iterable[FindingJson]) -> None:
+        self._by_span: dict[str, list[FindingJson]] = defaultdict(list)
+        for finding in findings:
+            self._by_span[finding["span_id"]].append(finding)
+
+    def pin(self, span_id: str | None, node: Tree) -> None:
+        """Hang the findings of a span under its node."""
+        for finding in self._by_span.pop(span_id or "", ()):
+            node.add(Group(Text.assemble("✗ ", *headline(finding)), *details(finding)))
+
+    def rest(self) -> list[str]:
+        """The spans whose findings have not been shown."""
+        return list(self._by_span)
+
+
+def trace_tree(trace: TraceJson) -> Tree:
+    """The whole trace."""
+    root = Tree(_title(trace), guide_style="dim")
+    pinned = _Pinned(trace["findings"])
+    below: dict[str, list[AgentRunJson]] = defaultdict(list)
+    known = {run["id"] for run in trace["agent_runs"]}
+    for run in trace["agent_runs"]:
+        parent = run["parent_id"] or ""
+        below[parent if parent in known else ""].append(run)
+    shown: set[str] = set()
+    for run in [*below[""], *trace["agent_runs"]]:
+        if run["id"] not in shown:
+            _add_run(root, run, below, pinned, shown)
+    rest = pinned.rest()
+    if rest:
+        outside = root.add(Text("outside the agents' turns", style="dim"))
+        for span_id in rest:
+            pinned.pin(span_id, outside.add(Text.assemble("span ", content(span_id, style="bold"))))
+    for verdict in trace["verdicts"]:
+        root.add(_verdict(verdict))
+    return root
+
+
+def _title(trace: TraceJson) -> Text:
+    state = Text(trace["state"], style=STATE_STYLE.get(trace["state"], ""))
+    count = len(trace["findings"])
+    return Text.assemble(
+        "trace ",
+        content(trace["trace_id"], style="bold"),
+        "  ",
+        content(trace["service"] or "unknown service", 60),
+        "  ",
+        state,
+        f"  {trace['spans']} spans, {len(trace['agent_runs'])} agent runs, {count} finding{'s' * (count != 1)}",
+    )
+
+
+def _add_run(
+    parent: Tree,
+    run: AgentRunJson,
+    below: Mapping[str, list[AgentRunJson]],
+    pinned: _Pinned,
+    shown: set[str],
+    depth: int = 0,
+) -> None:
+    shown.add(run["id"])
+    node = parent.add(_run_title(run))
+    pinned.pin(run["span_id"], node)
+    children = {child["id"]: child for child in below.get(run["id"], ()) if child["id"] not in shown}
+    for turn in run["turns"]:
+        turn_node = node.add(_turn_title(turn))
+        pinned.pin(turn["llm_span_id"], turn_node)
+        for call in turn["tool_calls"]:
+            pinned.pin(call["span_id"], turn_node.add(_call_title(call)))
+        for child_id in turn["sub_run_ids"]:
+            child = children.pop(child_id, None)
+            if child and depth < MAX_DEPTH:
+                _add_run(turn_node, child, below, pinned, shown, depth + 1)
+    for child in children.values():
+        if child["id"] not in shown and depth < MAX_DEPTH:
+            _add_run(node, child, below, pinned, shown, depth + 1)
+    if run["answer"]:
+        node.add(Text.assemble("answer: ", content(run["answer"], TEXT)))
+
+
+def _run_title(run: AgentRunJson) -> Text:
+    title = Text.assemble(
+        content(run["name"] or "unnamed agent", 60, "bold blue"),
+        f" ({run['role']}, ",
+        Text(run["status"], style=RUN_STYLE.get(run["status"], "")),
+        ")",
+    )
+    if run["span_id"]:
+        title.append_text(Text.assemble("  span ", content(run["span_id"])))
+    if run["goal"]:
+        title.append_text(Text.assemble("\ngoal: ", content(run["goal"], TEXT)))
+    return title
+
+
+def _turn_title(turn: TurnJson) -> Text:
+    title = Text.assemble(f"turn {turn['index']} {turn['kind']}")
+    if turn["llm_span_id"]:
+        title.append_text(Text.assemble("  span ", content(turn["llm_span_id"])))
+    if turn["text"]:
+        title.append_text(Text.assemble("  ", content(turn["text"], TEXT, "dim")))
+    return title
+
+
+def _call_title(call: ToolCallJson) -> Text:
+    title = Text.assemble("tool ", content(call["name"], 60, "bold"))
+    if call["span_id"]:
+        title.append_text(Text.assemble("  span ", content(call["span_id"])))
+    if call["error"] is not None:
+        title.append_text(Text.assemble("  failed: ", content(call["error"], TEXT, "red")))
+    elif call["executed"] is False:
+        title.append("  asked for, not run", style="yellow")
+    elif call["result"] is not None:
+        title.append_text(Text.assemble("  → ", content(call["result"], TEXT, "dim")))
+    return title
+
+
+def _verdict(verdict: VerdictJson) -> Text:
+    if verdict["not_applicable"]:
+        score = "not applicable"
+    elif verdict["score"] is None:
+        score = f"unscored: {verdict['unscored_reason'] or 'no reason given'}"
+    else:
+        score = f"{verdict['score']} of 3"
+    return Text.assemble("verdict ", content(verdict["judge"], 60), "  ", content(score, TEXT))
