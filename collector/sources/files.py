@@ -41,22 +41,51 @@ class Source:
     request: Request
 
 
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file to read; one that was `named` outright must hold trace data, one found in a folder may not."""
+
+    path: Path
+    named: bool = True
+
+
 def read(paths: Iterable[Path], *, limit: int = MAX_FILE_BYTES) -> Iterator[Source]:
     """The requests in files, and in folders (recursively, sorted by path), none of them empty.
-
-    JSON in a folder or an archive that is not trace data (an index, annotations) is passed over.
 
     Raises:
         BrokenFileError: no such path, a file that is not what it seems to be, or one larger than `limit` bytes.
     """
+    for file in find(paths):
+        yield from read_file(file, limit=limit)
+
+
+def find(paths: Iterable[Path]) -> list[File]:
+    """The files that `read` would read, in its order.
+
+    Raises:
+        BrokenFileError: a path does not exist.
+    """
+    files: list[File] = []
     for path in paths:
         if path.is_dir():
-            for file in sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file()):
-                yield from _requests(str(file), _bytes(file, limit), limit, strict=False)
+            found = (p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
+            files += [File(p, named=False) for p in sorted(found)]
         elif path.exists():
-            yield from _requests(str(path), _bytes(path, limit), limit, strict=True)
+            files.append(File(path))
         else:
             raise BrokenFileError(f"no such file or folder: {path}")
+    return files
+
+
+def read_file(file: File, *, limit: int = MAX_FILE_BYTES) -> Iterator[Source]:
+    """The requests in one file, none of them empty.
+
+    JSON that is not trace data (an index, annotations) is passed over where it stands in a folder or an archive.
+
+    Raises:
+        BrokenFileError: not what it seems to be, or larger than `limit` bytes.
+    """
+    yield from _requests(str(file.path), _bytes(file.path, limit), limit, strict=file.named)
 
 
 def _bytes(path: Path, limit: int) -> bytes:
