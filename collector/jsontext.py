@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 MAX_DEPTH = 200
-_INT64 = 2**63
+_INTEGERS = range(-(2**63), 2**64)  # what the encoder and most readers of JSON take
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -48,7 +48,7 @@ def _scalar(value: Any) -> str | float | bool | None:
         case bool() | None:
             return value
         case int():
-            return value if -_INT64 <= value < _INT64 else str(value)
+            return value if value in _INTEGERS else str(value)
         case float():
             return value if math.isfinite(value) else None
         case _:
