@@ -8,10 +8,11 @@ from typing import Final
 from ...schemas.normalized import NormalizedSpan
 from ...schemas.spans import LogRecord, Span
 from .convention import Convention
+from .genai import GenAI
 from .openinference import OpenInference
 from .plain import normalize_plain
 
-CONVENTIONS: Final[tuple[Convention, ...]] = (OpenInference(),)
+CONVENTIONS: Final[tuple[Convention, ...]] = (OpenInference(), GenAI())
 """In order of preference where a span carries the marks of several."""
 
 

@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ...schemas.normalized import Json, ToolDefinition
-from .values import NOT_JSON, parse_json, parse_object
+from .values import NOT_JSON, parse_array, parse_json, parse_object
 
 _SCHEMA_TYPES: Final = frozenset(
     {"string", "number", "integer", "boolean", "object", "array", "null", "any", "image", "audio"},
 )
+
+
+_PARAMETER_KEYS: Final = ("parameters", "input_schema", "inputSchema", "parameters_json_schema", "json_schema")
 
 
 def parse_arguments(text: str, parameters: Mapping[str, Any] | None = None) -> Json:
@@ -83,22 +86,21 @@ def _is_property(schema: Any) -> bool:
 
 
 def tool_definition(value: Any) -> ToolDefinition | None:
-    """A definition out of its JSON: OpenAI's `{"type": "function", "function": {...}}`, or flat, or Anthropic's."""
+    """A definition out of its JSON: OpenAI's `{"type": "function", "function": {...}}`, flat, or Anthropic's."""
     if isinstance(value, str):
         value = parse_object(value)
     if not isinstance(value, dict):
         return None
-    body = value.get("function") if isinstance(value.get("function"), dict) else value
-    name = body.get("name")
+    inner = value.get("function")
+    body: dict[str, Any] = inner if isinstance(inner, dict) else value
+    name, description = body.get("name"), body.get("description")
     if not isinstance(name, str) or not name:
         return None
-    description = body.get("description")
-    parameters = next(
-        (
-            body[k]
-            for k in ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
-            if isinstance(body.get(k), dict)
-        ),
-        None,
-    )
+    parameters = next((body[k] for k in _PARAMETER_KEYS if isinstance(body.get(k), dict)), None)
     return ToolDefinition(name, description if isinstance(description, str) else "", parameters)
+
+
+def definitions(text: str) -> tuple[ToolDefinition, ...]:
+    """Tool definitions out of a JSON list of them."""
+    items = parse_array(text) or ()
+    return tuple(tool for item in items if (tool := tool_definition(item)))

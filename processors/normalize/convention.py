@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from ...schemas.normalized import ExceptionInfo, NormalizedSpan
@@ -33,3 +33,10 @@ def exceptions(span: Span) -> tuple[ExceptionInfo, ...]:
         if e.name == "exception"
     )
     return tuple(found)
+
+
+def unread_log_text(logs: Sequence[LogRecord], read: Collection[int] = ()) -> tuple[str, ...]:
+    """Bodies of the joined log records in order of time, without those at positions `read` (they hold messages)."""
+    left = [log for i, log in enumerate(logs) if log.body and i not in read]
+    left.sort(key=lambda log: (log.time or log.observed_time, log.observed_time, log.body))
+    return tuple(log.body for log in left)

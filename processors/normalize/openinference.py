@@ -12,7 +12,7 @@ from typing import Any, Final
 from ...schemas.normalized import Json, Kind, Message, NormalizedSpan, ToolDefinition, ToolRequest
 from ...schemas.spans import LogRecord, Span
 from .arguments import as_schema, parse_arguments, tool_definition
-from .convention import exceptions
+from .convention import exceptions, unread_log_text
 from .values import as_index, as_int, first, parse_array, parse_json, parse_object, text_list
 
 _KIND: Final = "openinference.span.kind"
@@ -58,7 +58,7 @@ class OpenInference:
             "input_text": attributes.get("input.value", ""),
             "output_text": attributes.get("output.value", ""),
             "exceptions": exceptions(span),
-            "log_text": tuple(log.body for log in logs if log.body),
+            "log_text": unread_log_text(logs),
         }
         if kind is Kind.LLM:
             common |= _llm(attributes)

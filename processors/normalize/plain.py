@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...schemas.normalized import Kind, NormalizedSpan
 from ...schemas.spans import LogRecord, Span
-from .convention import exceptions
+from .convention import exceptions, unread_log_text
 
 
 def normalize_plain(span: Span, logs: Sequence[LogRecord]) -> NormalizedSpan:
@@ -16,5 +16,5 @@ def normalize_plain(span: Span, logs: Sequence[LogRecord]) -> NormalizedSpan:
         kind=Kind.OTHER,
         convention="",
         exceptions=exceptions(span),
-        log_text=tuple(log.body for log in logs if log.body),
+        log_text=unread_log_text(logs),
     )

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 import orjson
 
-_OPENERS: Final = "{["
-_MAX_INDEX_DIGITS: Final = 9
+_MAX_JSON: Final = 8_000_000  # characters; parsed JSON can take 30 times the memory of its text
 _MAX_DEPTH: Final = 100
+_MAX_INT_DIGITS: Final = 18
+_MAX_INDEX_DIGITS: Final = 9
 
 NOT_JSON: Final = object()
 
@@ -19,28 +20,51 @@ def parse_json(text: str) -> Any:
     """The JSON object or array that `text` holds, else `NOT_JSON`.
 
     Numbers, booleans, null and quoted strings stay text: a bare `12` or `true` is what the agent said. Accepts what
-    Python's json module writes (NaN, integers over 64 bits, lone surrogates) and refuses nesting over 100 levels.
+    Python's json module writes (NaN, integers over 64 bits, lone surrogates); refuses nesting over 100 levels and
+    texts over 8 million characters, so that whoever walks or compares the result may recurse.
     """
-    head = text[:1]
-    if head not in _OPENERS or not head:
+    if not text:
+        return NOT_JSON
+    if text[0] not in "{[":
         text = text.strip()
-        if text[:1] not in _OPENERS or not text:
+        if not text or text[0] not in "{[":
             return NOT_JSON
+    if len(text) > _MAX_JSON:
+        return NOT_JSON
     try:
         value = orjson.loads(text)
     except ValueError:
         value = _parse_leniently(text)
-    return value
+    return NOT_JSON if _may_be_deep(text) and _is_too_deep(value) else value
 
 
 def _parse_leniently(text: str) -> Any:
-    """Python's dialect, where orjson refuses: tried only if it could matter, because it is slow."""
-    if text[-1:] not in "}] \n\t\r":
+    """Python's dialect, where orjson refuses; only for text that could be whole, because it is slow."""
+    if text.rstrip()[-1] not in "}]":
         return NOT_JSON
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         return NOT_JSON
+
+
+def _may_be_deep(text: str) -> bool:
+    return text.count("[") + text.count("{") > _MAX_DEPTH
+
+
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(_MAX_DEPTH):
+        level = [
+            child
+            for node in level
+            if isinstance(node, dict | list)
+            for child in (node.values() if isinstance(node, dict) else node)
+            if isinstance(child, dict | list)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def parse_object(text: str) -> dict[str, Any] | None:
@@ -63,20 +87,18 @@ def as_text(value: Any) -> str:
         return ""
     try:
         return orjson.dumps(value).decode()
-    except (TypeError, ValueError):
-        return _dump_leniently(value)
+    except TypeError:  # integers over 64 bits, lone surrogates
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
-def _dump_leniently(value: Any) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False, default=str)
-    except (ValueError, RecursionError):
-        return ""
+def text_of(value: Any) -> str:
+    """`value` if it is a string, else ""."""
+    return value if isinstance(value, str) else ""
 
 
 def as_int(text: str | None) -> int | None:
     """A whole number of at most 18 digits, else None."""
-    if not text or len(text) > 18 or not text.isascii():
+    if not text or len(text) > _MAX_INT_DIGITS or not text.isascii():
         return None
     try:
         return int(text)

@@ -1,0 +1,120 @@
+"""OpenTelemetry GenAI semantic conventions: `gen_ai.*` attributes, span events and log records.
+
+Source: open-telemetry/semantic-conventions-genai (Development) and the older forms that are still sent. What a span
+stands for is told by `gen_ai.operation.name`; where that is missing, by what only such a span carries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from ...schemas.normalized import Kind, NormalizedSpan
+from ...schemas.spans import LogRecord, Span
+from .arguments import as_schema, definitions, parse_arguments
+from .convention import exceptions, unread_log_text
+from .genai_content import Content, read_content
+from .values import as_int, as_text, first, parse_array, parse_object, text_list
+
+_PREFIX: Final = "gen_ai."
+_OPERATION: Final = "gen_ai.operation.name"
+_AGENT_NAME: Final = "gen_ai.agent.name"
+_TOOL_NAME: Final = "gen_ai.tool.name"
+
+_KINDS: Final = {
+    "chat": Kind.LLM,
+    "generate_content": Kind.LLM,
+    "text_completion": Kind.LLM,
+    "embeddings": Kind.EMBEDDING,
+    "retrieval": Kind.RETRIEVER,
+    "invoke_agent": Kind.AGENT,
+    "execute_tool": Kind.TOOL,
+    "plan": Kind.PLAN,
+    "create_agent": Kind.OTHER,
+}
+
+
+class GenAI:
+    """Reads spans of the OpenTelemetry GenAI conventions."""
+
+    name = "genai"
+
+    def recognises(self, span: Span, logs: Sequence[LogRecord]) -> bool:
+        """Any `gen_ai.*` attribute, or a GenAI log record joined to the span."""
+        attributes = span.attributes
+        if _OPERATION in attributes or any(key.startswith(_PREFIX) for key in attributes):
+            return True
+        return any(log.event_name.startswith(_PREFIX) for log in logs)
+
+    def normalize(self, span: Span, logs: Sequence[LogRecord]) -> NormalizedSpan:
+        """See `Convention`."""
+        attributes = span.attributes
+        kind = _kind(attributes, logs)
+        content = read_content(span, logs) if kind in (Kind.LLM, Kind.AGENT, Kind.TOOL, Kind.PLAN) else Content()
+        common: dict[str, Any] = {
+            "raw": span,
+            "kind": kind,
+            "convention": self.name,
+            "agent_name": attributes.get(_AGENT_NAME, ""),
+            "agent_id": attributes.get("gen_ai.agent.id", ""),
+            "agent_description": attributes.get("gen_ai.agent.description", ""),
+            "session_id": first(attributes, "gen_ai.conversation.id", "session.id"),
+            "exceptions": exceptions(span),
+            "log_text": unread_log_text(logs, content.used_logs),
+        }
+        if kind is Kind.TOOL:
+            common |= _tool(span, content)
+        elif kind is not Kind.OTHER:
+            common |= _call(attributes, content)
+            if kind is Kind.AGENT:
+                common |= _agent(attributes)
+        return NormalizedSpan(**common)
+
+
+def _kind(attributes: Mapping[str, str], logs: Sequence[LogRecord]) -> Kind:
+    operation = attributes.get(_OPERATION)
+    if operation:
+        return _KINDS.get(operation, Kind.CHAIN)
+    if _TOOL_NAME in attributes or "gen_ai.tool.call.id" in attributes:
+        return Kind.TOOL
+    if "gen_ai.request.model" in attributes or "gen_ai.response.model" in attributes:
+        return Kind.LLM
+    return Kind.LLM if any(log.event_name.startswith(_PREFIX) for log in logs) else Kind.CHAIN
+
+
+def _call(attributes: Mapping[str, str], content: Content) -> dict[str, Any]:
+    return {
+        "input_messages": content.inputs,
+        "output_messages": content.outputs,
+        "output_text": content.output_text,
+        "tools": content.tools,
+        "model": first(attributes, "gen_ai.request.model", "gen_ai.response.model"),
+        "stop_sequences": text_list(parse_array(attributes.get("gen_ai.request.stop_sequences", ""))),
+        "max_tokens": as_int(attributes.get("gen_ai.request.max_tokens")),
+        "finish_reasons": text_list(parse_array(attributes.get("gen_ai.response.finish_reasons", "")))
+        or content.finish_reasons,
+        "input_tokens": as_int(first(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")),
+        "output_tokens": as_int(first(attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens")),
+    }
+
+
+def _tool(span: Span, content: Content) -> dict[str, Any]:
+    attributes = span.attributes
+    schema = as_schema(parse_object(first(attributes, "gen_ai.tool.json_schema", "gen_ai.tool.parameters")))
+    name = attributes.get(_TOOL_NAME) or span.name.removeprefix("execute_tool ")
+    defined = next((d for d in definitions(attributes.get("gen_ai.tool.definitions", "")) if d.name == name), None)
+    arguments = attributes.get("gen_ai.tool.call.arguments") or as_text(content.tool_arguments)
+    return {
+        "input_text": arguments,
+        "output_text": content.tool_result or "",
+        "tool_name": name,
+        "tool_call_id": attributes.get("gen_ai.tool.call.id", ""),
+        "tool_description": attributes.get("gen_ai.tool.description", ""),
+        "tool_arguments": parse_arguments(arguments, schema) if arguments else None,
+        "tool_result": attributes.get("gen_ai.tool.call.result", content.tool_result),
+        "tool_parameters": schema or (defined.parameters if defined else None),
+    }
+
+
+def _agent(attributes: Mapping[str, str]) -> dict[str, Any]:
+    return {"tool_names": text_list(parse_array(attributes.get("gen_ai.agent.tools", "")))}

@@ -1,0 +1,171 @@
+"""Where GenAI instrumentations put what was said: span attributes, span events, or log records.
+
+The three are alternatives for the same content. For each of input, output and tools the first that has it counts,
+in that order; log records are read in order of time, whatever order they came in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ...schemas.normalized import Message, ToolDefinition
+from ...schemas.spans import LogRecord, Span
+from .arguments import definitions
+from .messages import flatten, parse_messages, read_message, with_system
+from .values import NOT_JSON, as_text, parse_array, parse_json, text_of
+
+_DETAILS: Final = "gen_ai.client.inference.operation.details"
+_CHOICE: Final = "gen_ai.choice"
+_ROLES: Final = {
+    "gen_ai.system.message": "system",
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+}
+_INPUT_KEYS: Final = ("gen_ai.input.messages", "gen_ai.prompt", "pydantic_ai.all_messages")
+_OUTPUT_KEYS: Final = ("gen_ai.output.messages", "gen_ai.completion")
+_OUTPUT_TEXT_KEYS: Final = ("final_result",)  # Pydantic AI's agent span
+
+
+@dataclass(slots=True)
+class Content:
+    """What a span's call was sent and gave back. `used_logs`: positions of the log records that were read."""
+
+    inputs: tuple[Message, ...] = ()
+    outputs: tuple[Message, ...] = ()
+    tools: tuple[ToolDefinition, ...] = ()
+    output_text: str = ""
+    finish_reasons: tuple[str, ...] = ()
+    tool_arguments: Any = None
+    tool_result: str | None = None
+    used_logs: set[int] = field(default_factory=set)
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing more is to be looked for."""
+        return bool(self.inputs and self.outputs and self.tools)
+
+    def fill(self, other: Content) -> None:
+        """Take from `other` what is still missing."""
+        self.inputs = self.inputs or other.inputs
+        self.outputs = self.outputs or other.outputs
+        self.tools = self.tools or other.tools
+        self.finish_reasons = self.finish_reasons or other.finish_reasons
+        if self.tool_arguments is None:
+            self.tool_arguments = other.tool_arguments
+        if self.tool_result is None:
+            self.tool_result = other.tool_result
+
+
+def read_content(span: Span, logs: Sequence[LogRecord]) -> Content:
+    """All content of `span`, wherever it stands."""
+    content = _from_attributes(span.attributes)
+    content.output_text = next((v for k in _OUTPUT_TEXT_KEYS if (v := span.attributes.get(k))), "")
+    if span.events and not content.complete:
+        content.fill(_from_events((e.name, e.attributes, None) for e in span.events))
+    if logs:
+        ordered = sorted(
+            enumerate(logs), key=lambda item: (item[1].time or item[1].observed_time, item[1].observed_time)
+        )
+        content.used_logs = {i for i, log in ordered if _is_content(_event_name(log))}
+        if not content.complete:
+            content.fill(_from_events((_event_name(log), log.attributes, _body(log)) for _, log in ordered))
+    return content
+
+
+def _is_content(name: str) -> bool:
+    return name in _ROLES or name in (_CHOICE, _DETAILS)
+
+
+def _event_name(log: LogRecord) -> str:
+    return log.event_name or log.attributes.get("event.name", "")
+
+
+def _body(log: LogRecord) -> Any:
+    if log.body_type in ("kvlist", "array") or log.body[:1] in ("{", "["):
+        value = parse_json(log.body)
+        return log.body if value is NOT_JSON else value
+    return log.body or None
+
+
+def _from_attributes(attributes: Mapping[str, str]) -> Content:
+    system = _messages(attributes, ("gen_ai.system_instructions",), "system")
+    inputs = with_system(system, _messages(attributes, _INPUT_KEYS, "user"))
+    outputs = _messages(attributes, _OUTPUT_KEYS, "assistant")
+    tools = definitions(attributes.get("gen_ai.tool.definitions", ""))
+    return Content(inputs=inputs, outputs=outputs, tools=tools)
+
+
+def _messages(attributes: Mapping[str, str], keys: Iterable[str], role: str) -> tuple[Message, ...]:
+    text = next((v for k in keys if (v := attributes.get(k))), "")
+    if not text:
+        return ()
+    value = parse_json(text)
+    if value is NOT_JSON:
+        return (Message(role, text),)
+    if role == "system":  # a list of parts, not of messages
+        return tuple(Message(role, m.text) for m in read_message({"role": role, "parts": value}))
+    return parse_messages(value, role)
+
+
+def _from_events(events: Iterable[tuple[str, Mapping[str, str], Any]]) -> Content:
+    """`events`: (name, attributes, body or None) in order of time."""
+    content = Content()
+    inputs: list[Message] = []
+    outputs: list[Message] = []
+    finish: list[str] = []
+    for name, attributes, body in events:
+        if name == _DETAILS:
+            content.fill(_details(attributes, body))
+        elif name == _CHOICE:
+            fields = _fields(attributes, body)
+            outputs.extend(_choice(fields))
+            if reason := text_of(fields.get("finish_reason")):
+                finish.append(reason)
+            content.tool_result = flatten(fields.get("message")) if "message" in fields else content.tool_result
+        elif name in _ROLES:
+            fields = _fields(attributes, body)
+            inputs.extend(read_message(fields | {"role": _ROLES[name]}))
+            if name == "gen_ai.tool.message" and content.tool_arguments is None:
+                content.tool_arguments = fields.get("content")
+    content.fill(Content(inputs=tuple(inputs), outputs=tuple(outputs), finish_reasons=tuple(finish)))
+    return content
+
+
+def _details(attributes: Mapping[str, str], body: Any) -> Content:
+    """An operation-details record; for a tool's span, the call and its response are the messages' parts."""
+    fields = dict(attributes)
+    if isinstance(body, dict):
+        fields |= {k: as_text(v) for k, v in body.items()}
+    content = _from_attributes(fields)
+    request = next((r for m in content.inputs for r in m.tool_requests), None)
+    response = next((m for m in content.outputs if m.role == "tool"), None)
+    content.tool_arguments = request.arguments if request else None
+    content.tool_result = response.text if response else None
+    return content
+
+
+def _fields(attributes: Mapping[str, str], body: Any) -> dict[str, Any]:
+    """A message event's fields: a log's body, else the event's attributes."""
+    if isinstance(body, dict):
+        return body
+    fields = {k: _parts(v) for k, v in attributes.items()}
+    if body is not None:
+        fields.setdefault("content", body)
+    return fields
+
+
+def _parts(text: str) -> Any:
+    """Message parts where `text` is a JSON list of objects; other JSON is what somebody said."""
+    parts = parse_array(text) if text[:2] in ("[{", "[ ", "[\n") else None
+    return parts if parts and all(isinstance(p, dict) for p in parts) else text
+
+
+def _choice(fields: Mapping[str, Any]) -> Iterator[Message]:
+    message = fields.get("message", fields)
+    if isinstance(message, dict):
+        yield from read_message(message, "assistant")
+    else:
+        yield from read_message({"role": "assistant", "content": message})

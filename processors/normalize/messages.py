@@ -1,0 +1,162 @@
+"""JSON messages to `Message`s, whatever API's dialect they are written in.
+
+OpenTelemetry GenAI (`parts` of `{"type": "text" | "reasoning" | "tool_call" | "tool_call_response"}`), OpenAI
+(`content` text or list, `tool_calls`, `tool_call_id`), Anthropic (`tool_use`, `tool_result`), Bedrock (`toolUse`,
+`toolResult`) and Gemini (`functionCall`, `functionResponse`): a part is known by its type or by the key it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ...schemas.normalized import Message, ToolRequest
+from .arguments import parse_arguments, unwrap
+from .values import as_text, first, text_of
+
+TOOL_ROLE: Final = "tool"
+_REQUEST_KEYS: Final = ("tool_call", "tool_use", "toolUse", "functionCall", "function_call", "toolCall")
+_RESPONSE_KEYS: Final = (
+    "tool_call_response", "tool_result", "toolResult", "functionResponse", "function_response",
+)  # fmt: skip
+_REASONING_KEYS: Final = ("reasoning", "thinking", "reasoningContent", "redacted_thinking")
+_RESULT_KEYS: Final = ("response", "result", "content", "output")
+
+
+def parse_messages(value: Any, default_role: str = "user") -> tuple[Message, ...]:
+    """Messages out of a parsed JSON list (or one message); what is no message is left out."""
+    items = value if isinstance(value, list) else [value]
+    return tuple(message for item in items for message in read_message(item, default_role))
+
+
+def read_message(item: Any, default_role: str = "user") -> Iterator[Message]:
+    """One JSON message as `Message`s: several tool responses in one message are one `Message` each."""
+    if isinstance(item, str):
+        yield Message(default_role, item)
+    if not isinstance(item, dict):
+        return
+    draft = _Draft(role=(text_of(item.get("role")) or default_role).lower(), name=text_of(item.get("name")))
+    call_id = first(_texts(item), "tool_call_id", "id") if draft.role == TOOL_ROLE else ""
+    content = item.get("parts") if isinstance(item.get("parts"), list) else item.get("content")
+    for part in content if isinstance(content, list) else [content]:
+        yield from draft.add(part)
+    calls = item.get("tool_calls")
+    for call in calls if isinstance(calls, list) else ():
+        draft.add_request(call)
+    draft.add_reasoning(item.get("reasoning_content"))
+    yield from draft.finish(call_id)
+
+
+@dataclass(slots=True)
+class _Draft:
+    """Parts of one message so far."""
+
+    role: str
+    name: str
+    texts: list[str] = field(default_factory=list)
+    reasoning: list[str] = field(default_factory=list)
+    requests: list[ToolRequest] = field(default_factory=list)
+    emitted: bool = False
+
+    def add(self, part: Any) -> Iterator[Message]:
+        """Take in one part; a tool response is a message of its own."""
+        if isinstance(part, str):
+            self.texts.append(part)
+        if not isinstance(part, dict):
+            return
+        kind, body = _kind_and_body(part)
+        if kind in _RESPONSE_KEYS:
+            yield from self.flush()
+            self.emitted = True
+            yield _response(body)
+        elif kind in _REQUEST_KEYS:
+            self.add_request(body)
+        elif kind in _REASONING_KEYS:
+            self.add_reasoning(body)
+        elif text := _text(part):
+            self.texts.append(text)
+
+    def add_request(self, body: Any) -> None:
+        """Take in a tool call that the model asks for."""
+        if not isinstance(body, dict):
+            return
+        function = body["function"] if isinstance(body.get("function"), dict) else body
+        name = first(_texts(function), "name", "toolName")
+        if not name:
+            return
+        raw = next((function[k] for k in ("arguments", "input", "args") if k in function), None)
+        arguments = parse_arguments(raw) if isinstance(raw, str) else unwrap(raw)
+        self.requests.append(ToolRequest(name, arguments, first(_texts(body), "id", "toolUseId", "call_id")))
+
+    def add_reasoning(self, body: Any) -> None:
+        """Take in what the model thought."""
+        if isinstance(body, dict):
+            body = first(_texts(body), "content", "thinking", "text") or body.get("reasoningText")
+            body = body.get("text") if isinstance(body, dict) else body
+        if isinstance(body, str) and body:
+            self.reasoning.append(body)
+
+    def flush(self, call_id: str = "") -> Iterator[Message]:
+        """The message of the parts so far, if there are any."""
+        if self.texts or self.requests or self.reasoning:
+            self.emitted = True
+            yield Message(
+                self.role, "\n".join(self.texts), tuple(self.requests), call_id, self.name, "\n".join(self.reasoning)
+            )
+        self.texts, self.reasoning, self.requests = [], [], []
+
+    def finish(self, call_id: str) -> Iterator[Message]:
+        """What is left; an empty reply or tool result is a message too, an empty prompt is none."""
+        yield from self.flush(call_id)
+        if not self.emitted and self.role not in ("user", "system"):
+            yield Message(self.role, "", tool_call_id=call_id, name=self.name)
+
+
+def _kind_and_body(part: dict[str, Any]) -> tuple[str, Any]:
+    kind = text_of(part.get("type"))
+    if kind in _REQUEST_KEYS or kind in _RESPONSE_KEYS or kind in _REASONING_KEYS:
+        return kind, part
+    for key, body in part.items():
+        if key in _REQUEST_KEYS or key in _RESPONSE_KEYS or key in _REASONING_KEYS:
+            return key, body
+    return kind, part
+
+
+def _response(body: Any) -> Message:
+    if not isinstance(body, dict):
+        return Message(TOOL_ROLE, as_text(body))
+    result = next((body[k] for k in _RESULT_KEYS if k in body), None)
+    call_id = first(_texts(body), "id", "tool_call_id", "tool_use_id", "toolUseId", "call_id")
+    return Message(TOOL_ROLE, flatten(result), tool_call_id=call_id, name=text_of(body.get("name")))
+
+
+def flatten(value: Any) -> str:
+    """A result's text: a list of text parts as their texts, everything else as text or JSON."""
+    if isinstance(value, list) and value:
+        texts = [_text(part) if isinstance(part, dict) else part for part in value]
+        if all(isinstance(t, str) and t for t in texts):
+            return "\n".join(str(t) for t in texts)
+    return as_text(value)
+
+
+def _text(part: dict[str, Any]) -> str:
+    text = part.get("text")
+    if isinstance(text, str):
+        return text
+    content = part.get("content")
+    if isinstance(content, str) and part.get("type") in ("text", None):
+        return content
+    if isinstance(text, dict):  # {"text": {"value": ...}}
+        return text_of(text.get("value"))
+    return ""
+
+
+def _texts(body: dict[str, Any]) -> dict[str, str]:
+    return {k: v for k, v in body.items() if isinstance(v, str)}
+
+
+def with_system(system: Iterable[Message], messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """`messages` after the system messages, unless they begin with those already."""
+    missing = tuple(s for s in system if s.text and not any(m.text == s.text for m in messages[:2]))
+    return missing + messages
