@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from google.protobuf.json_format import MessageToDict, ParseDict
+from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 
 from .groups import LOGS, SPANS, Request
 
@@ -33,11 +33,14 @@ def parse(document: Json) -> Request:
     """The request that a decoded OTLP/JSON document holds; unknown fields are ignored, the document is changed.
 
     Raises:
-        ValueError: it does not fit the protocol (`ParseError` of protobuf, which is one, or an id that is not hex).
+        ValueError: it does not fit the protocol.
     """
     request = (LOGS if is_logs(document) else SPANS).request()
     _convert_ids(document, _hex_to_base64)
-    ParseDict(document, request, ignore_unknown_fields=True)
+    try:
+        ParseDict(document, request, ignore_unknown_fields=True)
+    except ParseError as error:
+        raise ValueError(str(error)) from error
     return request
 
 
