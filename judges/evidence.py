@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from ..schemas.normalized import Json, Message, NormalizedSpan
-from ..schemas.trajectory import AgentRun, Trace, Turn
+from ..schemas.trajectory import AgentRun, ToolCall, Trace, Turn
 
 MAX_EVIDENCE = 2000
 """Longest quote that is kept, in characters: a quote points, it does not repeat the trace."""
@@ -152,3 +152,24 @@ def turn_spans(turn: Turn) -> list[NormalizedSpan]:
 
 def _fold(text: str) -> str:
     return " ".join(text.split()).casefold()
+
+
+def quote_call(turn: Turn, call: ToolCall) -> str:
+    """A verbatim quote of a call from the turn's LLM span: its arguments as written there, else the tool's name."""
+    llm = turn.llm
+    if llm is None:
+        return call.name
+    if isinstance(call.arguments, Mapping | list) and call.arguments:
+        forms = (
+            json.dumps(call.arguments, ensure_ascii=False, default=str),
+            json.dumps(call.arguments, default=str),
+            json.dumps(call.arguments, ensure_ascii=False, separators=(",", ":"), default=str),
+        )
+        found = next((f for f in forms if len(f) <= QUOTE and f in llm.output_text), "")
+        if found:
+            return found
+    requested = any(r.name == call.name for m in llm.output_messages for r in m.tool_requests)
+    if requested:
+        return call.name
+    at = turn.text.find(call.name)
+    return quote(turn.text, at) if at >= 0 else llm.raw.name

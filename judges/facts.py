@@ -1,24 +1,149 @@
-"""Facts of agent runs that several detectors need, computed once a trace."""
+"""Facts of agent runs that several detectors need, computed once a trace.
+
+The vocabulary: a call *accesses data* unless it hands over the final answer or only computes; a turn's *failure* is
+that of a call or of the step around it; it is *read* by the first later turn whose new messages hold its text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
 
-from ..schemas.trajectory import AgentRun, Trace
-from .text import TextCache
+from ..schemas.normalized import Kind
+from ..schemas.trajectory import AgentRun, ToolCall, Trace, TraceState, Turn, TurnKind
+from .text import Failure, FailureKind, TextCache, classify, error_page, gives_up, reported_failure
+from .wording import LOOK_UP, first_of
+
+FINAL_NAMES: Final = frozenset(
+    {
+        "finalanswer",
+        "finalresult",
+        "finish",
+        "submit",
+        "submitanswer",
+        "submitfinalanswer",
+        "completetask",
+        "attemptcompletion",
+        "taskcomplete",
+        "terminate",
+        "exit",
+        "done",
+        "complete",
+        "respond",
+        "returnfinalanswer",
+        "setmodelresponse",
+        "structuredoutput",
+        "exitloop",
+    }
+)
+"""Tools by which frameworks let an agent hand over its answer (letters only)."""
+
+COMPUTE_NAMES: Final = frozenset(
+    {"pythoninterpreter", "python", "codeinterpreter", "pythonrepl", "ipython", "executepython", "executecode", "think"}
+)
+"""Tools that compute and bring in no data from outside."""
+
+
+class Role(StrEnum):
+    """What a call is for."""
+
+    ACCESS = "access"
+    FINAL = "final"
+    COMPUTE = "compute"
+
+
+@dataclass(frozen=True, slots=True)
+class CallFacts:
+    """One call, its role, and its failure if it failed."""
+
+    call: ToolCall
+    role: Role
+    failure: Failure | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Where a failure was first read: the turn's position in the run, and the message with the offset in it."""
+
+    position: int
+    text: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFacts:
+    """One turn read.
+
+    `low`: what the LLM wrote, bounded, lower case.
+    `failure`: of a call or the step; `failed_call` the call it was, None for the step. `read`: where it was read.
+    `gave_up`: the line by which a sub-agent started here says that it obtained nothing. `attempted`: data access
+    was tried; `succeeded`: some of it brought something.
+    """
+
+    turn: Turn
+    position: int
+    low: str
+    calls: tuple[CallFacts, ...]
+    failure: Failure | None
+    failed_call: ToolCall | None
+    gave_up: str
+    attempted: bool
+    succeeded: bool
+    read: Reading | None = None
+
+    @property
+    def acting(self) -> bool:
+        """Whether the agent acts here."""
+        return self.turn.kind is TurnKind.ACT and self.turn.llm is not None
+
+    @property
+    def span_id(self) -> str:
+        """The LLM span's id ("" without one)."""
+        return self.turn.llm.span_id if self.turn.llm else ""
+
+    @property
+    def final(self) -> bool:
+        """Whether the turn hands over the answer by a tool."""
+        return any(c.role is Role.FINAL for c in self.calls)
 
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """Facts of one agent run."""
+    """One agent run read.
+
+    `tools`: names of the tools and agents that it could use, without the one that hands over the answer.
+    `settled`: nothing more is expected of it. `captured`: its LLM calls' content was recorded.
+    """
 
     run: AgentRun
+    turns: tuple[TurnFacts, ...]
+    tools: tuple[str, ...]
+    settled: bool
+    captured: bool
 
-    @classmethod
-    def of(cls, run: AgentRun, texts: TextCache) -> RunFacts:  # noqa: ARG003 - filled in below
-        """Read one run."""
-        return cls(run)
+    @property
+    def acts(self) -> list[TurnFacts]:
+        """The acting turns, in order."""
+        return [t for t in self.turns if t.acting]
+
+    def plan_before(self, position: int) -> TurnFacts | None:
+        """The latest planning turn before a position."""
+        return next((t for t in reversed(self.turns[:position]) if t.turn.kind is TurnKind.PLAN), None)
+
+    def asks_for_look_ups(self, position: int) -> bool:
+        """Whether the latest plan before `position` (else the survey of facts) wants data from outside."""
+        plan = self.plan_before(position)
+        if plan is not None:
+            return bool(self.named_tools(plan.low)) or first_of(plan.low, LOOK_UP) >= 0
+        surveys = [t for t in self.turns[:position] if t.turn.kind is TurnKind.FACTS]
+        return any(bool(self.named_tools(t.low)) for t in surveys)
+
+    def named_tools(self, low: str) -> list[str]:
+        """Tools of the run that a lower-cased text names, in order of first mention."""
+        found = [(at, name) for name in self.tools if (at := find_name(low, name.lower())) >= 0]
+        return [name for _, name in sorted(found)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,4 +155,114 @@ class TraceFacts:
     @classmethod
     def of(cls, trace: Trace, texts: TextCache) -> TraceFacts:
         """Read all runs."""
-        return cls({run.id: RunFacts.of(run, texts) for run in trace.runs})
+        by_id = {run.id: run for run in trace.runs}
+        return cls({run.id: _read_run(run, by_id, trace, texts) for run in trace.runs})
+
+
+def role_of(name: str) -> Role:
+    """What a call of a tool with that name is for."""
+    letters = "".join(ch for ch in name.lower() if ch.isalpha())
+    if letters in FINAL_NAMES:
+        return Role.FINAL
+    return Role.COMPUTE if letters in COMPUTE_NAMES else Role.ACCESS
+
+
+def find_name(text: str, name: str) -> int:
+    """Offset at which `name` stands in `text` as a whole word, -1 where it does not."""
+    at = text.find(name)
+    while at >= 0:
+        end = at + len(name)
+        if not _wordy(text[at - 1 : at]) and not _wordy(text[end : end + 1]):
+            return at
+        at = text.find(name, end)
+    return -1
+
+
+def _wordy(ch: str) -> bool:
+    return ch.isalnum() or ch == "_"
+
+
+def _read_run(run: AgentRun, runs: Mapping[str, AgentRun], trace: Trace, texts: TextCache) -> RunFacts:
+    turns = [_read_turn(turn, i, runs, texts) for i, turn in enumerate(run.turns)]
+    turns = [_with_reading(t, turns) for t in turns]
+    settled = trace.state is not TraceState.OPEN or run.span is not None
+    captured = any(t.turn.llm is not None and t.turn.text for t in turns)
+    return RunFacts(run, tuple(turns), _tools(run), settled, captured)
+
+
+def _tools(run: AgentRun) -> tuple[str, ...]:
+    own = run.span.tool_names if run.span else ()
+    names = [*(t.name for t in run.tools), *own, *run.managed_agents]
+    names += [c.name for t in run.turns for c in t.tool_calls if c.executed]
+    return tuple(n for n in dict.fromkeys(names) if n and role_of(n) is Role.ACCESS)
+
+
+def _read_turn(turn: Turn, position: int, runs: Mapping[str, AgentRun], texts: TextCache) -> TurnFacts:
+    calls = tuple(_read_call(call) for call in turn.tool_calls)
+    failed = next((c for c in calls if c.failure and not c.failure.page and c.role is not Role.FINAL), None)
+    failure = failed.failure if failed else _step_failure(turn)
+    subs = [runs[i] for i in turn.sub_run_ids if i in runs]
+    refusals = [line for sub in subs if (line := gives_up(sub.answer))]
+    accesses = [c for c in calls if c.role is Role.ACCESS and c.call.executed is not False]
+    worked = any(c.failure is None and (c.call.result is not None or failure is None) for c in accesses)
+    return TurnFacts(
+        turn=turn,
+        position=position,
+        low=texts.low(turn.text),
+        calls=calls,
+        failure=failure,
+        failed_call=failed.call if failed else None,
+        gave_up=refusals[0] if refusals else "",
+        attempted=bool(accesses or subs) or (failure is not None and failure.kind is not FailureKind.PARSE),
+        succeeded=worked or len(subs) > len(refusals),
+    )
+
+
+def _read_call(call: ToolCall) -> CallFacts:
+    failure = None
+    if call.error is not None:
+        failure = Failure(classify(call.error), call.error)
+    elif call.result:
+        failure = reported_failure(call.result) or error_page(call.result)
+    return CallFacts(call, role_of(call.name), failure)
+
+
+def _step_failure(turn: Turn) -> Failure | None:
+    for span in turn.wrappers:
+        if span.is_error and span.kind in (Kind.CHAIN, Kind.OTHER):
+            text = span.exceptions[-1].message if span.exceptions else span.raw.status_message
+            if text:
+                return Failure(classify(text), text)
+    return None
+
+
+_AHEAD: Final = 3
+"""How many turns later a failure may first be read."""
+
+
+def _with_reading(facts: TurnFacts, turns: Sequence[TurnFacts]) -> TurnFacts:
+    if facts.failure is None:
+        return facts
+    keys = _keys(facts.failure.text)
+    for later in turns[facts.position + 1 : facts.position + 1 + _AHEAD]:
+        if later.turn.kind is TurnKind.INNER:
+            continue
+        for message in later.turn.new_messages:
+            if message.role in ("assistant", "system"):
+                continue
+            at = next((at for key in keys if (at := message.text.find(key)) >= 0), -1)
+            if at >= 0:
+                reading = Reading(later.position, message.text, at)
+                return replace(facts, read=reading)
+    return facts
+
+
+def _keys(error: str) -> list[str]:
+    """Pieces of an error's text by which it is found again: its opening, and that without the exception's type."""
+    text = error.strip()
+    message = text.partition(": ")[2]
+    return [key for key in (text[:_KEY].strip(), message[:_KEY].strip()) if len(key) >= _LEAST_KEY]
+
+
+_KEY: Final = 60
+_LEAST_KEY: Final = 8

@@ -128,11 +128,12 @@ def _identify(trace: Trace, drafts: Sequence[Draft]) -> tuple[Finding, ...]:
     best: dict[tuple[str, str, str], Draft] = {}
     for draft in sorted(drafts, key=_preference):
         best.setdefault((draft.span_id, draft.taxonomy, draft.category), draft)
-    ids: dict[tuple[str, str], list[str]] = {}
     kept = sorted(best.values(), key=lambda d: _order(trace, d))
+    partners: dict[tuple[str, str], list[str]] = {}
     for draft in kept:
-        ids.setdefault((draft.judge, draft.span_id), []).append(_id(trace, draft))
-    return tuple(_finding(trace, draft, ids) for draft in kept)
+        for other in draft.linked:
+            partners.setdefault((draft.span_id, other), []).append(_id(trace, draft))
+    return tuple(_finding(trace, draft, partners) for draft in kept)
 
 
 def _preference(draft: Draft) -> tuple[float, int, str, str, str]:
@@ -147,8 +148,9 @@ def _id(trace: Trace, draft: Draft) -> str:
     return finding_id(trace.tenant, trace.trace_id, draft.span_id, draft.judge, draft.category, draft.evidence)
 
 
-def _finding(trace: Trace, draft: Draft, ids: dict[tuple[str, str], list[str]]) -> Finding:
-    linked = [i for span_id in draft.linked if span_id != draft.span_id for i in ids.get((draft.judge, span_id), ())]
+def _finding(trace: Trace, draft: Draft, partners: dict[tuple[str, str], list[str]]) -> Finding:
+    # Two findings are anchors of one claim where each names the other's span.
+    linked = [i for other in draft.linked if other != draft.span_id for i in partners.get((other, draft.span_id), ())]
     return Finding(
         id=_id(trace, draft),
         fingerprint=fingerprint(trace.tenant, trace.trace_id, draft.span_id, draft.taxonomy, draft.category),

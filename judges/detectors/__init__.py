@@ -5,7 +5,31 @@ from __future__ import annotations
 from typing import Final
 
 from ..base import Detector
-from .failures import ToolError
+from . import (
+    arguments,
+    completion,
+    fabrication,
+    failures,
+    grounding,
+    intent,
+    pages,
+    plans,
+    repetition,
+    schema,
+    switching,
+)
 
-BUILT_IN: Final[tuple[Detector, ...]] = (ToolError(),)
+BUILT_IN: Final[tuple[Detector, ...]] = (
+    *grounding.RULES,
+    *intent.RULES,
+    *schema.RULES,
+    *failures.RULES,
+    *repetition.RULES,
+    *switching.RULES,
+    *pages.RULES,
+    *plans.RULES,
+    *completion.RULES,
+    *arguments.RULES,
+    *fabrication.RULES,
+)
 """Every built-in detector; order means nothing."""

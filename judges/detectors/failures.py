@@ -1,38 +1,128 @@
-"""Tool calls that failed, at the call and at the LLM call that reads the failure."""
+"""Failed steps by class, at the LLM call that made them and at the one that first reads them.
+
+Annotators mark either of the two about equally often, so both are reported, linked to each other. A violation of a
+tool's schema has rules of its own (schema.py).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
+from typing import Final
 
-from ...schemas.findings import Draft
 from ...schemas.taxonomy import Dimension, Severity
-from ...schemas.trajectory import Trace
 from ..base import Context
-from ..evidence import quote
+from ..evidence import quote, quote_call
+from ..facts import RunFacts, TurnFacts
+from ..rule import Hit, RunRule
+from ..text import FailureKind as F
+
+_TC, _EE, _LC, _TS = (
+    Dimension.TOOL_CALLING,
+    Dimension.EXECUTION_EFFICIENCY,
+    Dimension.LOGICAL_CONSISTENCY,
+    Dimension.TOOL_SELECTION,
+)
+
+_CLASSES: Final[tuple[tuple[str, tuple[F, ...], str, str, str], ...]] = (
+    # class, kinds, category where made, category where read, what
+    ("file", (F.FILE,), "Environment Setup Errors", "Formatting Errors", "a file could not be opened"),
+    ("parse", (F.PARSE,), "Formatting Errors", "Formatting Errors", "what was written could not be parsed"),
+    ("no-result", (F.NO_RESULT,), "Poor Information Retrieval", "Formatting Errors", "nothing was found"),
+    ("import", (F.IMPORT,), "Environment Setup Errors", "Formatting Errors", "a module is missing"),
+    ("code", (F.CODE, F.OTHER), "Formatting Errors", "Formatting Errors", "it raised"),
+    ("limit", (F.LIMIT,), "Resource Exhaustion", "Resource Exhaustion", "a limit was exceeded"),
+    ("timeout", (F.TIMEOUT,), "Timeout Issues", "Timeout Issues", "it timed out"),
+    ("rate", (F.RATE,), "Rate Limiting", "Rate Limiting", "the rate was limited"),
+    ("auth", (F.AUTH,), "Authentication Errors", "Authentication Errors", "access was refused"),
+    ("not-found", (F.NOT_FOUND,), "Resource Not Found", "Resource Not Found", "it was not found"),
+    ("service", (F.SERVICE,), "Environment Setup Errors", "Service Errors", "the tool or its service failed"),
+)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolError:
-    """A tool call failed."""
+def failed(facts: RunFacts, kinds: tuple[F, ...]) -> Iterator[TurnFacts]:
+    """Turns that failed with one of `kinds`."""
+    for turn in facts.turns:
+        if turn.failure is not None and turn.failure.kind in kinds and turn.turn.llm is not None:
+            yield turn
 
-    name: str = "tool-error"
-    version: int = 1
 
-    def detect(self, trace: Trace, ctx: Context) -> Iterator[Draft]:  # noqa: ARG002 - needs no shared facts
-        """One draft for each failed call that has a span of its own."""
-        for run in trace.runs:
-            for turn in run.turns:
-                for call in turn.tool_calls:
-                    if call.error is not None and call.span is not None:
-                        yield Draft(
-                            judge=self.name,
-                            span_id=call.span.span_id,
-                            category="Tool-related",
-                            dimensions=(Dimension.TOOL_CALLING,),
-                            severity=Severity.MEDIUM,
-                            confidence=0.5,
-                            evidence=quote(call.error) or call.span.raw.name,
-                            explanation=f"The call of {call.name} failed.",
-                            tool_span_id=call.span.span_id,
-                        )
+def _what(turn: TurnFacts) -> str:
+    return turn.failed_call.name if turn.failed_call else "The step's code"
+
+
+def _tool_span(turn: TurnFacts) -> str:
+    call = turn.failed_call
+    return call.span.span_id if call and call.span else ""
+
+
+def made_hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Hit:
+    """A hit at the LLM call that made a failed step."""
+    reader = facts.turns[turn.read.position].span_id if turn.read else ""
+    call = turn.failed_call
+    evidence = quote_call(turn.turn, call) if call else quote(turn.turn.text.strip()) or _name(turn)
+    return Hit(turn.span_id, evidence, explanation, _tool_span(turn), reader, linked=(reader,) if reader else ())
+
+
+def read_hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Hit | None:
+    """A hit at the LLM call that first reads the failure of `turn`, None where none is known."""
+    if turn.read is None:
+        return None
+    reader = facts.turns[turn.read.position].span_id
+    if not reader:
+        return None
+    evidence = quote(turn.read.text, turn.read.offset)
+    return Hit(reader, evidence, explanation, _tool_span(turn), reader, linked=(turn.span_id,))
+
+
+def _name(turn: TurnFacts) -> str:
+    return turn.turn.llm.raw.name if turn.turn.llm else ""
+
+
+def _made(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
+    for turn in failed(facts, kinds):
+        yield made_hit(facts, turn, f"{_what(turn)}: {what}.")
+
+
+def _read(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
+    for turn in failed(facts, kinds):
+        hit = read_hit(facts, turn, f"Reads a failure of {_what(turn)}: {what}.")
+        if hit is not None:
+            yield hit
+
+
+def _at_tool(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
+    for turn in facts.turns:
+        for call in turn.calls:
+            if call.failure is not None and call.failure.kind in kinds and call.call.span is not None:
+                span = call.call.span
+                evidence = quote(call.failure.text.strip()) or span.raw.name
+                yield Hit(span.span_id, evidence, f"{call.call.name}: {what}.", span.span_id)
+
+
+def _rules() -> Iterator[RunRule]:
+    for name, kinds, category_made, category_read, what in _CLASSES:
+        yield RunRule(
+            name=f"{name}-error",
+            category=category_made,
+            dimensions=(_TC, _EE),
+            severity=Severity.MEDIUM,
+            find=partial(_made, kinds=kinds, what=what),
+        )
+        yield RunRule(
+            name=f"{name}-error-read",
+            category=category_read,
+            dimensions=(_TC, _EE),
+            severity=Severity.MEDIUM,
+            find=partial(_read, kinds=kinds, what=what),
+        )
+        yield RunRule(
+            name=f"{name}-error-at-tool",
+            category=category_read if name != "no-result" else category_made,
+            dimensions=(_TC,),
+            severity=Severity.MEDIUM,
+            find=partial(_at_tool, kinds=kinds, what=what),
+        )
+
+
+RULES: Final = tuple(_rules())

@@ -1,0 +1,99 @@
+"""Arguments that come from nowhere: paths and answers that no earlier text of the run holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from ...schemas.normalized import Json
+from ...schemas.taxonomy import Dimension, Severity
+from ..base import Context
+from ..evidence import quote_call
+from ..facts import Role, RunFacts, TurnFacts
+from ..rule import Hit, RunRule
+from .completion import answer_quote
+from .grounding import answer_text
+
+_PATH: Final = re.compile(r"^[\w./\\~ ()-]{1,200}\.[A-Za-z][A-Za-z0-9]{1,4}$")
+
+
+def path_argument(arguments: Json) -> str:
+    """A file name or path (no URL) among a call's arguments, "" where there is none."""
+    values = list(arguments.values()) if isinstance(arguments, Mapping) else [arguments]
+    flat = [w for v in values for w in (v if isinstance(v, list) else [v])]
+    return next((v for v in flat if isinstance(v, str) and "://" not in v and _PATH.match(v)), "")
+
+
+def seen_before(facts: RunFacts, position: int) -> list[str]:
+    """What the run had been told by a position: its goal and the new messages of the calls so far, not its own."""
+    texts = [facts.run.goal]
+    for turn in facts.turns[: position + 1]:
+        texts += [m.text for m in turn.turn.new_messages if m.role not in _OWN]
+    return texts
+
+
+_OWN: Final = frozenset({"assistant", "tool-call"})
+
+
+def _invented_path(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    for turn in facts.acts:
+        for call in turn.calls:
+            path = path_argument(call.call.arguments) if call.role is Role.ACCESS else ""
+            if not path or call.failure is None:
+                continue
+            if not any(path in text for text in seen_before(facts, turn.position)):
+                text = f"Nothing seen so far mentions the file {path[:80]!r}."
+                yield Hit(turn.span_id, quote_call(turn.turn, call.call), text)
+
+
+MOST_WORDS: Final = 6
+"""Words of an answer that is short enough to be looked for."""
+
+_WORD: Final = re.compile(r"\w{1,60}")
+
+
+def unsupported_share(answer: str, texts: list[str]) -> float:
+    """Share of a short answer's words that stand in none of `texts` (whatever the case); 0 for a long answer."""
+    words = _WORD.findall(answer[:200])
+    if not words or len(words) > MOST_WORDS:
+        return 0.0
+    missing = [w for w in words if not any(w in t for t in texts)]
+    if missing:
+        lowered = [t.lower() for t in texts]
+        missing = [w for w in missing if not any(w.lower() in t for t in lowered)]
+    return len(missing) / len(words)
+
+
+def _unobserved_answer(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    for turn in facts.acts:
+        answer = answer_text(turn)
+        if not answer or not facts.tools or _computes(turn):
+            continue
+        if unsupported_share(answer, seen_before(facts, turn.position)) >= HALF:
+            yield Hit(turn.span_id, answer_quote(turn), "Most of the answer stands in nothing that the agent has seen.")
+
+
+HALF: Final = 0.5
+
+
+def _computes(turn: TurnFacts) -> bool:
+    return any(c.role is Role.COMPUTE for c in turn.calls)
+
+
+RULES: Final = (
+    RunRule(
+        name="invented-path",
+        category="Environment Setup Errors",
+        dimensions=(Dimension.TOOL_CALLING, Dimension.LOGICAL_CONSISTENCY),
+        severity=Severity.MEDIUM,
+        find=_invented_path,
+    ),
+    RunRule(
+        name="unobserved-answer",
+        category="Language-only",
+        dimensions=(Dimension.LOGICAL_CONSISTENCY,),
+        severity=Severity.HIGH,
+        find=_unobserved_answer,
+    ),
+)

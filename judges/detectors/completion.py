@@ -1,0 +1,146 @@
+"""Runs that end too early, at a limit, or on a failure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from ...schemas.taxonomy import Dimension, Severity
+from ...schemas.trajectory import TurnKind
+from ..base import Context
+from ..evidence import quote
+from ..facts import RunFacts, TurnFacts
+from ..rule import Hit, RunRule
+from .grounding import answer_text
+
+FEW_ACTS: Final = 2
+"""Acting turns, the answering one included, that are few ..."""
+
+MANY_STEPS: Final = 5
+"""... for a plan of at least so many steps."""
+
+_STEP: Final = re.compile(r"^\s{0,8}(?:step\s{1,3})?\d{1,2}[.):]", re.IGNORECASE | re.MULTILINE)
+_PLAN_READ: Final = 6000
+
+
+def plan_steps(text: str) -> int:
+    """Numbered steps of a plan's text."""
+    return len(_STEP.findall(text[:_PLAN_READ]))
+
+
+def _answering(facts: RunFacts) -> TurnFacts | None:
+    acts = facts.acts
+    return acts[-1] if acts and facts.settled and (acts[-1].final or not acts[-1].attempted) else None
+
+
+def answer_quote(turn: TurnFacts) -> str:
+    """A quote of the answer that a turn hands over, where the model wrote it out, else of what it wrote."""
+    answer = quote(answer_text(turn).strip())
+    asked = any(call.call.requested for call in turn.calls)
+    return answer if answer and (asked or answer in turn.turn.text) else quote(turn.turn.text.strip())
+
+
+def _early(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    last = _answering(facts)
+    plan = facts.plan_before(last.position) if last else None
+    if last is None or plan is None or facts.run.role != "sub-agent":
+        return
+    acts = [t for t in facts.acts if t.position > plan.position]
+    steps = plan_steps(plan.turn.text)
+    worked = any(t.attempted for t in acts)
+    if worked and len(acts) <= FEW_ACTS and steps >= MANY_STEPS:
+        text = f"Answers after {len(acts) - 1} of the {steps} steps of its plan."
+        yield Hit(last.span_id, answer_quote(last), text, also_at=(plan.span_id,))
+
+
+def _mid_plan(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    """A sub-agent answers soon after planning anew, most of that plan undone."""
+    last = _answering(facts)
+    plan = facts.plan_before(last.position) if last else None
+    if last is None or plan is None or facts.run.role != "sub-agent" or plan.position < _FIRST_PLAN:
+        return
+    acts = [t for t in facts.acts if t.position > plan.position]
+    steps = plan_steps(plan.turn.text)
+    if steps >= MANY_STEPS and len(acts) - 1 <= steps // 2:
+        text = f"Answers after {len(acts) - 1} of the {steps} steps of its latest plan."
+        yield Hit(last.span_id, answer_quote(last), text, also_at=(plan.span_id,))
+
+
+_FIRST_PLAN: Final = 3
+
+
+def _step_limit(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    limit = facts.run.max_steps
+    for turn in facts.turns:
+        acts = [t for t in facts.acts if t.position < turn.position]
+        if turn.turn.kind is TurnKind.ANSWER and limit is not None and len(acts) >= limit and turn.span_id:
+            text = f"Used all {limit} steps before it had an answer."
+            yield Hit(turn.span_id, quote(turn.turn.text.strip()) or turn.turn.llm.raw.name, text)  # type: ignore[union-attr]
+
+
+def _output_limit(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    for turn in facts.turns:
+        llm = turn.turn.llm
+        if llm is None:
+            continue
+        cut = any(r.lower() in _CUT for r in llm.finish_reasons)
+        full = llm.max_tokens is not None and llm.output_tokens is not None and llm.output_tokens >= llm.max_tokens
+        if cut or full:
+            yield Hit(turn.span_id, quote(turn.turn.text.strip()[-_TAIL:]) or llm.raw.name, "The output was cut off.")
+
+
+_CUT: Final = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+_TAIL: Final = 160
+
+
+def _after_failure(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    acts = facts.acts
+    if len(acts) >= _TWO and acts[-1].final and not acts[-1].attempted:
+        before = acts[-2]
+        if before.failure is not None or before.gave_up:
+            yield Hit(acts[-1].span_id, answer_quote(acts[-1]), "Answers right after a failure.")
+
+
+_TWO: Final = 2
+
+RULES: Final = (
+    RunRule(
+        name="early-finish",
+        category="Goal Deviation",
+        dimensions=(Dimension.PLAN_ADHERENCE,),
+        severity=Severity.MEDIUM,
+        find=_early,
+        of_absence=True,
+    ),
+    RunRule(
+        name="unfinished-plan",
+        category="Goal Deviation",
+        dimensions=(Dimension.PLAN_ADHERENCE,),
+        severity=Severity.LOW,
+        find=_mid_plan,
+        of_absence=True,
+    ),
+    RunRule(
+        name="step-limit",
+        category="Task Orchestration",
+        dimensions=(Dimension.EXECUTION_EFFICIENCY, Dimension.GOAL_FULFILMENT),
+        severity=Severity.MEDIUM,
+        find=_step_limit,
+    ),
+    RunRule(
+        name="output-limit",
+        category="Resource Exhaustion",
+        dimensions=(Dimension.EXECUTION_EFFICIENCY,),
+        severity=Severity.MEDIUM,
+        find=_output_limit,
+    ),
+    RunRule(
+        name="answer-after-failure",
+        category="Tool Output Misinterpretation",
+        dimensions=(Dimension.LOGICAL_CONSISTENCY,),
+        severity=Severity.MEDIUM,
+        find=_after_failure,
+        of_absence=True,
+    ),
+)

@@ -1,0 +1,34 @@
+"""Wording by which an agent says itself that its data are made up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ...schemas.taxonomy import Dimension, Severity
+from ..base import Context
+from ..evidence import quote
+from ..facts import RunFacts
+from ..rule import Hit, RunRule
+from ..wording import FABRICATION, first_of
+
+
+def _made_up(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    for turn in facts.acts:
+        at = first_of(turn.low, FABRICATION)
+        if at >= 0 and not turn.attempted and facts.tools:
+            text = turn.turn.text
+            yield Hit(
+                turn.span_id, quote(text, min(at, len(text) - 1)), "Says itself that it goes on with made-up data."
+            )
+
+
+RULES: Final = (
+    RunRule(
+        name="fabrication-wording",
+        category="Language-only",
+        dimensions=(Dimension.LOGICAL_CONSISTENCY,),
+        severity=Severity.HIGH,
+        find=_made_up,
+    ),
+)

@@ -1,0 +1,165 @@
+"""Turns whose content nothing supports: the state machine *access attempted, succeeded or failed, content produced*.
+
+An ungrounded turn acts without running any tool, after the last attempt to access data, while no access has
+succeeded although the plan or the survey of facts asks for look-ups. Several rules name different faults of the
+same turn. Source of the families: TRAIL's error types and "What is your agent's GPA?" (dimensions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Final
+
+from ...schemas.taxonomy import Dimension, Severity
+from ..base import Context
+from ..evidence import quote
+from ..facts import Role, RunFacts, TurnFacts
+from ..rule import Hit, RunRule
+from ..text import gives_up
+from ..wording import ASSUMPTION, RECALL, SIMULATION, VERIFICATION, first_of
+from .intent import announces_without_calling
+
+
+def ungrounded(facts: RunFacts) -> Iterator[tuple[TurnFacts, bool]]:
+    """Ungrounded turns, each with whether an access had failed before; at most one after each attempt."""
+    attempted = succeeded = armed = False
+    armed = True
+    for turn in facts.acts:
+        if turn.attempted:
+            attempted = armed = True
+            succeeded = succeeded or turn.succeeded
+            continue
+        if succeeded or not armed or announces_without_calling(facts, turn):
+            continue
+        if (attempted or facts.asks_for_look_ups(turn.position)) and not gives_up(answer_text(turn)):
+            armed = False
+            yield turn, attempted
+
+
+def answer_text(turn: TurnFacts) -> str:
+    """The answer that a turn hands over by a tool, "" where it hands over none."""
+    for call in turn.calls:
+        arguments = call.call.arguments
+        if call.role is Role.FINAL:
+            values = arguments.values() if isinstance(arguments, Mapping) else [arguments]
+            return "\n".join(str(v) for v in values)
+    return ""
+
+
+def _opening(turn: TurnFacts) -> str:
+    return quote(turn.turn.text.lstrip(), 0)
+
+
+def _deviates(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    for turn, _failed in ungrounded(facts):
+        yield Hit(turn.span_id, _opening(turn), "Goes on to content although no planned look-up has brought any data.")
+
+
+def _no_call(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    for turn, failed in ungrounded(facts):
+        if not failed and facts.tools:
+            tools = ", ".join(facts.tools[:4])
+            yield Hit(
+                turn.span_id, _opening(turn), f"Uses none of the available tools ({tools}) for a planned look-up."
+            )
+
+
+def _only_failed(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    for turn, failed in ungrounded(facts):
+        if failed:
+            yield Hit(
+                turn.span_id, _opening(turn), "Every access to data had failed; the turn goes on as if it had not."
+            )
+
+
+def _worded(facts: RunFacts, _: Context, *, needles: tuple[str, ...], what: str) -> Iterator[Hit]:
+    for turn, _failed in ungrounded(facts):
+        at = first_of(turn.low, needles)
+        if at >= 0:
+            yield Hit(turn.span_id, _at(turn, at), f"{what} in place of observed data.")
+
+
+def _claims_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    for turn, _failed in ungrounded(facts):
+        named = facts.named_tools(turn.low)
+        if named:
+            at = turn.low.find(named[0].lower())
+            yield Hit(turn.span_id, _at(turn, at), f"Speaks of results of {named[0]}, which has returned none.")
+
+
+def _plan_without_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    for turn, failed in ungrounded(facts):
+        plan = facts.plan_before(turn.position)
+        if not failed and plan is not None and facts.tools and not facts.named_tools(plan.low):
+            yield Hit(
+                turn.span_id,
+                _opening(turn),
+                "Follows a plan that names none of the available tools, and so uses none.",
+                also_at=(plan.span_id,),
+            )
+
+
+def _at(turn: TurnFacts, offset: int) -> str:
+    """A quote around an offset of the lower-cased text; lower-casing may shift offsets, so it is looked up again."""
+    text = turn.turn.text
+    return quote(text, min(offset, len(text) - 1))
+
+
+_WORDED: Final = (
+    ("assumption", ASSUMPTION, "Assumed or estimated values"),
+    ("simulation", SIMULATION, "Simulated data"),
+    ("recall", RECALL, "Recalled knowledge"),
+    ("claimed-verification", VERIFICATION, "A verification that did not happen"),
+)
+
+
+def _wording_rules() -> Iterable[RunRule]:
+    for name, needles, what in _WORDED:
+        yield RunRule(
+            name=f"ungrounded-{name}",
+            category="Language-only",
+            dimensions=(Dimension.LOGICAL_CONSISTENCY, Dimension.PLAN_ADHERENCE),
+            severity=Severity.HIGH,
+            find=partial(_worded, needles=needles, what=what),
+        )
+
+
+RULES: Final = (
+    RunRule(
+        name="ungrounded-turn",
+        category="Goal Deviation",
+        dimensions=(Dimension.PLAN_ADHERENCE, Dimension.LOGICAL_CONSISTENCY),
+        severity=Severity.HIGH,
+        find=_deviates,
+    ),
+    RunRule(
+        name="ungrounded-no-call",
+        category="Tool Selection Errors",
+        dimensions=(Dimension.TOOL_SELECTION, Dimension.PLAN_ADHERENCE),
+        severity=Severity.HIGH,
+        find=_no_call,
+    ),
+    RunRule(
+        name="ungrounded-after-failure",
+        category="Tool Output Misinterpretation",
+        dimensions=(Dimension.LOGICAL_CONSISTENCY,),
+        severity=Severity.HIGH,
+        find=_only_failed,
+    ),
+    RunRule(
+        name="ungrounded-tool-claim",
+        category="Tool-related",
+        dimensions=(Dimension.LOGICAL_CONSISTENCY, Dimension.TOOL_SELECTION),
+        severity=Severity.HIGH,
+        find=_claims_tool,
+    ),
+    RunRule(
+        name="ungrounded-plan",
+        category="Task Orchestration",
+        dimensions=(Dimension.PLAN_QUALITY, Dimension.PLAN_ADHERENCE),
+        severity=Severity.MEDIUM,
+        find=_plan_without_tool,
+    ),
+    *_wording_rules(),
+)

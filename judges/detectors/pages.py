@@ -1,0 +1,41 @@
+"""HTTP errors in the output of calls whose status says that all went well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+from ...schemas.taxonomy import Dimension, Severity
+from ..base import Context
+from ..facts import RunFacts
+from ..rule import Hit, RunRule
+from ..text import FailureKind as F
+
+_CLASSES: Final = (
+    ("auth", (F.AUTH,), "Authentication Errors", "access to the page was refused"),
+    ("not-found", (F.NOT_FOUND,), "Resource Not Found", "there is no such page"),
+    ("rate", (F.RATE,), "Rate Limiting", "the rate of requests was limited"),
+    ("timeout", (F.TIMEOUT,), "Timeout Issues", "the page timed out"),
+    ("service", (F.SERVICE,), "Service Errors", "the page's server failed"),
+)
+
+
+def _error_pages(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
+    for turn in facts.turns:
+        for call in turn.calls:
+            found, span = call.failure, call.call.span
+            if found is not None and found.page and found.kind in kinds and span is not None and not span.is_error:
+                yield Hit(span.span_id, found.text, f"{call.call.name}: {what}, unnoticed by its status.", span.span_id)
+
+
+RULES: Final = tuple(
+    RunRule(
+        name=f"{name}-error-page",
+        category=category,
+        dimensions=(Dimension.TOOL_CALLING, Dimension.EXECUTION_EFFICIENCY),
+        severity=Severity.LOW,
+        find=partial(_error_pages, kinds=kinds, what=what),
+    )
+    for name, kinds, category, what in _CLASSES
+)

@@ -1,0 +1,138 @@
+"""Plans against what was run: tools that differ, are missing, have just failed or do not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ...schemas.taxonomy import Dimension, Severity
+from ...schemas.trajectory import TurnKind
+from ..base import Context
+from ..evidence import quote, quote_call
+from ..facts import Role, RunFacts, TurnFacts
+from ..rule import Hit, RunRule
+from ..wording import LOOK_UP, first_of
+
+
+def segments(facts: RunFacts) -> Iterator[tuple[TurnFacts, list[TurnFacts]]]:
+    """(plan, the acting turns that it governs): those up to the next plan."""
+    plan: TurnFacts | None = None
+    acts: list[TurnFacts] = []
+    for turn in facts.turns:
+        if turn.turn.kind is TurnKind.PLAN:
+            if plan is not None:
+                yield plan, acts
+            plan, acts = turn, []
+        elif turn.acting:
+            acts.append(turn)
+    if plan is not None:
+        yield plan, acts
+
+
+def called(turn: TurnFacts, ctx: Context) -> list[str]:
+    """Names of the tools and agents that a turn ran."""
+    names = [c.call.name for c in turn.calls if c.role is Role.ACCESS and c.call.executed is not False]
+    subs = [run.name for run in ctx.trace.runs if run.id in turn.turn.sub_run_ids]
+    return [*names, *subs]
+
+
+def _first_tool_differs(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
+    for plan, acts in segments(facts):
+        planned = facts.named_tools(plan.low)
+        first = next((t for t in acts if t.attempted), None)
+        if not planned or first is None:
+            continue
+        ran = called(first, ctx)
+        if ran and planned[0] not in ran:
+            text = f"The plan starts with {planned[0]}; what was run first is {ran[0]}."
+            call = next((c.call for c in first.calls if c.call.name == ran[0]), None)
+            evidence = quote_call(first.turn, call) if call else quote(first.turn.text.lstrip())
+            yield Hit(first.span_id, evidence, text, also_at=(plan.span_id,))
+
+
+def _never_called(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
+    for plan, acts in segments(facts):
+        planned = facts.named_tools(plan.low)
+        ran = {name for turn in acts for name in called(turn, ctx)}
+        missing = [name for name in planned if name not in ran]
+        last = acts[-1] if acts else None
+        if missing and ran and last is not None and last.final and not last.attempted:
+            text = f"Answers although {missing[0]}, which the plan names, was never run."
+            yield Hit(last.span_id, quote(last.turn.text.lstrip()), text, also_at=(plan.span_id,))
+
+
+def _names_no_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    for plan, _acts in segments(facts):
+        wants = first_of(plan.low, LOOK_UP) >= 0
+        if wants and facts.tools and plan.span_id and not facts.named_tools(plan.low):
+            tools = ", ".join(facts.tools[:4])
+            text = f"Plans look-ups without saying which of the available tools ({tools}) should do them."
+            yield Hit(plan.span_id, quote(plan.turn.text.lstrip()), text)
+
+
+def _relies_on_failed(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    """A re-plan that names a tool of which the last call before it failed, more than once in all."""
+    for plan, _acts in segments(facts):
+        before = [c for t in facts.turns[: plan.position] for c in t.calls if c.role is Role.ACCESS]
+        for name in facts.named_tools(plan.low):
+            same = [c for c in before if c.call.name == name]
+            failures = [c for c in same if c.failure is not None]
+            if same and same[-1].failure is not None and len(failures) >= _FAILED_OFTEN:
+                at = plan.low.find(name.lower())
+                text = f"Plans with {name} again, which has failed {len(failures)} times."
+                yield Hit(plan.span_id, quote(plan.turn.text, at), text)
+                break
+
+
+_FAILED_OFTEN: Final = 2
+
+
+def _interface_not_given(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    """A plan that builds on a programming interface while no tool of the run speaks of one."""
+    described = any(" api" in f" {t.name} {t.description}".lower().replace("_", " ") for t in facts.run.tools)
+    for plan, _acts in segments(facts):
+        at = next((at for n in (" api)", " api ", " api,", " api.") if (at := plan.low.find(n)) >= 0), -1)
+        if at >= 0 and not described and facts.tools:
+            yield Hit(plan.span_id, quote(plan.turn.text, at), "Builds on an interface that none of its tools offers.")
+
+
+_PA, _PQ = Dimension.PLAN_ADHERENCE, Dimension.PLAN_QUALITY
+
+RULES: Final = (
+    RunRule(
+        name="first-tool-differs",
+        category="Goal Deviation",
+        dimensions=(_PA, Dimension.TOOL_SELECTION),
+        severity=Severity.MEDIUM,
+        find=_first_tool_differs,
+    ),
+    RunRule(
+        name="planned-tool-never-called",
+        category="Goal Deviation",
+        dimensions=(_PA, Dimension.TOOL_SELECTION),
+        severity=Severity.LOW,
+        find=_never_called,
+        of_absence=True,
+    ),
+    RunRule(
+        name="plan-names-no-tool",
+        category="Task Orchestration",
+        dimensions=(_PQ,),
+        severity=Severity.LOW,
+        find=_names_no_tool,
+    ),
+    RunRule(
+        name="plan-relies-on-failed-tool",
+        category="Context Handling Failures",
+        dimensions=(_PQ, Dimension.EXECUTION_EFFICIENCY),
+        severity=Severity.MEDIUM,
+        find=_relies_on_failed,
+    ),
+    RunRule(
+        name="plan-needs-missing-interface",
+        category="Tool Definition Issues",
+        dimensions=(_PQ, Dimension.TOOL_SELECTION),
+        severity=Severity.LOW,
+        find=_interface_not_given,
+    ),
+)

@@ -1,0 +1,123 @@
+"""Calls whose arguments the tool does not take: checked against its recorded parameters and by its error text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from ...schemas.normalized import Json
+from ...schemas.taxonomy import Dimension, Severity
+from ...schemas.trajectory import ToolCall
+from ..base import Context
+from ..evidence import quote, quote_call
+from ..facts import CallFacts, Role, RunFacts, TurnFacts
+from ..rule import Hit, RunRule
+from ..text import FailureKind
+
+
+def violation(arguments: Json, parameters: Mapping[str, Any] | None) -> str:
+    """What is wrong with `arguments` by a JSON object schema, in a few words; "" if nothing or not decidable."""
+    if not isinstance(parameters, Mapping) or not isinstance(arguments, Mapping):
+        return ""
+    properties = parameters.get("properties", {})
+    if not isinstance(properties, Mapping) or not all(isinstance(v, Mapping) for v in properties.values()):
+        return ""
+    unknown = [str(k) for k in arguments if k not in properties]
+    if unknown and not parameters.get("additionalProperties"):
+        return f"takes no argument {unknown[0][:40]!r}"
+    required = parameters.get("required", ())
+    missing = [str(k) for k in required if k not in arguments] if isinstance(required, list | tuple) else []
+    return f"needs the argument {missing[0][:40]!r}" if missing else ""
+
+
+def _parameters(facts: RunFacts, call: ToolCall) -> Mapping[str, Any] | None:
+    if call.span is not None and call.span.tool_parameters is not None:
+        return call.span.tool_parameters
+    return next((t.parameters for t in facts.run.tools if t.name == call.name), None)
+
+
+def _wrong(facts: RunFacts, call: CallFacts) -> str:
+    """Why the call's arguments were wrong; "" for a call that worked."""
+    if call.role is Role.FINAL or (call.call.executed and call.failure is None):
+        return ""
+    found = violation(call.call.arguments, _parameters(facts, call.call))
+    if found:
+        return found
+    wrong = call.failure is not None and call.failure.kind is FailureKind.SCHEMA
+    return "was given arguments that it does not take" if wrong else ""
+
+
+def _violations(facts: RunFacts) -> Iterator[tuple[TurnFacts, CallFacts, str]]:
+    for turn in facts.turns:
+        if turn.turn.llm is None:
+            continue
+        for call in turn.calls:
+            why = _wrong(facts, call)
+            if why:
+                yield turn, call, why
+
+
+def _made(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    for turn, call, why in _violations(facts):
+        reader = _reader(facts, turn)
+        yield Hit(
+            turn.span_id,
+            quote_call(turn.turn, call.call),
+            f"{call.call.name} {why}.",
+            tool_span_id=call.call.span.span_id if call.call.span else "",
+            seen_by_span_id=reader,
+            linked=(reader,) if reader else (),
+        )
+
+
+def _reader(facts: RunFacts, turn: TurnFacts) -> str:
+    return facts.turns[turn.read.position].span_id if turn.read else ""
+
+
+def _read(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    for turn, call, why in _violations(facts):
+        if turn.read is not None and _reader(facts, turn):
+            yield Hit(
+                _reader(facts, turn),
+                quote(turn.read.text, turn.read.offset),
+                f"Reads that {call.call.name} {why}.",
+                tool_span_id=call.call.span.span_id if call.call.span else "",
+                seen_by_span_id=_reader(facts, turn),
+                linked=(turn.span_id,),
+            )
+
+
+def _unknown_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    defined = {t.name for t in facts.run.tools} | set(facts.run.managed_agents)
+    if not any(t.parameters is not None for t in facts.run.tools):
+        return
+    for turn in facts.turns:
+        for call in turn.calls:
+            missing = call.call.requested and not call.call.executed and call.role is Role.ACCESS
+            if missing and call.call.name not in defined and turn.turn.llm is not None and turn.turn.llm.tools:
+                yield Hit(turn.span_id, call.call.name, f"There is no tool named {call.call.name[:60]!r}.")
+
+
+RULES: Final = (
+    RunRule(
+        name="schema-violation",
+        category="Formatting Errors",
+        dimensions=(Dimension.TOOL_CALLING,),
+        severity=Severity.MEDIUM,
+        find=_made,
+    ),
+    RunRule(
+        name="schema-violation-read",
+        category="Formatting Errors",
+        dimensions=(Dimension.TOOL_CALLING,),
+        severity=Severity.MEDIUM,
+        find=_read,
+    ),
+    RunRule(
+        name="unknown-tool",
+        category="Tool Selection Errors",
+        dimensions=(Dimension.TOOL_SELECTION, Dimension.TOOL_CALLING),
+        severity=Severity.MEDIUM,
+        find=_unknown_tool,
+    ),
+)

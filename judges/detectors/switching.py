@@ -1,0 +1,49 @@
+"""Another way taken after a failure, without a new plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
+
+from ...schemas.taxonomy import Dimension, Severity
+from ...schemas.trajectory import TurnKind
+from ..base import Context
+from ..evidence import quote
+from ..facts import RunFacts, TurnFacts
+from ..rule import Hit, RunRule
+from ..wording import SWITCH, first_of
+
+
+def _after_failure(facts: RunFacts) -> Iterator[tuple[TurnFacts, TurnFacts]]:
+    """(the failed turn, the next acting turn) where no plan was made in between."""
+    acts = facts.acts
+    for before, after in pairwise(acts):
+        between = facts.turns[before.position + 1 : after.position]
+        replanned = any(t.turn.kind is TurnKind.PLAN for t in between)
+        if (before.failure is not None or before.gave_up) and not replanned:
+            yield before, after
+
+
+def _switch(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    for before, after in _after_failure(facts):
+        at = first_of(after.low, SWITCH)
+        if at >= 0:
+            text = after.turn.text
+            what = before.failed_call.name if before.failed_call else "the step before"
+            yield Hit(
+                after.span_id,
+                quote(text, min(at, len(text) - 1)),
+                f"Takes another way after a failure of {what}, without a new plan.",
+            )
+
+
+RULES: Final = (
+    RunRule(
+        name="approach-switch",
+        category="Incorrect Problem Identification",
+        dimensions=(Dimension.PLAN_ADHERENCE, Dimension.LOGICAL_CONSISTENCY),
+        severity=Severity.MEDIUM,
+        find=_switch,
+    ),
+)

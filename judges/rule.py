@@ -1,0 +1,68 @@
+"""A detector made of data and one function over the facts of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from ..schemas.findings import Draft
+from ..schemas.taxonomy import Dimension, Severity
+from ..schemas.trajectory import Trace
+from .base import Context
+from .facts import RunFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One place where a rule fires; fields as in `Draft`."""
+
+    span_id: str
+    evidence: str
+    explanation: str
+    tool_span_id: str = ""
+    seen_by_span_id: str = ""
+    also_at: tuple[str, ...] = ()
+    linked: tuple[str, ...] = ()
+
+
+Find = Callable[[RunFacts, Context], Iterable[Hit]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRule:
+    """A detector that looks at one agent run at a time.
+
+    `confidence`: the rule's precision on the annotated traces (docs/detectors.md). `of_absence`: it claims that
+    something is missing, so it looks only at runs of which nothing more is expected.
+    """
+
+    name: str
+    category: str
+    dimensions: tuple[Dimension, ...]
+    severity: Severity
+    find: Find
+    confidence: float = 0.5
+    version: int = 1
+    of_absence: bool = False
+
+    def detect(self, trace: Trace, ctx: Context) -> Iterator[Draft]:
+        """One draft a hit, in order of the runs."""
+        for run in trace.runs:
+            facts = ctx.run(run)
+            if self.of_absence and not facts.settled:
+                continue
+            for hit in self.find(facts, ctx):
+                yield Draft(
+                    judge=self.name,
+                    span_id=hit.span_id,
+                    category=self.category,
+                    dimensions=self.dimensions,
+                    severity=self.severity,
+                    confidence=self.confidence,
+                    evidence=hit.evidence,
+                    explanation=hit.explanation,
+                    tool_span_id=hit.tool_span_id,
+                    seen_by_span_id=hit.seen_by_span_id,
+                    also_at=hit.also_at,
+                    linked=hit.linked,
+                )
