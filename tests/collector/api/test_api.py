@@ -1,0 +1,328 @@
+"""The HTTP API: what it answers, what it refuses, and how."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+from memory_api import KNOWN, NOW, PLAIN, QUIET, SECOND, SPAN, Api, Judge, MemoryReader, finding, row, served
+
+from tracejury.collector.api import create_app
+from tracejury.collector.api.guard import is_local
+from tracejury.collector.reader import Confidence, ErrorQuery
+from tracejury.schemas.errors import OverloadedError, StoreError
+from tracejury.schemas.taxonomy import Severity
+
+
+def test_a_known_trace_is_its_json(api: Api) -> None:
+    """With the findings of the profile: by default those of balanced."""
+    api.reader.found = [finding(1), finding(2, confidence=0.4)]
+    assert [f["id"] for f in api.get(f"/api/traces/{KNOWN}")["findings"]] == [finding(1).id]
+    assert len(api.get(f"/api/traces/{KNOWN}", profile="recall")["findings"]) == 2
+    assert api.get(f"/api/traces/{KNOWN}", profile="0.9")["findings"] == []
+
+
+def test_ids_are_taken_in_any_case(api: Api) -> None:
+    """Ids are stored in lower case; people copy them as they find them."""
+    assert api.get(f"/api/traces/{KNOWN.upper()}")["trace_id"] == KNOWN
+
+
+@pytest.mark.parametrize("path", [f"/api/traces/{'f' * 32}", "/api/traces/x", f"/api/spans/{'f' * 16}/errors"])
+def test_an_unknown_id_is_404(api: Api, path: str) -> None:
+    """The line names the id."""
+    status, detail = api.get(path)
+    assert status == 404
+    assert "is stored" in detail
+
+
+def test_a_known_id_without_errors_is_an_empty_list(api: Api) -> None:
+    """Nothing found is an answer, not an error."""
+    assert api.get(f"/api/spans/{QUIET}/errors") == {"items": [], "next": None}
+    assert api.get("/api/errors", trace=PLAIN) == {"items": [], "next": None}
+    assert api.get("/api/errors") == {"items": [], "next": None}
+
+
+def test_a_span_is_known_within_the_trace_that_is_named(api: Api) -> None:
+    """The errors of a span are listed over traces; `trace` narrows, and an unknown one is 404."""
+    api.reader.found = [finding(1), finding(2, trace_id=PLAIN)]
+    assert len(api.get(f"/api/spans/{SPAN}/errors")["items"]) == 2
+    assert [f["trace_id"] for f in api.get(f"/api/spans/{SPAN}/errors", trace=PLAIN)["items"]] == [PLAIN]
+    assert api.get(f"/api/spans/{SPAN}/errors", trace="c" * 32)[0] == 404
+
+
+def test_errors_carry_service_and_agent(api: Api) -> None:
+    """Outside its trace a finding says where it belongs."""
+    api.reader.found = [finding(1)]
+    (item,) = api.get("/api/errors")["items"]
+    assert (item["service"], item["agent"], item["span_id"]) == ("svc", "agent", SPAN)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
+def test_pages_cover_all_findings_once(api: Api, count: int) -> None:
+    """Latest first, page by page of two; `next` is null exactly on the last page."""
+    api.reader.found = [finding(n // 2, id=f"{n:032x}") for n in range(count)]
+    seen: list[str] = []
+    cursor = ""
+    while True:
+        page = api.get("/api/errors", limit="2", **({"cursor": cursor} if cursor else {}))
+        seen += [item["id"] for item in page["items"]]
+        if page["next"] is None:
+            break
+        cursor = page["next"]
+    assert seen == [f"{n:032x}" for n in reversed(range(count))]
+
+
+def test_pages_of_traces_cover_all_once(api: Api) -> None:
+    """The same for traces, by latest arrival."""
+    api.reader.rows = [row(n) for n in range(5)]
+    first = api.get("/api/traces", limit="3")
+    second = api.get("/api/traces", limit="3", cursor=first["next"])
+    assert [r["trace_id"] for r in first["items"] + second["items"]] == [row(n).trace_id for n in range(5)]
+    assert second["next"] is None
+
+
+def test_after_follows_what_is_new(api: Api) -> None:
+    """Earliest first; `next` is the next `after` even when there was nothing, so a follower never loses its place."""
+    api.reader.found = [finding(1)]
+    start = api.get("/api/errors", after="now", limit="1000")
+    assert [item["id"] for item in start["items"]] == [finding(1).id]
+    nothing = api.get("/api/errors", after=start["next"])
+    assert nothing["items"] == []
+    api.reader.found += [finding(3), finding(2)]
+    later = api.get("/api/errors", after=nothing["next"])
+    assert [item["id"] for item in later["items"]] == [finding(2).id, finding(3).id]
+    assert api.get("/api/errors", after=later["next"])["items"] == []
+
+
+def test_all_filters_reach_the_reader(api: Api) -> None:
+    """Each parameter becomes the field of the question that it names."""
+    api.get(
+        "/api/errors",
+        span=SPAN,
+        trace=KNOWN,
+        service="s",
+        agent="a",
+        judge="j",
+        category="c",
+        severity="HIGH",
+        profile="0.25",
+        since="1h",
+        limit="7",
+    )
+    assert api.reader.asked[-1] == ErrorQuery(
+        confidence=Confidence(0.25, 0.25),
+        limit=8,
+        trace_id=KNOWN,
+        span_id=SPAN,
+        service="s",
+        agent="a",
+        judge="j",
+        category="c",
+        severity=Severity.HIGH,
+        since=NOW - 3600 * SECOND,
+    )
+
+
+def test_without_a_profile_unrecognised_conventions_are_strict(api: Api) -> None:
+    """Two thresholds: balanced for what was recognised, strict for the rest."""
+    api.get("/api/errors")
+    confidence = api.reader.asked[-1].confidence
+    assert confidence == Confidence(Confidence.of("balanced").recognised, Confidence.of("strict").recognised)
+    assert confidence.least(["openinference"]) < confidence.least([])
+
+
+@pytest.mark.parametrize(
+    ("params", "part"),
+    [
+        ({"limit": "0"}, "limit: "),
+        ({"limit": "1001"}, "limit: "),
+        ({"limit": "x"}, "limit: "),
+        ({"severity": "WORST"}, "severity: "),
+        ({"profile": "brave"}, "unknown profile 'brave'"),
+        ({"profile": "1.5"}, "unknown profile '1.5'"),
+        ({"since": "soon"}, "since: 'soon' is no point in time"),
+        ({"cursor": "!!!"}, "cursor: '!!!' is not the `next` of a page"),
+        ({"cursor": "é"}, "is not the `next` of a page"),
+        ({"after": "later"}, "after: 'later' is not the `next` of a page"),
+        ({"cursor": "a", "after": "now"}, "either cursor or after"),
+        ({"severty": "HIGH"}, "unknown parameter 'severty'"),
+        ({"service": "x" * 1001}, "service: "),
+    ],
+)
+def test_bad_parameters_are_refused_in_one_line(api: Api, params: dict[str, str], part: str) -> None:
+    """422, and the line names the parameter."""
+    status, detail = api.get("/api/errors", **params)
+    assert status == 422
+    assert part in detail
+    assert "\n" not in detail
+    assert api.reader.asked == []
+
+
+@pytest.mark.parametrize(
+    "value",
+    [["cursor", -1, "x"], ["cursor", 1.5, "x"], ["cursor", 1], {"a": 1}, ["after", 1, "x"], [["cursor"], 1, "x"]],
+)
+def test_a_forged_cursor_is_refused(api: Api, value: object) -> None:
+    """A cursor of another form, or of the other direction, is no cursor."""
+    text = base64.urlsafe_b64encode(json.dumps(value).encode()).decode()
+    assert api.get("/api/errors", cursor=text)[0] == 422
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(OverloadedError("disk full", retry_after=3), 503), (StoreError("broken"), 500)]
+)
+def test_failures_of_the_store_say_whether_to_try_again(api: Api, error: Exception, status: int) -> None:
+    """A passing failure is 503 with Retry-After, a lasting one 500; both with their line."""
+    api.reader.error = error
+    answer = api.client.get("/api/errors")
+    assert (answer.status_code, answer.json()) == (status, {"detail": str(error)})
+    assert answer.headers.get("retry-after") == ("3" if status == 503 else None)
+
+
+def test_an_unexpected_error_tells_nothing_of_the_inside(api: Api) -> None:
+    """500 with a line of ours; the log has the rest."""
+    api.reader.error = KeyError("secret")
+    answer = api.client.get("/api/errors")
+    assert answer.status_code == 500
+    assert "secret" not in answer.text
+    assert "log" in answer.json()["detail"]
+
+
+def test_one_trace_is_judged_again(api: Api) -> None:
+    """The answer says what was judged."""
+    answer = api.client.post("/api/judge", json={"trace_id": KNOWN.upper()})
+    assert answer.json() == {"items": [{"trace_id": KNOWN, "findings": 1, "failures": []}], "next": None}
+    assert api.judge.asked == [[KNOWN]]
+
+
+def test_traces_since_are_judged_page_by_page(api: Api) -> None:
+    """Latest first; `next` leads to the rest; those that arrived before are left alone."""
+    api.reader.rows = [row(n) for n in range(5)]
+    body: dict[str, Any] = {"since": "3s", "limit": 3}
+    first = api.client.post("/api/judge", json=body).json()
+    second = api.client.post("/api/judge", json={**body, "cursor": first["next"]}).json()
+    assert api.judge.asked == [[row(n).trace_id for n in range(3)], [row(3).trace_id]]
+    assert second["next"] is None
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"trace_id": "f" * 32}, 404),
+        ({}, 422),
+        ({"trace_id": KNOWN, "since": "1h"}, 422),
+        ({"since": "soon"}, 422),
+        ({"trace_id": 5}, 422),
+        ({"trace": KNOWN}, 422),
+        ([], 422),
+    ],
+)
+def test_judging_nothing_known_is_refused(api: Api, body: object, status: int) -> None:
+    """An unknown trace is 404, an unclear wish 422; each with one line."""
+    answer = api.client.post("/api/judge", json=body)
+    assert answer.status_code == status
+    assert isinstance(answer.json()["detail"], str)
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", ""])
+def test_what_a_web_page_can_post_without_asking_is_refused(api: Api, content_type: str) -> None:
+    """Only application/json may change something: browsers ask first before they send that elsewhere."""
+    body = json.dumps({"trace_id": KNOWN})
+    answer = api.client.post("/api/judge", content=body, headers={"content-type": content_type})
+    assert answer.status_code == 415
+    assert api.judge.asked == []
+
+
+def test_a_body_that_is_not_json_is_refused(api: Api) -> None:
+    """One line, no echo of the body."""
+    answer = api.client.post("/api/judge", content="{", headers={"content-type": "application/json; charset=utf-8"})
+    assert (answer.status_code, answer.json()) == (422, {"detail": "the body is not valid JSON"})
+
+
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [
+        ("localhost", True),
+        ("localhost:8321", True),
+        ("app.localhost:1", True),
+        ("127.0.0.1:8321", True),
+        ("127.1.2.3", True),
+        ("[::1]:8321", True),
+        ("", False),
+        ("evil.example", False),
+        ("localhost.evil.example", False),
+        ("127.0.0.1.evil.example", False),
+        ("0.0.0.0:8321", False),
+        ("192.168.1.5", False),
+        ("[::1", False),
+        ("user@localhost.evil.example", False),
+    ],
+)
+def test_only_names_of_this_machine_are_served(api: Api, host: str, local: bool) -> None:  # noqa: FBT001  a table
+    """A name that someone else's page re-points here (DNS rebinding) gets nothing."""
+    assert is_local(host) is local
+    assert api.client.get("/api/errors", headers={"host": host}).status_code == (200 if local else 421)
+
+
+def test_any_host_is_served_when_told_so() -> None:
+    """A collector for others answers to its own name."""
+    app = create_app(MemoryReader(), Judge(), problems=list, metrics=bytes, any_host=True)
+    with served(app) as url:
+        assert httpx.get(f"{url}/api/errors", headers={"host": "tracejury.example"}).status_code == 200
+
+
+def test_ready_only_without_problems(api: Api) -> None:
+    """Alive is not ready: 503 with what is missing, then 200."""
+    api.problems.append("the store is not open")
+    assert api.get("/healthz")["status"] == "ok"
+    assert api.get("/readyz") == (503, "the store is not open")
+    api.problems.clear()
+    assert api.get("/readyz") == {"status": "ready"}
+
+
+def test_metrics_are_prometheus_text(api: Api) -> None:
+    """As they are given, with the content type that scrapers expect."""
+    answer = api.client.get("/metrics")
+    assert (answer.text, answer.headers["content-type"]) == (
+        "accepted_spans 1\n",
+        "text/plain; version=0.0.4; charset=utf-8",
+    )
+
+
+def test_openapi_documents_every_endpoint_and_no_page_loads_from_elsewhere(api: Api) -> None:
+    """The document names all paths and the shapes of their answers; there is no docs page of a foreign CDN."""
+    document = api.get("/openapi.json")
+    assert set(document["paths"]) >= {
+        "/api/traces",
+        "/api/traces/{trace_id}",
+        "/api/spans/{span_id}/errors",
+        "/api/errors",
+        "/api/judge",
+        "/healthz",
+        "/readyz",
+        "/metrics",
+    }
+    answer = document["paths"]["/api/errors"]["get"]["responses"]["200"]
+    assert answer["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/ErrorPage"}
+    assert "span_id" in document["components"]["schemas"]["ErrorJson"]["properties"]
+    assert api.get("/docs")[0] == 404
+    assert api.get("/redoc")[0] == 404
+
+
+@pytest.mark.parametrize(("method", "path", "status"), [("GET", "/nowhere", 404), ("DELETE", "/api/errors", 405)])
+def test_unknown_paths_and_methods_are_refused_in_the_same_form(api: Api, method: str, path: str, status: int) -> None:
+    """`detail` in one line, whoever refuses."""
+    answer = api.client.request(method, path, headers={"content-type": "application/json"})
+    assert answer.status_code == status
+    assert isinstance(answer.json()["detail"], str)
+
+
+def test_hostile_text_is_still_json(api: Api) -> None:
+    """A lone surrogate in evidence breaks neither the answer nor its encoding."""
+    api.reader.found = [replace(finding(1), evidence="\ud800</script>")]
+    (item,) = api.get("/api/errors")["items"]
+    assert item["evidence"] == "\ufffd</script>"

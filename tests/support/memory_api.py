@@ -1,0 +1,175 @@
+"""The HTTP API over memory, and any application served for real on a free loopback port."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import uvicorn
+from fastapi import FastAPI
+
+from tracejury.collector.api import create_app
+from tracejury.collector.reader import Confidence, ErrorQuery, Sighting, TraceQuery, TraceRow, TraceView
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.taxonomy import Dimension, Severity
+from tracejury.schemas.trajectory import Trace, TraceState
+from tracejury.schemas.verdicts import Judgement, Outcome, Subject, SubjectKind
+
+NOW = 1_795_169_386_000_000_000
+SECOND = 1_000_000_000
+KNOWN, PLAIN = "a" * 32, "b" * 32
+SPAN, QUIET = "1" * 16, "2" * 16
+
+
+def finding(number: int, **changes: Any) -> Finding:
+    """A finding first seen `number` seconds after NOW."""
+    values: dict[str, Any] = {
+        "id": f"{number:032x}",
+        "fingerprint": "fp",
+        "tenant": "",
+        "trace_id": KNOWN,
+        "span_id": SPAN,
+        "agent_run_id": "run",
+        "turn": 0,
+        "judge": "rule",
+        "dimensions": (Dimension.TOOL_CALLING,),
+        "taxonomy": "trail",
+        "category": "Formatting Errors",
+        "severity": Severity.MEDIUM,
+        "confidence": 0.7,
+        "evidence": "quote",
+        "explanation": "why",
+        "first_seen": NOW + number * SECOND,
+    }
+    return Finding(**(values | changes))
+
+
+def row(number: int) -> TraceRow:
+    """A trace that arrived `number` seconds before NOW."""
+    trace_id = KNOWN if number == 0 else f"{number:032x}"
+    return TraceRow(trace_id, "", "svc", TraceState.SETTLED, 1, ("m",), NOW, NOW, NOW - number * SECOND, {})
+
+
+@dataclass
+class MemoryReader:
+    """A reader over lists, with the order and the limits that the protocol asks for; keeps what it was asked."""
+
+    rows: list[TraceRow] = field(default_factory=list)
+    found: list[Finding] = field(default_factory=list)
+    error: Exception | None = None
+    asked: list[ErrorQuery | TraceQuery] = field(default_factory=list)
+
+    def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
+        """By latest arrival."""
+        self.asked.append(query)
+        if self.error:
+            raise self.error
+        before = (query.before.time, query.before.id) if query.before else (2**63, "")
+        kept = [r for r in self.rows if (r.received, r.trace_id) < before and r.received >= query.since]
+        return sorted(kept, key=lambda r: (r.received, r.trace_id), reverse=True)[: query.limit]
+
+    def errors(self, query: ErrorQuery) -> Sequence[Sighting]:
+        """By first sight."""
+        self.asked.append(query)
+        if self.error:
+            raise self.error
+        before = (query.before.time, query.before.id) if query.before else (2**63, "")
+        after = (query.after.time, query.after.id) if query.after else (-1, "")
+        kept = [
+            f
+            for f in self.found
+            if after < (f.first_seen, f.id) < before
+            and query.trace_id in ("", f.trace_id)
+            and query.span_id in ("", f.span_id)
+            and f.confidence >= query.confidence.recognised
+            and f.severity.rank >= query.severity.rank
+        ]
+        kept.sort(key=lambda f: (f.first_seen, f.id), reverse=query.after is None)
+        return [Sighting(f, "svc", "agent") for f in kept[: query.limit]]
+
+    def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
+        """The known traces are empty."""
+        if trace_id not in (KNOWN, PLAIN):
+            return None
+        trace = Trace(trace_id, tenant, "svc", "", TraceState.SETTLED, (), {}, (), ("openinference",))
+        return TraceView(trace, [f for f in self.found if f.confidence >= confidence.least(trace.conventions)])
+
+    def knows(self, trace_id: str, span_id: str, tenant: str = "") -> bool:  # noqa: ARG002  the protocol's signature
+        """Two traces and two spans."""
+        return trace_id in ("", KNOWN, PLAIN) and span_id in ("", SPAN, QUIET)
+
+
+class Judge:
+    """Judges the known trace and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def __call__(self, trace_ids: Sequence[str]) -> Sequence[Judgement]:
+        """All traces are known but one."""
+        self.asked.append(list(trace_ids))
+        return [
+            Judgement(Subject(SubjectKind.TRACE, t, t), "detectors", "v", "h", NOW, NOW, Outcome.DONE, (finding(1),))
+            for t in trace_ids
+            if t != "f" * 32
+        ]
+
+
+@dataclass
+class Api:
+    """The API over memory, and what stands behind it."""
+
+    reader: MemoryReader
+    judge: Judge
+    problems: list[str]
+    client: httpx.Client
+
+    def empty(self) -> None:
+        """Forget everything."""
+        self.reader.rows, self.reader.found, self.reader.error = [], [], None
+        self.reader.asked.clear()
+        self.judge.asked.clear()
+        self.problems.clear()
+
+    @property
+    def url(self) -> str:
+        """Where it is served."""
+        return str(self.client.base_url)
+
+    def get(self, path: str, **params: str) -> Any:
+        """The JSON, or status and detail of a refusal."""
+        answer = self.client.get(path, params=params)
+        assert answer.headers["content-type"] == "application/json"
+        return answer.json() if answer.status_code == 200 else (answer.status_code, answer.json()["detail"])
+
+
+@contextmanager
+def memory_api() -> Iterator[Api]:
+    """The API, empty, on a port of its own."""
+    reader, judge, problems = MemoryReader(), Judge(), list[str]()
+    app = create_app(reader, judge, problems=lambda: problems, metrics=lambda: b"accepted_spans 1\n", clock=lambda: NOW)
+    with served(app) as url, httpx.Client(base_url=url, trust_env=False) as client:
+        yield Api(reader, judge, problems, client)
+
+
+@contextmanager
+def served(app: FastAPI) -> Iterator[str]:
+    """`app` on a free loopback port; gives its address."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    while not server.started and thread.is_alive():
+        time.sleep(0.005)
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()
