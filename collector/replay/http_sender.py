@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import httpx
 from google.protobuf.message import DecodeError
+from google.rpc.status_pb2 import Status
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
@@ -52,7 +53,7 @@ class HttpSender:
             raise RetryableError(f"{type(error).__name__}: {error}", retry_after=0.0) from error
         if response.is_success:
             return _partial(response, is_logs=is_logs)
-        text = f"HTTP {response.status_code}: {response.reason_phrase}"
+        text = f"HTTP {response.status_code}: {_reason(response)}"
         if response.status_code in RETRYABLE:
             raise RetryableError(text, retry_after=retry_after(response.headers.get("retry-after", ""), _now()))
         raise PermanentError(text)
@@ -72,6 +73,8 @@ def retry_after(header: str, now: datetime) -> float:
         until = parsedate_to_datetime(header)
     except ValueError:
         return 0.0
+    # A zone of "-0000" is parsed as none at all; HTTP dates are in UTC.
+    until = until if until.tzinfo else until.replace(tzinfo=UTC)
     return max(0.0, (until - now).total_seconds())
 
 
@@ -89,6 +92,16 @@ def _partial(response: httpx.Response, *, is_logs: bool) -> Reply:
         return Reply(spans.rejected_spans, spans.error_message)
     except (ValueError, AttributeError, TypeError, DecodeError):
         return Reply()
+
+
+def _reason(response: httpx.Response) -> str:
+    """The message of the `google.rpc.Status` that the protocol puts into a refusal, else the status' own phrase."""
+    try:
+        if response.headers.get("content-type", "").startswith(_JSON):
+            return str(response.json()["message"])
+        return Status.FromString(response.content).message or response.reason_phrase
+    except (ValueError, LookupError, TypeError, DecodeError):
+        return response.reason_phrase
 
 
 def _now() -> datetime:
