@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ...schemas.batch import Batch
-from ...schemas.errors import TooLargeError
 from . import json_decode, proto_decode
 from .limits import Limits
 from .rejections import Rejections
@@ -48,11 +47,10 @@ def decode(signal: Signal, encoding: Encoding, body: bytes, *, received_at: int,
     """Decode one request; `received_at` in unix nanos.
 
     Raises:
-        TooLargeError: the body exceeds `limits.request_bytes`.
+        TooLargeError: the body exceeds `limits.request_bytes` or `limits.items`.
         PermanentError: the body as a whole cannot be parsed.
     """
-    if len(body) > limits.request_bytes:
-        raise TooLargeError(f"the request is larger than {limits.request_bytes} bytes: send smaller batches")
+    limits.check_bytes(len(body))
     decoder = _DECODERS[encoding]
     match signal:
         case Signal.TRACES:
@@ -65,5 +63,5 @@ def decode(signal: Signal, encoding: Encoding, body: bytes, *, received_at: int,
             batch, items = Batch(logs=logs, size=len(body)), len(logs)
         case Signal.METRICS:
             rejections = Rejections("data points")
-            batch, items = Batch(size=len(body)), decoder.count_points(body)
+            batch, items = Batch(size=len(body)), decoder.count_points(body, limits)
     return Decoded(batch, items, rejections.count, rejections.message())

@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ...schemas.errors import RetryableError, TooLargeError, UnsupportedMediaTypeError
+from ...schemas.errors import RetryableError, UnsupportedMediaTypeError
 from .decode import Encoding, Signal
 from .http_body import read_body
 from .intake import Intake, Receipt
@@ -53,14 +53,13 @@ def _endpoint(intake: Intake, signal: Signal, read_seconds: float) -> Callable[[
 
 async def _take(intake: Intake, signal: Signal, encoding: Encoding, request: Request, seconds: float) -> Receipt:
     gzipped = _is_gzipped(request)
-    limit = intake.limits.request_bytes
     announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced) > limit:
-        raise TooLargeError(f"the request is larger than {limit} bytes: send smaller batches")
+    if announced.isdecimal():
+        intake.limits.check_bytes(int(announced))
     with intake.inflight.request() as held:
         try:
             async with asyncio.timeout(seconds):
-                body = await read_body(request.stream(), gzipped=gzipped, limit=limit, held=held)
+                body = await read_body(request.stream(), gzipped=gzipped, limits=intake.limits, held=held)
         except TimeoutError:
             raise RetryableError(f"the body did not arrive within {seconds:g} seconds") from None
         return await intake.take(TRANSPORT, signal, encoding, body)

@@ -7,18 +7,19 @@ import zlib
 from collections.abc import AsyncIterator, Iterator
 from typing import Final
 
-from ...schemas.errors import PermanentError, TooLargeError
+from ...schemas.errors import PermanentError
 from .inflight import Held
+from .limits import Limits
 
 _GZIP: Final = 16 + zlib.MAX_WBITS
 _PIECE: Final = 1 << 20  # bytes decompressed at one time
 
 
-async def read_body(chunks: AsyncIterator[bytes], *, gzipped: bool, limit: int, held: Held) -> bytes:
+async def read_body(chunks: AsyncIterator[bytes], *, gzipped: bool, limits: Limits, held: Held) -> bytes:
     """The whole body, decompressed, every piece counted in `held` as it arrives.
 
     Raises:
-        TooLargeError: it exceeds `limit` bytes after decompression.
+        TooLargeError: it exceeds `limits.request_bytes` after decompression.
         PermanentError: it is not gzip, or ends early.
         OverloadedError: too much is in flight.
     """
@@ -26,8 +27,7 @@ async def read_body(chunks: AsyncIterator[bytes], *, gzipped: bool, limit: int, 
     pieces: list[bytes] = []
     async for chunk in chunks:
         for piece in gunzip.feed(chunk) if gunzip else (chunk,):
-            if held.size + len(piece) > limit:
-                raise TooLargeError(f"the request is larger than {limit} bytes: send smaller batches")
+            limits.check_bytes(held.size + len(piece))
             held.grow(len(piece))
             pieces.append(piece)
             if len(piece) == _PIECE:  # a highly compressed body keeps others waiting otherwise

@@ -31,6 +31,7 @@ class _Names(NamedTuple):
 
 
 _SPANS = _Names("resourceSpans", "scopeSpans", "spans")
+_METRICS = _Names("resourceMetrics", "scopeMetrics", "metrics")
 _LOGS = _Names("resourceLogs", "scopeLogs", "logRecords")
 _KINDS = dict(ProtoSpan.SpanKind.items())
 _STATUSES = dict(ProtoStatus.StatusCode.items())
@@ -60,18 +61,29 @@ def decode_logs(body: bytes, received_at: int, limits: Limits, rejections: Rejec
     return records
 
 
-def count_points(body: bytes) -> int:
+def count_points(body: bytes, limits: Limits) -> int:
     """The data points of a metrics request. Raises PermanentError where its frame cannot be read."""
     try:
         return sum(
             len(items(child(metric, kind), "dataPoints"))
-            for group in objects(_request(body), "resourceMetrics")
-            for scoped in objects(group, "scopeMetrics")
-            for metric in objects(scoped, "metrics")
+            for _, scopes in _groups(body, _METRICS, limits)
+            for _, metrics in scopes
+            for metric in metrics
+            if isinstance(metric, dict)
             for kind in _POINTS
         )
     except Invalid as reason:
         raise PermanentError(str(reason)) from None
+
+
+def _groups(body: bytes, names: _Names, limits: Limits) -> list[tuple[Object, list[tuple[Object, list[Any]]]]]:
+    """Every resource's group with its scopes, each with its items."""
+    groups = [
+        (group, [(scoped, items(scoped, names.items)) for scoped in objects(group, names.scopes)])
+        for group in objects(_request(body), names.groups)
+    ]
+    limits.check_items(sum(1 + sum(1 + len(found) for _, found in scopes) for _, scopes in groups))
+    return groups
 
 
 def _request(body: bytes) -> Object:
@@ -87,8 +99,7 @@ def _walk(
 ) -> Iterator[tuple[Origin, Any]]:
     """Every item with where it comes from. Items of an unreadable resource or scope are rejected here."""
     try:
-        for group in objects(_request(body), names.groups):
-            scopes = [(scoped, items(scoped, names.items)) for scoped in objects(group, names.scopes)]
+        for group, scopes in _groups(body, names, limits):
             try:
                 shared = _origin(group, received_at, limits)
             except Invalid as reason:

@@ -17,6 +17,7 @@ from ...schemas.errors import PermanentError
 from ...schemas.spans import LogRecord, Span
 from .build import Origin, build_event, build_link, build_log, build_span, span_times
 from .limits import Limits
+from .proto_count import count_messages
 from .proto_values import attributes, stored
 from .rejections import Rejections
 from .values import Cutter, Invalid
@@ -27,7 +28,7 @@ M = TypeVar("M", bound=Message)
 def decode_spans(body: bytes, received_at: int, limits: Limits, rejections: Rejections) -> list[Span]:
     """The valid spans of an `ExportTraceServiceRequest`. Raises PermanentError where it cannot be parsed."""
     spans: list[Span] = []
-    for group in _parse(ExportTraceServiceRequest, body).resource_spans:
+    for group in _parse(ExportTraceServiceRequest, body, limits).resource_spans:
         shared = _origin(group.resource, received_at, limits)
         for scoped in group.scope_spans:
             origin = _scoped(shared, scoped.scope, limits)
@@ -42,7 +43,7 @@ def decode_spans(body: bytes, received_at: int, limits: Limits, rejections: Reje
 def decode_logs(body: bytes, received_at: int, limits: Limits, rejections: Rejections) -> list[LogRecord]:
     """The valid records of an `ExportLogsServiceRequest`. Raises PermanentError where it cannot be parsed."""
     records: list[LogRecord] = []
-    for group in _parse(ExportLogsServiceRequest, body).resource_logs:
+    for group in _parse(ExportLogsServiceRequest, body, limits).resource_logs:
         shared = _origin(group.resource, received_at, limits)
         for scoped in group.scope_logs:
             origin = _scoped(shared, scoped.scope, limits)
@@ -54,16 +55,17 @@ def decode_logs(body: bytes, received_at: int, limits: Limits, rejections: Rejec
     return records
 
 
-def count_points(body: bytes) -> int:
+def count_points(body: bytes, limits: Limits) -> int:
     """The data points of an `ExportMetricsServiceRequest`. Raises PermanentError where it cannot be parsed."""
-    request = _parse(ExportMetricsServiceRequest, body)
+    request = _parse(ExportMetricsServiceRequest, body, limits)
     metrics = (
         metric for group in request.resource_metrics for scoped in group.scope_metrics for metric in scoped.metrics
     )
     return sum(len(getattr(metric, kind).data_points) for metric in metrics if (kind := metric.WhichOneof("data")))
 
 
-def _parse(message: type[M], body: bytes) -> M:
+def _parse(message: type[M], body: bytes, limits: Limits) -> M:
+    limits.check_items(count_messages(body, limits.items))
     try:
         return message.FromString(body)
     except DecodeError:
