@@ -1,1 +1,1 @@
-"""The ClickHouse store: client, migrations, group-commit writer and queries."""
+"""Storage: clients, migrations, the group-commit writer, and all queries."""

@@ -1,0 +1,254 @@
+"""The one door to ClickHouse: embedded (chdb) or a server, through clickhouse-connect alone."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import queue
+import shutil
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from ...schemas.errors import ConfigError, RetryableError, StoreError, TracejuryError
+from . import folder_lock
+from .config import StoreConfig
+from .dsn import Target, parse_dsn
+from .failures import is_passing, one_line
+
+if TYPE_CHECKING:
+    from clickhouse_connect.datatypes.base import ClickHouseType
+    from clickhouse_connect.driver.client import Client
+
+_SETTINGS: Final[Mapping[str, Any]] = {
+    # The writer groups commits itself; the engine's own asynchronous inserts would add their delay on top.
+    "async_insert": 0,
+    # A server's query log would grow by a row a statement of ours.
+    "log_queries": 0,
+}
+
+
+class Store:
+    """Statements on one database. Safe to use from several threads: each statement takes a client of its own.
+
+    All methods block; call them from worker threads. They raise RetryableError for what may pass (network, disk,
+    memory), StoreError for the rest.
+    """
+
+    def __init__(self, target: Target, config: StoreConfig) -> None:
+        """Use `Store.open`."""
+        self.target = target
+        self.config = config
+        self._idle: queue.LifoQueue[Client] = queue.LifoQueue()
+        self._slots = threading.BoundedSemaphore(config.clients)
+        self._types: dict[tuple[str, tuple[str, ...]], list[ClickHouseType]] = {}
+        self._closed = False
+
+    @classmethod
+    def open(cls, dsn: str, config: StoreConfig | None = None) -> Store:
+        """Open the store behind `dsn` (see `parse_dsn`). The database may not exist yet: `migrate` makes it.
+
+        Raises:
+            ConfigError: bad DSN, engine not installed, folder held by another process, server not reachable.
+        """
+        target = parse_dsn(dsn)
+        config = config or StoreConfig(dsn=dsn)
+        _quiet_driver()
+        if target.path is None:
+            store = cls(target, config)
+            store._check_server()
+            return store
+        if importlib.util.find_spec("chdb") is None:
+            raise ConfigError(
+                "the embedded store needs its engine: pip install 'tracejury[embedded]' (or name a ClickHouse server)"
+            )
+        folder_lock.acquire(target.path)
+        try:
+            store = cls(target, config)
+            store._idle.put(_connect_embedded(target))
+        except BaseException:
+            folder_lock.release(target.path)
+            raise
+        return store
+
+    @property
+    def database(self) -> str:
+        """The name of the database."""
+        return self.target.database
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the engine runs in this process."""
+        return self.target.embedded
+
+    @property
+    def folder(self) -> Path | None:
+        """The embedded engine's folder, None for a server."""
+        return Path(self.target.path) if self.target.path else None
+
+    @property
+    def data_folder(self) -> Path:
+        """Where files of ours belong that are not the engine's: beside an embedded store, else `./.tracejury`."""
+        return self.folder.parent if self.folder else Path(".tracejury").resolve()
+
+    def free_bytes(self) -> int | None:
+        """Free bytes of the disk that holds an embedded store; None for a server, which answers for itself."""
+        return shutil.disk_usage(self.target.path).free if self.target.path else None
+
+    def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[Sequence[Any]]:
+        """All rows of a SELECT. Values only ever come in as bound `{name:Type}` parameters."""
+        with self._client() as client:
+            return list(client.query(sql, parameters=_clean(parameters)).result_rows)
+
+    def command(self, sql: str, parameters: Mapping[str, Any] | None = None) -> None:
+        """Run a statement without a result (DDL)."""
+        with self._client() as client:
+            client.command(sql, parameters=_clean(parameters))
+
+    def database_exists(self) -> bool:
+        """Whether the database has been made."""
+        with self._client(in_database=False) as client:
+            return self._exists(client)
+
+    def create_database(self) -> None:
+        """Make the database where it is missing."""
+        with self._client(in_database=False) as client:
+            client.command(f"CREATE DATABASE IF NOT EXISTS `{self.database}`")
+
+    def drop_database(self) -> None:
+        """Drop the database with all it holds."""
+        with self._client(in_database=False) as client:
+            client.command(f"DROP DATABASE IF EXISTS `{self.database}` SYNC")
+
+    def insert(self, table: str, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> None:
+        """Insert rows given by column; returns once they are committed. Raises the driver's own errors, unmapped:
+        whoever inserts decides by `failures` what they mean.
+        """  # noqa: D205 - one thought
+        if not columns[0]:
+            return
+        with self._client(mapped=False) as client:
+            client.insert(
+                table,
+                columns,
+                column_names=names,
+                column_types=self._column_types(client, table, tuple(names)),
+                column_oriented=True,
+            )
+
+    def close(self) -> None:
+        """Close all clients; idempotent. The last store of a process on a folder releases it."""
+        if self._closed:
+            return
+        self._closed = True
+        for _ in range(self.config.clients):  # waits for statements that still run
+            self._slots.acquire()
+        while True:
+            try:
+                self._idle.get_nowait().close()
+            except queue.Empty:
+                break
+        if self.target.path:
+            folder_lock.release(self.target.path)
+
+    @contextmanager
+    def _client(self, *, mapped: bool = True, in_database: bool = True) -> Iterator[Client]:
+        with self._slots:
+            if self._closed:
+                raise RetryableError("the store is closed")
+            try:
+                client = self._take()
+                try:
+                    if in_database:
+                        self._enter(client)
+                    yield client
+                finally:
+                    self._idle.put(client)
+            except TracejuryError:
+                raise
+            except Exception as error:
+                if not mapped:
+                    raise
+                kind = RetryableError if is_passing(error) else StoreError
+                raise kind(f"the store failed: {one_line(error)}") from error
+
+    def _take(self) -> Client:
+        try:
+            return self._idle.get_nowait()
+        except queue.Empty:
+            return self._connect()
+
+    def _enter(self, client: Client) -> None:
+        # Never run a statement of ours in whatever database happens to be the default.
+        if client.database == self.database:
+            return
+        if not self._exists(client):
+            raise StoreError(f"the store has no database {self.database!r}: run `tracejury migrate`")
+        client.database = self.database
+
+    def _connect(self) -> Client:
+        if self.embedded:
+            return _connect_embedded(self.target)
+        import clickhouse_connect
+
+        return clickhouse_connect.get_client(
+            settings=dict(_SETTINGS), autogenerate_session_id=False, query_retries=0, **self.target.options
+        )
+
+    def _exists(self, client: Client) -> bool:
+        sql = "SELECT count() FROM system.databases WHERE name = {name:String}"
+        return bool(client.query(sql, parameters={"name": self.database}).result_rows[0][0])
+
+    def _column_types(self, client: Client, table: str, names: tuple[str, ...]) -> list[ClickHouseType]:
+        known = self._types.get((table, names))
+        if known is None:
+            context = client.create_insert_context(table, names, database=self.database)
+            known = self._types[table, names] = list(context.column_types)
+        return known
+
+    def _check_server(self) -> None:
+        from clickhouse_connect.driver.exceptions import Error
+
+        try:
+            self._idle.put(self._connect())
+        except Error as error:
+            raise ConfigError(f"the store {self.target.shown} does not answer: {one_line(error)}") from error
+
+
+def _connect_embedded(target: Target) -> Client:
+    import clickhouse_connect
+    from clickhouse_connect.driver.exceptions import ProgrammingError
+
+    try:
+        return clickhouse_connect.get_client(interface="chdb", path=target.path, settings=dict(_SETTINGS))
+    except ProgrammingError as error:
+        raise ConfigError(f"the embedded store {target.path} cannot be opened: {_cause(target, error)}") from error
+
+
+def _cause(target: Target, error: Exception) -> str:
+    # The engine writes its holder's pid into its own status file: a holder that is no tracejury.
+    status = Path(target.path or "") / "status"
+    try:
+        holder = next(line for line in status.read_text().splitlines() if line.startswith("PID:"))
+    except (OSError, StopIteration):
+        return one_line(error)
+    return f"it may be held by another process ({holder}); {one_line(error)}"
+
+
+def _clean(parameters: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {key: _encodable(value) for key, value in (parameters or {}).items()}
+
+
+def _encodable(value: Any) -> Any:
+    # No stored text holds a lone surrogate, so such a parameter finds nothing; the engine would raise on it.
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, list | tuple):
+        return [_encodable(v) for v in value]
+    return value
+
+
+def _quiet_driver() -> None:
+    # It logs a traceback for a value that it cannot write; the writer reports the batch in one line.
+    logging.getLogger("clickhouse_connect.driver.transform").setLevel(logging.CRITICAL)

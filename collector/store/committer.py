@@ -1,0 +1,119 @@
+"""One group of batches into the store: all or each on its own, and the culprit into the dead-letter folder."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ...schemas.batch import Batch
+from ...schemas.errors import PermanentError, RetryableError, TracejuryError
+from ...schemas.rows import LOG_COLUMNS, SPAN_COLUMNS, log_columns, span_columns
+from .client import Store
+from .dead_letter import DeadLetterFolder
+from .failures import is_passing, is_worth_splitting, one_line
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class WriterCounters:
+    """What became of inserts ("groups") and batches since the start."""
+
+    committed_spans: int = 0
+    committed_logs: int = 0
+    groups: int = 0
+    failed_groups: int = 0
+    refused_batches: int = 0  # retryably: bounds, disk, a passing failure, shutdown
+    failed_batches: int = 0  # permanently
+    dead_lettered: int = 0
+    not_handed_on: int = 0  # stored, but on_commit raised
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The batch is stored; `received_at` (unix nanos) is the arrival time of its rows."""
+
+    received_at: int
+
+
+Outcome = Committed | TracejuryError
+
+
+class Committer:
+    """Inserts groups; blocking, for one thread.
+
+    Rows get their arrival time here and not at their acceptance: arrival times then grow in the order of commits,
+    so whoever has seen everything up to one of them has missed nothing before it.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        dead: DeadLetterFolder,
+        counters: WriterCounters,
+        *,
+        attempts: int = 3,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        """`attempts`: how often a batch that fails unexpectedly is tried; `clock`: unix nanos."""
+        self._counters = counters
+        self._store = store
+        self._dead = dead
+        self._attempts = attempts
+        self._clock = clock
+        self._last = 0
+
+    def commit(self, batches: Sequence[Batch]) -> list[Outcome]:
+        """One outcome a batch. Raises nothing: what fails is an outcome."""
+        self._counters.groups += 1
+        try:
+            return [self._insert(batches)] * len(batches)
+        except Exception as error:  # noqa: BLE001 - what it means is decided by its kind, and it becomes the outcome
+            self._counters.failed_groups += 1
+            log.warning("an insert of %d requests failed: %s", len(batches), one_line(error))
+            if not is_worth_splitting(error):
+                return [_refusal(error) for _ in batches]
+            if len(batches) == 1:
+                return [self._alone(batches[0], error)]
+            return [self._alone(batch, None) for batch in batches]
+
+    def _insert(self, batches: Sequence[Batch]) -> Committed:
+        """One insert a table, logs first: a trace is judged again when spans arrive, with the logs that are there.
+
+        A failure between the two acknowledges nothing, and what is sent again is stored once.
+        """
+        self._last = max(self._clock(), self._last + 1)
+        logs = [record for batch in batches for record in batch.logs]
+        spans = [span for batch in batches for span in batch.spans]
+        self._store.insert("logs", LOG_COLUMNS, log_columns(logs, self._last))
+        self._store.insert("spans", SPAN_COLUMNS, span_columns(spans, self._last))
+        return Committed(self._last)
+
+    def _alone(self, batch: Batch, failure: Exception | None) -> Outcome:
+        """Try the batch by itself; `failure`: how its first attempt ended, None where it has had none."""
+        for _ in range(self._attempts if failure is None else self._attempts - 1):
+            if failure is not None and is_passing(failure):
+                break
+            try:
+                return self._insert([batch])
+            except Exception as error:  # noqa: BLE001 - as in commit
+                failure = error
+        if failure is None or is_passing(failure):
+            return _refusal(failure)
+        return self._bury(batch, failure)
+
+    def _bury(self, batch: Batch, failure: Exception) -> TracejuryError:
+        reason = f"{type(failure).__name__}: {one_line(failure)}"
+        try:
+            file = self._dead.keep_batch(batch, reason)
+        except OSError as error:
+            return RetryableError(f"the dead-letter folder cannot be written: {error.strerror}", retry_after=30.0)
+        self._counters.dead_lettered += file is not None
+        log.error("a request of %d spans cannot be stored (%s); kept in %s", len(batch.spans), reason, file)
+        return PermanentError(f"the store cannot take this request: {reason}")
+
+
+def _refusal(error: Exception | None) -> RetryableError:
+    return RetryableError(f"the store cannot take spans now: {one_line(error) if error else 'no attempt was made'}")

@@ -1,0 +1,49 @@
+"""The configuration sections `store` and `writer`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MIB: Final = 1024 * 1024
+
+
+class StoreConfig(BaseModel):
+    """Where spans and findings are kept, and for how long."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    dsn: str = "chdb:///./.tracejury/db"
+    """`chdb:///folder` (embedded) or `clickhouse[s]://user:password@host:port/database` (ClickHouse's HTTP port)."""
+    retention_days: Annotated[float, Field(gt=0)] | None = 30.0
+    """Days after its arrival at which a span, and what was found in it, is dropped; null keeps everything."""
+    fsync: bool = False
+    """An acknowledged span also survives power loss, at a cost (docs/storage.md)."""
+    migrate: bool = False
+    """Run pending migrations of a ClickHouse server at start (an embedded store is always migrated)."""
+    clients: Annotated[int, Field(ge=1)] = 8
+    """Statements that run at once."""
+
+
+class WriterConfig(BaseModel):
+    """Bounds of the group commit. Bytes are those of decompressed request bodies."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    max_group_bytes: Annotated[int, Field(ge=1)] = 32 * MIB
+    """Bytes of the requests that share one insert."""
+    max_group_items: Annotated[int, Field(ge=1)] = 8192
+    """Spans and log records that share one insert."""
+    max_queue_bytes: Annotated[int, Field(ge=1)] = 256 * MIB
+    """Bytes that may wait or be on their way to the store; beyond it requests are refused retryably."""
+    max_queue_requests: Annotated[int, Field(ge=1)] = 4096
+    """Requests that may wait or be on their way to the store."""
+    attempts: Annotated[int, Field(ge=1)] = 3
+    """How often a request that fails unexpectedly is tried before it goes to the dead-letter folder."""
+    min_free_bytes: Annotated[int, Field(ge=0)] = 1024 * MIB
+    """Below this much free disk under an embedded store every request is refused retryably."""
+    dead_letter: str = ""
+    """Folder for requests that can never be stored; by default `dead-letter` beside the embedded store's folder."""
+    max_dead_letter_bytes: Annotated[int, Field(ge=1)] = 256 * MIB
+    """Bytes kept there; the oldest files make room."""

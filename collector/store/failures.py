@@ -1,0 +1,62 @@
+"""What a failed statement means for whoever waits for it: pass it on as retryable, or blame the batch."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from clickhouse_connect.driver.exceptions import Error, OperationalError
+
+MEMORY_LIMIT_EXCEEDED: Final = 241
+
+PASSING_CODES: Final = frozenset(
+    {
+        32,  # ATTEMPT_TO_READ_AFTER_EOF: the connection broke
+        60,  # UNKNOWN_TABLE: the database is being made or mended
+        74,  # CANNOT_READ_FROM_FILE_DESCRIPTOR
+        75,  # CANNOT_WRITE_TO_FILE_DESCRIPTOR
+        76,  # CANNOT_OPEN_FILE: for example too many open files
+        81,  # UNKNOWN_DATABASE
+        159,  # TIMEOUT_EXCEEDED
+        160,  # TOO_SLOW
+        164,  # READONLY
+        173,  # CANNOT_ALLOCATE_MEMORY
+        192,  # UNKNOWN_USER
+        202,  # TOO_MANY_SIMULTANEOUS_QUERIES
+        203,  # NO_FREE_CONNECTION
+        209,  # SOCKET_TIMEOUT
+        210,  # NETWORK_ERROR
+        225,  # NO_ZOOKEEPER
+        236,  # ABORTED
+        242,  # TABLE_IS_READ_ONLY
+        243,  # NOT_ENOUGH_SPACE
+        252,  # TOO_MANY_PARTS
+        279,  # ALL_CONNECTION_TRIES_FAILED
+        285,  # TOO_FEW_LIVE_REPLICAS
+        286,  # UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE
+        319,  # UNKNOWN_STATUS_OF_INSERT: sending it again is safe, a span is stored once
+        394,  # QUERY_WAS_CANCELLED
+        439,  # CANNOT_SCHEDULE_TASK
+        497,  # ACCESS_DENIED
+        516,  # AUTHENTICATION_FAILED
+        999,  # KEEPER_EXCEPTION
+        MEMORY_LIMIT_EXCEEDED,
+    }
+)
+
+
+def is_passing(error: BaseException) -> bool:
+    """Whether the failure is the store's and may pass (disk, memory, parts, network), not the batch's."""
+    if isinstance(error, Error):
+        return error.code in PASSING_CODES or (isinstance(error, OperationalError) and error.code is None)
+    return isinstance(error, OSError | MemoryError)
+
+
+def is_worth_splitting(error: BaseException) -> bool:
+    """Whether the same work in smaller pieces may succeed: true unless the store itself is away."""
+    return not is_passing(error) or getattr(error, "code", None) == MEMORY_LIMIT_EXCEEDED
+
+
+def one_line(error: BaseException) -> str:
+    """The error as one short line, without the engine's version trailer."""
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0].split(" (version ", 1)[0][:300]

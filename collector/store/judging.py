@@ -1,0 +1,126 @@
+"""What judging reads from the store and writes to it. All of it blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ...schemas.errors import RetryableError, StoreError
+from ...schemas.findings import Finding
+from ...schemas.judged_rows import (
+    FINDING_COLUMNS,
+    FINDING_SELECT,
+    JUDGEMENT_COLUMNS,
+    TRACE_COLUMNS,
+    VERDICT_COLUMNS,
+    Row,
+    finding_from_row,
+    finding_row,
+    judgement_row,
+    trace_row,
+    verdict_row,
+)
+from ...schemas.rows import LOG_SELECT, SPAN_SELECT, log_from_row, span_from_row
+from ...schemas.spans import LogRecord, Span
+from ...schemas.verdicts import JudgedTrace
+from .client import Store
+from .failures import is_passing, one_line
+from .scope import TENANT, Scope
+
+_IN_TRACES = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
+
+
+class StoredJudging:
+    """The store as the judging thread sees it."""
+
+    def __init__(self, store: Store, tenant: str = "") -> None:
+        self._store = store
+        self._scope = Scope(store, tenant)
+
+    def known_spans(self, trace_ids: Sequence[str]) -> dict[str, int]:
+        """Distinct spans stored of each trace; a trace without any is absent."""
+        sql = f"SELECT TraceId, uniqExact(SpanId) FROM spans WHERE {_IN_TRACES} GROUP BY TraceId"
+        return {row[0]: row[1] for row in self._scope.select(sql, trace_ids=trace_ids)}
+
+    def load_spans(self, trace_ids: Sequence[str]) -> dict[str, tuple[list[Span], list[LogRecord]]]:
+        """All spans and log records of each trace, de-duplicated, in order of time; absent: no such trace."""
+        found: dict[str, tuple[list[Span], list[LogRecord]]] = {}
+        spans = f"SELECT {SPAN_SELECT} FROM spans FINAL WHERE {_IN_TRACES} ORDER BY StartNanos, SpanId"
+        for row in self._scope.select(spans, trace_ids=trace_ids):
+            span = span_from_row(row)
+            found.setdefault(span.trace_id, ([], []))[0].append(span)
+        logs = f"SELECT {LOG_SELECT} FROM logs FINAL WHERE {_IN_TRACES} ORDER BY Nanos, ObservedNanos, SpanId"
+        for row in self._scope.select(logs, trace_ids=trace_ids):
+            record = log_from_row(row)
+            found.setdefault(record.trace_id, ([], []))[1].append(record)
+        return found
+
+    def load_findings(self, trace_ids: Sequence[str]) -> dict[str, list[Finding]]:
+        """The findings of each trace, of any state."""
+        found: dict[str, list[Finding]] = {}
+        sql = f"SELECT {FINDING_SELECT} FROM findings FINAL WHERE {_IN_TRACES} ORDER BY FirstSeen, Id"
+        for row in self._scope.select(sql, trace_ids=trace_ids):
+            finding = finding_from_row(row)
+            found.setdefault(finding.trace_id, []).append(finding)
+        return found
+
+    def unjudged(self, version: str, limit: int) -> list[tuple[str, str]]:
+        """Up to `limit` (tenant, trace id), of all tenants, the latest arrival first, whose judging is not finished.
+
+        That is: never judged; rows have arrived since; last judged while the trace was open; or judging failed
+        under another version than `version`.
+        """
+        rows = self._store.rows(_UNJUDGED, {"version": version, "limit": limit})
+        return [(tenant, trace_id) for tenant, trace_id in rows]
+
+    def save(self, judged: Sequence[JudgedTrace]) -> None:
+        """Store what was judged, each judgement last: before it stands, the trace counts as not judged.
+
+        Storing the same again, or an older judging after a newer one, changes nothing.
+
+        Raises:
+            RetryableError: a passing failure; storing it again is safe.
+            StoreError: something in it can never be stored.
+        """
+        findings = (finding_row(f, j.judgement) for j in judged for f in (*j.changed, *j.retracted))
+        verdicts = (verdict_row(v, j.judgement) for j in judged for v in j.judgement.verdicts)
+        try:
+            self._insert("findings", FINDING_COLUMNS, findings)
+            self._insert("verdicts", VERDICT_COLUMNS, verdicts)
+            self._insert("traces", TRACE_COLUMNS, (trace_row(j.trace, j.judgement) for j in judged))
+            self._insert("judgements", JUDGEMENT_COLUMNS, (judgement_row(j.judgement, j.trace) for j in judged))
+        except Exception as error:
+            kind = RetryableError if is_passing(error) else StoreError
+            raise kind(f"what was judged cannot be stored: {one_line(error)}") from error
+
+    def _insert(self, table: str, names: Sequence[str], rows: Iterable[Row]) -> None:
+        columns = list(zip(*rows, strict=True))
+        if columns:
+            self._store.insert(table, names, columns)
+
+
+# Over all tenants: a sweep is the collector's own. Raw rows without FINAL: a copy that lost to another one of its
+# span counts as an arrival, and a judging has seen it, since `received_through` counts all that came.
+_UNJUDGED = """
+WITH
+    judged AS
+    (
+        SELECT
+            tenant,
+            TraceId,
+            argMax((toUnixTimestamp64Nano(ReceivedAt), TraceState, Outcome, Version), JudgedAt) AS last
+        FROM judgements
+        WHERE SubjectKind = 'trace'
+        GROUP BY tenant, TraceId
+    )
+SELECT tenant, TraceId
+FROM
+(
+    SELECT tenant, TraceId, toUnixTimestamp64Nano(max(ReceivedAt)) AS arrived
+    FROM spans
+    GROUP BY tenant, TraceId
+) AS stored
+LEFT JOIN judged ON stored.tenant = judged.tenant AND stored.TraceId = judged.TraceId
+WHERE arrived > last.1 OR last.2 = 'open' OR (last.3 = 'failed' AND last.4 != {version:String})
+ORDER BY arrived DESC, TraceId
+LIMIT {limit:UInt64}
+"""

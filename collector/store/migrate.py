@@ -1,0 +1,126 @@
+"""Migrations: numbered SQL files, applied once, in order, never changed afterwards.
+
+Which ones were applied, and their checksums, stands in the table `migrations` of the same database. ClickHouse has
+no transactions for DDL: every statement is written so that it can be run again (IF NOT EXISTS), and the status row
+is written last, so a migration that was interrupted is simply run again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Final
+
+from ... import schemas
+from ...schemas.errors import ConfigError
+from .client import Store
+
+_NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql\Z")
+_STATEMENT_END = re.compile(r";[ \t]*\n")
+
+_STATUS_TABLE: Final = """
+CREATE TABLE IF NOT EXISTS migrations
+(
+    Name String,
+    Checksum FixedString(32),
+    AppliedAt DateTime('UTC') DEFAULT now()
+)
+ENGINE = ReplacingMergeTree ORDER BY Name
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One file. `checksum`: 32 hex digits of its text."""
+
+    name: str
+    sql: str
+
+    @property
+    def checksum(self) -> str:
+        """Digest of the text as it is stored in the status table."""
+        return hashlib.blake2b(self.sql.encode(), digest_size=16).hexdigest()
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """The statements, in order; a `;` at the end of a line ends one."""
+        return tuple(s.strip() for s in _STATEMENT_END.split(self.sql + "\n") if s.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What a store has (`applied`) and lacks (`pending`), in order."""
+
+    applied: tuple[str, ...]
+    pending: tuple[Migration, ...]
+
+
+def migrations() -> tuple[Migration, ...]:
+    """All migrations that this version ships, in order."""
+    folder = files(schemas) / "migrations"
+    found = sorted((f for f in folder.iterdir() if _NAME.match(f.name)), key=lambda f: f.name)
+    return tuple(Migration(f.name, f.read_text(encoding="utf-8")) for f in found)
+
+
+def status(store: Store, shipped: Sequence[Migration] | None = None) -> Status:
+    """Compare the store with what this version ships.
+
+    Raises:
+        ConfigError: an applied migration differs from the shipped one, or the store is of a newer version.
+    """
+    shipped = migrations() if shipped is None else shipped
+    done = _applied(store)
+    known = {m.name: m for m in shipped}
+    for name, checksum in done.items():
+        if name not in known:
+            raise ConfigError(
+                f"the store has migration {name}, which this version does not know: use a newer tracejury"
+            )
+        if known[name].checksum != checksum:
+            raise ConfigError(f"migration {name} was changed after it had been applied to this store")
+    return Status(tuple(sorted(done)), tuple(m for m in shipped if m.name not in done))
+
+
+def migrate(store: Store, shipped: Sequence[Migration] | None = None) -> tuple[str, ...]:
+    """Apply what is pending; returns the names of the applied files. Safe to repeat."""
+    store.create_database()
+    store.command(_STATUS_TABLE)
+    pending = status(store, shipped).pending
+    for migration in pending:
+        for statement in migration.statements:
+            store.command(statement)
+        store.insert("migrations", ("Name", "Checksum"), [[migration.name], [migration.checksum.encode()]])
+    return tuple(m.name for m in pending)
+
+
+def ensure(store: Store, *, allowed: bool = False) -> tuple[str, ...]:
+    """What `serve` does at start: migrate an embedded store; a server only where `allowed`.
+
+    Raises:
+        ConfigError: migrations are pending on a server, and running them was not asked for.
+    """
+    if store.embedded or allowed:
+        return migrate(store)
+    pending = status(store).pending
+    if pending:
+        names = ", ".join(m.name for m in pending)
+        raise ConfigError(
+            f"the store {store.target.shown} lacks {len(pending)} migrations ({names}): run `tracejury migrate`, or "
+            "start with store.migrate: true"
+        )
+    return ()
+
+
+def _applied(store: Store) -> dict[str, str]:
+    if not store.database_exists():
+        return {}
+    if not store.rows("SELECT 1 FROM system.tables WHERE database = currentDatabase() AND name = 'migrations'"):
+        return {}
+    return {name: _text(checksum) for name, checksum in store.rows("SELECT Name, Checksum FROM migrations FINAL")}
+
+
+def _text(value: bytes | str) -> str:
+    return value.decode() if isinstance(value, bytes) else value

@@ -1,0 +1,42 @@
+"""Settings of the tables that the configuration decides: retention and fsync. Applied at every start."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from .client import Store
+
+RETAINED: Final = ("spans", "logs", "traces", "judgements", "findings", "verdicts")
+"""Tables whose rows expire by `ReceivedAt`. Human annotations never do."""
+
+_TTL = re.compile(r" TTL (.+?)(?: SETTINGS |$)")
+
+_ENGINES: Final = """
+SELECT name, engine_full FROM system.tables WHERE database = currentDatabase() AND name IN {names:Array(String)}
+"""
+
+
+def apply(store: Store) -> None:
+    """Bring retention and fsync of every table in line with the store's configuration, changing only what differs."""
+    for table, engine in store.rows(_ENGINES, {"names": list(RETAINED)}):
+        _retention(store, table, engine)
+        _fsync(store, table, engine)
+
+
+def _retention(store: Store, table: str, engine: str) -> None:
+    found = _TTL.search(engine)
+    days = store.config.retention_days
+    if days is None:
+        if found:
+            store.command(f"ALTER TABLE {table} REMOVE TTL")
+        return
+    wanted = f"toDateTime(ReceivedAt) + toIntervalSecond({max(round(days * 86400), 1)})"
+    if not found or found.group(1) != wanted:
+        store.command(f"ALTER TABLE {table} MODIFY TTL {wanted}")
+
+
+def _fsync(store: Store, table: str, engine: str) -> None:
+    if ("fsync_after_insert = 1" in engine) != store.config.fsync:
+        on = int(store.config.fsync)
+        store.command(f"ALTER TABLE {table} MODIFY SETTING fsync_after_insert = {on}, fsync_part_directory = {on}")

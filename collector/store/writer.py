@@ -1,0 +1,203 @@
+"""Group commit: what arrives while one insert runs shares the next one.
+
+`submit` runs on the event loop and only queues; rows are built and inserted in one worker thread. Each submitter is
+answered after the commit of its own batch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...schemas.batch import Batch
+from ...schemas.errors import OverloadedError, RetryableError
+from .client import Store
+from .committer import Committed, Committer, Outcome, WriterCounters
+from .config import MIB, WriterConfig
+from .dead_letter import DeadLetterFolder
+
+log = logging.getLogger(__name__)
+
+_CLOSED = "the collector is shutting down"
+_DISK_RETRY_SECONDS = 30.0
+
+
+@dataclass(slots=True)
+class _Waiting:
+    batch: Batch
+    done: asyncio.Future[None]
+
+
+class GroupCommitWriter:
+    """The `Sink` in front of the store.
+
+    `on_commit(batch, received_at)` gets every committed batch and the arrival time of its rows (unix nanos), in the
+    order of commits, on the event loop, before the submitter is answered. It must be quick; what it raises is logged
+    and counted, since the batch is stored.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        config: WriterConfig | None = None,
+        on_commit: Callable[[Batch, int], None] | None = None,
+        *,
+        free_bytes: Callable[[], int | None] | None = None,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        """`free_bytes`: free disk space (None: unknown), by default that of the store's disk; `clock`: unix nanos."""
+        self._config = config = config or WriterConfig()
+        self.counters = WriterCounters()
+        folder = Path(config.dead_letter) if config.dead_letter else store.data_folder / "dead-letter"
+        self._dead = DeadLetterFolder(folder, config.max_dead_letter_bytes)
+        self._committer = Committer(store, self._dead, self.counters, attempts=config.attempts, clock=clock)
+        self._on_commit = on_commit
+        self._free_bytes = free_bytes or store.free_bytes
+        self._queue: deque[_Waiting] = deque()
+        self._arrived = asyncio.Event()
+        self._bytes = 0
+        self._batches = 0
+        self._accepting = False
+        self._task: asyncio.Task[None] | None = None
+        self._worker: ThreadPoolExecutor | None = None
+
+    @property
+    def queue_bytes(self) -> int:
+        """Bytes of the batches that wait or are being inserted."""
+        return self._bytes
+
+    @property
+    def queue_batches(self) -> int:
+        """Number of the batches that wait or are being inserted."""
+        return self._batches
+
+    def set_aside(self, signal: str, encoding: str, body: bytes) -> None:
+        """Keep the body of a request that could not even be decoded. Blocks; safe from any thread. Raises OSError."""
+        file = self._dead.keep_body(signal, encoding, body)
+        self.counters.dead_lettered += file is not None
+
+    async def start(self) -> None:
+        """Accept batches; idempotent."""
+        if self._task is not None:
+            return
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="tracejury-writer")
+        self._accepting = True
+        self._task = asyncio.create_task(self._run(), name="tracejury-writer")
+
+    async def stop(self, deadline: float) -> None:
+        """Refuse new batches and commit those that wait, for `deadline` seconds at most; then refuse the rest.
+
+        Safe without `start`, idempotent. All refusals are retryable.
+        """
+        self._accepting = False
+        task, self._task = self._task, None
+        if task is None:
+            return
+        self._arrived.set()
+        _, late = await asyncio.wait({task}, timeout=deadline)
+        if late:
+            task.cancel()
+            await asyncio.wait({task})
+        while self._queue:
+            self._refuse(self._queue.popleft(), RetryableError(_CLOSED))
+        if self._worker is not None:
+            self._worker.shutdown(wait=not late, cancel_futures=True)
+
+    async def submit(self, batch: Batch) -> None:
+        """Return once the batch is committed; an empty batch is at once. Raises what `Sink.submit` says."""
+        if not batch.spans and not batch.logs:
+            return
+        try:
+            self._admit(batch)
+        except RetryableError:
+            self.counters.refused_batches += 1
+            raise
+        waiting = _Waiting(batch, asyncio.get_running_loop().create_future())
+        self._queue.append(waiting)
+        self._bytes += batch.size
+        self._batches += 1
+        self._arrived.set()
+        await waiting.done
+
+    def _admit(self, batch: Batch) -> None:
+        config = self._config
+        if not self._accepting:
+            raise RetryableError(_CLOSED)
+        full = self._bytes + batch.size > config.max_queue_bytes or self._batches >= config.max_queue_requests
+        if full and self._batches:  # one that alone is above the bound still passes, by itself
+            raise OverloadedError(f"the write queue is full: {self._batches} requests, {self._bytes} bytes wait")
+        free = self._free_bytes()
+        if free is not None and free < config.min_free_bytes:
+            text = f"{free // MIB} MiB are free, {config.min_free_bytes // MIB} MiB must stay free"
+            raise RetryableError(f"the store's disk is nearly full: {text}", retry_after=_DISK_RETRY_SECONDS)
+
+    async def _run(self) -> None:
+        while self._queue or self._accepting:
+            if self._queue:
+                await self._commit(self._take_group())
+            else:
+                self._arrived.clear()
+                await self._arrived.wait()
+
+    async def _commit(self, group: list[_Waiting]) -> None:
+        batches = [waiting.batch for waiting in group]
+        try:
+            outcomes = await asyncio.get_running_loop().run_in_executor(self._worker, self._committer.commit, batches)
+        except asyncio.CancelledError:
+            # The insert may still succeed: its senders are told to send again, which stores nothing twice.
+            for waiting in group:
+                self._refuse(waiting, RetryableError(_CLOSED))
+            raise
+        for waiting, outcome in zip(group, outcomes, strict=True):
+            self._answer(waiting, outcome)
+
+    def _take_group(self) -> list[_Waiting]:
+        group = [self._queue.popleft()]
+        size, items = group[0].batch.size, _items(group[0].batch)
+        while self._queue:
+            batch = self._queue[0].batch
+            size, items = size + batch.size, items + _items(batch)
+            if size > self._config.max_group_bytes or items > self._config.max_group_items:
+                break
+            group.append(self._queue.popleft())
+        return group
+
+    def _answer(self, waiting: _Waiting, outcome: Outcome) -> None:
+        if not isinstance(outcome, Committed):
+            self._refuse(waiting, outcome)
+            return
+        self._release(waiting)
+        self.counters.committed_spans += len(waiting.batch.spans)
+        self.counters.committed_logs += len(waiting.batch.logs)
+        if self._on_commit is not None:
+            try:
+                self._on_commit(waiting.batch, outcome.received_at)
+            except Exception:
+                # It is stored, and that is what its sender asked; judging catches up from the store.
+                self.counters.not_handed_on += 1
+                log.exception("a committed batch could not be handed on")
+        if not waiting.done.done():  # its sender may have gone
+            waiting.done.set_result(None)
+
+    def _refuse(self, waiting: _Waiting, error: Exception) -> None:
+        self._release(waiting)
+        if isinstance(error, RetryableError):
+            self.counters.refused_batches += 1
+        else:
+            self.counters.failed_batches += 1
+        if not waiting.done.done():
+            waiting.done.set_exception(error)
+
+    def _release(self, waiting: _Waiting) -> None:
+        self._bytes -= waiting.batch.size
+        self._batches -= 1
+
+
+def _items(batch: Batch) -> int:
+    return len(batch.spans) + len(batch.logs)
