@@ -15,6 +15,7 @@ from .shapes import ErrorJson, JudgedJson, TraceJson, TraceRowJson
 
 DEFAULT_URL = "http://127.0.0.1:8321"
 PAGE = 500
+MAX_PORT = 65_535
 JUDGE_PAGE = 20  # small, so that the progress moves and no request runs into the time-out
 _NOT_FOUND, _BUSY, _BAD = 404, frozenset({429, 503}), frozenset({400, 422})
 
@@ -31,7 +32,7 @@ class Client:
             base = httpx.URL(url)
         except httpx.InvalidURL as error:
             raise ConfigError(f"{url!r} is no address: {error}") from error
-        if base.scheme not in {"http", "https"} or not base.host:
+        if base.scheme not in {"http", "https"} or not base.host or (base.port or 0) > MAX_PORT:
             raise ConfigError(f"{url!r} is no address of a collector: write it as {DEFAULT_URL}")
         # A proxy that the environment names is for the outside world, not for a collector on this machine.
         self._http = httpx.Client(

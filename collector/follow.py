@@ -53,7 +53,7 @@ class Follower:
         start = max(self._seen.values()) - OVERLAP
         if start > self._earliest:
             self._after = start.isoformat()
-            self._seen = {item: moment for item, moment in self._seen.items() if moment > start}
+            self._seen = {item: moment for item, moment in self._seen.items() if moment >= start}
 
 
 def follow(

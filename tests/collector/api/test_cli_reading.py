@@ -1,0 +1,204 @@
+"""The commands that ask a running collector."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from memory_api import KNOWN, PLAIN, QUIET, SPAN, Api, finding, row
+
+from tracejury.collector.cli.root import root
+from tracejury.schemas.errors import StoreError
+from tracejury.schemas.taxonomy import Severity
+
+
+def run(api: Api, *args: str) -> Result:
+    return CliRunner().invoke(root, args, env={"TRACEJURY_URL": api.url, "COLUMNS": "200"})
+
+
+def lines(result: Result) -> Any:
+    return json.loads(result.stdout)
+
+
+def test_errors_are_a_bare_list_for_programs(api: Api) -> None:
+    """The items themselves, latest first, nothing else on stdout."""
+    api.reader.found = [finding(1), finding(2)]
+    result = run(api, "errors", "--format", "json")
+    assert result.exit_code == 0
+    assert [item["id"] for item in lines(result)] == [finding(2).id, finding(1).id]
+
+
+def test_errors_for_people_name_span_severity_dimension_and_quote(api: Api) -> None:
+    """All that one needs to go and look."""
+    api.reader.found = [finding(1, evidence="the quote", explanation="the reason")]
+    result = run(api, "errors")
+    assert result.exit_code == 0
+    for part in (SPAN, KNOWN, "MEDIUM", "TC", "Formatting Errors", "“the quote”", "the reason", "rule", "0.70", "svc"):
+        assert part in result.stdout
+
+
+def test_nothing_found_is_said(api: Api) -> None:
+    """No error, and not an empty screen; for programs an empty list."""
+    assert run(api, "errors").stdout == "no findings\n"
+    assert run(api, "traces").stdout == "no traces\n"
+    assert lines(run(api, "errors", "--format", "json")) == []
+    assert lines(run(api, "errors", "--span", QUIET, "--format", "json")) == []
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("errors", "--span", "f" * 16),
+        ("errors", "--trace", "f" * 32),
+        ("trace", "f" * 32),
+        ("judge", "--trace", "f" * 32),
+        ("errors", "--follow", "--trace", "f" * 32),
+    ],
+)
+def test_an_unknown_id_exits_with_4(api: Api, args: tuple[str, ...]) -> None:
+    """One line on stderr, nothing on stdout."""
+    result = run(api, *args)
+    assert result.exit_code == 4
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert "is stored" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "part"),
+    [
+        (("errors", "--severity", "WORST"), "--severity"),
+        (("errors", "--since", "soon"), "is no point in time"),
+        (("errors", "--limit", "0"), "--limit"),
+        (("errors", "--fail-on", "x"), "--fail-on"),
+        (("errors", "--format", "xml"), "--format"),
+        (("errors", "--bogus"), "--bogus"),
+        (("errors", "extra"), "extra"),
+        (("trace",), "ID"),
+        (("judge",), "either --trace ID or --since TIME"),
+        (("judge", "--trace", "a", "--since", "1h"), "either --trace ID or --since TIME"),
+        (("nonsense",), "nonsense"),
+        (("--bogus",), "--bogus"),
+    ],
+)
+def test_misuse_is_one_line_and_exits_with_2(api: Api, args: tuple[str, ...], part: str) -> None:
+    """The line names what is wrong and where help is."""
+    result = run(api, *args)
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
+    assert part in result.stderr
+    assert "--help" in result.stderr
+
+
+def test_a_wrong_profile_is_the_collectors_line(api: Api) -> None:
+    """Refused by the API, shown as one line."""
+    result = run(api, "errors", "--profile", "brave")
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert "unknown profile 'brave'" in result.stderr
+
+
+def test_without_a_collector_the_line_says_how_to_start_one() -> None:
+    """Every command that needs one."""
+    for args in (["errors"], ["errors", "--follow"], ["traces"], ["trace", "x"], ["judge", "--since", "1h"]):
+        result = CliRunner().invoke(root, [*args, "--url", "http://127.0.0.1:1"])
+        assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+        assert "tracejury serve" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "worst", "code"),
+    [
+        ("HIGH", Severity.MEDIUM, 0),
+        ("HIGH", Severity.HIGH, 3),
+        ("MEDIUM", Severity.LOW, 0),
+        ("MEDIUM", Severity.MEDIUM, 3),
+        ("MEDIUM", Severity.HIGH, 3),
+        ("low", Severity.LOW, 3),
+    ],
+)
+def test_fail_on_fails_at_and_above_its_severity(api: Api, fail_on: str, worst: Severity, code: int) -> None:
+    """The findings are shown all the same."""
+    api.reader.found = [finding(1, severity=Severity.LOW), finding(2, severity=worst)]
+    result = run(api, "errors", "--fail-on", fail_on, "--format", "json")
+    assert result.exit_code == code
+    assert len(lines(result)) == 2
+
+
+def test_fail_on_sees_beyond_the_limit(api: Api) -> None:
+    """What decides a pipeline does not depend on how many lines are shown."""
+    api.reader.found = [finding(1, severity=Severity.HIGH), finding(2), finding(3)]
+    result = run(api, "errors", "--limit", "1", "--fail-on", "HIGH")
+    assert result.exit_code == 3
+    assert "there are more than 1" in result.stderr
+    api.reader.found[0] = finding(1)
+    assert run(api, "errors", "--limit", "1", "--fail-on", "HIGH").exit_code == 0
+
+
+def test_fail_on_keeps_to_the_filters(api: Api) -> None:
+    """Only findings that the filters let show can fail."""
+    api.reader.found = [finding(1, severity=Severity.HIGH, trace_id=PLAIN), finding(2), finding(3)]
+    assert run(api, "errors", "--trace", KNOWN, "--limit", "1", "--fail-on", "HIGH").exit_code == 0
+    assert run(api, "errors", "--trace", PLAIN, "--fail-on", "HIGH").exit_code == 3
+
+
+def test_follow_ends_after_the_limit(api: Api) -> None:
+    """JSON lines, earliest first; --fail-on counts what showed."""
+    api.reader.found = [finding(-3), finding(-2, severity=Severity.HIGH), finding(-1)]
+    result = run(api, "errors", "--follow", "--since", "2020-01-01", "--limit", "2", "--format", "json")
+    assert result.exit_code == 0
+    assert [json.loads(line)["id"] for line in result.stdout.splitlines()] == [finding(-3).id, finding(-2).id]
+    args = ("errors", "--follow", "--since", "2020-01-01", "--fail-on", "HIGH", "--limit")
+    assert [run(api, *args, limit).exit_code for limit in ("1", "2")] == [0, 3]
+
+
+def test_a_trace_for_programs_is_the_apis_object(api: Api) -> None:
+    """The very JSON, with the findings of the profile."""
+    api.reader.found = [finding(1), finding(2, confidence=0.1)]
+    shown = lines(run(api, "trace", KNOWN, "--format", "json"))
+    assert shown == api.get(f"/api/traces/{KNOWN}")
+    assert len(lines(run(api, "trace", KNOWN, "--format", "json", "--profile", "0"))["findings"]) == 2
+
+
+def test_traces_are_listed(api: Api) -> None:
+    """A line a trace for people, a bare list for programs, a note when there are more."""
+    api.reader.rows = [row(n) for n in range(3)]
+    shown = run(api, "traces", "--limit", "2")
+    assert KNOWN in shown.stdout
+    assert len(shown.stdout.splitlines()) == 3
+    assert "there are more than 2" in shown.stderr
+    assert [r["trace_id"] for r in lines(run(api, "traces", "--format", "json"))] == [row(n).trace_id for n in range(3)]
+
+
+def test_judging_again_says_what_was_judged(api: Api) -> None:
+    """One trace, or those since."""
+    assert lines(run(api, "judge", "--trace", KNOWN, "--format", "json")) == [
+        {"trace_id": KNOWN, "findings": 1, "failures": []}
+    ]
+    api.reader.rows = [row(0), row(1)]
+    assert "2 judged, 2 findings" in run(api, "judge", "--since", "2020-01-01").stdout
+
+
+def test_output_to_a_pipe_has_no_colours(api: Api) -> None:
+    """No escape sequence of ours, and none of a span."""
+    api.reader.found = [finding(1, evidence="\x1b[2J\x1b]0;owned\x07\x9b31m[bold]x[/bold]\u202e", category="\x1b[5m")]
+    for command in (
+        ("errors",),
+        ("trace", KNOWN),
+        ("errors", "--format", "json"),
+        ("trace", KNOWN, "--format", "json"),
+    ):
+        text = run(api, *command).stdout
+        assert not set("\x1b\x07\x9b\u202e") & set(text)
+    assert "[bold]x[/bold]" in run(api, "errors").stdout
+
+
+def test_a_failure_of_the_collector_is_one_line(api: Api) -> None:
+    """No traceback, unless --debug asks for it."""
+    api.reader.error = StoreError("table spans is broken")
+    result = run(api, "errors")
+    assert (result.exit_code, result.stderr) == (1, "tracejury: table spans is broken\n")
+    debugged = run(api, "--debug", "errors")
+    assert debugged.exit_code == 1
+    assert type(debugged.exception).__name__ == "PermanentError"

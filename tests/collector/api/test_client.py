@@ -1,0 +1,104 @@
+"""The client of the command line: pages joined, every refusal an error that says what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+from memory_api import KNOWN, Api, finding, row
+
+from tracejury.collector.client import JUDGE_PAGE, PAGE, Client, UnreachableError
+from tracejury.schemas.errors import ConfigError, NotFoundError, OverloadedError, PermanentError, RetryableError
+
+
+@pytest.mark.parametrize("limit", [1, PAGE - 1, PAGE, PAGE + 1, PAGE * 2 + 2, PAGE * 3])
+def test_pages_are_joined_up_to_the_limit(api: Api, limit: int) -> None:
+    """As many as asked, and whether there are more."""
+    stored = PAGE * 2 + 2
+    api.reader.found = [finding(n) for n in range(stored)]
+    with Client(api.url) as client:
+        rows, more = client.errors({}, limit)
+    assert [r["id"] for r in rows] == [finding(n).id for n in reversed(range(stored))][:limit]
+    assert more == (limit < stored)
+
+
+def test_judging_since_goes_through_all_pages(api: Api) -> None:
+    """Every trace once, in requests small enough to answer in time."""
+    api.reader.rows = [row(n) for n in range(JUDGE_PAGE * 2 + 1)]
+    with Client(api.url) as client:
+        judged = list(client.judge(since="1970-01-01"))
+    assert [j["trace_id"] for j in judged] == [row(n).trace_id for n in range(JUDGE_PAGE * 2 + 1)]
+    assert max(len(asked) for asked in api.judge.asked) == JUDGE_PAGE
+
+
+def test_an_unknown_id_is_not_found(api: Api) -> None:
+    """Also one that would change the path if it were not quoted."""
+    with Client(api.url) as client:
+        for trace_id in ("f" * 32, "../errors", "a/b?c", "é"):
+            with pytest.raises(NotFoundError):
+                client.trace(trace_id)
+
+
+def test_refusals_become_errors_by_what_to_do(api: Api) -> None:
+    """Wrong parameters: mend them; an overloaded store: try again."""
+    with Client(api.url) as client:
+        with pytest.raises(ConfigError, match="unknown profile"):
+            client.trace(KNOWN, profile="brave")
+        api.reader.error = OverloadedError("disk full")
+        with pytest.raises(RetryableError, match="disk full"):
+            client.errors({}, 1)
+
+
+@pytest.mark.parametrize("url", ["localhost:8321", "ftp://x", "http://", "", "http://[::1", "http://h:99999999"])
+def test_what_is_no_address_is_said_so(url: str) -> None:
+    """Before anything is sent."""
+    with pytest.raises(ConfigError, match="is no address"):
+        Client(url)
+
+
+def answering(answer: httpx.Response) -> Client:
+    return Client("http://127.0.0.1:8321", transport=httpx.MockTransport(lambda _request: answer))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        httpx.Response(200, text="<html>another program</html>"),
+        httpx.Response(200, json=[1]),
+        httpx.Response(404, text="nothing here"),
+        httpx.Response(404, json={"error": "other"}),
+        httpx.Response(200, content=b"\xff"),
+    ],
+)
+def test_another_program_at_the_address_is_recognised(answer: httpx.Response) -> None:
+    """Whatever it says, the error is that it is not a collector."""
+    with answering(answer) as client, pytest.raises(PermanentError, match="not tracejury's API"):
+        client.traces({}, 1)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (httpx.ConnectError("refused"), UnreachableError),
+        (httpx.ReadTimeout("slow"), RetryableError),
+        (httpx.RemoteProtocolError("cut"), RetryableError),
+    ],
+)
+def test_transport_failures_are_passing(error: Exception, kind: type[Exception]) -> None:
+    """One line each; nothing there says how to start one."""
+
+    def fail(_request: httpx.Request) -> httpx.Response:
+        raise error
+
+    with Client("http://127.0.0.1:8321", transport=httpx.MockTransport(fail)) as client, pytest.raises(kind) as caught:
+        client.traces({}, 1)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_proxy_of_the_environment_does_not_get_between(api: Api, monkeypatch: Any) -> None:
+    """A collector on this machine is asked directly whatever HTTP_PROXY says."""
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    with Client(api.url) as client:
+        assert client.traces({}, 1) == ([], False)

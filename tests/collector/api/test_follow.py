@@ -1,0 +1,105 @@
+"""Following findings: each once, in order, across silences and restarts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from memory_api import NOW, SECOND, Api, finding
+
+from tracejury.collector.client import PAGE, Client, UnreachableError
+from tracejury.collector.follow import OVERLAP, Follower, follow
+from tracejury.collector.moments import iso_time
+from tracejury.schemas.errors import OverloadedError
+from tracejury.schemas.findings import Finding
+
+LATE = int(OVERLAP.total_seconds())
+
+
+@pytest.fixture
+def client(api: Api) -> Iterator[Client]:
+    with Client(api.url) as client:
+        yield client
+
+
+def numbers(follower: Follower) -> list[int]:
+    return [int(row["id"], 16) for row in follower.look()]
+
+
+def test_from_now_on_only_what_is_new_shows(api: Api, client: Client) -> None:
+    """What was there before is not shown; a silent look shows nothing."""
+    api.reader.found = [finding(-5)]
+    follower = Follower(client, {})
+    assert numbers(follower) == []
+    api.reader.found += [finding(2), finding(1)]
+    assert numbers(follower) == [1, 2]
+    assert numbers(follower) == []
+
+
+def test_since_shows_what_was_there_first(api: Api, client: Client) -> None:
+    """Earliest first, from the given point in time on."""
+    api.reader.found = [finding(-60), finding(-5), finding(-4)]
+    follower = Follower(client, {}, iso_time(NOW - 30 * SECOND) or "")
+    assert [row["id"] for row in follower.look()] == [finding(-5).id, finding(-4).id]
+
+
+def test_what_becomes_readable_late_still_shows(api: Api, client: Client) -> None:
+    """A finding with an earlier time than one already shown is found by looking back."""
+    follower = Follower(client, {})
+    list(follower.look())
+    api.reader.found = [finding(100), finding(200)]
+    assert numbers(follower) == [100, 200]
+    api.reader.found.append(finding(200 - LATE + 1))
+    assert numbers(follower) == [200 - LATE + 1]
+    assert numbers(follower) == []
+
+
+def test_nothing_repeats_over_a_long_time(api: Api, client: Client) -> None:
+    """Ten minutes of findings, a look every second: each shows once, and little is remembered."""
+    follower = Follower(client, {})
+    list(follower.look())
+    shown: list[int] = []
+    for second in range(1, 600):
+        api.reader.found.append(finding(second))
+        shown += numbers(follower)
+    assert shown == list(range(1, 600))
+    assert len(follower._seen) <= LATE + 1
+
+
+def test_more_than_a_page_at_once(api: Api, client: Client) -> None:
+    """A burst with one and the same time, longer than a page, shows whole and once."""
+    follower = Follower(client, {})
+    list(follower.look())
+    api.reader.found = [finding(1, id=f"{n:032x}") for n in range(PAGE * 2 + 1)]
+    assert numbers(follower) == list(range(PAGE * 2 + 1))
+    assert numbers(follower) == []
+
+
+def test_filters_stay(api: Api, client: Client) -> None:
+    """Every look asks with the same filters."""
+    follower = Follower(client, {"profile": "0.9"})
+    list(follower.look())
+    api.reader.found = [finding(1, confidence=0.8), finding(2, confidence=0.95)]
+    assert numbers(follower) == [2]
+
+
+def test_a_collector_that_goes_away_is_waited_for(api: Api, client: Client) -> None:
+    """Told once a gap; afterwards nothing is missing and nothing repeats."""
+    told: list[str] = []
+    script: list[list[Finding] | Exception] = [[finding(1)], OverloadedError("disk full"), OverloadedError("disk full")]
+    script += [[finding(1), finding(2)], OverloadedError("disk full"), [finding(3)]]
+
+    def wait(_seconds: float) -> None:
+        step = script.pop(0)
+        api.reader.error = step if isinstance(step, Exception) else None
+        api.reader.found = step if isinstance(step, list) else api.reader.found
+
+    rows = follow(Follower(client, {}), on_gap=told.append, wait=wait)
+    assert [int(next(rows)["id"], 16) for _ in range(3)] == [1, 2, 3]
+    assert told == ["disk full; waiting for it"] * 2
+
+
+def test_a_collector_that_was_never_there_is_an_error() -> None:
+    """The first look fails with the line that says how to start one."""
+    with Client("http://127.0.0.1:1") as client, pytest.raises(UnreachableError, match="tracejury serve"):
+        next(follow(Follower(client, {}), on_gap=print))
