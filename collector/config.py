@@ -12,6 +12,7 @@ from ..processors.assemble import SECOND, AssemblerConfig
 from ..schemas.errors import ConfigError
 from .receiver.grpc_server import GrpcConfig
 from .receiver.http_server import HttpConfig
+from .receiver.intake import IntakeConfig
 from .receiver.limits import Limits
 from .store.config import StoreConfig, WriterConfig
 
@@ -76,6 +77,8 @@ class CollectorConfig(Section):
     """The OTLP/gRPC receiver."""
     http: HttpConfig = HttpConfig()
     """The OTLP/HTTP receiver."""
+    intake: IntakeConfig = IntakeConfig()
+    """What the receivers together hold in memory."""
     limits: Limits = Limits()
     """What one request and one span may hold."""
     judging: JudgingConfig = JudgingConfig()

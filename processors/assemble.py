@@ -122,6 +122,7 @@ class Assembler:
     def __init__(self, config: AssemblerConfig | None = None) -> None:
         self.config = config or AssemblerConfig()
         self.forgotten = 0  # traces dropped at max_traces; the store's sweep finds them again
+        self.forgotten_since = 0  # the same since the last sweep
         self._traces: OrderedDict[TraceKey, OpenTrace] = OrderedDict()
         self._due: list[tuple[int, TraceKey]] = []
         self._bytes = 0
@@ -263,3 +264,4 @@ class Assembler:
         while len(self._traces) > self.config.max_traces:
             self.forget(next(iter(self._traces)))
             self.forgotten += 1
+            self.forgotten_since += 1

@@ -81,7 +81,8 @@ class Inbox:
         with self._ready:
             if self.empty and timeout > 0 and not self._closed:
                 self._ready.wait(timeout)
-            batches, size = [], 0
+            batches: list[tuple[Batch, int]] = []
+            size = 0
             while self._batches and (not batches or size < max_bytes):
                 batch, received_at = self._batches.popleft()
                 size += batch.size

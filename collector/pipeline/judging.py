@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from ...judges.suite import JUDGE, Suite, SuiteResult
@@ -31,6 +31,9 @@ STEP_TRACES = 32
 IDLE_SECONDS = 0.5
 RETRY_SECONDS = 1.0
 SWEEP_LIMIT = 10_000
+SWEEP_EVERY = 300 * SECOND
+SWEEP_SOON = 10 * SECOND
+MAX_SERVICES = 10_000
 
 
 class JudgingStore(Protocol):
@@ -50,6 +53,22 @@ class JudgingStore(Protocol):
 
     def save(self, judged: Sequence[JudgedTrace]) -> None:
         """Store what was judged, each judgement last."""
+
+
+@dataclass(slots=True)
+class Request:
+    """Traces that somebody waits for."""
+
+    wanted: set[TraceKey]
+    judgements: list[Judgement] = field(default_factory=list)
+    future: Future[list[Judgement]] = field(default_factory=Future)
+
+    def take(self, done: Sequence[TraceKey], judged: Sequence[JudgedTrace]) -> None:
+        """Note what is done; answers when nothing is left."""
+        self.judgements += [j.judgement for j in judged if (j.trace.tenant, j.trace.trace_id) in self.wanted]
+        self.wanted.difference_update(done)
+        if not self.wanted:
+            self.future.set_result(self.judgements)
 
 
 class Judging:
@@ -72,15 +91,15 @@ class Judging:
         self.assembler = Assembler(config)
         self._store, self._suite, self._inbox, self._watch = store, suite, inbox, watch
         self._clock, self._timer = clock, timer
-        self._asked: list[tuple[set[TraceKey], Future[int], int]] = []
+        self._requests: list[Request] = []
         self._asking = threading.Lock()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._services: set[str] = set()
-        self._swept = 0
+        self._next_sweep = 0
 
     def start(self) -> None:
-        """Start the thread; it first looks for traces that were left unjudged."""
+        """Start the thread; it first looks for traces that an earlier process left unjudged."""
         self._thread = threading.Thread(target=self._run, name="judging", daemon=True)
         self._thread.start()
 
@@ -91,17 +110,15 @@ class Judging:
         if self._thread is not None:
             self._thread.join(deadline)
 
-    def ask(self, keys: Sequence[TraceKey]) -> Future[int]:
-        """Have stored traces judged again; the future gives how many were."""
-        future: Future[int] = Future()
-        wanted = set(keys)
-        if not wanted:
-            future.set_result(0)
-            return future
+    def ask(self, keys: Sequence[TraceKey]) -> Future[list[Judgement]]:
+        """Have stored traces judged again; the future gives what came of those that exist."""
+        request = Request(set(keys))
         with self._asking:
-            self._asked.append((set(wanted), future, len(wanted)))
-        self._inbox.ask(list(wanted))
-        return future
+            self._requests.append(request)
+        self._inbox.ask(keys)
+        if not keys:
+            self._answer((), ())
+        return request.future
 
     @property
     def idle(self) -> bool:
@@ -109,10 +126,19 @@ class Judging:
         return self._inbox.empty and not len(self.assembler)
 
     def sweep(self) -> int:
-        """Ask for all traces that the store holds unjudged; returns how many."""
+        """Ask for traces that the store holds unjudged and that are not open here; returns how many it holds."""
         keys = self._store.unjudged(self._suite.version, SWEEP_LIMIT)
         self._inbox.ask([k for k in keys if self.assembler.get(k) is None])
         return len(keys)
+
+    def sweep_if_due(self) -> None:
+        """Sweep at the start, then now and then; soon where a bound left something behind."""
+        now = self._clock()
+        if now < self._next_sweep or len(self.assembler) >= self.assembler.config.max_traces:
+            return
+        forgotten, self.assembler.forgotten_since = self.assembler.forgotten_since, 0
+        more = self.sweep() >= SWEEP_LIMIT or forgotten
+        self._next_sweep = now + (SWEEP_SOON if more else SWEEP_EVERY)
 
     def step(self, timeout: float) -> int:
         """Take what waits, judge what is due, store it; returns the number of traces judged."""
@@ -127,22 +153,20 @@ class Judging:
         self._complete(due)
         judged = [j for trace in due if (j := self._judge(trace, now)) is not None]
         self._save(judged)
-        self._answer({trace.key for trace in due})
+        self._answer([trace.key for trace in due], judged)
         return len(judged)
 
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
-                if not self._swept or self.assembler.forgotten > self._swept - 1:
-                    self._swept = self.assembler.forgotten + 1
-                    self.sweep()
+                self.sweep_if_due()
                 self.step(self._wait())
             except RetryableError as error:
                 log.warning("judging waits for the store: %s", error)
                 self._stopping.wait(error.retry_after)
             except Exception:  # the thread must live: what fails here is found again by the next sweep
                 log.exception("judging failed; it goes on")
-                self._swept = 0
+                self._next_sweep = 0
                 self._stopping.wait(RETRY_SECONDS)
 
     def _wait(self) -> float:
@@ -167,7 +191,8 @@ class Judging:
         rows, findings = self._store.load_spans(ids), self._store.load_findings(ids)
         for trace in missing:
             spans, logs = rows.get(trace.key[1], ([], []))
-            last = max((r.received_at for r in (*spans, *logs)), default=trace.last_arrival)
+            arrivals = [s.received_at for s in spans] + [r.received_at for r in logs]
+            last = max(arrivals, default=trace.last_arrival)
             trace.stored = {f.id: f for f in findings.get(trace.key[1], ())}
             self.assembler.fill(trace.key, spans, logs, last)
 
@@ -244,17 +269,15 @@ class Judging:
             self.assembler.forget(key)
             self.assembler.request(key, now)
 
-    def _answer(self, done: set[TraceKey]) -> None:
+    def _answer(self, done: Sequence[TraceKey], judged: Sequence[JudgedTrace]) -> None:
         with self._asking:
-            for wanted, future, count in self._asked:
-                wanted.difference_update(done)
-                if not wanted:
-                    future.set_result(count)
-            self._asked = [a for a in self._asked if a[0]]
+            for request in self._requests:
+                request.take(done, judged)
+            self._requests = [r for r in self._requests if r.wanted]
 
     def _introduce(self, trace: Trace) -> None:
         told = trace.state is not TraceState.OPEN or any(run.span for run in trace.runs)
-        if told and trace.service not in self._services and len(self._services) < SWEEP_LIMIT:
+        if told and trace.service not in self._services and len(self._services) < MAX_SERVICES:
             self._services.add(trace.service)
             log.info("%s", first_trace_line(trace))
 

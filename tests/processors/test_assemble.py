@@ -143,7 +143,7 @@ def test_an_open_trace_is_judged_at_most_a_quarter_of_the_time() -> None:
 
 def test_beyond_the_memory_bound_the_least_recent_content_is_released() -> None:
     """The trace stays known and is read again from the store; the newest stays held."""
-    config = AssemblerConfig(max_bytes=15_000)
+    config = AssemblerConfig(max_bytes=14_999)
     assembler = Assembler(config)
     keys = [("", f"{n:032x}") for n in range(4)]
     for n, key in enumerate(keys):

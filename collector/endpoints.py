@@ -1,0 +1,38 @@
+"""Who may reach us: only this machine, until there are keys."""
+
+from __future__ import annotations
+
+import ipaddress
+
+from ..schemas.errors import ConfigError
+from .config import CollectorConfig
+from .receiver.ports import split_endpoint
+
+
+def check_loopback(config: CollectorConfig) -> None:
+    """Refuse endpoints that others can reach, unless the configuration says so.
+
+    Raises:
+        ConfigError: an endpoint is not loopback and `insecure` is not set, or it is not HOST:PORT.
+    """
+    for name, endpoint in (
+        ("grpc", config.grpc.endpoint),
+        ("http", config.http.endpoint),
+        ("api", config.api.endpoint),
+    ):
+        host, _ = split_endpoint(endpoint)
+        if not config.insecure and not is_loopback(host):
+            raise ConfigError(
+                f"{name} endpoint {endpoint} can be reached from other machines and there are no keys yet: "
+                "use 127.0.0.1, or --insecure if the network is yours alone"
+            )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address is this machine's own loopback."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,208 @@
+"""The collector put together: starts downstream first, stops in reverse, drains within a deadline."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Self
+
+from .. import __version__
+from ..judges.registry import default_suite
+from ..schemas.batch import Batch
+from ..schemas.errors import RetryableError
+from ..schemas.verdicts import Judgement
+from .api import create_app
+from .config import CollectorConfig
+from .endpoints import check_loopback
+from .logs import set_up
+from .metrics import JudgingMetrics, ReceiverCounts, Telemetry, watch
+from .pipeline.inbox import Inbox
+from .pipeline.judging import Judging
+from .receiver.grpc_server import GrpcReceiver
+from .receiver.http_server import HttpReceiver
+from .receiver.intake import Intake
+from .receiver.ports import split_endpoint
+from .store.client import Store
+from .store.judging import StoredJudging
+from .store.migrate import ensure
+from .store.upkeep import apply
+from .store.writer import GroupCommitWriter
+from .stored_reader import StoredReader
+from .web_server import WebServer
+
+log = logging.getLogger(__name__)
+
+JUDGE_AGAIN_SECONDS = 600.0
+
+Stop = Callable[[float], Awaitable[None]]
+
+
+class Collector:
+    """Receivers, group commit, judging and API over one store, in the running event loop.
+
+    Use it as `async with Collector(config) as collector`. The ports that were bound are `grpc_port`, `http_port` and
+    `api_port`. Raises ConfigError for what the user must mend: a taken port, a held folder, a bad DSN.
+    """
+
+    def __init__(self, config: CollectorConfig, *, clock: Callable[[], int] = time.time_ns) -> None:
+        check_loopback(config)
+        self.config = config
+        self.grpc_port = self.http_port = self.api_port = 0
+        self.store_shown = config.store.dsn
+        self.telemetry = Telemetry(__version__)
+        self._clock = clock
+        self._inbox = Inbox(config.judging.max_inbox_bytes)
+        self._judging: Judging | None = None
+        self._stops: list[Stop] = []
+        self._ready = False
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        """Open the store, migrate it, start judging, then the API and the receivers; on failure nothing is left."""
+        try:
+            await self._start()
+        except BaseException:
+            await self.stop()
+            raise
+        self._ready = True
+
+    async def stop(self) -> None:
+        """Refuse new requests, commit those at hand, stop judging, within the configured time. Idempotent."""
+        self._ready = False
+        deadline = time.monotonic() + self.config.shutdown_seconds
+        while self._stops:
+            stop = self._stops.pop()
+            await stop(max(deadline - time.monotonic(), 0.1))
+
+    def problems(self) -> Sequence[str]:
+        """Why the collector is not ready, a line each; none when it is."""
+        return () if self._ready else ("starting or stopping",)
+
+    @property
+    def idle(self) -> bool:
+        """Whether everything committed is judged and every trace closed, as far as this moment tells."""
+        return self._judging is None or self._judging.idle
+
+    def judge_again(self, trace_ids: Sequence[str]) -> Sequence[Judgement]:
+        """Judge stored traces again; blocks until it is done, so call it on a thread.
+
+        Raises:
+            RetryableError: it takes too long, or the collector is stopping.
+        """
+        if self._judging is None or not self._ready:
+            raise RetryableError("the collector is not ready")
+        try:
+            return self._judging.ask([("", i) for i in trace_ids]).result(JUDGE_AGAIN_SECONDS)
+        except TimeoutError:
+            raise RetryableError("judging takes longer than expected; it goes on") from None
+
+    async def _start(self) -> None:
+        config = self.config
+        store = await asyncio.to_thread(self._open_store)
+        self._stops.append(lambda _: asyncio.to_thread(store.close))
+        self.store_shown = store.target.shown
+        judging = Judging(
+            StoredJudging(store),
+            default_suite(),
+            config.judging.assembler(),
+            self._inbox,
+            JudgingMetrics(self.telemetry),
+            clock=self._clock,
+        )
+        writer = GroupCommitWriter(store, config.writer, self._committed, clock=self._clock)
+        watch(self.telemetry, writer, self._inbox, judging)
+        self._judging = judging
+        judging.start()
+        self._stops.append(lambda deadline: asyncio.to_thread(judging.stop, deadline))
+        await writer.start()
+        self._stops.append(writer.stop)
+        await self._start_api(store)
+        await self._start_receivers(writer)
+
+    def _open_store(self) -> Store:
+        store = Store.open(self.config.store.dsn, self.config.store)
+        try:
+            ensure(store, allowed=self.config.store.migrate)
+            apply(store)
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    async def _start_api(self, store: Store) -> None:
+        app = create_app(
+            StoredReader(store, self.config.judging.assembler(), self._clock),
+            self.judge_again,
+            problems=self.problems,
+            metrics=self.telemetry.prometheus,
+            any_host=self.config.insecure,
+            clock=self._clock,
+        )
+        server = WebServer(app, self.config.api.endpoint, "api")
+        self.api_port = await server.start()
+        self._stops.append(server.stop)
+
+    async def _start_receivers(self, writer: GroupCommitWriter) -> None:
+        config = self.config
+        intake = Intake(
+            writer,
+            config.intake,
+            config.limits,
+            metrics=ReceiverCounts(self.telemetry),
+            clock=self._clock,
+            dead_letter=writer.set_aside,
+        )
+        grpc = GrpcReceiver(config.grpc, intake)
+        self.grpc_port = await grpc.start()
+        self._stops.append(grpc.stop)
+        http = HttpReceiver(config.http, intake, grpc_port=self.grpc_port)
+        self.http_port = await http.start()
+        self._stops.append(http.stop)
+
+    def _committed(self, batch: Batch, received_at: int) -> None:
+        self._inbox.put(batch, received_at)
+
+
+def run_serve(config: CollectorConfig) -> None:
+    """`tracejury serve`: run until SIGINT or SIGTERM, then drain.
+
+    Raises:
+        ConfigError: what the user must mend before it can start.
+    """
+    set_up(config.log_level)
+    asyncio.run(_serve(config))
+
+
+async def _serve(config: CollectorConfig) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    async with Collector(config) as collector:
+        sys.stdout.write(ready_text(collector))
+        sys.stdout.flush()
+        await stop.wait()
+        log.info("stopping: refusing new requests, committing those at hand")
+
+
+def ready_text(collector: Collector) -> str:
+    """What `serve` prints once it is ready: the bound endpoints, a line each."""
+    config = collector.config
+    host = {name: split_endpoint(getattr(config, name).endpoint)[0] for name in ("grpc", "http", "api")}
+    return (
+        f"tracejury {__version__} ready\n"
+        f"  OTLP/gRPC  {host['grpc']}:{collector.grpc_port}\n"
+        f"  OTLP/HTTP  http://{host['http']}:{collector.http_port}\n"
+        f"  API        http://{host['api']}:{collector.api_port}\n"
+        f"  store      {collector.store_shown}\n"
+    )

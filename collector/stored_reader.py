@@ -1,0 +1,58 @@
+"""The API's reader over the store: a trace is rebuilt from its stored spans, so what it shows is what was judged."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from ..processors.assemble import Assembler, AssemblerConfig
+from ..processors.rebuild import rebuild
+from .pipeline.outcome import LIVE
+from .reader import Confidence, ErrorQuery, Sighting, TraceQuery, TraceRow, TraceView
+from .store.client import Store
+from .store.judging import StoredJudging
+from .store.reading import StoredReading
+
+
+class StoredReader:
+    """Answers from the store; every method blocks. `clock` gives unix nanos."""
+
+    def __init__(self, store: Store, config: AssemblerConfig, clock: Callable[[], int] = time.time_ns) -> None:
+        self._store, self._config, self._clock = store, config, clock
+        self._reading = StoredReading(store)
+
+    def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
+        """Up to `limit` traces."""
+        return self._reading.find_traces(query)
+
+    def errors(self, query: ErrorQuery) -> Sequence[Sighting]:
+        """Up to `limit` findings that hold now."""
+        return self._reading.find_findings(query)
+
+    def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
+        """The trace rebuilt from its stored spans, None when there is no such trace."""
+        judging = StoredJudging(self._store, tenant)
+        rows = judging.load_spans([trace_id]).get(trace_id)
+        if rows is None or not rows[0]:
+            return None
+        spans, logs = rows
+        key = (tenant, trace_id)
+        # The same assembly as in judging, so that state and content are the same.
+        assembler = Assembler(self._config)
+        assembler.request(key, self._clock())
+        assembler.fill(key, spans, logs, max(s.received_at for s in spans))
+        held = assembler.get(key)
+        if held is None:
+            return None
+        trace = rebuild(held.spans.values(), state=assembler.state(held, self._clock()))
+        least = confidence.least(trace.conventions)
+        findings = judging.load_findings([trace_id]).get(trace_id, ())
+        return TraceView(
+            trace,
+            [f for f in findings if f.state in LIVE and f.confidence >= least],
+            self._reading.load_verdicts([trace_id], tenant).get(trace_id, ()),
+        )
+
+    def knows(self, trace_id: str, span_id: str, tenant: str = "") -> bool:
+        """Whether such a trace, such a span, or (both given) such a span of that trace is stored."""
+        return self._reading.knows(trace_id, span_id, tenant)

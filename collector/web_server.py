@@ -1,0 +1,61 @@
+"""An ASGI application under uvicorn, in the event loop of the caller."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import uvicorn
+
+from .receiver.ports import bind
+
+
+class WebServer:
+    """Serves `app` at HOST:PORT; signals are left to the caller."""
+
+    def __init__(self, app: Any, endpoint: str, name: str) -> None:
+        self._app, self._endpoint, self._name = app, endpoint, name
+        self._server: _Server | None = None
+        self._serving: asyncio.Task[None] | None = None
+
+    async def start(self) -> int:
+        """Listen; returns the port.
+
+        Raises:
+            ConfigError: the endpoint cannot be bound.
+        """
+        listener = bind(self._endpoint)
+        config = uvicorn.Config(
+            self._app, ws="none", lifespan="off", log_config=None, access_log=False, server_header=False
+        )
+        self._server = _Server(config)
+        self._serving = asyncio.create_task(self._server.serve(sockets=[listener]), name=self._name)
+        await self._server.ready.wait()
+        return int(listener.getsockname()[1])
+
+    async def stop(self, deadline: float) -> None:
+        """Take no more requests and finish those at hand, within `deadline` seconds. Safe without start, and twice."""
+        server, self._server = self._server, None
+        if server is None or self._serving is None:
+            return
+        server.config.timeout_graceful_shutdown = max(1, math.ceil(deadline))
+        server.should_exit = True
+        await self._serving
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = asyncio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.ready.set()
