@@ -79,7 +79,8 @@ class TurnFacts:
     `low`: what the LLM wrote, bounded, lower case.
     `failure`: of a call or the step; `failed_call` the call it was, None for the step. `read`: where it was read.
     `gave_up`: the line by which a sub-agent started here says that it obtained nothing. `attempted`: data access
-    was tried; `succeeded`: some of it brought something.
+    was tried; `succeeded`: some of it brought something. `answers`: it hands over the run's answer by a tool, or
+    writes such a call out in code.
     """
 
     turn: Turn
@@ -91,6 +92,7 @@ class TurnFacts:
     gave_up: str
     attempted: bool
     succeeded: bool
+    answers: bool
     read: Reading | None = None
 
     @property
@@ -102,11 +104,6 @@ class TurnFacts:
     def span_id(self) -> str:
         """The LLM span's id ("" without one)."""
         return self.turn.llm.span_id if self.turn.llm else ""
-
-    @property
-    def final(self) -> bool:
-        """Whether the turn hands over the answer by a tool."""
-        return any(c.role is Role.FINAL for c in self.calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +180,8 @@ def _wordy(ch: str) -> bool:
 
 
 def _read_run(run: AgentRun, runs: Mapping[str, AgentRun], trace: Trace, texts: TextCache) -> RunFacts:
-    turns = [_read_turn(turn, i, runs, texts) for i, turn in enumerate(run.turns)]
+    enders = tuple(f"{t.name.lower()}(" for t in run.tools if role_of(t.name) is Role.FINAL)
+    turns = [_read_turn(turn, i, runs, texts, enders) for i, turn in enumerate(run.turns)]
     turns = [_with_reading(t, turns) for t in turns]
     settled = trace.state is not TraceState.OPEN or run.span is not None
     captured = any(t.turn.llm is not None and t.turn.text for t in turns)
@@ -197,7 +195,9 @@ def _tools(run: AgentRun) -> tuple[str, ...]:
     return tuple(n for n in dict.fromkeys(names) if n and role_of(n) is Role.ACCESS)
 
 
-def _read_turn(turn: Turn, position: int, runs: Mapping[str, AgentRun], texts: TextCache) -> TurnFacts:
+def _read_turn(
+    turn: Turn, position: int, runs: Mapping[str, AgentRun], texts: TextCache, enders: tuple[str, ...]
+) -> TurnFacts:
     calls = tuple(_read_call(call) for call in turn.tool_calls)
     failed = next((c for c in calls if c.failure and not c.failure.page and c.role is not Role.FINAL), None)
     failure = failed.failure if failed else _step_failure(turn)
@@ -205,16 +205,18 @@ def _read_turn(turn: Turn, position: int, runs: Mapping[str, AgentRun], texts: T
     refusals = [line for sub in subs if (line := gives_up(sub.answer))]
     accesses = [c for c in calls if c.role is Role.ACCESS and c.call.executed is not False]
     worked = any(c.failure is None and (c.call.result is not None or failure is None) for c in accesses)
+    low = texts.low(turn.text)
     return TurnFacts(
         turn=turn,
         position=position,
-        low=texts.low(turn.text),
+        low=low,
         calls=calls,
         failure=failure,
         failed_call=failed.call if failed else None,
         gave_up=refusals[0] if refusals else "",
         attempted=bool(accesses or subs) or (failure is not None and failure.kind is not FailureKind.PARSE),
         succeeded=worked or len(subs) > len(refusals),
+        answers=any(c.role is Role.FINAL for c in calls) or first_of(low, enders) >= 0,
     )
 
 

@@ -68,7 +68,7 @@ def unsupported_share(answer: str, texts: list[str]) -> float:
 def _unobserved_answer(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turn in facts.acts:
         answer = answer_text(turn)
-        if not answer or not facts.tools or _computes(turn):
+        if not answer or not facts.tools or _computes(turn, answer):
             continue
         if unsupported_share(answer, seen_before(facts, turn.position)) >= HALF:
             yield Hit(turn.span_id, answer_quote(turn), "Most of the answer stands in nothing that the agent has seen.")
@@ -77,8 +77,15 @@ def _unobserved_answer(facts: RunFacts, _: Context) -> Iterator[Hit]:
 HALF: Final = 0.5
 
 
-def _computes(turn: TurnFacts) -> bool:
-    return any(c.role is Role.COMPUTE for c in turn.calls)
+_ARITHMETIC: Final = re.compile(r"\d\s?[-+*/\u00d7\u00f7]\s?\d|\w\s?[*/]\s?\w+\b\s{0,2}\n|round\(")
+_NUMBER: Final = re.compile(r"^[-+$]?[\d.,]{1,30}%?$")
+
+
+def _computes(turn: TurnFacts, answer: str) -> bool:
+    """Whether a number may have been computed here instead of having been observed."""
+    if any(c.role is Role.COMPUTE for c in turn.calls):
+        return True
+    return bool(_NUMBER.match(answer.strip())) and bool(_ARITHMETIC.search(turn.turn.text[:8000]))
 
 
 RULES: Final = (

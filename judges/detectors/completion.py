@@ -31,13 +31,14 @@ def plan_steps(text: str) -> int:
 
 def _answering(facts: RunFacts) -> TurnFacts | None:
     acts = facts.acts
-    return acts[-1] if acts and facts.settled and (acts[-1].final or not acts[-1].attempted) else None
+    return acts[-1] if acts and facts.settled and (acts[-1].answers or not acts[-1].attempted) else None
 
 
 def answer_quote(turn: TurnFacts) -> str:
     """A quote of the answer that a turn hands over, where the model wrote it out, else of what it wrote."""
     answer = quote(answer_text(turn).strip())
-    asked = any(call.call.requested for call in turn.calls)
+    llm = turn.turn.llm
+    asked = llm is not None and any(r.arguments for m in llm.output_messages for r in m.tool_requests)
     return answer if answer and (asked or answer in turn.turn.text) else quote(turn.turn.text.strip())
 
 
@@ -96,7 +97,7 @@ _TAIL: Final = 160
 
 def _after_failure(facts: RunFacts, _: Context) -> Iterator[Hit]:
     acts = facts.acts
-    if len(acts) >= _TWO and acts[-1].final and not acts[-1].attempted:
+    if len(acts) >= _TWO and acts[-1].answers and not acts[-1].attempted:
         before = acts[-2]
         if before.failure is not None or before.gave_up:
             yield Hit(acts[-1].span_id, answer_quote(acts[-1]), "Answers right after a failure.")

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Final
 
 from ...schemas.taxonomy import Dimension, Severity
+from ...schemas.trajectory import TurnKind
 from ..base import Context
 from ..evidence import quote, quote_call
 from ..facts import RunFacts, TurnFacts
@@ -40,6 +41,10 @@ _CLASSES: Final[tuple[tuple[str, tuple[F, ...], str, str, str], ...]] = (
 )
 
 
+SURVEYS: Final = frozenset({TurnKind.PLAN, TurnKind.FACTS})
+"""Turns that only take stock: reading a failure there is no error yet (a run of failures: repetition.py)."""
+
+
 def failed(facts: RunFacts, kinds: tuple[F, ...]) -> Iterator[TurnFacts]:
     """Turns that failed with one of `kinds`."""
     for turn in facts.turns:
@@ -65,8 +70,8 @@ def made_hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Hit:
 
 
 def read_hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Hit | None:
-    """A hit at the LLM call that first reads the failure of `turn`, None where none is known."""
-    if turn.read is None:
+    """A hit at the LLM call that first reads the failure of `turn` and acts on it, None where none is known."""
+    if turn.read is None or facts.turns[turn.read.position].turn.kind in SURVEYS:
         return None
     reader = facts.turns[turn.read.position].span_id
     if not reader:

@@ -15,7 +15,13 @@ from ..wording import INTENT, first_of
 
 def announces_without_calling(facts: RunFacts, turn: TurnFacts) -> bool:
     """Whether an acting turn says that it will use a tool or agent, runs none, and hands over no answer."""
-    if turn.attempted or turn.final or not turn.turn.closed or first_of(turn.low, INTENT) < 0:
+    if (
+        turn.attempted
+        or turn.answers
+        or turn.failure is not None
+        or not turn.turn.closed
+        or first_of(turn.low, INTENT) < 0
+    ):
         return False
     return bool(facts.named_tools(turn.low)) and not any(c.call.requested for c in turn.calls)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from ...schemas.taxonomy import Dimension, Severity
@@ -37,7 +38,7 @@ def called(turn: TurnFacts, ctx: Context) -> list[str]:
 
 
 def _first_tool_differs(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
-    for plan, acts in segments(facts):
+    for plan, acts in islice(segments(facts), 1):
         planned = facts.named_tools(plan.low)
         first = next((t for t in acts if t.attempted), None)
         if not planned or first is None:
@@ -56,7 +57,7 @@ def _never_called(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
         ran = {name for turn in acts for name in called(turn, ctx)}
         missing = [name for name in planned if name not in ran]
         last = acts[-1] if acts else None
-        if missing and ran and last is not None and last.final and not last.attempted:
+        if missing and ran and last is not None and last.answers and not last.attempted:
             text = f"Answers although {missing[0]}, which the plan names, was never run."
             yield Hit(last.span_id, quote(last.turn.text.lstrip()), text, also_at=(plan.span_id,))
 

@@ -14,7 +14,7 @@ from ..base import Context
 from ..evidence import quote, quote_call
 from ..facts import CallFacts, Role, RunFacts, TurnFacts
 from ..rule import Hit, RunRule
-from .failures import made_hit, read_hit
+from .failures import SURVEYS, made_hit, read_hit
 
 RUN_OF_FAILURES: Final = 2
 """Failures of one tool in a row that make a run of failures."""
@@ -22,7 +22,7 @@ RUN_OF_FAILURES: Final = 2
 CHURNED: Final = 2
 """Similar free-text queries under one plan that count as churning."""
 
-ALIKE: Final = 0.5
+ALIKE: Final = 0.3
 """Share of words that two queries have in common (Jaccard) from which they are alike."""
 
 SAME_PLAN: Final = 0.9
@@ -60,6 +60,16 @@ def _repeated_read(facts: RunFacts, _: Context) -> Iterator[Hit]:
         hit = read_hit(facts, turns[-1], f"{_tool(turns[-1])} has failed {len(turns)} times in a row.")
         if hit is not None:
             yield hit
+
+
+def _surveyed(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    """A survey of facts or a plan that first reads the end of a run of failures."""
+    for turns in failure_runs(facts):
+        last = turns[-1]
+        reader = facts.turns[last.read.position] if last.read else None
+        if last.read is not None and reader is not None and reader.turn.kind in SURVEYS and reader.span_id:
+            text = f"Takes stock after {_tool(last)} has failed {len(turns)} times in a row."
+            yield Hit(reader.span_id, quote(last.read.text, last.read.offset), text, linked=(last.span_id,))
 
 
 def _repeated_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -177,6 +187,13 @@ RULES: Final = (
         dimensions=_EE,
         severity=Severity.MEDIUM,
         find=_repeated_read,
+    ),
+    RunRule(
+        name="repeated-failure-surveyed",
+        category="Formatting Errors",
+        dimensions=_EE,
+        severity=Severity.LOW,
+        find=_surveyed,
     ),
     RunRule(
         name="repeated-failure-at-tool",

@@ -9,10 +9,11 @@ from ...schemas.normalized import Json
 from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import ToolCall
 from ..base import Context
-from ..evidence import quote, quote_call
+from ..evidence import quote_call
 from ..facts import CallFacts, Role, RunFacts, TurnFacts
 from ..rule import Hit, RunRule
 from ..text import FailureKind
+from .failures import read_hit
 
 
 def violation(arguments: Json, parameters: Mapping[str, Any] | None) -> str:
@@ -76,15 +77,9 @@ def _reader(facts: RunFacts, turn: TurnFacts) -> str:
 
 def _read(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turn, call, why in _violations(facts):
-        if turn.read is not None and _reader(facts, turn):
-            yield Hit(
-                _reader(facts, turn),
-                quote(turn.read.text, turn.read.offset),
-                f"Reads that {call.call.name} {why}.",
-                tool_span_id=call.call.span.span_id if call.call.span else "",
-                seen_by_span_id=_reader(facts, turn),
-                linked=(turn.span_id,),
-            )
+        hit = read_hit(facts, turn, f"Reads that {call.call.name} {why}.")
+        if hit is not None:
+            yield hit
 
 
 def _unknown_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:

@@ -16,12 +16,13 @@ from ..wording import SWITCH, first_of
 
 
 def _after_failure(facts: RunFacts) -> Iterator[tuple[TurnFacts, TurnFacts]]:
-    """(the failed turn, the next acting turn) where no plan was made in between."""
+    """(the turn that failed, the next acting turn) where no plan was made in between and no agent is asked again."""
     acts = facts.acts
     for before, after in pairwise(acts):
         between = facts.turns[before.position + 1 : after.position]
         replanned = any(t.turn.kind is TurnKind.PLAN for t in between)
-        if (before.failure is not None or before.gave_up) and not replanned:
+        asks_again = before.failure is None and bool(after.turn.sub_run_ids)
+        if (before.failure is not None or before.gave_up) and not replanned and not asks_again:
             yield before, after
 
 
