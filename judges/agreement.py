@@ -172,7 +172,7 @@ def weighted_category_f1(tallies: Sequence[Tally]) -> float:
         support.update(t.annotated_categories)
         named.update(t.predicted_categories)
         both.update(t.annotated_categories & t.predicted_categories)
-    weighted = sum(n * 2 * both[category] / (n + named[category]) for category, n in support.items())
+    weighted = sum(support[c] * f1 for c in TRAIL_CATEGORIES if (f1 := ratio(2 * both[c], support[c] + named[c])))
     return ratio(weighted, support.total())
 
 

@@ -2,6 +2,7 @@
 
 from .folder import TrailFolder, load
 from .report import as_json, as_tables
+from .run import evaluate_trail
 from .score import Evaluation, evaluate
 
-__all__ = ["Evaluation", "TrailFolder", "as_json", "as_tables", "evaluate", "load"]
+__all__ = ["Evaluation", "TrailFolder", "as_json", "as_tables", "evaluate", "evaluate_trail", "load"]

@@ -6,32 +6,22 @@ What the running collector finds must equal this; for work on detectors it is th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from ...judges.suite import Suite
 from ...processors.normalize import normalize
 from ...processors.rebuild import rebuild
-from ...schemas.findings import Finding
 from ...schemas.normalized import NormalizedSpan
 from ...schemas.spans import LogRecord, Span
 from ...schemas.trajectory import Trace
 from ..receiver.decode import Encoding, Signal, decode
 from ..sources.groups import SPANS, Request, signal_of
+from .judged import Found, Judged, of_finding
 
 ARRIVAL = 1
 """Arrival time of spans read from files, in unix nanos: nothing that is judged depends on it."""
 
 SpanKey = tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """Findings of all traces, the detectors that failed (name: why) and the drafts whose evidence stood nowhere."""
-
-    findings: tuple[Finding, ...]
-    failures: Mapping[str, str]
-    dropped: int = 0
 
 
 def stored(requests: Iterable[Request]) -> tuple[list[Span], list[LogRecord]]:
@@ -64,12 +54,10 @@ def traces(spans: Iterable[NormalizedSpan]) -> list[Trace]:
 
 def judge(requests: Sequence[Request], suite: Suite) -> Judged:
     """All findings of a suite in the traces of the requests."""
-    findings: list[Finding] = []
+    findings: list[Found] = []
     failures: dict[str, str] = {}
-    dropped = 0
     for trace in traces(normalized(*stored(requests))):
         result = suite.judge(trace)
-        findings += result.findings
+        findings += map(of_finding, result.findings)
         failures.update(result.failures)
-        dropped += result.dropped
-    return Judged(tuple(findings), failures, dropped)
+    return Judged(tuple(findings), failures)

@@ -61,7 +61,7 @@ def as_json(e: Evaluation) -> dict[str, Any]:
         "traces_without_annotations": e.unannotated,
         "annotations_without_trace": e.spare,
         "failures": dict(e.failures),
-        "dropped": e.dropped,
+        "grounding": asdict(e.grounding),
     }
 
 
@@ -104,8 +104,8 @@ def _notes(e: Evaluation) -> Iterator[RenderableType]:
         yield Text(f"{e.unannotated} traces without annotations were judged and not scored")
     if e.spare:
         yield Text(f"{e.spare} files of annotations had no trace")
-    if e.dropped:
-        yield Text(f"{e.dropped} claims were dropped: their evidence stood nowhere")
+    g = e.grounding
+    yield Text(f"of all findings, {g.span_exists:.1%} have a span that was sent, {g.evidence_in_span:.1%} quote it")
     for detector, why in e.failures.items():
         yield Text(one_line(f"detector {detector} failed: {why}", 200))
 

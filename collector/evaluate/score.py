@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 from ...judges.agreement import Agreement, Annotated, Predicted, agreement
 from ...judges.agreement_tables import (
@@ -17,10 +17,12 @@ from ...judges.agreement_tables import (
 )
 from ...judges.annotations import missing_stop_sequence
 from ...judges.profiles import threshold
-from ...schemas.findings import Finding
 from ...schemas.normalized import NormalizedSpan
-from .direct import Judged, normalized, stored
+from ...schemas.spans import Span
+from .direct import normalized, stored
+from .evidence import Grounding, grounding
 from .folder import TrailFolder
+from .judged import Found, Judged
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +45,8 @@ class Evaluation:
     per_detector: Mapping[str, DetectorRow]
     per_impact: Mapping[str, ImpactRow]
     invalid: tuple[Annotated, ...]
+    grounding: Grounding
     failures: Mapping[str, str]
-    dropped: int
 
 
 def evaluate(
@@ -64,8 +66,10 @@ def evaluate(
     """
     shown = [f for f in judged.findings if f.confidence >= threshold(profile)]
     names = sorted(folder.annotations)
-    gold = annotated(folder)
-    predicted = [p for p in _predicted(shown, folder.names) if p.trace_id in folder.annotations]
+    spans, logs = stored(folder.requests)
+    gold = annotated(folder, spans)
+    # In one order, so that sums of floats are the same however the findings were read.
+    predicted = sorted((p for p in _predicted(shown, folder.names) if p.trace_id in folder.annotations), key=astuple)
     return Evaluation(
         profile=profile,
         protocol=protocol,
@@ -79,14 +83,14 @@ def evaluate(
         per_detector=per_detector(gold, predicted),
         per_impact=per_impact(gold, predicted),
         invalid=tuple(a for a in gold if a.invalid),
+        grounding=grounding(judged.findings, spans, logs),
         failures=judged.failures,
-        dropped=judged.dropped,
     )
 
 
-def annotated(folder: TrailFolder) -> list[Annotated]:
+def annotated(folder: TrailFolder, stored_spans: Iterable[Span]) -> list[Annotated]:
     """All annotated errors, those marked as invalid that blame a missing tag which their call had to stop at."""
-    spans = _spans(folder)
+    spans = _annotated_spans(folder, stored_spans)
     gold = []
     for annotation in (a for name in sorted(folder.annotations) for a in folder.annotations[name]):
         error = annotation.error
@@ -97,10 +101,9 @@ def annotated(folder: TrailFolder) -> list[Annotated]:
     return gold
 
 
-def _spans(folder: TrailFolder) -> dict[tuple[str, str], NormalizedSpan]:
-    """The annotated spans by (trace name, span id)."""
+def _annotated_spans(folder: TrailFolder, spans: Iterable[Span]) -> dict[tuple[str, str], NormalizedSpan]:
+    """By (trace name, span id)."""
     wanted = {(a.error.trace_id, a.error.span_id) for entries in folder.annotations.values() for a in entries}
-    spans, _ = stored(folder.requests)
     places = ((folder.names.get(span.trace_id, ""), span) for span in spans)
     return {
         (name, one.span_id): one
@@ -110,7 +113,7 @@ def _spans(folder: TrailFolder) -> dict[tuple[str, str], NormalizedSpan]:
     }
 
 
-def _predicted(findings: Iterable[Finding], names: Mapping[str, str]) -> Sequence[Predicted]:
+def _predicted(findings: Iterable[Found], names: Mapping[str, str]) -> Sequence[Predicted]:
     return [
         Predicted(
             trace_id=names.get(f.trace_id, f.trace_id),
@@ -118,7 +121,7 @@ def _predicted(findings: Iterable[Finding], names: Mapping[str, str]) -> Sequenc
             category=f.category,
             judge=f.judge,
             confidence=f.confidence,
-            dimensions=tuple(d.value for d in f.dimensions),
+            dimensions=f.dimensions,
         )
         for f in findings
     ]

@@ -1,0 +1,92 @@
+"""Requests through a whole collector: its receivers, store, pipeline and API, over a store of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from ...schemas.errors import PermanentError, RetryableError
+from ..client import Client
+from ..config import CollectorConfig, load_config
+from ..replay import Replayed, replay
+from ..service import Collector
+from ..sources.groups import Request
+from .judged import Judged, of_json
+
+POLL_SECONDS: Final = 0.1
+CALM_POLLS: Final = 5
+"""Idle must be seen so often in a row: between two stages a span is in neither for a moment."""
+
+PATIENCE_SECONDS: Final = 600.0
+"""The longest wait for judging to come to rest after the last span was stored."""
+
+ALL: Final = 1_000_000_000
+
+
+def judge_through_collector(
+    requests: Sequence[Request], protocol: str, progress: Callable[[str], None] = lambda _stage: None
+) -> Judged:
+    """All findings in the requests after they went through a collector on free ports; runs its own event loop.
+
+    `progress` is told the stage in a few words.
+
+    Raises:
+        ConfigError: no such protocol, or the embedded engine is not installed.
+        PermanentError: the collector refused spans.
+        RetryableError: judging did not come to rest.
+    """
+    with TemporaryDirectory(prefix="tracejury-evaluate-", ignore_cleanup_errors=True) as folder:
+        return asyncio.run(_judge(requests, protocol, _config(Path(folder)), progress))
+
+
+def _config(folder: Path) -> CollectorConfig:
+    """Production's defaults but for ports, place, and how long a trace that will get no more spans is waited for."""
+    anywhere = {"endpoint": "127.0.0.1:0"}
+    return load_config(
+        None,
+        {
+            "store": {"dsn": f"chdb:///{folder / 'db'}"},
+            "grpc": anywhere,
+            "http": anywhere,
+            "api": anywhere,
+            "judging": {"quiet_seconds": 1.0, "rootless_seconds": 1.0},
+        },
+    )
+
+
+async def _judge(
+    requests: Sequence[Request], protocol: str, config: CollectorConfig, progress: Callable[[str], None]
+) -> Judged:
+    async with Collector(config) as collector:
+        port = collector.grpc_port if protocol == "grpc" else collector.http_port
+        progress(f"sending over {protocol}")
+        _all_taken(await replay(requests, f"127.0.0.1:{port}", protocol))
+        progress("judging")
+        await _rest(collector)
+        progress("reading findings")
+        return await asyncio.to_thread(_read, collector.api_port)
+
+
+def _all_taken(counts: Replayed) -> None:
+    if counts.rejected:
+        raise PermanentError(f"the collector refused {counts.rejected} items: {'; '.join(counts.messages)}")
+
+
+async def _rest(collector: Collector) -> None:
+    calm = 0
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while calm < CALM_POLLS:
+                await asyncio.sleep(POLL_SECONDS)
+                calm = calm + 1 if collector.idle else 0
+    except TimeoutError:
+        raise RetryableError(f"judging did not come to rest within {PATIENCE_SECONDS:.0f} s") from None
+
+
+def _read(port: int) -> Judged:
+    with Client(f"http://127.0.0.1:{port}") as client:
+        found, _ = client.errors({"profile": "0"}, ALL)
+    return Judged(tuple(map(of_json, found)))
