@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import logging
-from typing import Any, Final
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeAlias
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -16,10 +17,10 @@ from .intake import Intake
 from .ports import bind, split_endpoint, unusable
 from .status import refusal, success
 
-log = logging.getLogger(__name__)
 
 TRANSPORT: Final = "grpc"
 _COLLECTOR: Final = "opentelemetry.proto.collector"
+Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 SERVICES: Final = {
     f"{_COLLECTOR}.trace.v1.TraceService": Signal.TRACES,
     f"{_COLLECTOR}.logs.v1.LogsService": Signal.LOGS,
@@ -44,6 +45,7 @@ class GrpcReceiver:
     def __init__(self, config: GrpcConfig, intake: Intake) -> None:
         self._config = config
         self._intake = intake
+        self._exports = _Exports(intake)
         self._health = health.HealthServicer()
         self._server: grpc.aio.Server | None = None
 
@@ -61,7 +63,7 @@ class GrpcReceiver:
         server.add_generic_rpc_handlers(
             tuple(
                 grpc.method_handlers_generic_handler(
-                    service, {"Export": grpc.unary_unary_rpc_method_handler(_Export(self._intake, signal).export)}
+                    service, {"Export": grpc.unary_unary_rpc_method_handler(self._exports.method(signal))}
                 )
                 for service, signal in SERVICES.items()
             )
@@ -83,7 +85,13 @@ class GrpcReceiver:
         if server is None:
             return
         await self._health.enter_graceful_shutdown()
-        await server.stop(deadline)
+        stopping = asyncio.create_task(server.stop(deadline))
+        # Those who watch our health stay connected for as long as they may; exports are what is worth waiting for.
+        finished = asyncio.create_task(self._exports.finished())
+        await asyncio.wait((stopping, finished), return_when=asyncio.FIRST_COMPLETED)
+        finished.cancel()
+        await server.stop(None)
+        await stopping
 
     def _options(self) -> list[tuple[str, Any]]:
         return [
@@ -93,20 +101,33 @@ class GrpcReceiver:
         ]
 
 
-class _Export:
-    """The Export method of one signal."""
+class _Exports:
+    """The Export methods, and which of their calls are under way."""
 
-    def __init__(self, intake: Intake, signal: Signal) -> None:
+    def __init__(self, intake: Intake) -> None:
         self._intake = intake
-        self._signal = signal
+        self._calls: set[asyncio.Task[Any]] = set()
 
-    async def export(self, body: bytes, context: grpc.aio.ServicerContext[bytes, bytes]) -> bytes:
-        """The response; every error is answered from the table."""
-        try:
-            with self._intake.inflight.request(len(body)):
-                receipt = await self._intake.take(TRANSPORT, self._signal, Encoding.PROTOBUF, body)
-            return success(self._signal, Encoding.PROTOBUF, receipt)
-        except Exception as error:  # noqa: BLE001 - every error has a row in the table
-            self._intake.refused(TRANSPORT)
-            answer = refusal(error)
-        return await context.abort(answer.grpc, answer.message, answer.trailers())
+    def method(self, signal: Signal) -> Callable[[bytes, Context], Awaitable[bytes]]:
+        """The Export method of one signal; every error is answered from the table."""
+
+        async def export(body: bytes, context: Context) -> bytes:
+            call = asyncio.current_task()
+            if call:
+                self._calls.add(call)
+                call.add_done_callback(self._calls.discard)
+            try:
+                with self._intake.inflight.request(len(body)):
+                    receipt = await self._intake.take(TRANSPORT, signal, Encoding.PROTOBUF, body)
+                return success(signal, Encoding.PROTOBUF, receipt)
+            except Exception as error:  # noqa: BLE001 - every error has a row in the table
+                self._intake.refused(TRANSPORT)
+                answer = refusal(error)
+            return await context.abort(answer.grpc, answer.message, answer.trailers())
+
+        return export
+
+    async def finished(self) -> None:
+        """Return once no call is under way; a call ends when its answer is sent."""
+        while self._calls:
+            await asyncio.wait(self._calls)

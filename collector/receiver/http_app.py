@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -19,7 +18,6 @@ from .http_body import read_body
 from .intake import Intake, Receipt
 from .status import Refusal, refusal, success
 
-log = logging.getLogger(__name__)
 
 TRANSPORT: Final = "http"
 _MEDIA_TYPES: Final = {"application/x-protobuf": Encoding.PROTOBUF, "application/json": Encoding.JSON}

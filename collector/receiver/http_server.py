@@ -7,20 +7,17 @@ import contextlib
 import logging
 import math
 import socket
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Iterator
 
 import uvicorn
 from pydantic import BaseModel, ConfigDict, Field
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from .http_app import otlp_app
+from .http_protocol import http_protocol
 from .intake import Intake
 from .ports import bind
 
 log = logging.getLogger(__name__)
-
-_HTTP2: Final = b"PRI * HTTP/2.0"
 
 
 class HttpConfig(BaseModel):
@@ -58,7 +55,7 @@ class HttpReceiver:
         self._port = listener.getsockname()[1]
         config = uvicorn.Config(
             otlp_app(self._intake, self._config.read_seconds),
-            http=_sniffing(self._tell_grpc_client),
+            http=http_protocol(self._tell_grpc_client),
             ws="none",
             lifespan="off",
             log_config=None,
@@ -79,6 +76,8 @@ class HttpReceiver:
         server.config.timeout_graceful_shutdown = max(1, math.ceil(deadline))
         server.should_exit = True
         await self._serving
+        for connection in list(server.server_state.connections):
+            connection.transport.abort()  # those that did not finish in time
 
     def _tell_grpc_client(self) -> None:
         if not self._told_grpc_client:
@@ -104,17 +103,3 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self.ready.set()
-
-
-def _sniffing(on_http2: Callable[[], None]) -> type[asyncio.Protocol]:
-    """Uvicorn's protocol, noticing connections that open with HTTP/2's preface."""
-
-    class Sniffing(HttpToolsProtocol):
-        def data_received(self, data: bytes) -> None:
-            if data.startswith(_HTTP2):
-                on_http2()
-                self.transport.close()
-                return
-            super().data_received(data)
-
-    return Sniffing
