@@ -9,7 +9,7 @@ import click
 @click.option("--store", "dsn", default="chdb:///./.tracejury/db", show_default=True, metavar="DSN", help="The store.")
 @click.option("--status", "only_status", is_flag=True, help="Only say what is applied and what is pending.")
 def migrate_command(*, dsn: str, only_status: bool) -> None:
-    """Bring a store's tables up to date; safe to repeat. (serve does this by itself for an embedded store.)"""
+    """Bring a store's tables up to date; safe to repeat (serve does it by itself for an embedded store)."""
     from ..store.client import Store
     from ..store.migrate import migrate, status
 

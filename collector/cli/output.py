@@ -22,6 +22,12 @@ def show(renderable: RenderableType) -> None:
     out().print(renderable)
 
 
+def plain(text: str) -> None:
+    """Print a text of ours, at once."""
+    click.echo(text)
+    sys.stdout.flush()
+
+
 def show_json(value: object) -> None:
     """Print for programs: indented JSON, in ASCII so that no terminal and no encoding trips over it."""
     click.echo(json.dumps(value, indent=2))
