@@ -1,0 +1,100 @@
+"""Milliseconds of one core that judging takes a span: decode, normalise, rebuild, detect.
+
+    python tests/bench/judging.py FOLDER [--passes 5] [--limit 0.5]
+
+FOLDER holds traces in any form that `tracejury replay` reads. The corpus is in memory before the clock (CPU time of
+this process) starts; the fastest pass counts, since everything that disturbs a pass makes it slower. With --limit the
+exit code says whether normalise, rebuild and detect together stay within so many milliseconds a span.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from tracejury.collector.receiver.decode import Encoding, Signal, decode
+from tracejury.collector.sources import read
+from tracejury.collector.sources.groups import SPANS, signal_of
+from tracejury.judges.registry import default_suite
+from tracejury.judges.suite import Suite, SuiteResult
+from tracejury.processors.normalize import normalize
+from tracejury.processors.rebuild import rebuild
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.spans import Span
+from tracejury.schemas.trajectory import Trace
+
+T = TypeVar("T")
+JUDGING = ("normalise", "rebuild", "detect")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print a table, say whether the limit holds."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--passes", type=int, default=5)
+    parser.add_argument("--limit", type=float, default=float("inf"), help="milliseconds a span")
+    options = parser.parse_args(arguments)
+    bodies = [s.request.SerializeToString() for s in read([options.folder]) if signal_of(s.request) is SPANS]
+    spans, seconds = measure(bodies, options.passes)
+    judging = 1000 * sum(seconds[stage] for stage in JUDGING) / spans
+    for stage, taken in seconds.items():
+        sys.stdout.write(f"{stage:10} {1000 * taken / spans:7.3f} ms a span\n")
+    sys.stdout.write(f"{'judging':10} {judging:7.3f} ms a span, without decode, over {spans} spans\n")
+    return 0 if judging <= options.limit else 1
+
+
+def measure(bodies: Sequence[bytes], passes: int) -> tuple[int, dict[str, float]]:
+    """How many spans there are, and the seconds of CPU time that the fastest pass of each stage took."""
+    suite = default_suite()
+    fastest: dict[str, float] = {}
+    spans: list[Span] = []
+    for _ in range(passes):
+        gc.collect()
+        spans = timed(fastest, "decode", partial(decoded, bodies))
+        normal = timed(fastest, "normalise", partial(normalised, spans))
+        traces = timed(fastest, "rebuild", partial(rebuilt, normal))
+        timed(fastest, "detect", partial(judged, suite, traces))
+    return len(spans), fastest
+
+
+def timed(fastest: dict[str, float], stage: str, work: Callable[[], T]) -> T:
+    """Run a stage and keep its time where it is the least so far."""
+    start = time.process_time()
+    result = work()
+    taken = time.process_time() - start
+    fastest[stage] = min(taken, fastest.get(stage, taken))
+    return result
+
+
+def decoded(bodies: Sequence[bytes]) -> list[Span]:
+    """All spans of the requests in their stored form."""
+    return [s for body in bodies for s in decode(Signal.TRACES, Encoding.PROTOBUF, body, received_at=1).batch.spans]
+
+
+def normalised(spans: Sequence[Span]) -> list[NormalizedSpan]:
+    """The spans in one vocabulary."""
+    return [normalize(span) for span in spans]
+
+
+def rebuilt(spans: Sequence[NormalizedSpan]) -> list[Trace]:
+    """The traces that the spans belong to."""
+    grouped: defaultdict[str, list[NormalizedSpan]] = defaultdict(list)
+    for span in spans:
+        grouped[span.raw.trace_id].append(span)
+    return [rebuild(of_one) for of_one in grouped.values()]
+
+
+def judged(suite: Suite, traces: Sequence[Trace]) -> list[SuiteResult]:
+    """What the suite says of each trace."""
+    return [suite.judge(trace) for trace in traces]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
