@@ -37,6 +37,10 @@ from .web_server import WebServer
 log = logging.getLogger(__name__)
 
 JUDGE_AGAIN_SECONDS = 600.0
+PRESSED_REQUESTS = 2
+"""Requests waiting for the store from which on judging steps back: more than one insert is taking."""
+SWITCH_SECONDS = 0.001
+"""How long a thread may keep the interpreter while another wants it: a request passes through three threads."""
 
 Stop = Callable[[float], Awaitable[None]]
 
@@ -111,15 +115,16 @@ class Collector:
         store = await asyncio.to_thread(self._open_store)
         self._stops.append(lambda _: asyncio.to_thread(store.close))
         self.store_shown = store.target.shown
+        writer = GroupCommitWriter(store, config.writer, self._committed, clock=self._clock)
         judging = Judging(
             StoredJudging(store),
             default_suite(),
             config.judging.assembler(),
             self._inbox,
             JudgingMetrics(self.telemetry),
+            pressed=lambda: writer.queue_batches > PRESSED_REQUESTS,
             clock=self._clock,
         )
-        writer = GroupCommitWriter(store, config.writer, self._committed, clock=self._clock)
         watch(self.telemetry, writer, self._inbox, judging)
         self._judging = judging
         judging.start()
@@ -180,6 +185,7 @@ def run_serve(config: CollectorConfig) -> None:
         ConfigError: what the user must mend before it can start.
     """
     set_up(config.log_level)
+    sys.setswitchinterval(SWITCH_SECONDS)
     asyncio.run(_serve(config))
 
 

@@ -30,6 +30,9 @@ STEP_BYTES = 8 * 1024 * 1024
 STEP_TRACES = 32
 IDLE_SECONDS = 0.5
 RETRY_SECONDS = 1.0
+STEP_BACK = 4
+REST_SECONDS = 0.02
+MAX_REST_SECONDS = 2.0
 SWEEP_LIMIT = 10_000
 SWEEP_EVERY = 300 * SECOND
 SWEEP_SOON = 10 * SECOND
@@ -74,7 +77,8 @@ class Request:
 class Judging:
     """Judges traces as they change. `put` and `ask` from any thread; one thread of its own does the work.
 
-    `clock` gives unix nanos, `timer` nanos for costs.
+    `pressed` says whether clients wait for the store just now: judging then steps back, since an acknowledgement
+    cannot wait and a judgement can. `clock` gives unix nanos, `timer` nanos for costs.
     """
 
     def __init__(
@@ -85,12 +89,13 @@ class Judging:
         inbox: Inbox,
         watch: JudgingWatch,
         *,
+        pressed: Callable[[], bool] = lambda: False,
         clock: Callable[[], int] = time.time_ns,
         timer: Callable[[], int] = time.perf_counter_ns,
     ) -> None:
         self.assembler = Assembler(config)
         self._store, self._suite, self._inbox, self._watch = store, suite, inbox, watch
-        self._clock, self._timer = clock, timer
+        self._pressed, self._clock, self._timer = pressed, clock, timer
         self._requests: list[Request] = []
         self._asking = threading.Lock()
         self._stopping = threading.Event()
@@ -160,7 +165,9 @@ class Judging:
         while not self._stopping.is_set():
             try:
                 self.sweep_if_due()
+                started = self._timer()
                 self.step(self._wait())
+                self._step_back(self._timer() - started)
             except RetryableError as error:
                 log.warning("judging waits for the store: %s", error)
                 self._stopping.wait(error.retry_after)
@@ -168,6 +175,12 @@ class Judging:
                 log.exception("judging failed; it goes on")
                 self._next_sweep = 0
                 self._stopping.wait(RETRY_SECONDS)
+
+    def _step_back(self, worked: int) -> None:
+        """Under pressure rest for several times the time just worked (nanos), at most until it is over."""
+        rest = min(STEP_BACK * worked / SECOND, MAX_REST_SECONDS)
+        while rest > 0 and self._pressed() and not self._stopping.wait(REST_SECONDS):
+            rest -= REST_SECONDS
 
     def _wait(self) -> float:
         due = self.assembler.next_due()

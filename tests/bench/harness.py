@@ -61,7 +61,7 @@ class Served:
 @contextmanager
 def served(folder: Path, *options: str) -> Iterator[Served]:
     """`tracejury serve` with its store in `folder`, on free ports."""
-    command = [sys.executable, "-m", "tracejury.collector.cli", "serve", "--store", f"chdb:///{folder}"]
+    command = [str(Path(sys.executable).with_name("tracejury")), "serve", "--store", f"chdb:///{folder}"]
     free = ["--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0", "--api", "127.0.0.1:0"]
     started = time.monotonic()
     process = subprocess.Popen(

@@ -100,9 +100,7 @@ def measure(folder: str, spans: int) -> None:
     sure = Confidence.of("")
     cases: dict[str, Callable[[int], object]] = {
         "knows(span)": lambda i: reading.knows("", span_ids[i]),
-        "span row": lambda i: store.rows(
-            "SELECT * FROM otel_traces WHERE SpanId = {id:String}", {"id": span_ids[i]}
-        ),
+        "span row": lambda i: store.rows("SELECT * FROM otel_traces WHERE SpanId = {id:String}", {"id": span_ids[i]}),
         "load_spans(trace)": lambda i: judging.load_spans([trace_ids[i]]),
         "errors of a span": lambda i: reading.find_findings(ErrorQuery(sure, 100, span_id=span_ids[i])),
         "errors, latest 100": lambda _: reading.find_findings(ErrorQuery(sure, 100)),
