@@ -2,43 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from ..schemas.normalized import Json, NormalizedSpan, ToolRequest
-from ..schemas.trajectory import ToolCall
+from ..schemas.normalized import NormalizedSpan, ToolRequest
+from ..schemas.trajectory import AgentRun, ToolCall
+from .names import canonical, same_name
+from .turns import TurnSpans
 
 
-def join_calls(
-    llm: NormalizedSpan | None,
-    executed: Sequence[NormalizedSpan],
-    sub_runs: Mapping[str, str],
-) -> tuple[ToolCall, ...]:
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """What is known around a turn.
+
+    `results`: call id to the result that a later call of the run was sent. `sub_runs`: runs started in the turn by
+    id, in order; `started_by`: TOOL span id, or call id of a request, to the run that it started. `shows_tools`:
+    executed tools have spans in this trace. `over`: no span of the turn is expected any more.
+    """
+
+    results: Mapping[str, str] = field(default_factory=dict)
+    sub_runs: Mapping[str, AgentRun] = field(default_factory=dict)
+    started_by: Mapping[str, str] = field(default_factory=dict)
+    shows_tools: bool = True
+    over: bool = True
+
+
+def join_calls(turn: TurnSpans, context: CallContext) -> tuple[ToolCall, ...]:
     """Tool calls in order of request, then what ran without one, in order of time.
 
-    A request and an execution are one call by call id, else by name and arguments, else by name alone, in order.
-    `executed`: TOOL spans in order of time. `sub_runs`: TOOL span id to the run that it started.
+    A request and an execution are one call by call id, else by name and arguments, else by name alone; what is then
+    left over is joined in order if there is as much of one as of the other. A request whose name is that of an agent
+    run started in the turn was executed by that run.
     """
-    requests = [r for m in llm.output_messages for r in m.tool_requests] if llm else []
-    captured = llm is not None and bool(llm.output_messages or llm.output_text)
-    left = list(executed)
+    requests = [r for m in turn.llm.output_messages for r in m.tool_requests] if turn.llm else []
+    left = dict(enumerate(turn.calls))
     matched = _match(requests, left)
-    calls = [_requested(r, matched.get(i), sub_runs) for i, r in enumerate(requests)]
-    extra = [_executed(s, None if not captured else False, sub_runs) for s in left]
-    return tuple(calls + extra)
+    delegated, free = _delegated(requests, matched, context)
+    calls = []
+    for i, request in enumerate(requests):
+        span = matched.get(i)
+        if span is not None:
+            calls.append(_joined(request, _executed(span, turn, context)))
+        elif (run := delegated.get(i)) is not None:
+            calls.append(
+                replace(_delegation(run), name=request.name, arguments=request.arguments, call_id=request.call_id)
+            )
+        else:
+            calls.append(_unseen(request, context))
+    calls += [replace(_executed(s, turn, context), requested=_asked_in_text(turn, s.tool_name)) for s in left.values()]
+    calls += [replace(_delegation(run), requested=_asked_in_text(turn, run.name)) for run in free]
+    return tuple(calls)
 
 
-def _match(requests: Sequence[ToolRequest], left: list[NormalizedSpan]) -> dict[int, NormalizedSpan]:
+_Same = Callable[[ToolRequest, NormalizedSpan], bool]
+
+
+def _match(requests: Sequence[ToolRequest], left: dict[int, NormalizedSpan]) -> dict[int, NormalizedSpan]:
     """Request index to execution; executions taken are removed from `left`."""
     matched: dict[int, NormalizedSpan] = {}
-    for same in (_same_id, _same_call, _same_name):
+    same: _Same
+    for same in (_same_id, _same_call, _same_exact_name, _same_name):
+        if not left or len(matched) == len(requests):
+            break
         for i, request in enumerate(requests):
-            if i in matched:
-                continue
-            found = next((s for s in left if same(request, s)), None)
-            if found is not None:
-                matched[i] = found
-                left.remove(found)
+            if i not in matched and (found := next((k for k, s in left.items() if same(request, s)), None)) is not None:
+                matched[i] = left.pop(found)
+    open_requests = [i for i in range(len(requests)) if i not in matched]
+    if len(open_requests) == len(left):
+        matched.update(zip(open_requests, list(left.values()), strict=True))
+        left.clear()
     return matched
 
 
@@ -46,38 +78,112 @@ def _same_id(request: ToolRequest, span: NormalizedSpan) -> bool:
     return bool(request.call_id) and request.call_id == span.tool_call_id
 
 
+def _differ(request: ToolRequest, span: NormalizedSpan) -> bool:
+    return bool(request.call_id) and bool(span.tool_call_id) and request.call_id != span.tool_call_id
+
+
 def _same_call(request: ToolRequest, span: NormalizedSpan) -> bool:
     return _same_name(request, span) and request.arguments == span.tool_arguments
 
 
+def _same_exact_name(request: ToolRequest, span: NormalizedSpan) -> bool:
+    return request.name == span.tool_name and not _differ(request, span)
+
+
 def _same_name(request: ToolRequest, span: NormalizedSpan) -> bool:
-    return request.name == span.tool_name
+    return same_name(request.name, span.tool_name) and not _differ(request, span)
 
 
-def _requested(request: ToolRequest, span: NormalizedSpan | None, sub_runs: Mapping[str, str]) -> ToolCall:
-    if span is None:
-        return ToolCall(request.name, request.arguments, None, True, False, None, request.call_id)
-    call = _executed(span, True, sub_runs)
-    arguments: Json = call.arguments if call.arguments not in (None, "") else request.arguments
-    return replace(call, arguments=arguments, call_id=request.call_id or call.call_id)
+def _delegated(
+    requests: Sequence[ToolRequest], matched: Mapping[int, NormalizedSpan], context: CallContext
+) -> tuple[dict[int, AgentRun], list[AgentRun]]:
+    """Request index to the run that executed it without a TOOL span; and runs that nothing asked for by a request."""
+    below_tools = {context.started_by.get(s.raw.span_id) for s in matched.values()}
+    below_tools |= {run for key, run in context.started_by.items() if key not in {r.call_id for r in requests}}
+    free = {k: run for k, run in context.sub_runs.items() if k not in below_tools}
+    found: dict[int, AgentRun] = {}
+    for i, request in enumerate(requests):
+        if i in matched:
+            continue
+        key = context.started_by.get(request.call_id, "") if request.call_id else ""
+        if key not in free:
+            key = next((k for k, run in free.items() if canonical(run.name) == canonical(request.name)), "")
+        if key:
+            found[i] = free.pop(key)
+    return found, list(free.values())
 
 
-def _executed(span: NormalizedSpan, requested: bool | None, sub_runs: Mapping[str, str]) -> ToolCall:
-    return ToolCall(
-        name=span.tool_name,
-        arguments=span.tool_arguments,
-        result=span.tool_result,
-        requested=requested,
-        executed=True,
-        error=error_of(span),
-        call_id=span.tool_call_id,
-        span=span,
-        sub_run_id=sub_runs.get(span.raw.span_id, ""),
+def _joined(request: ToolRequest, call: ToolCall) -> ToolCall:
+    return replace(
+        call,
+        requested=True,
+        arguments=call.arguments if call.arguments not in (None, "") else request.arguments,
+        call_id=request.call_id or call.call_id,
     )
 
 
+def _delegation(run: AgentRun) -> ToolCall:
+    """A call that an agent run executed, as far as the run itself shows it."""
+    return ToolCall(
+        name=run.name,
+        arguments=None,
+        result=run.answer or None,
+        requested=True,
+        executed=True,
+        error=error_of(run.span) if run.span else None,
+        sub_run_id=run.id,
+    )
+
+
+def _unseen(request: ToolRequest, context: CallContext) -> ToolCall:
+    """A request without an execution: it did not run, if this trace shows tools that run and the turn is over."""
+    result = context.results.get(request.call_id) if request.call_id else None
+    executed: bool | None = None
+    if not context.shows_tools:
+        executed = True if result is not None else None
+    elif context.over:
+        executed = False
+    return ToolCall(
+        name=request.name,
+        arguments=request.arguments,
+        result=result,
+        requested=True,
+        executed=executed,
+        error=None,
+        call_id=request.call_id,
+    )
+
+
+def _executed(span: NormalizedSpan, turn: TurnSpans, context: CallContext) -> ToolCall:
+    twin = turn.twins.get(span.raw.span_id)
+    result = span.tool_result
+    if result is None and twin is not None:
+        result = twin.tool_result
+    if result is None and span.tool_call_id:
+        result = context.results.get(span.tool_call_id)
+    return ToolCall(
+        name=span.tool_name,
+        arguments=span.tool_arguments,
+        result=result,
+        requested=None,
+        executed=True,
+        error=error_of(span) or (error_of(twin) if twin else None),
+        call_id=span.tool_call_id,
+        span=span,
+        sub_run_id=context.started_by.get(span.raw.span_id, ""),
+    )
+
+
+def _asked_in_text(turn: TurnSpans, name: str) -> bool | None:
+    """Whether the model asked for what ran: in its code where it writes code; unknown where nothing was captured."""
+    llm = turn.llm
+    if llm is None or not (llm.output_messages or llm.output_text):
+        return None
+    return bool(name) and name in llm.output
+
+
 def error_of(span: NormalizedSpan) -> str | None:
-    """The failure's text where the span's status or an exception says that it failed, else None."""
+    """The failure's text where the span's status says that it failed, else None."""
     if not span.is_error:
         return None
     if span.exceptions:

@@ -13,20 +13,27 @@ class Novelty:
     """Remembers what one run's calls have been sent and have written, call by call."""
 
     def __init__(self) -> None:
-        self._known: Counter[_Key] = Counter()
+        self._known: dict[_Key, int] = {}
 
-    def new_messages(self, llm: NormalizedSpan) -> tuple[Message, ...]:
-        """The input messages of `llm` that are new; a message sent twice is known only as often as it was."""
+    def of_turn(self, llm: NormalizedSpan | None, *, inner: bool) -> tuple[Message, ...]:
+        """The input messages of the turn's call that are new; a message sent twice is known only as often as it was.
+
+        An `inner` call (a tool's own) has a conversation of its own: all of it is new, and the run is told nothing.
+        """
+        if llm is None or inner:
+            return llm.input_messages if llm else ()
         sent: Counter[_Key] = Counter()
         new = []
         for message in llm.input_messages:
             key = _key(message)
             sent[key] += 1
-            if sent[key] > self._known[key]:
+            if sent[key] > self._known.get(key, 0):
                 new.append(message)
         for key, times in sent.items():
-            self._known[key] = max(self._known[key], times)
-        self._known.update(_key(m) for m in llm.output_messages)
+            self._known[key] = max(self._known.get(key, 0), times)
+        for message in llm.output_messages:
+            key = _key(message)
+            self._known[key] = self._known.get(key, 0) + 1
         return tuple(new)
 
 

@@ -1,4 +1,4 @@
-"""Which agent run each span belongs to."""
+"""Which agent run each span belongs to: that of its nearest AGENT ancestor, known or referenced."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan
+from .kinship import Kinship, Start, find_kinship
 from .span_tree import SpanTree, time_key
 
 _NOT_THE_AGENT: Final = frozenset({Kind.EVALUATOR, Kind.GUARDRAIL})
-_WORK: Final = frozenset({Kind.LLM, Kind.TOOL})
-_FRAMEWORK: Final = frozenset({Kind.LLM, Kind.TOOL, Kind.CHAIN, Kind.PLAN, Kind.RETRIEVER})
+_WORK: Final = frozenset({Kind.LLM, Kind.TOOL, Kind.PLAN})
+_STEPS: Final = frozenset({Kind.CHAIN, Kind.RETRIEVER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,24 +19,97 @@ class Ownership:
     """`runs`: ids of the agent runs, parents first, with the id of the run above ("" for none).
 
     `owner`: span id to run id, "" for the trace's remainder. A run's own AGENT span is owned by the run itself;
-    a run whose AGENT span is unknown has the id of the missing span that its spans name as parent.
+    a run whose AGENT span is unknown has the id of the missing span that its spans name as parent. `twins`: run id
+    to the outer AGENT span of the same run, where two instrumentations recorded it. `starts`: run id to the request
+    that started it, where no span says so.
     """
 
     runs: dict[str, str] = field(default_factory=dict)
     owner: dict[str, str] = field(default_factory=dict)
+    twins: dict[str, NormalizedSpan] = field(default_factory=dict)
+    starts: dict[str, Start] = field(default_factory=dict)
 
 
 def assign_owners(tree: SpanTree) -> Ownership:
-    """Give each span to the run of its nearest AGENT ancestor, known or referenced."""
-    wrappers = _agent_wrappers(tree)
-    referenced = _referenced_runs(tree)
-    result = Ownership()
+    """Give each span to a run or to the remainder."""
+    survey = _survey(tree)
+    wrappers, twins = _agent_wrappers(tree, survey)
+    ownership = _assign(tree, wrappers, _referenced_runs(tree, survey), twins)
+    kinship = find_kinship(tree, ownership.owner, ownership.runs)
+    return _relate(ownership, kinship) if kinship.adopted or kinship.started else ownership
+
+
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    """`inner`: AGENT spans right below an AGENT span; `busy`: AGENT spans and roots with LLM or TOOL work of theirs."""
+
+    inner: dict[str, list[NormalizedSpan]]
+    busy: set[str]
+
+
+def _survey(tree: SpanTree) -> _Survey:
+    anchor: dict[str, str] = {}
+    survey = _Survey({}, set())
+    excluded: set[str] = set()
+    for span in tree.order:
+        span_id = span.raw.span_id
+        above = tree.parent.get(span_id)
+        current = span_id if above is None else anchor[above]
+        if span.kind in _NOT_THE_AGENT or above in excluded:
+            excluded.add(span_id)
+        elif span.kind is Kind.AGENT:
+            if above is not None:
+                survey.inner.setdefault(current, []).append(span)
+            current = span_id
+        elif span.kind in _WORK:
+            survey.busy.add(current)
+        anchor[span_id] = current
+    return survey
+
+
+def _agent_wrappers(tree: SpanTree, survey: _Survey) -> tuple[set[str], dict[str, NormalizedSpan]]:
+    """AGENT spans that do nothing themselves but hold the real one: doubled instrumentation, workflow roots."""
+    wrappers: set[str] = set()
+    twins: dict[str, NormalizedSpan] = {}
+    for agent_id, inner in survey.inner.items():
+        agent = tree.spans[agent_id]
+        if agent.kind is not Kind.AGENT or agent_id in survey.busy:
+            continue
+        alone = len(inner) == 1
+        if not agent.agent_name or (alone and inner[0].agent_name in ("", agent.agent_name)):
+            wrappers.add(agent_id)
+            if alone:
+                twins[inner[0].raw.span_id] = agent
+    return wrappers, twins
+
+
+def _referenced_runs(tree: SpanTree, survey: _Survey) -> set[str]:
+    """Orphans that are evidence of a run whose AGENT span is missing.
+
+    LLM and TOOL spans, and framework steps that hold some, hang under agents. Where the first thing under the missing
+    parent is an agent, that parent started agents without asking a model: it is the program around them.
+    """
+    groups: dict[str, list[NormalizedSpan]] = {}
+    for span_id in tree.orphans:
+        span = tree.spans[span_id]
+        if span.kind is Kind.AGENT or span.kind in _WORK or (span.kind in _STEPS and span_id in survey.busy):
+            groups.setdefault(span.raw.parent_span_id, []).append(span)
+    return {
+        span.raw.span_id
+        for group in groups.values()
+        if min(group, key=time_key).kind is not Kind.AGENT
+        for span in group
+    }
+
+
+def _assign(tree: SpanTree, wrappers: set[str], referenced: set[str], twins: dict[str, NormalizedSpan]) -> Ownership:
+    result = Ownership(twins=twins)
     owner, runs = result.owner, result.runs
     excluded: set[str] = set()
     for span in tree.order:
         span_id = span.raw.span_id
         above = tree.parent.get(span_id)
-        if above in excluded or span.kind in _NOT_THE_AGENT:
+        if span.kind in _NOT_THE_AGENT or above in excluded:
             excluded.add(span_id)
             owner[span_id] = ""
             continue
@@ -52,45 +126,24 @@ def assign_owners(tree: SpanTree) -> Ownership:
     return result
 
 
-def _agent_wrappers(tree: SpanTree) -> set[str]:
-    """AGENT spans that do nothing themselves but hold the real one: doubled instrumentation, workflow roots."""
-    nearest: dict[str, str] = {}
-    busy: set[str] = set()
-    inner: dict[str, list[NormalizedSpan]] = {}
-    for span in tree.order:
-        span_id = span.raw.span_id
-        above = tree.parent.get(span_id)
-        agent = nearest.get(above, "") if above is not None else ""
-        if span.kind is Kind.AGENT:
-            inner.setdefault(agent, []).append(span)
-            agent = span_id
-        elif span.kind in _WORK and agent:
-            busy.add(agent)
-        nearest[span_id] = agent
-    return {
-        agent
-        for agent, within in inner.items()
-        if agent and agent not in busy and _only_wraps(tree.spans[agent], within)
-    }
+def _relate(ownership: Ownership, kinship: Kinship) -> Ownership:
+    """The same ownership with adopted runs dissolved into those they are a part of, and started ones below theirs."""
+    adopted = kinship.adopted
+    starts = {run: start for run, start in kinship.started.items() if run not in adopted}
+    runs = {run: adopted.get(above, above) for run, above in ownership.runs.items() if run not in adopted}
+    runs |= {run: start.run for run, start in starts.items()}
+    owner = {span: adopted.get(run, run) for span, run in ownership.owner.items()}
+    return Ownership(_parents_first(runs), owner, ownership.twins, starts)
 
 
-def _only_wraps(agent: NormalizedSpan, within: list[NormalizedSpan]) -> bool:
-    return not agent.agent_name or (len(within) == 1 and within[0].agent_name in ("", agent.agent_name))
-
-
-def _referenced_runs(tree: SpanTree) -> set[str]:
-    """Orphans that are evidence of a run whose AGENT span is missing.
-
-    Framework spans (LLM, TOOL, CHAIN) hang under agents. Where the first thing under the missing parent is an agent,
-    that parent started agents without asking a model: it is the program around them.
-    """
-    groups: dict[str, list[NormalizedSpan]] = {}
-    for span_id in tree.orphans:
-        span = tree.spans[span_id]
-        groups.setdefault(span.raw.parent_span_id, []).append(span)
-    found: set[str] = set()
-    for group in groups.values():
-        earliest = min((s for s in group if s.kind in _FRAMEWORK or s.kind is Kind.AGENT), key=time_key, default=None)
-        if earliest is not None and earliest.kind is not Kind.AGENT and any(s.kind in _FRAMEWORK for s in group):
-            found.update(s.raw.span_id for s in group if s.kind in _FRAMEWORK or s.kind is Kind.AGENT)
-    return found
+def _parents_first(runs: dict[str, str]) -> dict[str, str]:
+    ordered: dict[str, str] = {}
+    for run in runs:
+        path = []
+        current = run
+        while current and current not in ordered and current not in path:
+            path.append(current)
+            current = runs.get(current, "")
+        for step in reversed(path):
+            ordered[step] = runs[step]
+    return ordered

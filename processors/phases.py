@@ -6,8 +6,8 @@ import re
 from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan
-from ..schemas.trajectory import TurnKind
-from .wording import ANSWER_WORDING, FACTS_WORDING, PLAN_WORDING
+from ..schemas.trajectory import Turn, TurnKind
+from .wording import ANSWER_WORDING, FACTS_WORDING, PLAN_WORDING, STATED_PLAN
 
 _HEAD: Final = 1_500
 _TAIL: Final = 600
@@ -32,6 +32,15 @@ def phase(llm: NormalizedSpan, *, in_step: bool, goal: str) -> TurnKind:
     }
     kind = max(last, key=last.__getitem__)
     return kind if last[kind] >= 0 else TurnKind.ACT
+
+
+def states_plan(turn: Turn) -> bool:
+    """Whether an acting turn's reply begins by writing down a plan."""
+    return turn.kind is TurnKind.ACT and turn.llm is not None and _states_plan(turn.llm)
+
+
+def _states_plan(llm: NormalizedSpan) -> bool:
+    return any(STATED_PLAN.search(m.text, 0, _HEAD) is not None for m in llm.output_messages if "lan" in m.text[:_HEAD])
 
 
 def instructions(llm: NormalizedSpan, goal: str) -> str:

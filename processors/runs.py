@@ -3,144 +3,216 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from ..schemas.normalized import Kind, Message, NormalizedSpan, ToolDefinition
 from ..schemas.trajectory import AgentRun, TraceState, Turn, TurnKind
-from .calls import join_calls
+from .calls import CallContext, join_calls
+from .names import same_name
 from .novelty import Novelty
 from .ownership import Ownership
-from .phases import phase
+from .phases import phase, states_plan
 from .span_tree import SpanTree, time_key
-from .task import answer_of, goal_of
-from .turns import TurnSpans, group_turns
+from .task import answer_of, goal_from_calls, goal_from_span
+from .turns import StartedRun, TurnSpans, group_turns
 
 
 def build_runs(tree: SpanTree, ownership: Ownership, state: TraceState) -> tuple[AgentRun, ...]:
-    """All runs, in order of start, each manager before its sub-agents."""
+    """All runs, managers in order of start, each followed by what it started."""
     own: dict[str, list[NormalizedSpan]] = {run: [] for run in ownership.runs}
-    started: dict[str, list[NormalizedSpan]] = {run: [] for run in ownership.runs}
+    shows_tools = False
     for span in tree.order:
         run = ownership.owner[span.raw.span_id]
-        if run == span.raw.span_id:
-            if above := ownership.runs[run]:
-                started[above].append(span)
-        elif run:
+        shows_tools = shows_tools or span.kind is Kind.TOOL
+        if run and run != span.raw.span_id:
             own[run].append(span)
-    runs: dict[str, AgentRun] = {}
-    for run_id, above in ownership.runs.items():
-        turns = group_turns(run_id, own[run_id], started[run_id], tree)
-        runs[run_id] = _build(run_id, runs.get(above), turns, tree, state)
-    return tuple(runs.values())
+    builder = _Builder(tree, ownership, state, shows_tools)
+    started = _started(tree, ownership, own)
+    grouped = {run: group_turns(run, own[run], started[run], tree) for run in ownership.runs}
+    outlines = builder.outline(grouped)
+    # Sub-agents first: a manager's calls hold what its sub-agents answered.
+    built: dict[str, AgentRun] = {}
+    for run in reversed(ownership.runs):
+        built[run] = builder.build(outlines[run], built)
+    return tuple(built[run] for run in ownership.runs)
 
 
-def _build(
-    run_id: str, above: AgentRun | None, turns: Sequence[TurnSpans], tree: SpanTree, state: TraceState
-) -> AgentRun:
-    span = tree.spans.get(run_id)
-    goal = goal_of(span, turns)
-    built = _turns(turns, goal, tree, closed=span is not None or state is not TraceState.OPEN)
-    acting = next((t.llm for t in built if t.kind is TurnKind.ACT and t.llm), None)
-    return AgentRun(
-        id=run_id,
-        name=_name(span, turns, above, goal),
-        role="sub-agent" if above else "manager",
-        span=span,
-        parent_id=above.id if above else "",
-        parent_turn=_parent_turn(run_id, above),
-        goal=goal,
-        system_prompt=_system_prompt(acting),
-        answer=answer_of(span, built),
-        status=_status(span),
-        turns=built,
-        tools=_tools(built),
-        plans=tuple(t.index for t in built if t.kind is TurnKind.PLAN),
-        managed_agents=span.managed_agents if span else (),
-        max_steps=span.max_steps if span else None,
-    )
+def _started(
+    tree: SpanTree, ownership: Ownership, own: Mapping[str, Sequence[NormalizedSpan]]
+) -> dict[str, list[StartedRun]]:
+    """Run id to the runs right below it."""
+    started: dict[str, list[StartedRun]] = {run: [] for run in ownership.runs}
+    for run, above in ownership.runs.items():
+        span = tree.spans.get(run) or (min(own[run], key=time_key) if own[run] else None)
+        if above and span is not None:
+            start = ownership.starts.get(run)
+            started[above].append(StartedRun(run, span, start.llm_span_id if start else ""))
+    return started
 
 
-def _turns(turns: Sequence[TurnSpans], goal: str, tree: SpanTree, *, closed: bool) -> tuple[Turn, ...]:
-    novelty = Novelty()
-    built = []
-    for index, spans in enumerate(turns):
-        new: tuple[Message, ...] = ()
-        if spans.llm:
-            new = spans.llm.input_messages if spans.inner else novelty.new_messages(spans.llm)
-        delegated = _delegated(spans, tree)
-        built.append(
-            Turn(
-                index=index,
-                kind=_kind(spans, goal),
-                llm=spans.llm,
-                tool_calls=join_calls(spans.llm, spans.calls, delegated),
-                sub_run_ids=tuple(a.raw.span_id for a in spans.agents),
-                new_messages=new,
-                wrappers=tuple(sorted(spans.wrappers, key=time_key)),
-                observation=_observation(spans),
-                closed=closed or index < len(turns) - 1,
+@dataclass(frozen=True, slots=True)
+class _Outline:
+    """What is known of a run before its turns are: `goal` as its own span says."""
+
+    id: str
+    above: str
+    name: str
+    span: NormalizedSpan | None
+    goal: str
+    turns: list[TurnSpans]
+    parent_turn: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Builder:
+    tree: SpanTree
+    ownership: Ownership
+    state: TraceState
+    shows_tools: bool
+
+    def outline(self, grouped: dict[str, list[TurnSpans]]) -> dict[str, _Outline]:
+        """Outlines of all runs, parents first, as names of sub-agents may be known only there."""
+        place = {
+            agent: index for turns in grouped.values() for index, turn in enumerate(turns) for agent in turn.agents
+        }
+        outlines: dict[str, _Outline] = {}
+        for run, turns in grouped.items():
+            span = self.tree.spans.get(run)
+            goal = goal_from_span(span)
+            above = outlines.get(self.ownership.runs[run])
+            outlines[run] = _Outline(
+                id=run,
+                above=above.id if above else "",
+                name=self._name(span, turns, above, goal) or self._name_of_kin(run, outlines),
+                span=span,
+                goal=goal,
+                turns=turns,
+                parent_turn=place.get(run),
             )
+        return outlines
+
+    def _name(self, span: NormalizedSpan | None, turns: Sequence[TurnSpans], above: _Outline | None, goal: str) -> str:
+        if span is None:
+            names = Counter(t.llm.agent_name for t in turns if t.llm and t.llm.agent_name)
+            return max(names, key=lambda n: (names[n], n)) if names else ""
+        twin = self.ownership.twins.get(span.raw.span_id)
+        if name := span.agent_name or (twin.agent_name if twin else ""):
+            return name
+        own_name = span.raw.name.removesuffix(".run")
+        managed = above.span.managed_agents if above and above.span else ()
+        if managed and own_name not in managed:  # the span has the name of the agent's class
+            named = [a for a in managed if f"'{a}'" in goal[:500]] or list(managed)
+            return named[0] if len(named) == 1 else own_name
+        return own_name
+
+    def _name_of_kin(self, run: str, outlines: Mapping[str, _Outline]) -> str:
+        """The name of an agent that the request which started `run` names."""
+        start = self.ownership.starts.get(run)
+        if start is None or not start.name:
+            return ""
+        return next((o.name for o in outlines.values() if o.span and same_name(start.name, o.name)), "")
+
+    def build(self, outline: _Outline, built: dict[str, AgentRun]) -> AgentRun:
+        """The run; `built` holds those below it."""
+        span = outline.span
+        turns = self._turns(outline, built)
+        acting = next((t for t in turns if t.kind is TurnKind.ACT and t.llm), None)
+        return AgentRun(
+            id=outline.id,
+            name=outline.name,
+            role="sub-agent" if outline.above else "manager",
+            span=span,
+            parent_id=outline.above,
+            parent_turn=outline.parent_turn,
+            goal=outline.goal or goal_from_calls(turns),
+            system_prompt=_system_prompt(acting),
+            answer=answer_of(span, turns),
+            status=self._status(span),
+            turns=turns,
+            tools=_tools(turns),
+            plans=tuple(t.index for t in turns if t.kind is TurnKind.PLAN or states_plan(t)),
+            managed_agents=span.managed_agents if span else (),
+            max_steps=span.max_steps if span else None,
         )
-    return tuple(built)
+
+    def _status(self, span: NormalizedSpan | None) -> str:
+        if span is None or span.raw.pending:
+            return "unfinished"
+        twin = self.ownership.twins.get(span.raw.span_id)
+        return "error" if span.is_error or (twin is not None and twin.is_error) else "ok"
+
+    def _turns(self, outline: _Outline, built: dict[str, AgentRun]) -> tuple[Turn, ...]:
+        finished = outline.span is not None and not outline.span.raw.pending
+        last_call = max((i for i, t in enumerate(outline.turns) if t.llm and not t.inner), default=-1)
+        novelty = Novelty()
+        new = [novelty.of_turn(t.llm, inner=t.inner) for t in outline.turns]
+        results = {m.tool_call_id: m.text for messages in new for m in messages if m.tool_call_id}
+        turns = []
+        for index, spans in enumerate(outline.turns):
+            over = finished or index < last_call
+            context = CallContext(
+                results=results,
+                sub_runs={agent: built[agent] for agent in spans.agents},
+                started_by=self._started_by(spans),
+                shows_tools=self.shows_tools,
+                over=over,
+            )
+            turns.append(
+                Turn(
+                    index=index,
+                    kind=_kind(spans, outline.goal),
+                    llm=spans.llm,
+                    tool_calls=join_calls(spans, context),
+                    sub_run_ids=tuple(spans.agents),
+                    new_messages=new[index],
+                    wrappers=tuple(sorted(spans.wrappers, key=time_key)),
+                    observation=_observation(spans),
+                    closed=over or self.state is not TraceState.OPEN,
+                )
+            )
+        return tuple(turns)
+
+    def _started_by(self, spans: TurnSpans) -> dict[str, str]:
+        """TOOL span id, or the request's call id, to the run that it started."""
+        calls = {c.raw.span_id for c in spans.calls}
+        found: dict[str, str] = {}
+        for run in spans.agents:
+            if start := self.ownership.starts.get(run):
+                found.setdefault(start.call_id, run)
+                continue
+            for ancestor in self.tree.ancestors(run):
+                if ancestor in calls:
+                    found.setdefault(ancestor, run)
+                if ancestor in calls or ancestor == self.ownership.runs[run]:
+                    break
+        return found
 
 
 def _kind(spans: TurnSpans, goal: str) -> TurnKind:
+    if spans.planned:
+        return TurnKind.PLAN
     if spans.llm is None or spans.calls or spans.agents:
         return TurnKind.ACT
     if spans.inner:
         return TurnKind.INNER
-    in_step = any(w.kind is Kind.CHAIN for w in spans.wrappers)
-    return phase(spans.llm, in_step=in_step, goal=goal)
-
-
-def _delegated(spans: TurnSpans, tree: SpanTree) -> dict[str, str]:
-    """TOOL span id to the run started below it."""
-    calls = {c.raw.span_id for c in spans.calls}
-    found: dict[str, str] = {}
-    for agent in spans.agents:
-        tool = next((a for a in tree.ancestors(agent.raw.span_id) if a in calls), None)
-        if tool is not None:
-            found.setdefault(tool, agent.raw.span_id)
-    return found
+    return phase(spans.llm, in_step=bool(spans.steps), goal=goal)
 
 
 def _observation(spans: TurnSpans) -> str:
-    steps = sorted((w for w in spans.wrappers if w.kind is Kind.CHAIN and w.output_text), key=time_key)
-    return steps[0].output_text if steps else ""
+    """The outcome that the outermost step around the LLM call records."""
+    return next((s.output_text for s in spans.steps if s.output_text), "")
 
 
-def _name(span: NormalizedSpan | None, turns: Iterable[TurnSpans], above: AgentRun | None, goal: str) -> str:
-    if span and span.agent_name:
-        return span.agent_name
-    if span and above and above.managed_agents and span.raw.name.removesuffix(".run") not in above.managed_agents:
-        named = [a for a in above.managed_agents if f"'{a}'" in goal[:500]] or list(above.managed_agents)
-        if len(named) == 1:
-            return named[0]
-    if span:
-        return span.raw.name.removesuffix(".run")
-    names = Counter(t.llm.agent_name for t in turns if t.llm and t.llm.agent_name)
-    return max(names, key=lambda n: (names[n], n)) if names else ""
-
-
-def _parent_turn(run_id: str, above: AgentRun | None) -> int | None:
-    return next((t.index for t in above.turns if run_id in t.sub_run_ids), None) if above else None
-
-
-def _system_prompt(llm: NormalizedSpan | None) -> str:
-    messages = llm.input_messages if llm else ()
+def _system_prompt(turn: Turn | None) -> str:
+    messages: tuple[Message, ...] = turn.llm.input_messages if turn and turn.llm else ()
     return "\n".join(m.text for m in messages if m.role in ("system", "developer"))
-
-
-def _status(span: NormalizedSpan | None) -> str:
-    if span is None or span.raw.pending:
-        return "unfinished"
-    return "error" if span.is_error else "ok"
 
 
 def _tools(turns: Sequence[Turn]) -> tuple[ToolDefinition, ...]:
     found: dict[str, ToolDefinition] = {}
     for turn in turns:
-        for tool in turn.llm.tools if turn.llm else ():
+        for tool in turn.llm.tools if turn.llm and turn.kind is not TurnKind.INNER else ():
             found.setdefault(tool.name, tool)
         for call in turn.tool_calls:
             span = call.span

@@ -5,41 +5,59 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ..schemas.normalized import NormalizedSpan
+from ..schemas.normalized import Message, NormalizedSpan
 from ..schemas.trajectory import Turn, TurnKind
 from .normalize.values import as_text, parse_json
-from .turns import TurnSpans
+from .wording import ANSWER_TOOLS
 
 _TASK_KEYS: Final = ("task", "input", "question", "query", "prompt", "user_input", "message", "content")
 
 
-def goal_of(span: NormalizedSpan | None, turns: Sequence[TurnSpans]) -> str:
-    """What the run was asked to do, "" if nothing says so."""
-    if span is not None:
-        if goal := _last_user(span):
-            return goal
-        if span.input_text:
-            return _task(span.input_text)
-    calls = [t.llm for t in turns if t.llm and not t.inner]
-    with_tools = [c for c in calls if c.tools] or calls
-    return next((m.text for c in with_tools for m in c.input_messages if m.role == "user" and m.text), "")
+def goal_from_span(span: NormalizedSpan | None) -> str:
+    """What the run's own span says it was asked to do."""
+    if span is None:
+        return ""
+    return _last_user(span.input_messages) or (_task(span.input_text) if span.input_text else "")
 
 
-def _last_user(span: NormalizedSpan) -> str:
-    return next((m.text for m in reversed(span.input_messages) if m.role == "user" and m.text), "")
+def goal_from_calls(turns: Sequence[Turn]) -> str:
+    """The task as the run's first acting call was sent it.
+
+    The last user message of the run's very first call is the task even after a longer conversation; once the run has
+    planned, later user messages are the framework's own.
+    """
+    calls = [t for t in turns if t.llm is not None and t.kind is not TurnKind.INNER]
+    acting = next((t for t in calls if t.kind is TurnKind.ACT), None)
+    if acting is None or acting.llm is None:
+        acting = calls[0] if calls else None
+    if acting is None or acting.llm is None:
+        return ""
+    messages = acting.llm.input_messages
+    return _last_user(messages) if acting is calls[0] else _first_user(messages)
+
+
+def _last_user(messages: Sequence[Message]) -> str:
+    return next((m.text for m in reversed(messages) if m.role == "user" and m.text), "")
+
+
+def _first_user(messages: Sequence[Message]) -> str:
+    return next((m.text for m in messages if m.role == "user" and m.text), "")
 
 
 def _task(text: str) -> str:
+    """The task in an agent's input: the one field that names it, or the last user message."""
     value = parse_json(text)
     if isinstance(value, dict):
-        found = next((value[k] for k in _TASK_KEYS if isinstance(value.get(k), str) and value[k]), None)
-        return found if found is not None else text
-    return _from_messages(value) if isinstance(value, list) else text
+        found = next((v for k in _TASK_KEYS if isinstance(v := value.get(k), str) and v), None)
+        if found is not None:
+            return found
+        value = value.get("messages", value)
+    return _from_messages(value) or text if isinstance(value, list) else text
 
 
-def _from_messages(value: list[Any]) -> str:
-    users = [m.get("content") for m in value if isinstance(m, dict) and m.get("role") == "user"]
-    return as_text(users[-1]) if users else as_text(value)
+def _from_messages(items: list[Any]) -> str:
+    contents = [m.get("content") for m in items if isinstance(m, dict) and m.get("role") in ("user", "human")]
+    return as_text(contents[-1]) if contents else ""
 
 
 def answer_of(span: NormalizedSpan | None, turns: Sequence[Turn]) -> str:
@@ -48,7 +66,12 @@ def answer_of(span: NormalizedSpan | None, turns: Sequence[Turn]) -> str:
         written = "\n".join(m.text for m in span.output_messages if m.text)
         if written or span.output_text:
             return written or span.output_text
-    if not turns or (span is None and turns[-1].tool_calls):
+    last = next((t for t in reversed(turns) if t.kind is not TurnKind.INNER), None)
+    if last is None or last.kind in (TurnKind.PLAN, TurnKind.FACTS):
         return ""
-    last = turns[-1]
-    return last.text if last.kind is not TurnKind.PLAN and not last.tool_calls else ""
+    if not last.tool_calls and not last.sub_run_ids:
+        return last.text
+    handed = last.tool_calls[0] if len(last.tool_calls) == 1 else None
+    if handed is not None and handed.name.lower() in ANSWER_TOOLS and isinstance(handed.arguments, dict):
+        return as_text(next(iter(handed.arguments.values()), ""))
+    return ""

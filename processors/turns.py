@@ -3,49 +3,71 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan
+from .names import same_name
 from .span_tree import SpanTree, time_key
 
-_REACH: Final = 4  # levels of wrappers between an LLM call and the actions that it caused
+_REACH: Final = 5  # levels of wrappers between an LLM call and the actions that it caused
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class TurnSpans:
-    """One turn in the making. `calls`: TOOL spans; `agents`: AGENT spans started here; `wrappers`: all others."""
+    """One turn in the making.
+
+    `calls`: TOOL spans; `agents`: first spans of runs started here, by run id; `wrappers`: all other spans of the turn;
+    `steps`: those of them that hold the LLM call; `twins`: TOOL span id to the inner span that recorded the same call
+    once more; `inner`: the LLM call was made by a tool; `planned`: a span labelled as planning holds the call.
+    """
 
     llm: NormalizedSpan | None
     inner: bool = False
+    planned: bool = False
     calls: list[NormalizedSpan] = field(default_factory=list)
-    agents: list[NormalizedSpan] = field(default_factory=list)
+    agents: dict[str, NormalizedSpan] = field(default_factory=dict)
     wrappers: list[NormalizedSpan] = field(default_factory=list)
+    steps: list[NormalizedSpan] = field(default_factory=list)
+    twins: dict[str, NormalizedSpan] = field(default_factory=dict)
 
     @property
     def start(self) -> tuple[int, int, str]:
         """Order in time: by the LLM call, else by the first action."""
-        return time_key(self.llm) if self.llm else min(time_key(s) for s in self.calls or self.agents)
+        return time_key(self.llm) if self.llm else min(time_key(s) for s in (*self.calls, *self.agents.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class StartedRun:
+    """A run right below another: its first span, and the LLM call that asked for it where only its text says so."""
+
+    id: str
+    span: NormalizedSpan
+    asked_by: str = ""
 
 
 def group_turns(
-    run_id: str, own: Sequence[NormalizedSpan], started: Sequence[NormalizedSpan], tree: SpanTree
+    run_id: str, own: Sequence[NormalizedSpan], started: Sequence[StartedRun], tree: SpanTree
 ) -> list[TurnSpans]:
     """The turns of run `run_id` in order of time.
 
-    `own`: the run's spans in tree order without its AGENT span; `started`: AGENT spans of runs right below it.
+    `own`: the run's spans in tree order without its AGENT span; `started`: the runs right below it.
     """
     grouper = _Grouper(run_id, tree)
     for span in own:
-        if span.kind is Kind.LLM or span.kind is Kind.PLAN:
+        if span.kind is Kind.LLM:
             grouper.add_llm(span)
-    grouper.index()
+    for span in own:
+        if span.kind is Kind.PLAN:
+            grouper.add_plan(span)
+    grouper.sort()
     for span in own:
         if span.kind is Kind.TOOL:
-            grouper.turn_of(span).calls.append(span)
-    for span in started:
-        grouper.turn_of(span).agents.append(span)
+            grouper.add_call(span)
+    for run in started:
+        grouper.add_run(run)
     grouper.add_wrappers(own)
     return sorted(grouper.turns, key=lambda t: t.start)
 
@@ -55,95 +77,141 @@ class _Grouper:
         self._run = run_id
         self._tree = tree
         self._by_llm: dict[str, TurnSpans] = {}
+        self._by_action: dict[str, TurnSpans] = {}
         self._by_scope: dict[str, list[TurnSpans]] = {}
         self._by_call_id: dict[str, TurnSpans] = {}
         self._acting: list[TurnSpans] = []
-        self._loose: TurnSpans | None = None
-        self._by_action: dict[str, TurnSpans] = {}
         self.turns: list[TurnSpans] = []
 
-    def _above(self, span_id: str) -> list[str]:
-        """Up to `_REACH` ancestors inside the run, nearest first."""
-        found: list[str] = []
-        for ancestor in self._tree.ancestors(span_id):
-            if ancestor == self._run or len(found) == _REACH:
-                break
-            found.append(ancestor)
-        return found
+    def _above(self, span: NormalizedSpan) -> Iterator[str]:
+        """Ancestors inside the run and within reach, nearest first."""
+        for ancestor in islice(self._tree.ancestors(span.raw.span_id), _REACH):
+            if ancestor == self._run:
+                return
+            yield ancestor
 
     def add_llm(self, span: NormalizedSpan) -> None:
-        above = self._above(span.raw.span_id)
-        for ancestor in above:
-            if ancestor in self._by_llm:  # the same call, recorded by two instrumentations
-                turn = self._by_llm[ancestor]
-                turn.wrappers.append(span)
-                self._by_llm[span.raw.span_id] = turn
+        """A turn of its own, unless it is inside another LLM span: then both recorded the same call."""
+        scopes = []
+        inner = False
+        for ancestor in self._above(span):
+            if ancestor in self._by_llm:
+                self._add_twin(self._by_llm[ancestor], span)
                 return
-        inner = any(self._tree.spans[a].kind is Kind.TOOL for a in above)
+            if self._tree.spans[ancestor].kind is Kind.TOOL:
+                inner = True
+                break
+            scopes.append(ancestor)
+        turn = self._open(span, inner=inner)
+        for scope in scopes:
+            self._by_scope.setdefault(scope, []).append(turn)
+
+    def _open(self, span: NormalizedSpan, *, inner: bool = False) -> TurnSpans:
         turn = TurnSpans(span, inner)
         self.turns.append(turn)
         self._by_llm[span.raw.span_id] = turn
-        if inner:
-            return
-        self._acting.append(turn)
-        for ancestor in above:
-            self._by_scope.setdefault(ancestor, []).append(turn)
+        if not inner:
+            self._acting.append(turn)
+            self._index_requests(turn, span)
+        return turn
+
+    def _index_requests(self, turn: TurnSpans, span: NormalizedSpan) -> None:
         for message in span.output_messages:
             for request in message.tool_requests:
                 if request.call_id:
                     self._by_call_id.setdefault(request.call_id, turn)
 
-    def index(self) -> None:
+    def _add_twin(self, turn: TurnSpans, span: NormalizedSpan) -> None:
+        """Of two records of one call, the one with the reply counts, else the outer one."""
+        self._by_llm[span.raw.span_id] = turn
+        outer = turn.llm
+        if outer is None or outer.output_messages or not span.output_messages:
+            turn.wrappers.append(span)
+            return
+        turn.llm = span
+        turn.wrappers.append(outer)
+        if not turn.inner:
+            self._index_requests(turn, span)
+
+    def add_plan(self, span: NormalizedSpan) -> None:
+        """A planning span labels the LLM calls that it holds; without any it is the call."""
+        held = self._by_scope.get(span.raw.span_id)
+        if held is None:
+            self._open(span).planned = True
+        for turn in held or ():
+            turn.planned = True
+
+    def sort(self) -> None:
+        """To be called between the last LLM call and the first action."""
         for turns in (self._acting, *self._by_scope.values()):
             turns.sort(key=lambda t: t.start)
 
-    def turn_of(self, action: NormalizedSpan) -> TurnSpans:
-        turn = self._find(action) or self._without_llm()
+    def add_call(self, span: NormalizedSpan) -> None:
+        """A call of the turn that caused it, unless it is inside a TOOL span of the same name."""
+        for ancestor in self._above(span):
+            if ancestor in self._by_llm:
+                break
+            outer = self._tree.spans[ancestor]
+            if outer.kind is Kind.TOOL and ancestor in self._by_action:
+                turn = self._by_action[span.raw.span_id] = self._by_action[ancestor]
+                if not same_name(outer.tool_name, span.tool_name):
+                    turn.calls.append(span)
+                else:
+                    turn.wrappers.append(span)
+                    turn.twins.setdefault(ancestor, span)
+                return
+        self._turn_of(span).calls.append(span)
+
+    def add_run(self, run: StartedRun) -> None:
+        """A run started by the turn in which its AGENT span stands, or which asked for it."""
+        turn = self._by_llm.get(run.asked_by) or self._turn_of(run.span)
+        turn.agents[run.id] = run.span
+
+    def _turn_of(self, action: NormalizedSpan) -> TurnSpans:
+        """The turn that caused `action`; one without an LLM call where none can have."""
+        turn = self._find(action)
+        if turn is None:
+            turn = TurnSpans(None)
+            self.turns.append(turn)
         self._by_action[action.raw.span_id] = turn
         return turn
 
-    def _find(self, action: NormalizedSpan) -> TurnSpans | None:
-        if action.tool_call_id and action.tool_call_id in self._by_call_id:
-            return self._by_call_id[action.tool_call_id]
-        for ancestor in self._above(action.raw.span_id):
-            if ancestor in self._by_action:
-                return self._by_action[ancestor]
-            if ancestor in self._by_llm:
-                return self._by_llm[ancestor]
-            if ancestor in self._by_scope:
-                turn = _latest_before(self._by_scope[ancestor], action)
-                if turn is not None:
-                    return turn
-        return _latest_before(self._acting, action)
-
-    def _without_llm(self) -> TurnSpans:
-        if self._loose is None:
-            self._loose = TurnSpans(None)
-            self.turns.append(self._loose)
-        return self._loose
+    def _find(self, span: NormalizedSpan) -> TurnSpans | None:
+        if span.tool_call_id and span.tool_call_id in self._by_call_id:
+            return self._by_call_id[span.tool_call_id]
+        for ancestor in self._above(span):
+            turn = self._by_action.get(ancestor) or self._by_llm.get(ancestor)
+            if turn is None and ancestor in self._by_scope:
+                turn = _latest_before(self._by_scope[ancestor], span)
+            if turn is not None:
+                return turn
+        return _latest_before(self._acting, span)
 
     def add_wrappers(self, own: Sequence[NormalizedSpan]) -> None:
-        """Give each other span to the one turn that it holds, else to the one that it stands in."""
-        held: dict[str, TurnSpans | None] = {}
+        """Give each other span to the one turn that it holds, else to the one in which it stands."""
+        held: dict[str, TurnSpans | None] = {}  # None: spans of several turns
+        stepping: set[str] = set()  # spans that hold an LLM call
         for span in reversed(own):
-            turn = self._by_llm.get(span.raw.span_id) or self._by_action.get(span.raw.span_id)
-            turn = turn or held.get(span.raw.span_id)
-            parent = self._tree.parent.get(span.raw.span_id)
-            if turn is None and span.raw.span_id not in held:
+            span_id = span.raw.span_id
+            turn = self._by_llm.get(span_id) or self._by_action.get(span_id) or held.get(span_id)
+            parent = self._tree.parent.get(span_id)
+            if parent is None or (turn is None and span_id not in held):
                 continue
-            if parent is not None and parent != self._run:
-                held[parent] = turn if held.get(parent, turn) is turn else None
+            held[parent] = turn if held.get(parent, turn) is turn else None
+            if span_id in stepping or (span_id in self._by_llm and turn is not None and not turn.inner):
+                stepping.add(parent)
         for span in own:
-            if span.kind in (Kind.LLM, Kind.TOOL, Kind.PLAN):
+            span_id = span.raw.span_id
+            if span_id in self._by_llm or span_id in self._by_action:
                 continue
-            turn = held.get(span.raw.span_id)
-            if turn is None and span.raw.span_id not in held:
-                turn = self._find(span)
+            turn = held[span_id] if span_id in held else self._find(span)
             if turn is not None:
                 turn.wrappers.append(span)
+                if span_id in stepping:
+                    turn.steps.append(span)
 
 
-def _latest_before(turns: Sequence[TurnSpans], action: NormalizedSpan) -> TurnSpans | None:
-    """The last turn whose LLM call began no later than `action`; `turns` in order of time."""
-    at = bisect_right(turns, action.raw.start, key=lambda t: t.start[0])
+def _latest_before(turns: Sequence[TurnSpans], span: NormalizedSpan) -> TurnSpans | None:
+    """The last turn whose LLM call began no later than `span`; `turns` in order of time."""
+    at = bisect_right(turns, span.raw.start, key=lambda t: t.start[0])
     return turns[at - 1] if at else None

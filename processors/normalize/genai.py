@@ -33,6 +33,8 @@ _KINDS: Final = {
     "create_agent": Kind.OTHER,
 }
 
+_NOT_TOOLS: Final = frozenset({"(merged tools)"})  # Google ADK: a summary span after parallel calls
+
 
 class GenAI:
     """Reads spans of the OpenTelemetry GenAI conventions."""
@@ -73,6 +75,8 @@ class GenAI:
 
 def _kind(attributes: Mapping[str, str], logs: Sequence[LogRecord]) -> Kind:
     operation = attributes.get(_OPERATION)
+    if attributes.get(_TOOL_NAME) in _NOT_TOOLS:
+        return Kind.CHAIN
     if operation:
         return _KINDS.get(operation, Kind.CHAIN)
     if _TOOL_NAME in attributes or "gen_ai.tool.call.id" in attributes:

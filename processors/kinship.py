@@ -1,0 +1,155 @@
+"""Runs that only a missing parent vouches for: whose step they are, or who started them.
+
+While a step or an agent is still running (or its span was lost), its LLM and TOOL spans name a parent that nobody
+knows. What such a call was sent tells more: the replies and requests of earlier calls of the same run stand in it, and
+a sub-agent's task stands in the arguments of the request that started it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ..schemas.normalized import Kind, NormalizedSpan, ToolRequest
+from .span_tree import SpanTree, time_key
+
+_LEAST_REPLY: Final = 16  # characters; shorter replies ("ok") identify nothing
+_LEAST_QUOTED: Final = 80  # a reply quoted inside another message
+_LONGEST_REPLY: Final = 20_000
+_LEAST_TASK: Final = 16
+_LONGEST_TASK: Final = 200  # of a task are compared
+_RECENT_REPLIES: Final = 4
+_RECENT_REQUESTS: Final = 16
+_LITERAL: Final = re.compile(r"""["']([^"'\\\n]{24,200})""")
+"""The beginning of a string in the code that a code agent writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Who started a run: the run, its LLM call, and the request's call id and tool name."""
+
+    run: str
+    llm_span_id: str
+    call_id: str
+    name: str
+
+
+@dataclass(slots=True)
+class Kinship:
+    """`adopted`: id of a run to the id of the run that it is a part of. `started`: id of a run to its start."""
+
+    adopted: dict[str, str] = field(default_factory=dict)
+    started: dict[str, Start] = field(default_factory=dict)
+
+
+def find_kinship(tree: SpanTree, owner: Mapping[str, str], runs: Mapping[str, str]) -> Kinship:
+    """Kinship of the runs under a missing parent; `owner`: span to run, `runs`: run to the run above ("" for none)."""
+    unknown = {run for run in runs if run not in tree.spans or (run in tree.orphans and not runs[run])}
+    if not unknown:
+        return Kinship()
+    history = _History(tree, runs)
+    work = sorted((s for s in tree.order if s.kind in (Kind.LLM, Kind.TOOL) and owner[s.raw.span_id]), key=time_key)
+    for span in work:
+        run = owner[span.raw.span_id]
+        if run in unknown:
+            unknown.discard(run)
+            history.place(span, run)
+        history.add(span, history.found.adopted.get(run, run))
+    return history.found
+
+
+@dataclass(slots=True)
+class _History:
+    """What the calls so far have asked for and said, by run."""
+
+    tree: SpanTree
+    runs: Mapping[str, str]
+    found: Kinship = field(default_factory=Kinship)
+    asked: dict[str, str] = field(default_factory=dict)
+    said: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    prompts: dict[str, set[str]] = field(default_factory=dict)
+    replies: deque[tuple[str, Start]] = field(default_factory=lambda: deque(maxlen=_RECENT_REPLIES))
+    requests: deque[tuple[ToolRequest, Start]] = field(default_factory=lambda: deque(maxlen=_RECENT_REQUESTS))
+
+    def add(self, span: NormalizedSpan, run: str) -> None:
+        """Remember what a call of `run` said and asked for."""
+        if span.kind is not Kind.LLM:
+            return
+        self.names[run] = self.names.get(run) or span.agent_name
+        self.prompts.setdefault(run, set()).update(_system(span))
+        for message in span.output_messages:
+            for request in message.tool_requests:
+                if request.call_id:
+                    self.asked[request.call_id] = run
+                self.requests.append((request, Start(run, span.raw.span_id, request.call_id, request.name)))
+            if len(message.text) >= _LEAST_REPLY:
+                self.said[message.text] = run
+            if len(message.text) >= _LEAST_QUOTED:
+                self.replies.append((message.text.strip(), Start(run, span.raw.span_id, "", "")))
+
+    def place(self, span: NormalizedSpan, own: str) -> None:
+        """Find the kin of run `own`, whose first span is `span`."""
+        run = self.asked.get(span.tool_call_id, "") if span.kind is Kind.TOOL else self._continued(span)
+        if own not in self.tree.spans and run and self._goes_on(run, span) and not self._is_below(run, own):
+            self.found.adopted[own] = run
+            return
+        task = next((m.text for m in reversed(span.input_messages) if m.role == "user"), "")
+        start = self._started(task) if len(task) >= _LEAST_TASK else None
+        if start and not self.runs.get(own) and not self._is_below(start.run, own):
+            self.found.started[own] = start
+
+    def _continued(self, span: NormalizedSpan) -> str:
+        for message in reversed(span.input_messages):
+            run = self.asked.get(message.tool_call_id) or self.said.get(message.text)
+            run = run or next((found for r in message.tool_requests if (found := self.asked.get(r.call_id))), None)
+            if run:
+                return run
+        for text, start in reversed(self.replies):
+            if any(text in message.text for message in span.input_messages):
+                return start.run
+        return ""
+
+    def _started(self, task: str) -> Start | None:
+        taken = {s.call_id for s in self.found.started.values() if s.call_id}
+        for request, start in reversed(self.requests):
+            if start.call_id not in taken and any(text in task for text in _task_texts(request.arguments)):
+                return start
+        for reply, start in reversed(self.replies):
+            if any(literal[1].strip() in task for literal in _LITERAL.finditer(reply, 0, _LONGEST_REPLY)):
+                return start
+        return None
+
+    def _is_below(self, run: str, other: str) -> bool:
+        """Whether `run` is `other` or was started by it: no run is a part of its own sub-agent."""
+        seen = set()
+        while run and run not in seen:
+            if run == other:
+                return True
+            seen.add(run)
+            started = self.found.started.get(run)
+            run = started.run if started else self.runs.get(run, "")
+            run = self.found.adopted.get(run, run)
+        return False
+
+    def _goes_on(self, run: str, span: NormalizedSpan) -> bool:
+        """The run was not over at that time, and is not another agent that was handed the same history."""
+        agent = self.tree.spans.get(run)
+        if agent is not None and not agent.raw.start <= span.raw.start <= agent.raw.end:
+            return False
+        if run not in self.prompts or span.kind is not Kind.LLM:
+            return run in self.prompts
+        name, prompts, own = self.names[run], self.prompts[run], _system(span)
+        return (not name or span.agent_name in ("", name)) and (not own or not prompts or not prompts.isdisjoint(own))
+
+
+def _task_texts(arguments: Any) -> Iterator[str]:
+    values = arguments.values() if isinstance(arguments, dict) else (arguments,)
+    return (v.strip()[:_LONGEST_TASK] for v in values if isinstance(v, str) and len(v.strip()) >= _LEAST_TASK)
+
+
+def _system(span: NormalizedSpan) -> list[str]:
+    return [m.text for m in span.input_messages[:2] if m.role in ("system", "developer")]

@@ -1,0 +1,36 @@
+"""Names of tools and agents, as differently as requests and spans write them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+_PREFIXES: Final = ("execute_tool_", "running_tool_", "tool_")
+_SUFFIXES: Final = ("_run", "_call", "_tool", "_acall", "_invoke")
+
+
+_LONGEST: Final = 200
+
+
+def canonical(name: str) -> str:
+    """Lower case, words joined by one underscore, without what instrumentations add around the name."""
+    return _canonical(name[:_LONGEST])
+
+
+@lru_cache(maxsize=4096)
+def _canonical(name: str) -> str:
+    words = "".join(c if c.isalnum() else " " for c in name.lower()).split()
+    text = "_".join(words)
+    for prefix in _PREFIXES:
+        text = text.removeprefix(prefix) or text
+    for suffix in _SUFFIXES:
+        text = text.removesuffix(suffix) or text
+    return text
+
+
+def same_name(one: str, other: str) -> bool:
+    """Whether two names mean the same tool: equal, or one qualified by its owner (`researcher.search`, `T-search`)."""
+    if one == other or not one or not other:
+        return True
+    a, b = canonical(one), canonical(other)
+    return a == b or a.endswith("_" + b) or b.endswith("_" + a)
