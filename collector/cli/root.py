@@ -58,6 +58,8 @@ class Root(click.Group):
         """Run, and turn what is raised into one line and an exit code (with --debug: a traceback)."""
         try:
             return super().invoke(ctx)
+        except click.exceptions.NoArgsIsHelpError:
+            raise
         except click.UsageError as error:
             raise as_failure(error) from None
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):

@@ -1,0 +1,134 @@
+"""The commands that ask no collector, and what the command line is made of."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from processes import tracejury
+
+from tracejury.collector.cli.root import COMMANDS, root
+
+HEAVY = {
+    "pydantic",
+    "fastapi",
+    "grpc",
+    "httpx",
+    "rich",
+    "clickhouse_connect",
+    "chdb",
+    "uvicorn",
+    "opentelemetry",
+    "yaml",
+}
+
+
+def test_help_imports_nothing_heavy() -> None:
+    """Help must be there at once: only click and the table of commands."""
+    code = (
+        "import sys\nfrom tracejury.collector.cli.root import root\n"
+        "root(['--help'], standalone_mode=False)\nprint(*sys.modules, file=sys.stderr)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603  ours
+    assert not HEAVY & set(result.stderr.split())
+    for name, text in COMMANDS.items():
+        assert f"  {name} " in result.stdout
+        assert text in result.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_where_the_table_says(name: str) -> None:
+    """Each has its help, without importing what only running it needs."""
+    result = CliRunner().invoke(root, [name, "--help"])
+    assert result.exit_code == 0
+    assert f"Usage: root {name}" in result.stdout
+
+
+def test_version_is_the_packages() -> None:
+    """What is installed."""
+    from tracejury import __version__
+
+    assert CliRunner().invoke(root, ["--version"]).stdout == f"tracejury, version {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("", []),
+        ("grpc:\n  endpoint: 127.0.0.1:14317\n", []),
+        ("grcp: {}\n", ["grcp"]),
+        ("api:\n  port: 1\njudging:\n  quiet_seconds: -1\n", ["judging.quiet_seconds", "api.port"]),
+        ("- a\n", ["mapping"]),
+        ("a: [\n", ["not YAML"]),
+    ],
+)
+def test_validate_prints_ok_or_a_line_a_problem(tmp_path: Path, text: str, lines: list[str]) -> None:
+    """Each line names the place in the file."""
+    file = tmp_path / "config.yaml"
+    file.write_text(text)
+    result = CliRunner().invoke(root, ["validate", str(file)])
+    assert result.exit_code == (1 if lines else 0)
+    assert result.stdout == ("" if lines else "ok\n")
+    assert len(result.stderr.splitlines()) == len(lines)
+    for line, part in zip(result.stderr.splitlines(), lines, strict=True):
+        assert part in line
+
+
+def test_validate_of_a_file_that_is_not_there(tmp_path: Path) -> None:
+    """One line that names it."""
+    result = CliRunner().invoke(root, ["validate", str(tmp_path / "none.yaml")])
+    assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
+    assert "none.yaml" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "part"),
+    [
+        (("--grpc", "0.0.0.0:0"), "--insecure"),
+        (("--http", "0.0.0.0:0"), "--insecure"),
+        (("--api", "192.168.7.7:0"), "--insecure"),
+        (("--grpc", "nonsense"), "nonsense"),
+        (("--store", "mysql://x"), "mysql"),
+        (("--config", "none.yaml"), "none.yaml"),
+    ],
+)
+def test_serve_refuses_what_cannot_be_or_must_not_be(tmp_path: Path, args: tuple[str, ...], part: str) -> None:
+    """One line, before anything listens."""
+    free = [option for name in ("grpc", "http", "api") for option in (f"--{name}", "127.0.0.1:0")]
+    result = tracejury("serve", *free, *args, folder=tmp_path)
+    assert (result.returncode, result.stdout, len(result.stderr.splitlines())) == (1, "", 1)
+    assert part in result.stderr
+
+
+@pytest.mark.store
+def test_migrate_applies_once_and_tells_the_status(tmp_path: Path) -> None:
+    """Pending before, applied after, nothing to do the second time."""
+    store = ("--store", f"chdb:///{tmp_path / 'db'}")
+    pending = tracejury("migrate", *store, "--status", folder=tmp_path).stdout.splitlines()
+    done = tracejury("migrate", *store, folder=tmp_path).stdout.splitlines()
+    again = tracejury("migrate", *store, folder=tmp_path).stdout
+    applied = tracejury("migrate", *store, "--status", folder=tmp_path).stdout.splitlines()
+    assert [line.split() for line in pending] == [["pending", line.split()[1]] for line in done]
+    assert done == applied
+    assert done
+    assert again == "nothing to do: the store is up to date\n"
+
+
+def test_replay_of_nothing_that_is_a_trace(tmp_path: Path) -> None:
+    """The line names the file; where nothing listens, the line says how to start it."""
+    (tmp_path / "x.json").write_text('{"a": 1}')
+    missing = CliRunner().invoke(root, ["replay", str(tmp_path / "none.pb")])
+    wrong = CliRunner().invoke(root, ["replay", str(tmp_path / "x.json"), "--endpoint", "127.0.0.1:1"])
+    for result in (missing, wrong):
+        assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
+    assert "none.pb" in missing.stderr
+
+
+def test_evaluate_of_a_folder_without_traces(tmp_path: Path) -> None:
+    """One line that says what was expected; a wrong profile likewise."""
+    for args in ((), ("--profile", "brave")):
+        result = CliRunner().invoke(root, ["evaluate", "trail", str(tmp_path), *args])
+        assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)

@@ -1,0 +1,226 @@
+"""The commands as real processes: a collector, the demo's program exporting to it, and every question about it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from click.testing import CliRunner, Result
+from processes import COMMAND, PATIENCE, Serving, serving, tracejury, until
+
+from tracejury.collector.cli.root import root
+from tracejury.collector.demo.watching import agent_environment
+
+pytestmark = pytest.mark.store
+
+QUICK = "judging:\n  quiet_seconds: 0.3\n"
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A collector with the demo's runs judged. `runs`: what the program printed of each."""
+
+    folder: Path
+    serving: Serving
+    runs: list[dict[str, str]]
+
+    def ask(self, *args: str) -> Result:
+        """`tracejury ARGS` against it."""
+        return CliRunner().invoke(root, args, env={"TRACEJURY_URL": self.serving.url})
+
+    def json(self, *args: str) -> Any:
+        """The same with `--format json`, read."""
+        result = self.ask(*args, "--format", "json")
+        assert (result.exit_code, result.stderr) == (0, "")
+        return json.loads(result.stdout)
+
+    def faulty(self) -> str:
+        """The trace of a run with a fault."""
+        return next(run["trace_id"] for run in self.runs if run["fault"])
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    folder = tmp_path_factory.mktemp("world")
+    (folder / "config.yaml").write_text(QUICK)
+    with serving(folder, "--config", "config.yaml") as collector:
+        runs = perform(collector)
+        eventually(lambda: all(trace(collector, run["trace_id"]).get("state") == "settled" for run in runs))
+        yield World(folder, collector, runs)
+
+
+def perform(collector: Serving) -> list[dict[str, str]]:
+    """Let the demo's program export to the collector."""
+    program = subprocess.run(
+        [sys.executable, "-m", "tracejury.collector.demo.program"],
+        env=agent_environment(os.environ, collector.ports["grpc"]),
+        capture_output=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    return [json.loads(line) for line in program.stdout.splitlines()]
+
+
+def trace(collector: Serving, trace_id: str) -> Any:
+    return httpx.get(f"{collector.url}/api/traces/{trace_id}", trust_env=False).json()
+
+
+def eventually(condition: Any) -> None:
+    """Wait for what must come."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.05)
+
+
+def test_ready_names_every_endpoint_and_the_store(world: World) -> None:
+    """Bound ports, not the zeros that were asked for."""
+    text = world.serving.ready_text
+    assert " ready\n" in text
+    assert ":0\n" not in text
+    assert "chdb:///./.tracejury/db" in text
+    assert httpx.get(f"{world.serving.url}/readyz", trust_env=False).json() == {"status": "ready"}
+
+
+def test_traces_lists_what_the_program_sent(world: World) -> None:
+    """Every run with its agents, all settled, latest arrival first."""
+    rows = world.json("traces")
+    assert {row["trace_id"] for row in rows} == {run["trace_id"] for run in world.runs}
+    assert all(row["agents"] == ["manager", "researcher"] for row in rows)
+    assert {row["state"] for row in rows} == {"settled"}
+    assert [row["received"] for row in rows] == sorted((row["received"] for row in rows), reverse=True)
+    assert world.json("traces", "--service", "another") == []
+    assert len(world.json("traces", "--agent", "researcher", "--since", "1h")) == len(rows)
+
+
+def test_a_trace_is_the_tree_of_its_agents(world: World) -> None:
+    """Manager and sub-agent, plan and acts, tool calls with arguments and results."""
+    shown = world.json("trace", world.runs[0]["trace_id"])
+    manager, researcher = shown["agent_runs"]
+    assert (manager["role"], researcher["role"], researcher["parent_id"]) == ("manager", "sub-agent", manager["id"])
+    assert manager["turns"][0]["kind"] == researcher["turns"][0]["kind"] == "plan"
+    calls = [call for turn in researcher["turns"] for call in turn["tool_calls"]]
+    assert [call["name"] for call in calls] == ["search", "read_article", "read_article"]
+    assert all(call["requested"] and call["executed"] and call["error"] is None for call in calls)
+    assert calls[1]["arguments"] == {"article": "Alder Bridge"}
+    text = world.ask("trace", world.runs[0]["trace_id"]).stdout
+    for part in ("manager (manager, ok)", "researcher (sub-agent, ok)", "tool read_article", "goal: ", "answer: "):
+        assert part in text
+
+
+def test_findings_stand_at_spans_of_their_trace(world: World) -> None:
+    """What `errors` lists, `trace` pins, and a span's look-up finds: the same."""
+    rows = world.json("errors", "--profile", "recall")
+    assert rows
+    known = {
+        trace_id: world.json("trace", trace_id, "--profile", "recall") for trace_id in {r["trace_id"] for r in rows}
+    }
+    for row in rows:
+        pinned = [f for f in known[row["trace_id"]]["findings"] if f["id"] == row["id"]]
+        assert pinned == [{key: row[key] for key in pinned[0]}]
+        assert row["service"] == "almanac-agents"
+    one = rows[0]
+    narrowed = world.json("errors", "--span", one["span_id"], "--trace", one["trace_id"], "--profile", "recall")
+    assert {row["span_id"] for row in narrowed} == {one["span_id"]}
+    assert one["id"] in {row["id"] for row in narrowed}
+
+
+@pytest.mark.parametrize("flag", ["agent", "judge", "category", "service"])
+def test_filters_give_exactly_the_matching_findings(world: World, flag: str) -> None:
+    """Each filter alone partitions the whole list."""
+    rows = world.json("errors", "--profile", "0", "--limit", "1000")
+    for value in {row[flag] for row in rows if row[flag]}:
+        expected = [row["id"] for row in rows if row[flag] == value]
+        shown = world.json("errors", "--profile", "0", "--limit", "1000", f"--{flag}", value)
+        assert [row["id"] for row in shown] == expected
+
+
+def test_a_known_span_without_errors_is_an_empty_list(world: World) -> None:
+    """And an unknown one exits with 4, in one line."""
+    manager = world.json("trace", world.runs[0]["trace_id"])["agent_runs"][0]
+    assert world.json("errors", "--span", manager["span_id"]) == []
+    unknown = world.ask("errors", "--span", "f" * 16)
+    assert (unknown.exit_code, unknown.stdout, unknown.stderr.count("\n")) == (4, "", 1)
+    assert world.ask("trace", "f" * 32).exit_code == 4
+
+
+def test_judging_again_changes_nothing(world: World) -> None:
+    """One trace or all: the same findings under the same ids, first seen when they were."""
+    before = world.json("errors", "--profile", "0", "--limit", "1000")
+    (judged,) = world.json("judge", "--trace", world.faulty())
+    assert judged["trace_id"] == world.faulty()
+    assert len(world.json("judge", "--since", "1h")) == len(world.runs)
+    assert world.json("errors", "--profile", "0", "--limit", "1000") == before
+    assert world.ask("judge", "--trace", "f" * 32).exit_code == 4
+
+
+def test_follow_shows_what_is_new_and_ends_on_ctrl_c(world: World) -> None:
+    """Findings of a run that starts after it; Ctrl-C ends it without a sound and with 0."""
+    since = datetime.now(UTC).isoformat()
+    args = [*COMMAND, "errors", "--follow", "--since", since, "--profile", "0", "--format", "json"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(  # noqa: S603  our own command
+        [*args, "--url", world.serving.url], stdout=pipe, stderr=pipe, text=True
+    ) as follower:
+        try:
+            runs = perform(world.serving)
+            traces = "|".join(run["trace_id"] for run in runs if run["fault"])
+            text = until(follower, re.compile(f'"trace_id": "({traces})".*\n'))
+            follower.send_signal(signal.SIGINT)
+            rest, errors = follower.communicate(timeout=PATIENCE)
+        finally:
+            follower.kill()
+    assert (follower.returncode, errors) == (0, "")
+    rows = [json.loads(line) for line in (text + rest).splitlines()]
+    assert len({row["id"] for row in rows}) == len(rows)
+    assert not {row["trace_id"] for row in rows} & {run["trace_id"] for run in world.runs}
+
+
+def test_a_second_collector_on_the_same_ports_or_store_is_refused(world: World) -> None:
+    """One clear line each: who holds it."""
+    api = f"127.0.0.1:{world.serving.ports['api']}"
+    pid = str(world.serving.process.pid)
+    free = ["--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0"]
+    taken = tracejury("serve", *free, "--api", api, "--store", "chdb:///./other", folder=world.folder)
+    held = tracejury("serve", *free, "--api", "127.0.0.1:0", folder=world.folder)
+    for result in (taken, held):
+        assert (result.returncode, result.stdout, result.stderr.count("\n")) == (1, "", 1)
+        assert pid in result.stderr
+
+
+def test_metrics_and_openapi_are_served(world: World) -> None:
+    """Spans that were accepted are counted; the API documents itself."""
+    metrics = httpx.get(f"{world.serving.url}/metrics", trust_env=False).text
+    assert re.search(r"accepted_spans\S* [1-9]", metrics)
+    assert "/api/errors" in httpx.get(f"{world.serving.url}/openapi.json", trust_env=False).json()["paths"]
+
+
+def test_another_host_name_is_refused(world: World) -> None:
+    """DNS rebinding gets nothing from a collector that serves this machine."""
+    answer = httpx.get(f"{world.serving.url}/api/errors", headers={"host": "evil.example"}, trust_env=False)
+    assert answer.status_code == 421
+
+
+def test_sigterm_ends_it_cleanly_and_the_store_has_it_all(tmp_path: Path) -> None:
+    """Exit code 0, no traceback; the next collector answers from the same store."""
+    (tmp_path / "config.yaml").write_text(QUICK)
+    with serving(tmp_path, "--config", "config.yaml") as collector:
+        runs = perform(collector)
+        assert collector.stop() == 0
+        assert collector.process.stderr is not None
+        assert "Traceback" not in collector.process.stderr.read()
+    with serving(tmp_path, "--config", "config.yaml") as collector:
+        eventually(lambda: all(trace(collector, run["trace_id"]).get("spans") for run in runs))
+        assert trace(collector, runs[0]["trace_id"])["spans"] == 17

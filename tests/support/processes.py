@@ -1,0 +1,76 @@
+"""The installed command as real processes: `tracejury` run to its end, or serving until told to stop."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+COMMAND = [sys.executable, "-c", "from tracejury.collector.cli import main; main()"]
+PATIENCE = 60.0
+
+
+def tracejury(*args: str, folder: Path, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """`tracejury ARGS` in `folder`, to its end."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("OTEL_", "TRACEJURY_"))} | dict(env or {})
+    return subprocess.run(  # noqa: S603  our own command
+        [*COMMAND, *args], cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """A collector that is ready. Ports by name: grpc, http, api."""
+
+    process: subprocess.Popen[str]
+    ready_text: str
+    ports: Mapping[str, int]
+
+    @property
+    def url(self) -> str:
+        """Its API."""
+        return f"http://127.0.0.1:{self.ports['api']}"
+
+    def stop(self) -> int:
+        """SIGTERM; gives the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE)
+
+
+@contextmanager
+def serving(folder: Path, *args: str) -> Iterator[Serving]:
+    """`tracejury serve` in `folder`, on free ports unless `args` say otherwise."""
+    free = [option for name in ("grpc", "http", "api") for option in (f"--{name}", "127.0.0.1:0")]
+    with subprocess.Popen(  # noqa: S603  our own command
+        [*COMMAND, "serve", *free, *args], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            text = until(process, re.compile(r"^  store .*\n", re.MULTILINE))
+            found = dict(re.findall(r"(OTLP/gRPC|OTLP/HTTP|API) .*:(\d+)", text))
+            ports = {"grpc": int(found["OTLP/gRPC"]), "http": int(found["OTLP/HTTP"]), "api": int(found["API"])}
+            yield Serving(process, text, ports)
+        finally:
+            process.kill()
+
+
+def until(process: subprocess.Popen[str], pattern: re.Pattern[str]) -> str:
+    """What the process writes to stdout up to `pattern`; fails when it ends or takes too long."""
+    assert process.stdout is not None
+    text = ""
+    deadline = time.monotonic() + PATIENCE
+    while not pattern.search(text):
+        readable, _, _ = select.select([process.stdout], [], [], max(deadline - time.monotonic(), 0))
+        piece = os.read(process.stdout.fileno(), 65536).decode() if readable else ""
+        if not piece:
+            process.kill()
+            raise AssertionError(f"not seen: {pattern.pattern!r} in {text!r}; stderr: {process.communicate()[1]!r}")
+        text += piece
+    return text
