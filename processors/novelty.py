@@ -6,7 +6,7 @@ from collections import Counter
 
 from ..schemas.normalized import Message, NormalizedSpan
 
-_Key = tuple[str, str, str, tuple[tuple[str, str], ...]]
+_Key = tuple[str, int, int, str, tuple[tuple[str, str], ...]]
 
 
 class Novelty:
@@ -38,5 +38,6 @@ class Novelty:
 
 
 def _key(message: Message) -> _Key:
-    requests = tuple((r.call_id, r.name) for r in message.tool_requests)
-    return (message.role, message.text, message.tool_call_id, requests)
+    """The text goes in as its hash, which a string keeps: comparing histories byte by byte costs more than the rest."""
+    requests = tuple((r.call_id, r.name) for r in message.tool_requests) if message.tool_requests else ()
+    return (message.role, hash(message.text), len(message.text), message.tool_call_id, requests)

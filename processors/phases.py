@@ -7,10 +7,12 @@ from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan
 from ..schemas.trajectory import Turn, TurnKind
-from .wording import ANSWER_WORDING, FACTS_WORDING, PLAN_WORDING, STATED_PLAN
+from .wording import STATED_PLAN, WANTED
 
 _HEAD: Final = 1_500
 _TAIL: Final = 600
+_BEFORE: Final = 80
+_AFTER: Final = 8
 
 
 def phase(llm: NormalizedSpan, *, in_step: bool, goal: str) -> TurnKind:
@@ -24,12 +26,8 @@ def phase(llm: NormalizedSpan, *, in_step: bool, goal: str) -> TurnKind:
         return TurnKind.PLAN
     if in_step or llm.tools or any(m.tool_requests for m in llm.output_messages):
         return TurnKind.ACT
-    wanted = instructions(llm, goal)
-    last = {
-        TurnKind.FACTS: _last_end(FACTS_WORDING, wanted),
-        TurnKind.PLAN: _last_end(PLAN_WORDING, wanted),
-        TurnKind.ANSWER: _last_end(ANSWER_WORDING, wanted),
-    }
+    wanted = instructions(llm, goal).lower()
+    last = {kind: _last(wanted, word, pattern) for kind, (word, pattern) in WANTED.items()}
     kind = max(last, key=last.__getitem__)
     return kind if last[kind] >= 0 else TurnKind.ACT
 
@@ -52,5 +50,11 @@ def instructions(llm: NormalizedSpan, goal: str) -> str:
     return ""
 
 
-def _last_end(pattern: re.Pattern[str], text: str) -> int:
-    return max((m.end() for m in pattern.finditer(text)), default=-1)
+def _last(text: str, word: str, pattern: re.Pattern[str]) -> int:
+    """Where `word` last stands in the wording of `pattern`, -1 if nowhere."""
+    at = text.rfind(word)
+    while at >= 0:
+        if pattern.search(text, max(0, at - _BEFORE), at + len(word) + _AFTER):
+            return at
+        at = text.rfind(word, 0, at)
+    return -1

@@ -7,19 +7,24 @@ framework's prompts say is marked with its name.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
-_MAKE = r"(?:write|develop|make|create|devise|draft|outline|produce|update|revise|propose|generate|come up with)"
+from ..schemas.trajectory import TurnKind
 
-PLAN_WORDING: Final = re.compile(rf"\b{_MAKE}\b[^.\n]{{0,60}}\bplan\b", re.IGNORECASE)
-FACTS_WORDING: Final = re.compile(
-    rf"\b(?:{_MAKE}|build|list|gather\w*|collect\w*)\b[^.\n]{{0,60}}\bfacts\b", re.IGNORECASE
+_MAKE: Final = (
+    r"write|develop|make|create|devise|draft|outline|produce|update|updating|revise|propose|generate|come up with"
 )
-ANSWER_WORDING: Final = re.compile(
-    r"\b(?:provide|give|write|output|state|formulate)\b[^.\n]{0,30}\b(?:final )?answer to (?:the|this) "
-    r"(?:following |original )?(?:user )?(?:task|question|query|request)",
-    re.IGNORECASE,
-)
+
+WANTED: Final[Mapping[TurnKind, tuple[str, re.Pattern[str]]]] = {
+    TurnKind.PLAN: ("plan", re.compile(rf"\b(?:{_MAKE})\b[^.\n]*\bplan\b")),
+    TurnKind.FACTS: ("facts", re.compile(rf"\b(?:{_MAKE}|build|list|gather\w*|collect\w*)\b[^.\n]*\bfacts\b")),
+    TurnKind.ANSWER: (
+        "answer",
+        re.compile(r"\b(?:provide|give|write|output|state|formulate)\b[^.\n]*\banswer (?:to|for) (?:the|this)\b"),
+    ),
+}
+"""What a prompt asks for: a word, and the wording (lower case) that must stand within 80 characters around it."""
 
 STATED_PLAN: Final = re.compile(
     r"(?:^|\n)[ \t#*_]{0,6}(?:(?:my|the|here is my|here's my|updated|new|revised)\s+)?plan\b[^\n]{0,40}"

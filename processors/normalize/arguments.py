@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from ...schemas.normalized import Json, ToolDefinition
@@ -13,6 +14,7 @@ _SCHEMA_TYPES: Final = frozenset(
 )
 
 
+_SHORT: Final = 20_000
 _PARAMETER_KEYS: Final = ("parameters", "input_schema", "inputSchema", "parameters_json_schema", "json_schema")
 
 
@@ -87,8 +89,6 @@ def _is_property(schema: Any) -> bool:
 
 def tool_definition(value: Any) -> ToolDefinition | None:
     """A definition out of its JSON: OpenAI's `{"type": "function", "function": {...}}`, flat, or Anthropic's."""
-    if isinstance(value, str):
-        value = parse_object(value)
     if not isinstance(value, dict):
         return None
     inner = value.get("function")
@@ -100,7 +100,18 @@ def tool_definition(value: Any) -> ToolDefinition | None:
     return ToolDefinition(name, description if isinstance(description, str) else "", parameters)
 
 
+def parse_definition(text: str) -> ToolDefinition | None:
+    """A definition out of JSON text. Every call of a run carries the same ones, so short texts are remembered."""
+    return _remembered(text) if len(text) <= _SHORT else tool_definition(parse_object(text))
+
+
+@lru_cache(maxsize=512)
+def _remembered(text: str) -> ToolDefinition | None:
+    return tool_definition(parse_object(text))
+
+
 def definitions(text: str) -> tuple[ToolDefinition, ...]:
     """Tool definitions out of a JSON list of them."""
     items = parse_array(text) or ()
-    return tuple(tool for item in items if (tool := tool_definition(item)))
+    found = (parse_definition(item) if isinstance(item, str) else tool_definition(item) for item in items)
+    return tuple(tool for tool in found if tool)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ...schemas.normalized import Json, Kind, Message, NormalizedSpan, ToolDefinition, ToolRequest
 from ...schemas.spans import LogRecord, Span
-from .arguments import as_schema, parse_arguments, tool_definition
+from .arguments import as_schema, parse_arguments, parse_definition
 from .convention import exceptions, unread_log_text
 from .values import as_index, as_int, first, parse_array, parse_json, parse_object, text_list
 
@@ -104,7 +104,7 @@ def _put(flat: _Flat, rest: str, value: str) -> None:
 
 def _put_tool(tools: dict[int, ToolDefinition], rest: str, value: str) -> None:
     index, _, field = rest.partition(".")
-    if field == _SCHEMA and (number := as_index(index)) is not None and (tool := tool_definition(value)):
+    if field == _SCHEMA and (number := as_index(index)) is not None and (tool := parse_definition(value)):
         tools[number] = tool
 
 
