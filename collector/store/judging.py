@@ -98,8 +98,8 @@ class StoredJudging:
             self._store.insert(table, names, columns)
 
 
-# Over all tenants: a sweep is the collector's own. Raw rows without FINAL: a copy that lost to another one of its
-# span counts as an arrival, and a judging has seen it, since `received_through` counts all that came.
+# Over all tenants: a sweep is the collector's own. FINAL, so that a copy that lost to another one of its span, which
+# nobody will ever see again, does not count as news; log records count only where their trace has spans.
 _UNJUDGED = """
 WITH
     judged AS
@@ -111,16 +111,27 @@ WITH
         FROM judgements
         WHERE SubjectKind = 'trace'
         GROUP BY tenant, TraceId
+    ),
+    stored AS
+    (
+        SELECT tenant, TraceId, max(at) AS arrived
+        FROM
+        (
+            SELECT tenant, TraceId, max(toUnixTimestamp64Nano(ReceivedAt)) AS at, 1 AS spans
+            FROM spans FINAL
+            GROUP BY tenant, TraceId
+            UNION ALL
+            SELECT tenant, TraceId, max(toUnixTimestamp64Nano(ReceivedAt)) AS at, 0 AS spans
+            FROM logs FINAL
+            GROUP BY tenant, TraceId
+        )
+        GROUP BY tenant, TraceId
+        HAVING max(spans) = 1
     )
-SELECT tenant, TraceId
-FROM
-(
-    SELECT tenant, TraceId, toUnixTimestamp64Nano(max(ReceivedAt)) AS arrived
-    FROM spans
-    GROUP BY tenant, TraceId
-) AS stored
+SELECT stored.tenant, stored.TraceId
+FROM stored
 LEFT JOIN judged ON stored.tenant = judged.tenant AND stored.TraceId = judged.TraceId
 WHERE arrived > last.1 OR last.2 = 'open' OR (last.3 = 'failed' AND last.4 != {version:String})
-ORDER BY arrived DESC, TraceId
+ORDER BY arrived DESC, stored.TraceId
 LIMIT {limit:UInt64}
 """

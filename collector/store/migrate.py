@@ -104,6 +104,12 @@ def ensure(store: Store, *, allowed: bool = False) -> tuple[str, ...]:
     """
     if store.embedded or allowed:
         return migrate(store)
+    require_migrated(store)
+    return ()
+
+
+def require_migrated(store: Store) -> None:
+    """Raises ConfigError while migrations are pending."""
     pending = status(store).pending
     if pending:
         names = ", ".join(m.name for m in pending)
@@ -111,7 +117,6 @@ def ensure(store: Store, *, allowed: bool = False) -> tuple[str, ...]:
             f"the store {store.target.shown} lacks {len(pending)} migrations ({names}): run `tracejury migrate`, or "
             "start with store.migrate: true"
         )
-    return ()
 
 
 def _applied(store: Store) -> dict[str, str]:

@@ -5,12 +5,15 @@
 --
 -- Times are raw unix nanoseconds as sent (any 64 bits: years beyond 2262 do not fit DateTime64). ReceivedAt is our
 -- own clock and carries retention, "since" and partitions: clients' dates are theirs to choose, and an insert that
--- touches more than 100 partitions fails.
+-- touches more than 100 partitions fails. A look-up visits every partition, so they are weeks; rows that expire
+-- before their week does are dropped by a merge a day.
 --
 -- Attribute values are text as the OpenTelemetry Collector's ClickHouse exporter writes them; the *Types maps name
 -- the type of each value that was not a string.
 --
--- Small granules: a look-up reads one granule of every column it wants, and rows with prompts are large.
+-- Ids are random, so the sort order alone leaves one granule a part to read: the bloom filters leave the one that
+-- holds the id. Both are part of the key, which is what makes them right together with FINAL. Granules are small,
+-- because rows with prompts are large.
 CREATE TABLE IF NOT EXISTS spans
 (
     tenant LowCardinality(String) DEFAULT '',
@@ -54,9 +57,10 @@ CREATE TABLE IF NOT EXISTS spans
     Version UInt128 MATERIALIZED bitShiftLeft(toUInt128(NOT Pending), 127)
         + bitShiftLeft(toUInt128(EndNanos), 63)
         + toUInt128(toUnixTimestamp64Nano(ReceivedAt)) CODEC(ZSTD(1)),
+    INDEX trace_id TraceId TYPE bloom_filter(0.001) GRANULARITY 1,
     INDEX span_id SpanId TYPE bloom_filter(0.001) GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(Version)
-PARTITION BY toDate(ReceivedAt)
+PARTITION BY toMonday(ReceivedAt)
 ORDER BY (tenant, TraceId, SpanId)
-SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, materialize_ttl_recalculate_only = 1;
+SETTINGS index_granularity = 1024, merge_with_ttl_timeout = 86400, materialize_ttl_recalculate_only = 1;

@@ -23,9 +23,10 @@ CREATE TABLE IF NOT EXISTS logs
     ReceivedAt DateTime64(9, 'UTC') CODEC(ZSTD(1)),
     Digest FixedString(16) MATERIALIZED sipHash128(
         ObservedNanos, EventName, Body, BodyType, LogAttributes, LogAttributeTypes, SeverityNumber, SeverityText,
-        ServiceName, ResourceAttributes, ScopeName, ScopeVersion, Flags) CODEC(ZSTD(1))
+        ServiceName, ResourceAttributes, ScopeName, ScopeVersion, Flags) CODEC(ZSTD(1)),
+    INDEX trace_id TraceId TYPE bloom_filter(0.001) GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(ReceivedAt)
-PARTITION BY toDate(ReceivedAt)
+PARTITION BY toMonday(ReceivedAt)
 ORDER BY (tenant, TraceId, SpanId, Nanos, Digest)
-SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, materialize_ttl_recalculate_only = 1;
+SETTINGS index_granularity = 1024, merge_with_ttl_timeout = 86400, materialize_ttl_recalculate_only = 1;

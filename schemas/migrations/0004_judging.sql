@@ -24,12 +24,13 @@ CREATE TABLE IF NOT EXISTS judgements
         Reason String
     ),
     JudgedAt UInt64 CODEC(ZSTD(1)),
-    ReceivedAt DateTime64(9, 'UTC') CODEC(ZSTD(1))
+    ReceivedAt DateTime64(9, 'UTC') CODEC(ZSTD(1)),
+    INDEX trace_id TraceId TYPE bloom_filter(0.001) GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(JudgedAt)
-PARTITION BY toDate(ReceivedAt)
+PARTITION BY toMonday(ReceivedAt)
 ORDER BY (tenant, TraceId, SubjectKind, SubjectId, Judge, Version)
-SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, materialize_ttl_recalculate_only = 1;
+SETTINGS index_granularity = 1024, merge_with_ttl_timeout = 86400, materialize_ttl_recalculate_only = 1;
 
 -- One row a trace: its summary, and its agent runs in order (replaced as a whole, so that none is left over).
 CREATE TABLE IF NOT EXISTS traces
@@ -59,12 +60,13 @@ CREATE TABLE IF NOT EXISTS traces
     ) CODEC(ZSTD(1)),
     JudgedAt UInt64 CODEC(ZSTD(1)),
     ReceivedAt DateTime64(9, 'UTC') CODEC(ZSTD(1)),
+    INDEX trace_id TraceId TYPE bloom_filter(0.001) GRANULARITY 1,
     INDEX session SessionId TYPE bloom_filter(0.01) GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(JudgedAt)
-PARTITION BY toDate(ReceivedAt)
+PARTITION BY toMonday(ReceivedAt)
 ORDER BY (tenant, TraceId)
-SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, materialize_ttl_recalculate_only = 1;
+SETTINGS index_granularity = 1024, merge_with_ttl_timeout = 86400, materialize_ttl_recalculate_only = 1;
 
 -- One row a finding id. State says whether it holds: current and provisional ones show and count.
 -- FirstSeen (unix nanos) is the fingerprint's. Turn -1: outside any turn.
@@ -95,13 +97,14 @@ CREATE TABLE IF NOT EXISTS findings
     JudgeVersion LowCardinality(String),
     JudgedAt UInt64 CODEC(ZSTD(1)),
     ReceivedAt DateTime64(9, 'UTC') CODEC(ZSTD(1)),
+    INDEX trace_id TraceId TYPE bloom_filter(0.001) GRANULARITY 1,
     INDEX span_id SpanId TYPE bloom_filter(0.001) GRANULARITY 1,
     INDEX first_seen FirstSeen TYPE minmax GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(JudgedAt)
-PARTITION BY toDate(ReceivedAt)
+PARTITION BY toMonday(ReceivedAt)
 ORDER BY (tenant, TraceId, SpanId, Id)
-SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, materialize_ttl_recalculate_only = 1;
+SETTINGS index_granularity = 1024, merge_with_ttl_timeout = 86400, materialize_ttl_recalculate_only = 1;
 
 -- One verdict a (subject, judge): the latest. Score is null where the judge gave none; the reason stands beside it.
 CREATE TABLE IF NOT EXISTS verdicts
@@ -119,12 +122,13 @@ CREATE TABLE IF NOT EXISTS verdicts
     Reasons String CODEC(ZSTD(1)),
     SamplingProbability Float64,
     JudgedAt UInt64 CODEC(ZSTD(1)),
-    ReceivedAt DateTime64(9, 'UTC') CODEC(ZSTD(1))
+    ReceivedAt DateTime64(9, 'UTC') CODEC(ZSTD(1)),
+    INDEX trace_id TraceId TYPE bloom_filter(0.001) GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(JudgedAt)
-PARTITION BY toDate(ReceivedAt)
+PARTITION BY toMonday(ReceivedAt)
 ORDER BY (tenant, TraceId, SubjectKind, SubjectId, Judge)
-SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, materialize_ttl_recalculate_only = 1;
+SETTINGS index_granularity = 1024, merge_with_ttl_timeout = 86400, materialize_ttl_recalculate_only = 1;
 
 -- Errors that people marked, in the same words as findings. Kept without limit: they are somebody's work.
 CREATE TABLE IF NOT EXISTS annotations
