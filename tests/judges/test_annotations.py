@@ -19,6 +19,10 @@ PLAN = "1. Search the web.\n2. Answer.\n\n"
         "(No '<END_PLAN>' follows)",
         "the end_plan marker is missing",
         "The plan doesn't stop at <end_plan>",
+        "The plan doesn\u2019t stop at <end_plan>",
+        "write the '<end_plan>' tag and stop there || The tag was omitted by the model.",
+        "The required end tag was left out.",
+        "It ends with a blank line rather than with <end_plan>",
     ],
 )
 def test_a_missing_stop_sequence_is_not_the_models_error(text: str) -> None:
@@ -36,6 +40,8 @@ def test_a_missing_stop_sequence_is_not_the_models_error(text: str) -> None:
         pytest.param("It did not wait for Observation: lines.", STOPS, PLAN, id="a stop sequence that is no tag"),
         pytest.param("The plan before <end_plan> has seven steps. It is not short.", STOPS, PLAN, id="no absence"),
         pytest.param("Agents fail to stop.", ("<stop>",), PLAN, id="a bare word is not the tag"),
+        pytest.param("The plan is not good. Write the '<end_plan>' and stop", STOPS, PLAN, id="blames another thing"),
+        pytest.param("The HTML tag was missing.", STOPS, PLAN, id="an unnamed tag"),
         pytest.param("", STOPS, "", id="no words"),
     ],
 )
