@@ -201,9 +201,11 @@ def _read_turn(
     calls = tuple(_read_call(call) for call in turn.tool_calls)
     failed = next((c for c in calls if c.failure and not c.failure.page and c.role is not Role.FINAL), None)
     failure = failed.failure if failed else _step_failure(turn)
-    subs = [runs[i] for i in turn.sub_run_ids if i in runs]
+    started = dict.fromkeys([*turn.sub_run_ids, *(c.sub_run_id for c in turn.tool_calls if c.sub_run_id)])
+    subs = [runs[i] for i in started if i in runs]
     refusals = [line for sub in subs if (line := gives_up(sub.answer))]
-    accesses = [c for c in calls if c.role is Role.ACCESS and c.call.executed is not False]
+    # A delegation is judged by what the agent answered, below.
+    accesses = [c for c in calls if c.role is Role.ACCESS and c.call.executed is not False and not c.call.sub_run_id]
     worked = any(c.failure is None and (c.call.result is not None or failure is None) for c in accesses)
     low = texts.low(turn.text)
     return TurnFacts(

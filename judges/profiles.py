@@ -13,7 +13,7 @@ from typing import Final
 
 from ..schemas.errors import ConfigError
 
-PROFILES: Final[Mapping[str, float]] = MappingProxyType({"strict": 0.80, "balanced": 0.55, "recall": 0.30})
+PROFILES: Final[Mapping[str, float]] = MappingProxyType({"strict": 0.50, "balanced": 0.35, "recall": 0.18})
 DEFAULT_PROFILE: Final = "balanced"
 CAUTIOUS_PROFILE: Final = "strict"
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from .base import Detector
 from .detectors import BUILT_IN
+from .ranker import LogisticRanker
 from .suite import Suite
 
 GROUP: Final = "tracejury.detectors"
@@ -33,7 +34,7 @@ def suite_of(offered: Iterable[EntryPoint]) -> Suite:
             unloaded.append((entry.name, f"a detector named {detector.name!r} is there already"))
         else:
             detectors[detector.name] = detector
-    return Suite(detectors.values(), unloaded=unloaded)
+    return Suite(detectors.values(), LogisticRanker(), unloaded)
 
 
 def _load(entry: EntryPoint) -> Detector:

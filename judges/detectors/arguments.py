@@ -13,6 +13,7 @@ from ..evidence import quote_call
 from ..facts import Role, RunFacts, TurnFacts
 from ..rule import Hit, RunRule
 from .completion import answer_quote
+from .failures import SURVEYS
 from .grounding import answer_text
 
 _PATH: Final = re.compile(r"^[\w./\\~ ()-]{1,200}\.[A-Za-z][A-Za-z0-9]{1,4}$")
@@ -26,10 +27,14 @@ def path_argument(arguments: Json) -> str:
 
 
 def seen_before(facts: RunFacts, position: int) -> list[str]:
-    """What the run had been told by a position: its goal and the new messages of the calls so far, not its own."""
+    """What the run had been told by a position: its goal and the new messages of its acting calls, not its own words.
+
+    Calls that plan or survey facts are sent the agent's own earlier words as if a user had said them.
+    """
     texts = [facts.run.goal]
     for turn in facts.turns[: position + 1]:
-        texts += [m.text for m in turn.turn.new_messages if m.role not in _OWN]
+        if turn.turn.kind not in SURVEYS:
+            texts += [m.text for m in turn.turn.new_messages if m.role not in _OWN]
     return texts
 
 

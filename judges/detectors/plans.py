@@ -34,7 +34,7 @@ def called(turn: TurnFacts, ctx: Context) -> list[str]:
     """Names of the tools and agents that a turn ran."""
     names = [c.call.name for c in turn.calls if c.role is Role.ACCESS and c.call.executed is not False]
     subs = [run.name for run in ctx.trace.runs if run.id in turn.turn.sub_run_ids]
-    return [*names, *subs]
+    return list(dict.fromkeys([*names, *subs]))
 
 
 def _first_tool_differs(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
@@ -53,13 +53,21 @@ def _first_tool_differs(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
 
 def _never_called(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
     for plan, acts in segments(facts):
-        planned = facts.named_tools(plan.low)
+        planned = facts.named_tools(_unconditional(plan.low))
         ran = {name for turn in acts for name in called(turn, ctx)}
         missing = [name for name in planned if name not in ran]
         last = acts[-1] if acts else None
         if missing and ran and last is not None and last.answers and not last.attempted:
             text = f"Answers although {missing[0]}, which the plan names, was never run."
             yield Hit(last.span_id, quote(last.turn.text.lstrip()), text, also_at=(plan.span_id,))
+
+
+def _unconditional(plan: str) -> str:
+    """The lines of a plan that leave no choice."""
+    return "\n".join(line for line in plan.splitlines() if not any(word in line for word in _CONDITIONAL))
+
+
+_CONDITIONAL: Final = (" if ", "if ", " or ", "(or", "e.g.", "such as", "optional", "necessary", "needed", "may ")
 
 
 def _names_no_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:

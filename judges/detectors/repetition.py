@@ -14,6 +14,7 @@ from ..base import Context
 from ..evidence import quote, quote_call
 from ..facts import CallFacts, Role, RunFacts, TurnFacts
 from ..rule import Hit, RunRule
+from ..text import FailureKind
 from .failures import SURVEYS, made_hit, read_hit
 
 RUN_OF_FAILURES: Final = 2
@@ -73,13 +74,15 @@ def _surveyed(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 
 def _repeated_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    """Wrong arguments: the last of the run stands for all. Any other failure: each call from the second on."""
     for turns in failure_runs(facts):
-        call = turns[-1].failed_call
-        if call is not None and call.span is not None:
-            error = call.error or call.result or ""
-            evidence = quote(error.strip()) or call.span.raw.name
-            text = f"{call.name} fails for the {len(turns)}th time in a row."
-            yield Hit(call.span.span_id, evidence, text, call.span.span_id)
+        for times, turn in enumerate(turns[1:], start=2):
+            call = turn.failed_call
+            wrong_arguments = turn.failure is not None and turn.failure.kind is FailureKind.SCHEMA
+            if call is not None and call.span is not None and (turn is turns[-1] or not wrong_arguments):
+                evidence = quote((call.error or call.result or "").strip()) or call.span.raw.name
+                text = f"{call.name} fails for the {times}th time in a row."
+                yield Hit(call.span.span_id, evidence, text, call.span.span_id)
 
 
 def free_text(arguments: Json) -> str:
@@ -160,17 +163,6 @@ def _nearly_same(a: str, b: str) -> bool:
     return matcher.quick_ratio() >= SAME_PLAN and matcher.ratio() >= SAME_PLAN
 
 
-def _replan_in_failures(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    """A plan made between two failures of the same tool: it did not change course."""
-    for turns in failure_runs(facts):
-        for before, after in pairwise(turns):
-            between = facts.turns[before.position + 1 : after.position]
-            for plan in between:
-                if plan.turn.kind is TurnKind.PLAN and plan.span_id:
-                    text = f"Plans on between two failures of {_tool(before)} without a remedy."
-                    yield Hit(plan.span_id, quote(plan.turn.text.lstrip()) or _tool(before), text)
-
-
 _EE = (Dimension.EXECUTION_EFFICIENCY, Dimension.TOOL_CALLING)
 
 RULES: Final = (
@@ -222,12 +214,5 @@ RULES: Final = (
         dimensions=(Dimension.PLAN_QUALITY, Dimension.EXECUTION_EFFICIENCY),
         severity=Severity.MEDIUM,
         find=_same_plan,
-    ),
-    RunRule(
-        name="replan-between-failures",
-        category="Context Handling Failures",
-        dimensions=(Dimension.PLAN_QUALITY, Dimension.EXECUTION_EFFICIENCY),
-        severity=Severity.LOW,
-        find=_replan_in_failures,
     ),
 )
