@@ -241,3 +241,31 @@ def test_otlp_json_takes_ids_in_any_case_and_ignores_unknown_fields() -> None:
     span["traceId"] = span["traceId"].upper()
     span["unknown"] = []
     assert otlp_json.parse(document) == spans()
+
+
+FRAMEWORKS = Path(__file__).parents[3] / "shared" / "data" / "frameworks"
+GAIA = Path(__file__).parents[3] / "shared" / "data" / "trail" / "gaia-dev" / "traces"
+
+
+@pytest.mark.trail
+@pytest.mark.skipif(not GAIA.exists(), reason="needs the shared TRAIL traces")
+def test_the_development_traces_are_read_whole() -> None:
+    """1,609 spans in 56 traces, and the 224 log records nested in them."""
+    found = [s.request for s in read([GAIA])]
+    spans_of = [r for r in found if isinstance(r, ExportTraceServiceRequest)]
+    assert len(spans_of) == 56
+    assert sum(map(count, spans_of)) == 1609
+    assert sum(map(count, found)) == 1609 + 224
+
+
+@pytest.mark.skipif(not FRAMEWORKS.exists(), reason="needs the shared captures of frameworks")
+def test_captures_of_frameworks_are_read_whole() -> None:
+    """As many spans and log records as their index says; a body that came as JSON stands there in both forms."""
+    for row in json.loads((FRAMEWORKS / "index.json").read_text()):
+        found = list(read([FRAMEWORKS / f"{row['capture']}.zip"]))
+        as_protobuf = [s for s in found if s.name.endswith(".pb")]
+        by_name = {s.name.removesuffix(".pb"): s.request for s in as_protobuf}
+        assert all(by_name[s.name.removesuffix(".json")] == s.request for s in found if s not in as_protobuf)
+        spans_of = sum(count(s.request) for s in as_protobuf if isinstance(s.request, ExportTraceServiceRequest))
+        assert spans_of == row["spans"]
+        assert sum(count(s.request) for s in as_protobuf) == row["spans"] + row["logs"]
