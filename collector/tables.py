@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -32,7 +33,7 @@ def traces_table(rows: Sequence[TraceRowJson]) -> RenderableType:
         table.add_row(
             content(row["trace_id"]),
             moment(row["received"]),
-            content(row["service"], 30),
+            content(row["service"], 40),
             content(", ".join(row["agents"]), 50),
             str(row["spans"]),
             Text(row["state"], style=STATE_STYLE.get(row["state"], "")),
@@ -49,18 +50,18 @@ def errors_table(rows: Sequence[ErrorJson]) -> RenderableType:
 
 
 def error_block(row: ErrorJson) -> RenderableType:
-    """One finding outside its trace."""
-    where = content(f"{row['service'] or 'unknown service'} / {row['agent'] or 'no agent run'}", 60)
+    """One finding outside its trace: what and at which span; where that is; the quote; the reason."""
+    head = Text.assemble(*headline(row), "  trace ", content(row["trace_id"], style="bold"))
+    where = f"{row['service'] or 'unknown service'} / {row['agent'] or 'no agent run'}"
+    place = content(where, 90)
     if row["turn"] is not None:
-        where.append(f" / turn {row['turn']}")
-    head = Text.assemble(
-        *headline(row), "  trace ", content(row["trace_id"], style="bold"), "  ", where, "  ", moment(row["first_seen"])
-    )
-    return Group(head, *details(row), Text())
+        place.append(f" / turn {row['turn']}")
+    place = Text.assemble(place, "  ", moment(row["first_seen"]))
+    return Group(head, _indented(place), *details(row), Text())
 
 
 def headline(row: FindingJson) -> tuple[Text | str, ...]:
-    """Severity, dimension, category, span id, judge: the parts of a finding's first line."""
+    """Severity, dimension, category, span id: the parts of a finding's first line."""
     return (
         Text(row["severity"], style=SEVERITY_STYLE.get(row["severity"], "")),
         " ",
@@ -72,12 +73,15 @@ def headline(row: FindingJson) -> tuple[Text | str, ...]:
     )
 
 
-def details(row: FindingJson) -> Iterable[Text]:
+def details(row: FindingJson) -> Iterable[RenderableType]:
     """The lines under a finding's first: the quote, and why it is an error, by whom and how surely."""
-    yield Text.assemble("  “", content(row["evidence"], QUOTE, "italic"), "”")
-    yield Text.assemble(
-        "  ", content(row["explanation"], WHY), Text(f"  ({one_line(row['judge'], 60)} {row['confidence']:.2f})", "dim")
-    )
+    judge = Text(f"  ({one_line(row['judge'], 60)} {row['confidence']:.2f})", "dim")
+    yield _indented(Text.assemble("“", content(row["evidence"], QUOTE, "italic"), "”"))
+    yield _indented(Text.assemble(content(row["explanation"], WHY), judge))
+
+
+def _indented(line: Text) -> Padding:
+    return Padding(line, (0, 0, 0, 2), expand=False)
 
 
 def judged_table(rows: Sequence[JudgedJson]) -> RenderableType:

@@ -13,7 +13,7 @@ from .shapes import AgentRunJson, FindingJson, ToolCallJson, TraceJson, TurnJson
 from .tables import STATE_STYLE, content, details, headline
 
 RUN_STYLE: Mapping[str, str] = {"ok": "green", "error": "red", "unfinished": "yellow"}
-TEXT = 100
+TEXT = 80
 MAX_DEPTH = 50  # of agent runs under agent runs; beyond it they hang on the top
 
 

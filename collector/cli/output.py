@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 
 import click
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-PIPE_WIDTH = 160
+PIPE_WIDTH = 1_000  # nothing is folded for programs such as grep
 
 
 def out() -> Console:
-    """The console of results; as wide as its terminal, and wide enough for tables where there is none."""
+    """The console of results: as wide as its terminal (or COLUMNS), very wide where there is none."""
     return Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=_width())
 
 
@@ -60,4 +61,4 @@ def progress() -> Progress:
 
 
 def _width() -> int | None:
-    return None if sys.stdout.isatty() else PIPE_WIDTH
+    return None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
