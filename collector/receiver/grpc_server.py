@@ -17,7 +17,6 @@ from .intake import Intake
 from .ports import bind, split_endpoint, unusable
 from .status import refusal, success
 
-
 TRANSPORT: Final = "grpc"
 _COLLECTOR: Final = "opentelemetry.proto.collector"
 Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"

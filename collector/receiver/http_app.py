@@ -18,7 +18,6 @@ from .http_body import read_body
 from .intake import Intake, Receipt
 from .status import Refusal, refusal, success
 
-
 TRANSPORT: Final = "http"
 _MEDIA_TYPES: Final = {"application/x-protobuf": Encoding.PROTOBUF, "application/json": Encoding.JSON}
 _CONTENT_TYPES: Final = {encoding: media for media, encoding in _MEDIA_TYPES.items()}

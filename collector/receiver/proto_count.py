@@ -12,6 +12,7 @@ from typing import Final
 
 _LEVELS: Final = (1, 2, 2)
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_VARINT_BYTES: Final = 10
 _FIXED: Final = {_FIXED64: 8, _FIXED32: 4}
 
 
@@ -57,10 +58,11 @@ def _children(body: bytes, at: int, end: int, field: int) -> Iterator[tuple[int,
 
 
 def _varint(body: bytes, at: int) -> tuple[int, int]:
-    value = body[at] & 0x7F
-    shift = 7
-    while body[at] & 0x80:
+    value = 0
+    for shift in range(0, 7 * _VARINT_BYTES, 7):
+        byte = body[at]
         at += 1
-        value |= (body[at] & 0x7F) << shift
-        shift += 7
-    return value, at + 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:  # noqa: PLR2004 - the continuation bit
+            return value, at
+    raise IndexError("a number without an end")
