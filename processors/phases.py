@@ -3,51 +3,84 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
 from typing import Final
 
-from ..schemas.normalized import Kind, NormalizedSpan
+from ..schemas.normalized import Message, NormalizedSpan
 from ..schemas.trajectory import Turn, TurnKind
-from .wording import STATED_PLAN, WANTED
+from .names import canonical
+from .turns import TurnSpans
+from .wording import PLANNING_STEPS, STATED_PLAN, WANTED
 
 _HEAD: Final = 1_500
 _TAIL: Final = 600
+_OPENING: Final = 600
 _BEFORE: Final = 80
 _AFTER: Final = 8
+_LEAST_PROMPT: Final = 300  # a shorter lone message is a task, not a prompt around one
 
 
-def phase(llm: NormalizedSpan, *, in_step: bool, goal: str) -> TurnKind:
-    """The purpose of `llm`. `in_step`: it sits in a step of the run, together with actions.
+def kinds_of(turns: Sequence[TurnSpans], goal: str) -> list[TurnKind]:
+    """The kind of each of a run's turns; `goal`: the run's task, where its own span says it.
 
-    A label (`plan` operation) decides. Otherwise a call is planning, a survey or a closing call only if it was given
-    no tools, asked for none, is no part of a step, and its instructions ask for exactly that; where they ask for
-    several, the last one counts, because instructions name the inputs first and the wanted output last.
+    A label or a step's name decides. Otherwise a call is planning, a survey or a closing call only if it was given no
+    tools, asked for none, caused nothing, and its instructions ask for exactly that. Where they ask for several, the
+    last one counts, because instructions name the inputs first and the wanted output last.
     """
-    if llm.kind is Kind.PLAN:
+    acting = _acting_prompts(turns)
+    return [_kind(turn, goal, acting) for turn in turns]
+
+
+def _kind(turn: TurnSpans, goal: str, acting: Collection[str]) -> TurnKind:
+    if turn.planned:
         return TurnKind.PLAN
-    if in_step or llm.tools or any(m.tool_requests for m in llm.output_messages):
+    if turn.llm is None or _acts(turn):
         return TurnKind.ACT
-    wanted = instructions(llm, goal).lower()
+    if turn.inner:
+        return TurnKind.INNER
+    if any(canonical(step.raw.name) in PLANNING_STEPS for step in turn.steps):
+        return TurnKind.PLAN
+    wanted = _instructions(turn.llm, goal, acting).lower()
     last = {kind: _last(wanted, word, pattern) for kind, (word, pattern) in WANTED.items()}
     kind = max(last, key=last.__getitem__)
     return kind if last[kind] >= 0 else TurnKind.ACT
 
 
-def states_plan(turn: Turn) -> bool:
-    """Whether an acting turn's reply begins by writing down a plan."""
-    return turn.kind is TurnKind.ACT and turn.llm is not None and _states_plan(turn.llm)
+def _acts(turn: TurnSpans) -> bool:
+    llm = turn.llm
+    asked = llm is not None and (llm.tools or any(m.tool_requests for m in llm.output_messages))
+    return bool(turn.calls or turn.agents or asked)
 
 
-def _states_plan(llm: NormalizedSpan) -> bool:
-    return any(STATED_PLAN.search(m.text, 0, _HEAD) is not None for m in llm.output_messages if "lan" in m.text[:_HEAD])
+def _acting_prompts(turns: Sequence[TurnSpans]) -> set[str]:
+    """System prompts under which the agent acts; where nothing shows that, that of its last call."""
+    calls = [t for t in turns if t.llm and not t.inner]
+    acting = [t for t in calls if _acts(t)] or calls[-1:]
+    return {prompt for t in acting if t.llm and (prompt := _system(t.llm))}
 
 
-def instructions(llm: NormalizedSpan, goal: str) -> str:
-    """Beginning and end of the last message that is not the model's own, without the task that it quotes."""
-    for message in reversed(llm.input_messages):
-        if message.role in ("user", "system", "developer"):
-            text = message.text.replace(goal, " ") if goal else message.text
-            return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
-    return ""
+def _system(llm: NormalizedSpan) -> str:
+    return next((m.text for m in llm.input_messages if m.role in ("system", "developer")), "")
+
+
+def _instructions(llm: NormalizedSpan, goal: str, acting: Collection[str]) -> str:
+    """The system prompt, unless the agent also acts under it, and the last user message without the task in it."""
+    system = _system(llm)
+    users = [m for m in llm.input_messages if m.role == "user" and m.text]
+    user = users[-1].text if users else ""
+    if goal:
+        user = user.replace(goal, " ")
+    elif len(users) == 1 and not _replied(llm.input_messages) and (system or len(user) < _LEAST_PROMPT):
+        user = ""
+    return _ends("" if system in acting else system) + "\n" + _ends(user)
+
+
+def _replied(messages: Sequence[Message]) -> bool:
+    return any(m.role == "assistant" for m in messages)
+
+
+def _ends(text: str) -> str:
+    return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
 
 
 def _last(text: str, word: str, pattern: re.Pattern[str]) -> int:
@@ -58,3 +91,10 @@ def _last(text: str, word: str, pattern: re.Pattern[str]) -> int:
             return at
         at = text.rfind(word, 0, at)
     return -1
+
+
+def states_plan(turn: Turn) -> bool:
+    """Whether an acting turn's reply begins by writing down a plan."""
+    if turn.kind is not TurnKind.ACT or turn.llm is None:
+        return False
+    return any(STATED_PLAN.search(m.text, 0, _OPENING) is not None for m in turn.llm.output_messages)

@@ -12,7 +12,7 @@ from .calls import CallContext, join_calls
 from .names import same_name
 from .novelty import Novelty
 from .ownership import Ownership
-from .phases import phase, states_plan
+from .phases import kinds_of, states_plan
 from .span_tree import SpanTree, time_key
 from .task import answer_of, goal_from_calls, goal_from_span
 from .turns import StartedRun, TurnSpans, group_turns
@@ -145,6 +145,7 @@ class _Builder:
     def _turns(self, outline: _Outline, built: dict[str, AgentRun]) -> tuple[Turn, ...]:
         finished = outline.span is not None and not outline.span.raw.pending
         last_call = max((i for i, t in enumerate(outline.turns) if t.llm and not t.inner), default=-1)
+        kinds = kinds_of(outline.turns, outline.goal)
         novelty = Novelty()
         new = [novelty.of_turn(t.llm, inner=t.inner) for t in outline.turns]
         results = {m.tool_call_id: m.text for messages in new for m in messages if m.tool_call_id}
@@ -161,7 +162,7 @@ class _Builder:
             turns.append(
                 Turn(
                     index=index,
-                    kind=_kind(spans, outline.goal),
+                    kind=kinds[index],
                     llm=spans.llm,
                     tool_calls=join_calls(spans, context),
                     sub_run_ids=tuple(spans.agents),
@@ -187,16 +188,6 @@ class _Builder:
                 if ancestor in calls or ancestor == self.ownership.runs[run]:
                     break
         return found
-
-
-def _kind(spans: TurnSpans, goal: str) -> TurnKind:
-    if spans.planned:
-        return TurnKind.PLAN
-    if spans.llm is None or spans.calls or spans.agents:
-        return TurnKind.ACT
-    if spans.inner:
-        return TurnKind.INNER
-    return phase(spans.llm, in_step=bool(spans.steps), goal=goal)
 
 
 def _observation(spans: TurnSpans) -> str:

@@ -35,3 +35,8 @@ STATED_PLAN: Final = re.compile(
 
 ANSWER_TOOLS: Final = frozenset({"final_answer", "final_result", "finish", "submit", "submit_answer"})
 """Tools by which frameworks let an agent hand over its answer (smolagents, Pydantic AI, DSPy and others)."""
+
+PLANNING_STEPS: Final = frozenset(
+    {"plan", "planner", "planning", "planning_step", "plan_step", "make_plan", "create_plan", "replan", "replanner"}
+)
+"""Names of steps (canonical) that are there to plan."""

@@ -1,0 +1,165 @@
+"""OpenInference LLM spans: flattened messages and tools, invocation parameters, token counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ...schemas.normalized import Message, ToolDefinition, ToolRequest
+from .arguments import parse_arguments, parse_definition
+from .messages import parse_messages
+from .values import as_index, as_int, parse_json, parse_object, text_list
+
+_INPUT: Final = "llm.input_messages."
+_OUTPUT: Final = "llm.output_messages."
+_TOOLS: Final = "llm.tools."
+_SCHEMA: Final = "tool.json_schema"
+_CALLS: Final = "message.tool_calls."
+_CONTENTS: Final = "message.contents."
+_PLAIN: Final = 2  # fields of a message of role and content only: by far the most common
+_REASONING: Final = ("reasoning", "thinking")
+
+_Flat = dict[int, dict[str, str]]
+
+
+def read_llm(attributes: Mapping[str, str]) -> dict[str, Any]:
+    """Fields of a `NormalizedSpan` for an LLM call."""
+    inputs: _Flat = {}
+    outputs: _Flat = {}
+    tools: dict[int, ToolDefinition] = {}
+    for key, value in attributes.items():
+        if not key.startswith("llm."):
+            continue
+        if key.startswith(_INPUT):
+            _put(inputs, key[len(_INPUT) :], value)
+        elif key.startswith(_OUTPUT):
+            _put(outputs, key[len(_OUTPUT) :], value)
+        elif key.startswith(_TOOLS):
+            _put_tool(tools, key[len(_TOOLS) :], value)
+    parameters = parse_object(attributes.get("llm.invocation_parameters", "")) or {}
+    input_value = attributes.get("input.value", "")
+    return {
+        "input_messages": _messages(inputs) or _sent(input_value),
+        "output_messages": _messages(outputs) or _written(attributes.get("output.value", "")),
+        "tools": tuple(tools[i] for i in sorted(tools)),
+        "model": attributes.get("llm.model_name", ""),
+        "stop_sequences": _stop_sequences(parameters, input_value),
+        "max_tokens": _max_tokens(parameters),
+        "finish_reasons": text_list(attributes.get("llm.finish_reason", "")),
+        "input_tokens": as_int(attributes.get("llm.token_count.prompt")),
+        "output_tokens": as_int(attributes.get("llm.token_count.completion")),
+    }
+
+
+def _put(flat: _Flat, rest: str, value: str) -> None:
+    index, _, field = rest.partition(".")
+    if (number := as_index(index)) is not None:
+        flat.setdefault(number, {})[field] = value
+
+
+def _put_tool(tools: dict[int, ToolDefinition], rest: str, value: str) -> None:
+    index, _, field = rest.partition(".")
+    if field == _SCHEMA and (number := as_index(index)) is not None and (tool := parse_definition(value)):
+        tools[number] = tool
+
+
+def _messages(flat: _Flat) -> tuple[Message, ...]:
+    return tuple(_message(flat[i]) for i in sorted(flat))
+
+
+def _message(fields: Mapping[str, str]) -> Message:
+    role = fields.get("message.role", "").lower()
+    text = fields.get("message.content", "")
+    if len(fields) <= _PLAIN and text:
+        return Message(role, text, tool_call_id=_smolagents_call_id(role, text))
+    requests: _Flat = {}
+    parts: _Flat = {}
+    for key, value in fields.items():
+        if key.startswith(_CALLS):
+            _put(requests, key[len(_CALLS) :], value)
+        elif key.startswith(_CONTENTS):
+            _put(parts, key[len(_CONTENTS) :], value)
+    contents = [
+        (p.get("message_content.type", ""), p.get("message_content.text", "")) for _, p in sorted(parts.items())
+    ]
+    text = text or "\n".join(t for kind, t in contents if t and kind not in _REASONING)
+    return Message(
+        role=role,
+        text=text,
+        tool_requests=tuple(_request(requests[i]) for i in sorted(requests)) or _function_call(fields),
+        tool_call_id=fields.get("message.tool_call_id", "") or _smolagents_call_id(role, text),
+        name=fields.get("message.name", ""),
+        reasoning="\n".join(t for kind, t in contents if t and kind in _REASONING),
+    )
+
+
+def _request(fields: Mapping[str, str]) -> ToolRequest:
+    arguments = parse_arguments(fields.get("tool_call.function.arguments", ""))
+    return ToolRequest(fields.get("tool_call.function.name", ""), arguments, fields.get("tool_call.id", ""))
+
+
+def _function_call(fields: Mapping[str, str]) -> tuple[ToolRequest, ...]:
+    """The form before tool calls had ids."""
+    name = fields.get("message.function_call_name", "")
+    arguments = parse_arguments(fields.get("message.function_call_arguments_json", ""))
+    return (ToolRequest(name, arguments),) if name else ()
+
+
+def _smolagents_call_id(role: str, text: str) -> str:
+    """In smolagents the id of the call that is answered stands in the text."""
+    if role != "tool-response" or not text.startswith("Call id: "):
+        return ""
+    return text[len("Call id: ") : 200].partition("\n")[0].strip()
+
+
+def _sent(input_value: str) -> tuple[Message, ...]:
+    """Input messages out of the recorded arguments of the client, where the flattened ones are missing."""
+    value = parse_json(input_value)
+    messages = value.get("messages", value.get("input")) if isinstance(value, dict) else value
+    return parse_messages([m for m in messages if isinstance(m, dict)]) if isinstance(messages, list) else ()
+
+
+def _written(output_value: str) -> tuple[Message, ...]:
+    """The reply out of the recorded response: a message itself, or an API response that holds some."""
+    value = parse_object(output_value)
+    if value is None:
+        return ()
+    choices = value.get("choices")
+    replies = [c.get("message") for c in choices if isinstance(c, dict)] if isinstance(choices, list) else [value]
+    found = [r for r in replies if isinstance(r, dict) and ("content" in r or "tool_calls" in r)]
+    return parse_messages(found, "assistant")
+
+
+def _stop_sequences(parameters: Mapping[str, Any], input_value: str) -> tuple[str, ...]:
+    """From the parameters, else from the client's recorded arguments: smolagents has them only there."""
+    found = text_list(parameters.get("stop") or parameters.get("stop_sequences"))
+    return found or text_list(_late_field(input_value, "stop_sequences"))
+
+
+def _late_field(text: str, name: str) -> Any:
+    """The value of the last `"name":` in JSON text, without parsing what stands before it.
+
+    Inside JSON strings quotes are escaped, so an unescaped `"name":` is a key.
+    """
+    needle = f'"{name}":'
+    at = text.rfind(needle)
+    if at < 0 or text[at - 1 : at] == "\\":
+        return None
+    start = at + len(needle)
+    while text[start : start + 1].isspace():
+        start += 1
+    if text[start : start + 1] not in ('"', "["):
+        return None
+    try:
+        return json.JSONDecoder().raw_decode(text, start)[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _max_tokens(parameters: Mapping[str, Any]) -> int | None:
+    for name in ("max_completion_tokens", "max_tokens", "max_output_tokens"):
+        value = parameters.get(name)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+    return None
