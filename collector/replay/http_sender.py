@@ -49,6 +49,8 @@ class HttpSender:
         body = otlp_json.render(request) if self._json else request.SerializeToString()
         try:
             response = await self._client.post("/v1/logs" if is_logs else "/v1/traces", content=body)
+        except httpx.RemoteProtocolError as error:
+            raise RetryableError(f"the answer is no HTTP ({error}): is this the gRPC port?", retry_after=0.0) from error
         except httpx.TransportError as error:
             raise RetryableError(f"{type(error).__name__}: {error}", retry_after=0.0) from error
         if response.is_success:

@@ -43,7 +43,7 @@ async def replay(
     endpoint: str,
     protocol: str,
     *,
-    in_flight: int = 8,
+    in_flight: int = 16,
     retry: Retry = DEFAULT_RETRY,
     result: Replayed | None = None,
 ) -> Replayed:
@@ -68,7 +68,7 @@ def replay_files(
     protocol: str = "grpc",
     *,
     fresh_ids: bool = False,
-    in_flight: int = 8,
+    in_flight: int = 16,
     progress: Progress = lambda _done, _total, _counts: None,
 ) -> Replayed:
     """Send files and folders of stored traces; runs its own event loop.

@@ -92,7 +92,7 @@ async def send_all(
     sender: Sender,
     *,
     retry: Retry = DEFAULT_RETRY,
-    in_flight: int = 8,
+    in_flight: int = 16,
     result: Replayed | None = None,
     sleep: Sleep = asyncio.sleep,
     clock: Callable[[], float] = time.monotonic,

@@ -167,6 +167,22 @@ async def test_nobody_at_home_is_said_at_once(protocol: str) -> None:
         await replay([spans(1)], f"127.0.0.1:{port}", protocol)
 
 
+async def test_the_other_ports_protocol_is_named() -> None:
+    """HTTP sent to a server that answers with something else: the last reason asks whether it is the gRPC port."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(b"\x00\x00\x06\x04\x00\x00\x00\x00\x00")  # an HTTP/2 settings frame
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        endpoint = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        with pytest.raises(RetryableError, match=r"gave up after 2 tries.*gRPC port"):
+            await replay([spans(1)], endpoint, "http", retry=Retry(tries=2, first_wait=0.001))
+
+
 def test_files_are_replayed_from_synchronous_code(tmp_path: Path) -> None:
     """The command's own entry: folders, progress by file, a broken file named; here against a closed port."""
     (tmp_path / "a.pb").write_bytes(b"\x99garbage")
