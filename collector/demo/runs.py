@@ -122,22 +122,20 @@ INVENTED = Run(
     search_is_down=True,
 )
 
-SKIPPED_TOOL = Run(
-    title="planned tool never called",
-    fault="the plan says calculate; the sum is done from memory instead, and is wrong",
+FROM_MEMORY = Run(
+    title="planned look-up skipped",
+    fault="the plan names search and read_article; neither is called, and the answer comes from memory",
     task="How much longer is the Cedar Tunnel than the Dell Viaduct, in metres?",
     manager=(
         PLAN_COMPARE,
         ask("Find the lengths of the Cedar Tunnel and the Dell Viaduct in metres."),
-        Reply("From memory I would calculate that in my head: the Cedar Tunnel is 1425 metres longer."),
+        Reply("Both lengths are known now.", [("calculate", {"expression": "1600 - 500"})]),
+        Reply("The Cedar Tunnel is 1100 metres longer than the Dell Viaduct."),
     ),
     researcher=(
         PLAN_RESEARCH,
-        search("Cedar Tunnel Dell Viaduct"),
-        read("Cedar Tunnel"),
-        read("Dell Viaduct"),
-        Reply("Cedar Tunnel: Length: 1840 metres. Dell Viaduct: Length: 455 metres."),
+        Reply("From memory, I assume that the Cedar Tunnel is about 1600 metres long and the Dell Viaduct about 500."),
     ),
 )
 
-RUNS = (HEALTHY, WRONG_ARGUMENTS, HAMMERING, INVENTED, SKIPPED_TOOL)
+RUNS = (HEALTHY, WRONG_ARGUMENTS, HAMMERING, INVENTED, FROM_MEMORY)
