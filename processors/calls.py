@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..schemas.normalized import NormalizedSpan, ToolRequest
 from ..schemas.trajectory import AgentRun, ToolCall
-from .names import canonical, same_name
+from .matching import match_requests
+from .names import canonical
 from .turns import TurnSpans
 
 
@@ -30,13 +31,10 @@ class CallContext:
 def join_calls(turn: TurnSpans, context: CallContext) -> tuple[ToolCall, ...]:
     """Tool calls in order of request, then what ran without one, in order of time.
 
-    A request and an execution are one call by call id, else by name and arguments, else by name alone; what is then
-    left over is joined in order if there is as much of one as of the other. A request whose name is that of an agent
-    run started in the turn was executed by that run.
+    A request whose name is that of an agent run started in the turn was executed by that run.
     """
     requests = [r for m in turn.llm.output_messages for r in m.tool_requests] if turn.llm else []
-    left = dict(enumerate(turn.calls))
-    matched = _match(requests, left)
+    matched, left = match_requests(requests, turn.calls)
     delegated, free = _delegated(requests, matched, context)
     calls = []
     for i, request in enumerate(requests):
@@ -49,49 +47,10 @@ def join_calls(turn: TurnSpans, context: CallContext) -> tuple[ToolCall, ...]:
             )
         else:
             calls.append(_unseen(request, context))
-    calls += [replace(_executed(s, turn, context), requested=_asked_in_text(turn, s.tool_name)) for s in left.values()]
-    calls += [replace(_delegation(run), requested=_asked_in_text(turn, run.name)) for run in free]
+    written = _written(turn) if left or free else None
+    calls += [replace(_executed(s, turn, context), requested=_asked_in(written, s.tool_name)) for s in left]
+    calls += [replace(_delegation(run), requested=_asked_in(written, run.name)) for run in free]
     return tuple(calls)
-
-
-_Same = Callable[[ToolRequest, NormalizedSpan], bool]
-
-
-def _match(requests: Sequence[ToolRequest], left: dict[int, NormalizedSpan]) -> dict[int, NormalizedSpan]:
-    """Request index to execution; executions taken are removed from `left`."""
-    matched: dict[int, NormalizedSpan] = {}
-    same: _Same
-    for same in (_same_id, _same_call, _same_exact_name, _same_name):
-        if not left or len(matched) == len(requests):
-            break
-        for i, request in enumerate(requests):
-            if i not in matched and (found := next((k for k, s in left.items() if same(request, s)), None)) is not None:
-                matched[i] = left.pop(found)
-    open_requests = [i for i in range(len(requests)) if i not in matched]
-    if len(open_requests) == len(left):
-        matched.update(zip(open_requests, list(left.values()), strict=True))
-        left.clear()
-    return matched
-
-
-def _same_id(request: ToolRequest, span: NormalizedSpan) -> bool:
-    return bool(request.call_id) and request.call_id == span.tool_call_id
-
-
-def _differ(request: ToolRequest, span: NormalizedSpan) -> bool:
-    return bool(request.call_id) and bool(span.tool_call_id) and request.call_id != span.tool_call_id
-
-
-def _same_call(request: ToolRequest, span: NormalizedSpan) -> bool:
-    return _same_name(request, span) and request.arguments == span.tool_arguments
-
-
-def _same_exact_name(request: ToolRequest, span: NormalizedSpan) -> bool:
-    return request.name == span.tool_name and not _differ(request, span)
-
-
-def _same_name(request: ToolRequest, span: NormalizedSpan) -> bool:
-    return same_name(request.name, span.tool_name) and not _differ(request, span)
 
 
 def _delegated(
@@ -174,12 +133,15 @@ def _executed(span: NormalizedSpan, turn: TurnSpans, context: CallContext) -> To
     )
 
 
-def _asked_in_text(turn: TurnSpans, name: str) -> bool | None:
-    """Whether the model asked for what ran: in its code where it writes code; unknown where nothing was captured."""
+def _written(turn: TurnSpans) -> str | None:
+    """What the model wrote, None where that was not recorded."""
     llm = turn.llm
-    if llm is None or not (llm.output_messages or llm.output_text):
-        return None
-    return bool(name) and name in llm.output
+    return llm.output if llm is not None and (llm.output_messages or llm.output_text) else None
+
+
+def _asked_in(written: str | None, name: str) -> bool | None:
+    """Whether the model asked for what ran in other words than a request: code agents do in their code."""
+    return None if written is None else bool(name) and name in written
 
 
 def error_of(span: NormalizedSpan) -> str | None:

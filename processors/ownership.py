@@ -139,10 +139,10 @@ def _relate(ownership: Ownership, kinship: Kinship) -> Ownership:
 def _parents_first(runs: dict[str, str]) -> dict[str, str]:
     ordered: dict[str, str] = {}
     for run in runs:
-        path = []
+        path: dict[str, None] = {}
         current = run
         while current and current not in ordered and current not in path:
-            path.append(current)
+            path[current] = None
             current = runs.get(current, "")
         for step in reversed(path):
             ordered[step] = runs[step]

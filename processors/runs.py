@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import Final
 
 from ..schemas.normalized import Kind, Message, NormalizedSpan, ToolDefinition
 from ..schemas.trajectory import AgentRun, TraceState, Turn, TurnKind
@@ -16,6 +18,8 @@ from .phases import kinds_of, states_plan
 from .span_tree import SpanTree, time_key
 from .task import answer_of, goal_from_calls, goal_from_span
 from .turns import StartedRun, TurnSpans, group_turns
+
+_REACH: Final = 16  # levels of wrappers between a TOOL span and the agent run that it starts
 
 
 def build_runs(tree: SpanTree, ownership: Ownership, state: TraceState) -> tuple[AgentRun, ...]:
@@ -182,7 +186,7 @@ class _Builder:
             if start := self.ownership.starts.get(run):
                 found.setdefault(start.call_id, run)
                 continue
-            for ancestor in self.tree.ancestors(run):
+            for ancestor in islice(self.tree.ancestors(run), _REACH):
                 if ancestor in calls:
                     found.setdefault(ancestor, run)
                 if ancestor in calls or ancestor == self.ownership.runs[run]:

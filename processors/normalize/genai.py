@@ -34,6 +34,7 @@ _KINDS: Final = {
 }
 
 _NOT_TOOLS: Final = frozenset({"(merged tools)"})  # Google ADK: a summary span after parallel calls
+_NO_IDS: Final = frozenset({"<not specified>", "None"})  # Google ADK, where the tool raised
 
 
 class GenAI:
@@ -107,12 +108,13 @@ def _tool(span: Span, content: Content) -> dict[str, Any]:
     schema = as_schema(parse_object(first(attributes, "gen_ai.tool.json_schema", "gen_ai.tool.parameters")))
     name = attributes.get(_TOOL_NAME) or span.name.removeprefix("execute_tool ")
     defined = next((d for d in definitions(attributes.get("gen_ai.tool.definitions", "")) if d.name == name), None)
+    call_id = attributes.get("gen_ai.tool.call.id", "")
     arguments = attributes.get("gen_ai.tool.call.arguments") or as_text(content.tool_arguments)
     return {
         "input_text": arguments,
         "output_text": content.tool_result or "",
         "tool_name": name,
-        "tool_call_id": attributes.get("gen_ai.tool.call.id", ""),
+        "tool_call_id": "" if call_id in _NO_IDS else call_id,
         "tool_description": attributes.get("gen_ai.tool.description", ""),
         "tool_arguments": parse_arguments(arguments, schema) if arguments else None,
         "tool_result": attributes.get("gen_ai.tool.call.result", content.tool_result),
