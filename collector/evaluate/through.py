@@ -13,13 +13,10 @@ from ..client import Client
 from ..config import CollectorConfig, load_config
 from ..replay import Replayed, replay
 from ..service import Collector
-from ..sources.groups import Request
+from ..sources.groups import SPANS, Request, rows, signal_of
 from .judged import Judged, of_json
 
 POLL_SECONDS: Final = 0.1
-CALM_POLLS: Final = 5
-"""Idle must be seen so often in a row: between two stages a span is in neither for a moment."""
-
 PATIENCE_SECONDS: Final = 600.0
 """The longest wait for judging to come to rest after the last span was stored."""
 
@@ -38,6 +35,8 @@ def judge_through_collector(
         PermanentError: the collector refused spans.
         RetryableError: judging did not come to rest.
     """
+    if not _any_trace(requests):
+        return Judged(())
     with TemporaryDirectory(prefix="tracejury-evaluate-", ignore_cleanup_errors=True) as folder:
         return asyncio.run(_judge(requests, protocol, _config(Path(folder)), progress))
 
@@ -65,7 +64,7 @@ async def _judge(
         progress(f"sending over {protocol}")
         _all_taken(await replay(requests, f"127.0.0.1:{port}", protocol))
         progress("judging")
-        await _rest(collector)
+        await _rest(collector, _any_trace(requests))
         progress("reading findings")
         return await asyncio.to_thread(_read, collector.api_port)
 
@@ -75,15 +74,26 @@ def _all_taken(counts: Replayed) -> None:
         raise PermanentError(f"the collector refused {counts.rejected} items: {'; '.join(counts.messages)}")
 
 
-async def _rest(collector: Collector) -> None:
-    calm = 0
+async def _rest(collector: Collector, trace_id: str) -> None:
+    """Wait until all that was stored is judged and what came of it is stored, too.
+
+    A trace may be closed while its findings are still on their way to the store. So one trace is judged again: the
+    answer comes after everything that was at hand before it.
+    """
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while calm < CALM_POLLS:
-                await asyncio.sleep(POLL_SECONDS)
-                calm = calm + 1 if collector.idle else 0
+            at_rest = False
+            while not at_rest:
+                while not collector.idle:  # noqa: ASYNC110  another thread's state, told by no event
+                    await asyncio.sleep(POLL_SECONDS)
+                await asyncio.to_thread(collector.judge_again, [trace_id])
+                at_rest = collector.idle
     except TimeoutError:
         raise RetryableError(f"judging did not come to rest within {PATIENCE_SECONDS:.0f} s") from None
+
+
+def _any_trace(requests: Sequence[Request]) -> str:
+    return next((str(s.trace_id.hex()) for r in requests if signal_of(r) is SPANS for _, _, s in rows(r)), "")
 
 
 def _read(port: int) -> Judged:
