@@ -44,6 +44,8 @@ def errors_command(
 ) -> None:
     """List findings, latest first: what went wrong, at which span, with the quote that shows it.
 
+    With --fail-on: first waits, up to 15 s, until the traces in question are judged to their end.
+
     With --follow: those from --since on (without it: from now on), earliest first, as JSON lines with --format json;
     --limit then ends it after that many.
     """
@@ -63,7 +65,10 @@ def errors_command(
 def _list(client: Client, filters: dict[str, str], limit: int, fail_on: str | None, style: str) -> bool:
     from ..tables import errors_table
     from . import output
+    from .waiting import wait_until_judged
 
+    if fail_on and not wait_until_judged(client, filters):
+        output.note("some of these traces are still open: more may be found in them")
     rows, more = client.errors(filters, limit)
     if style == "json":
         output.show_json(rows)

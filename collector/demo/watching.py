@@ -7,10 +7,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...schemas.errors import NotFoundError, PermanentError, RetryableError
+from ...schemas.errors import PermanentError, RetryableError
 from ..client import Client
 from ..follow import Follower
 from ..shapes import ErrorJson, TraceJson
@@ -18,6 +18,8 @@ from ..shapes import ErrorJson, TraceJson
 PAUSE = 0.2
 PATIENCE = 60.0
 """Seconds until the program's traces must have been judged: they settle after 5 s of quiet."""
+
+LATEST = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +65,7 @@ def watch_program(
                     on_finding(row, seconds)
                 if not runs and program.poll() is not None:
                     runs = _performed(program)
-                traces = [trace for run in runs if (trace := _settled(client, run.trace_id))]
-                if runs and len(traces) == len(runs):
+                if traces := _settled(client, runs):
                     return list(zip(runs, traces, strict=True))
                 if seconds > PATIENCE:
                     raise RetryableError(f"the demo's traces were not judged within {PATIENCE:.0f} s")
@@ -80,9 +81,8 @@ def _performed(program: subprocess.Popen[bytes]) -> list[Performed]:
     return [Performed(**json.loads(line)) for line in out.splitlines()]
 
 
-def _settled(client: Client, trace_id: str) -> TraceJson | None:
-    try:
-        trace = client.trace(trace_id)
-    except NotFoundError:
-        return None
-    return None if trace["state"] == "open" else trace
+def _settled(client: Client, runs: Sequence[Performed]) -> list[TraceJson]:
+    """The runs' traces once all have been judged to their end; nothing before."""
+    rows, _ = client.traces({}, LATEST)  # it has the state in which a trace was last judged
+    judged = {row["trace_id"] for row in rows if row["state"] != "open"}
+    return [client.trace(run.trace_id) for run in runs] if judged >= {run.trace_id for run in runs} else []

@@ -14,16 +14,19 @@ from memory_api import KNOWN, NOW, PLAIN, QUIET, SECOND, SPAN, Api, Judge, Memor
 from tracejury.collector.api import create_app
 from tracejury.collector.api.guard import is_local
 from tracejury.collector.reader import Confidence, ErrorQuery
+from tracejury.judges.profiles import threshold
 from tracejury.schemas.errors import OverloadedError, StoreError
 from tracejury.schemas.taxonomy import Severity
 
 
-def test_a_known_trace_is_its_json(api: Api) -> None:
-    """With the findings of the profile: by default those of balanced."""
-    api.reader.found = [finding(1), finding(2, confidence=0.4)]
-    assert [f["id"] for f in api.get(f"/api/traces/{KNOWN}")["findings"]] == [finding(1).id]
-    assert len(api.get(f"/api/traces/{KNOWN}", profile="recall")["findings"]) == 2
-    assert api.get(f"/api/traces/{KNOWN}", profile="0.9")["findings"] == []
+@pytest.mark.parametrize("profile", ["", "strict", "balanced", "recall", "0.5"])
+def test_a_known_trace_is_its_json(api: Api, profile: str) -> None:
+    """With the findings at and above the profile's confidence; of none, that of balanced."""
+    least = threshold(profile or "balanced")
+    api.reader.found = [finding(1, confidence=least), finding(2, confidence=least - 0.001)]
+    shown = api.get(f"/api/traces/{KNOWN}", **({"profile": profile} if profile else {}))
+    assert shown["trace_id"] == KNOWN
+    assert [f["id"] for f in shown["findings"]] == [finding(1).id]
 
 
 def test_ids_are_taken_in_any_case(api: Api) -> None:

@@ -1,0 +1,60 @@
+"""A pipeline decides by traces that are judged to their end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from memory_api import KNOWN, Api, row
+
+from tracejury.collector.cli.waiting import PAUSE, wait_until_judged
+from tracejury.collector.client import Client
+from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.trajectory import TraceState
+
+
+@pytest.fixture
+def client(api: Api) -> Iterator[Client]:
+    with Client(api.url) as client:
+        yield client
+
+
+def never(_seconds: float) -> None:
+    raise AssertionError("nothing to wait for")
+
+
+@pytest.mark.parametrize("state", [TraceState.SETTLED, TraceState.INCOMPLETE])
+def test_judged_traces_are_not_waited_for(api: Api, client: Client, state: TraceState) -> None:
+    """Also when there is none at all, and when an open one is not concerned."""
+    assert wait_until_judged(client, {}, wait=never)
+    api.reader.rows = [replace(row(0), state=state), replace(row(1), state=TraceState.OPEN)]
+    assert wait_until_judged(client, {"trace": KNOWN.upper()}, wait=never)
+
+
+def test_an_open_trace_is_waited_for(api: Api, client: Client) -> None:
+    """Until it settles, however many looks that takes."""
+    api.reader.rows = [replace(row(0), state=TraceState.OPEN), row(1)]
+    waits: list[float] = []
+
+    def settle(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            api.reader.rows[0] = row(0)
+
+    assert wait_until_judged(client, {"trace": KNOWN}, wait=settle)
+    assert waits == [PAUSE] * 3
+
+
+def test_patience_ends(api: Api, client: Client) -> None:
+    """A trace that stays open is said to be."""
+    api.reader.rows = [replace(row(0), state=TraceState.OPEN)]
+    waits: list[float] = []
+    assert not wait_until_judged(client, {}, patience=2.0, wait=waits.append)
+    assert sum(waits) == 2.0
+
+
+def test_an_unknown_trace_is_not_waited_for(client: Client) -> None:
+    """It is an error at once."""
+    with pytest.raises(NotFoundError):
+        wait_until_judged(client, {"trace": "f" * 32}, wait=never)
