@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Protocol, runtime_checkable
 
 from ..schemas.findings import Draft
-from ..schemas.trajectory import AgentRun, Trace, TraceState
+from ..schemas.trajectory import AgentRun, Trace
 from .facts import RunFacts, TraceFacts
 from .text import TextCache
 
@@ -39,8 +39,8 @@ class Context:
         return self.facts.runs[run.id]
 
     def finished(self, run: AgentRun) -> bool:
-        """Whether nothing more is expected of `run`, so that an absence in it means something."""
-        return self.trace.state is not TraceState.OPEN or run.span is not None
+        """Whether the run's own span has ended, so that an absence in it means something."""
+        return self.facts.runs[run.id].settled
 
 
 @runtime_checkable

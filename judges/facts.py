@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from ..schemas.normalized import Kind
-from ..schemas.trajectory import AgentRun, ToolCall, Trace, TraceState, Turn, TurnKind
+from ..schemas.normalized import Json, Kind
+from ..schemas.trajectory import AgentRun, ToolCall, Trace, Turn, TurnKind
 from .text import Failure, FailureKind, TextCache, classify, error_page, gives_up, reported_failure
 from .wording import LOOK_UP, first_of
 
@@ -76,7 +76,7 @@ class Reading:
 class TurnFacts:
     """One turn read.
 
-    `low`: what the LLM wrote, bounded, lower case.
+    `said`: what the LLM wrote, else the answer that it handed over; `low`: that, bounded, in lower case.
     `failure`: of a call or the step; `failed_call` the call it was, None for the step. `read`: where it was read.
     `gave_up`: the line by which a sub-agent started here says that it obtained nothing. `attempted`: data access
     was tried; `succeeded`: some of it brought something. `answers`: it hands over the run's answer by a tool, or
@@ -85,6 +85,7 @@ class TurnFacts:
 
     turn: Turn
     position: int
+    said: str
     low: str
     calls: tuple[CallFacts, ...]
     failure: Failure | None
@@ -111,7 +112,8 @@ class RunFacts:
     """One agent run read.
 
     `tools`: names of the tools and agents that it could use, without the one that hands over the answer.
-    `settled`: nothing more is expected of it. `captured`: its LLM calls' content was recorded.
+    `settled`: its own span has ended, so that an absence in it means something. `captured`: what its LLM calls said
+    was recorded.
     """
 
     run: AgentRun
@@ -134,8 +136,14 @@ class RunFacts:
         plan = self.plan_before(position)
         if plan is not None:
             return bool(self.named_tools(plan.low)) or first_of(plan.low, LOOK_UP) >= 0
-        surveys = [t for t in self.turns[:position] if t.turn.kind is TurnKind.FACTS]
-        return any(bool(self.named_tools(t.low)) for t in surveys)
+        before = self.turns[: position + 1]
+        surveys = [t for t in before if t.turn.kind is TurnKind.FACTS]
+        inline = [t for t in before if t.turn.kind is TurnKind.ACT and _opens_with_plan(t.low)]
+        return any(self.hinted_tools(t.low) for t in (*surveys, *inline))
+
+    def hinted_tools(self, low: str) -> list[str]:
+        """Tools of which a lower-cased text has a telling word of the name ("researcher" of ask_researcher)."""
+        return [name for name in self.tools if any(find_name(low, word) >= 0 for word in _telling(name))]
 
     def named_tools(self, low: str) -> list[str]:
         """Tools of the run that a lower-cased text names, in order of first mention."""
@@ -153,7 +161,7 @@ class TraceFacts:
     def of(cls, trace: Trace, texts: TextCache) -> TraceFacts:
         """Read all runs."""
         by_id = {run.id: run for run in trace.runs}
-        return cls({run.id: _read_run(run, by_id, trace, texts) for run in trace.runs})
+        return cls({run.id: _read_run(run, by_id, texts) for run in trace.runs})
 
 
 def role_of(name: str) -> Role:
@@ -175,15 +183,31 @@ def find_name(text: str, name: str) -> int:
     return -1
 
 
+def _opens_with_plan(low: str) -> bool:
+    opening = low[:_OPENING]
+    return "plan:" in opening or any(line.lstrip("#* ").startswith("plan") for line in opening.splitlines())
+
+
+_OPENING: Final = 400
+
+
+def _telling(name: str) -> list[str]:
+    words = name.lower().replace("-", "_").replace(".", "_").split("_")
+    return [name.lower(), *(w for w in words if len(w) >= _TELLING)]
+
+
+_TELLING: Final = 6
+
+
 def _wordy(ch: str) -> bool:
     return ch.isalnum() or ch == "_"
 
 
-def _read_run(run: AgentRun, runs: Mapping[str, AgentRun], trace: Trace, texts: TextCache) -> RunFacts:
+def _read_run(run: AgentRun, runs: Mapping[str, AgentRun], texts: TextCache) -> RunFacts:
     enders = tuple(f"{t.name.lower()}(" for t in run.tools if role_of(t.name) is Role.FINAL)
     turns = [_read_turn(turn, i, runs, texts, enders) for i, turn in enumerate(run.turns)]
     turns = [_with_reading(t, turns) for t in turns]
-    settled = trace.state is not TraceState.OPEN or run.span is not None
+    settled = run.span is not None and not run.span.raw.pending
     captured = any(t.turn.llm is not None and t.turn.text for t in turns)
     return RunFacts(run, tuple(turns), _tools(run), settled, captured)
 
@@ -207,10 +231,12 @@ def _read_turn(
     # A delegation is judged by what the agent answered, below.
     accesses = [c for c in calls if c.role is Role.ACCESS and c.call.executed is not False and not c.call.sub_run_id]
     worked = any(c.failure is None and (c.call.result is not None or failure is None) for c in accesses)
-    low = texts.low(turn.text)
+    said = _said(turn, calls)
+    low = texts.low(said)
     return TurnFacts(
         turn=turn,
         position=position,
+        said=said,
         low=low,
         calls=calls,
         failure=failure,
@@ -220,6 +246,20 @@ def _read_turn(
         succeeded=worked or len(subs) > len(refusals),
         answers=any(c.role is Role.FINAL for c in calls) or first_of(low, enders) >= 0,
     )
+
+
+def _said(turn: Turn, calls: tuple[CallFacts, ...]) -> str:
+    """A call without message text is recorded as JSON: what it says then stands in the answer that it hands over."""
+    messages = turn.llm.output_messages if turn.llm else ()
+    if any(m.text for m in messages):
+        return turn.text
+    return next((text for c in calls if c.role is Role.FINAL and (text := text_of(c.call.arguments))), turn.text)
+
+
+def text_of(arguments: Json) -> str:
+    """The strings among a call's arguments, one a line."""
+    values = list(arguments.values()) if isinstance(arguments, Mapping) else [arguments]
+    return "\n".join(v for v in values if isinstance(v, str))
 
 
 def _read_call(call: ToolCall) -> CallFacts:
@@ -248,6 +288,8 @@ def _with_reading(facts: TurnFacts, turns: Sequence[TurnFacts]) -> TurnFacts:
     if facts.failure is None:
         return facts
     keys = _keys(facts.failure.text)
+    if facts.failed_call is not None and facts.failed_call.result:
+        keys += _keys(facts.failed_call.result)
     for later in turns[facts.position + 1 : facts.position + 1 + _AHEAD]:
         if later.turn.kind is TurnKind.INNER:
             continue

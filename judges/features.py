@@ -53,7 +53,7 @@ _SUFFIXES: Final = (
     ("-error", "made"),
 )
 _SERVICE: Final = frozenset({"service-error-read", "not-found-error-read"})
-_BY_ROLE: Final = frozenset({"ungrounded", "plan-without-tool"})
+_BY_ROLE: Final = frozenset({"plan-without-tool"})
 
 
 def family(rule: str) -> str:
@@ -71,6 +71,8 @@ def features(rules: Iterable[str], place: tuple[RunFacts, TurnFacts] | None, *, 
     found = {f for rule in names if (f := family(rule))}
     manager = place is not None and place[0].run.role == "manager"
     values = {f"{f}/{'manager' if manager else 'sub-agent'}" if f in _BY_ROLE else f: 1.0 for f in found}
+    if "ungrounded" in found and not manager and "ungrounded-after-failure" not in names:
+        values["ungrounded-delegate"] = values.pop("ungrounded")
     if "ungrounded-wording" in found:
         values["ungrounded-wording"] = float(sum(family(rule) == "ungrounded-wording" for rule in names))
     if "plan-interface" in found:
@@ -81,6 +83,8 @@ def features(rules: Iterable[str], place: tuple[RunFacts, TurnFacts] | None, *, 
         values.pop("tool-failed", None)
     if names & _SERVICE:
         values["read-service"] = 1.0
+    if place is not None and place[1].turn.llm is None and values.pop("tool-failed", 0.0):
+        values["made"] = 1.0
     if place is not None:
         values |= _standing(*place, at_llm=at_llm)
         if "file-error" in names and "invented-path" not in names and "read" not in found:

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from ..schemas.findings import Draft
 from .base import Context
-from .calibration import BIAS, WEIGHTS
+from .calibration import BIAS, ECHO, ECHOES, WEIGHTS
 from .features import family, features, places
 
 
@@ -25,7 +25,7 @@ class LogisticRanker:
     def __init__(self, weights: Mapping[str, float] = WEIGHTS, bias: float = BIAS) -> None:
         self._weights = dict(weights)
         self._bias = bias
-        table = json.dumps([sorted(self._weights.items()), bias])
+        table = json.dumps([sorted(self._weights.items()), bias, sorted(ECHOES), ECHO])
         self.version: str = hashlib.blake2b(table.encode(), digest_size=6).hexdigest()
 
     def rank(self, ctx: Context, drafts: Sequence[Draft]) -> list[Draft]:
@@ -42,7 +42,11 @@ class LogisticRanker:
             place = where.get(span_id)
             at_llm = place is not None and place[1].span_id == span_id
             estimate[span_id] = self.probability(features((d.judge for d in found), place, at_llm=at_llm))
-        return [replace(d, confidence=estimate[d.span_id]) if family(d.judge) else d for d in drafts]
+        return [self._settle(d, by_span[d.span_id], estimate[d.span_id]) if family(d.judge) else d for d in drafts]
+
+    def _settle(self, draft: Draft, beside: Sequence[Draft], estimate: float) -> Draft:
+        echo = draft.judge in ECHOES and any(d.judge not in ECHOES for d in beside)
+        return replace(draft, confidence=round(estimate * ECHO, 4) if echo else estimate)
 
     def probability(self, values: Mapping[str, float]) -> float:
         """The model's estimate for a span with these features, rounded to four digits."""

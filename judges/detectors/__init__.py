@@ -7,6 +7,7 @@ from typing import Final
 from ..base import Detector
 from . import (
     arguments,
+    churn,
     completion,
     fabrication,
     failures,
@@ -15,6 +16,7 @@ from . import (
     pages,
     plans,
     repetition,
+    replanning,
     schema,
     switching,
 )
@@ -25,6 +27,8 @@ BUILT_IN: Final[tuple[Detector, ...]] = (
     *schema.RULES,
     *failures.RULES,
     *repetition.RULES,
+    *churn.RULES,
+    *replanning.RULES,
     *switching.RULES,
     *pages.RULES,
     *plans.RULES,

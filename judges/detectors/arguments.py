@@ -90,7 +90,7 @@ def _computes(turn: TurnFacts, answer: str) -> bool:
     """Whether a number may have been computed here instead of having been observed."""
     if any(c.role is Role.COMPUTE for c in turn.calls):
         return True
-    return bool(_NUMBER.match(answer.strip())) and bool(_ARITHMETIC.search(turn.turn.text[:8000]))
+    return bool(_NUMBER.match(answer.strip())) and bool(_ARITHMETIC.search(turn.said[:8000]))
 
 
 RULES: Final = (

@@ -39,7 +39,7 @@ def answer_quote(turn: TurnFacts) -> str:
     answer = quote(answer_text(turn).strip())
     llm = turn.turn.llm
     asked = llm is not None and any(r.arguments for m in llm.output_messages for r in m.tool_requests)
-    return answer if answer and (asked or answer in turn.turn.text) else quote(turn.turn.text.strip())
+    return answer if answer and (asked or answer in turn.said) else quote(turn.said.strip())
 
 
 def _early(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -48,7 +48,7 @@ def _early(facts: RunFacts, _: Context) -> Iterator[Hit]:
     if last is None or plan is None or facts.run.role != "sub-agent":
         return
     acts = [t for t in facts.acts if t.position > plan.position]
-    steps = plan_steps(plan.turn.text)
+    steps = plan_steps(plan.said)
     worked = any(t.attempted for t in acts)
     if worked and len(acts) <= FEW_ACTS and steps >= MANY_STEPS:
         text = f"Answers after {len(acts) - 1} of the {steps} steps of its plan."
@@ -62,7 +62,7 @@ def _mid_plan(facts: RunFacts, _: Context) -> Iterator[Hit]:
     if last is None or plan is None or facts.run.role != "sub-agent" or plan.position < _FIRST_PLAN:
         return
     acts = [t for t in facts.acts if t.position > plan.position]
-    steps = plan_steps(plan.turn.text)
+    steps = plan_steps(plan.said)
     if steps >= MANY_STEPS and len(acts) - 1 <= steps // 2:
         text = f"Answers after {len(acts) - 1} of the {steps} steps of its latest plan."
         yield Hit(last.span_id, answer_quote(last), text, also_at=(plan.span_id,))
@@ -77,7 +77,7 @@ def _step_limit(facts: RunFacts, _: Context) -> Iterator[Hit]:
         acts = [t for t in facts.acts if t.position < turn.position]
         if turn.turn.kind is TurnKind.ANSWER and limit is not None and len(acts) >= limit and turn.span_id:
             text = f"Used all {limit} steps before it had an answer."
-            yield Hit(turn.span_id, quote(turn.turn.text.strip()) or turn.turn.llm.raw.name, text)  # type: ignore[union-attr]
+            yield Hit(turn.span_id, quote(turn.said.strip()) or turn.turn.llm.raw.name, text)  # type: ignore[union-attr]
 
 
 def _output_limit(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -88,7 +88,7 @@ def _output_limit(facts: RunFacts, _: Context) -> Iterator[Hit]:
         cut = any(r.lower() in _CUT for r in llm.finish_reasons)
         full = llm.max_tokens is not None and llm.output_tokens is not None and llm.output_tokens >= llm.max_tokens
         if cut or full:
-            yield Hit(turn.span_id, quote(turn.turn.text.strip()[-_TAIL:]) or llm.raw.name, "The output was cut off.")
+            yield Hit(turn.span_id, quote(turn.said.strip()[-_TAIL:]) or llm.raw.name, "The output was cut off.")
 
 
 _CUT: Final = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})

@@ -17,7 +17,7 @@ def _made_up(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turn in facts.acts:
         at = first_of(turn.low, FABRICATION)
         if at >= 0 and not turn.attempted and facts.tools:
-            text = turn.turn.text
+            text = turn.said
             yield Hit(
                 turn.span_id, quote(text, min(at, len(text) - 1)), "Says itself that it goes on with made-up data."
             )

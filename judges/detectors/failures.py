@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
+from ...schemas.normalized import NormalizedSpan
 from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import TurnKind
 from ..base import Context
@@ -65,7 +66,7 @@ def made_hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Hit:
     """A hit at the LLM call that made a failed step."""
     reader = facts.turns[turn.read.position].span_id if turn.read else ""
     call = turn.failed_call
-    evidence = quote_call(turn.turn, call) if call else quote(turn.turn.text.strip()) or _name(turn)
+    evidence = quote_call(turn.turn, call) if call else quote(turn.said.strip()) or _name(turn)
     return Hit(turn.span_id, evidence, explanation, _tool_span(turn), reader, linked=(reader,) if reader else ())
 
 
@@ -82,6 +83,14 @@ def read_hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Hit | None:
 
 def _name(turn: TurnFacts) -> str:
     return turn.turn.llm.raw.name if turn.turn.llm else ""
+
+
+def tool_evidence(span: NormalizedSpan, error: str) -> str:
+    """A quote of the error where the tool's span holds it, else the span's name: results may be recorded elsewhere."""
+    found = quote(error.strip())
+    own = (span.tool_result or "", span.output_text, span.raw.status_message)
+    told = any(e.message and (e.message in error or error in e.message) for e in span.exceptions)
+    return found if found and (told or any(found in text for text in own)) else span.raw.name
 
 
 def _made(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
@@ -101,8 +110,9 @@ def _at_tool(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) ->
         for call in turn.calls:
             if call.failure is not None and call.failure.kind in kinds and call.call.span is not None:
                 span = call.call.span
-                evidence = quote(call.failure.text.strip()) or span.raw.name
-                yield Hit(span.span_id, evidence, f"{call.call.name}: {what}.", span.span_id)
+                yield Hit(
+                    span.span_id, tool_evidence(span, call.failure.text), f"{call.call.name}: {what}.", span.span_id
+                )
 
 
 def _rules() -> Iterator[RunRule]:

@@ -23,14 +23,17 @@ from .intent import announces_without_calling
 
 def ungrounded(facts: RunFacts) -> Iterator[tuple[TurnFacts, bool]]:
     """Ungrounded turns, each with whether an access had failed before; at most one after each attempt."""
-    attempted = succeeded = armed = False
+    attempted = succeeded = False
     armed = True
-    for turn in facts.acts:
+    acts = facts.acts
+    for turn in acts:
         if turn.attempted:
             attempted = armed = True
             succeeded = succeeded or turn.succeeded
             continue
-        if succeeded or not armed or announces_without_calling(facts, turn):
+        # What a run says last is its answer, however it is worded.
+        announces = turn is not acts[-1] and announces_without_calling(facts, turn)
+        if succeeded or not armed or announces:
             continue
         if (attempted or facts.asks_for_look_ups(turn.position)) and not gives_up(answer_text(turn)):
             armed = False
@@ -48,7 +51,7 @@ def answer_text(turn: TurnFacts) -> str:
 
 
 def _opening(turn: TurnFacts) -> str:
-    return quote(turn.turn.text.lstrip(), 0)
+    return quote(turn.said.lstrip(), 0)
 
 
 def _deviates(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -102,7 +105,7 @@ def _plan_without_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 def _at(turn: TurnFacts, offset: int) -> str:
     """A quote around an offset of the lower-cased text; lower-casing may shift offsets, so it is looked up again."""
-    text = turn.turn.text
+    text = turn.said
     return quote(text, min(offset, len(text) - 1))
 
 
@@ -122,6 +125,7 @@ def _wording_rules() -> Iterable[RunRule]:
             dimensions=(Dimension.LOGICAL_CONSISTENCY, Dimension.PLAN_ADHERENCE),
             severity=Severity.HIGH,
             find=partial(_worded, needles=needles, what=what),
+            of_absence=True,
         )
 
 
@@ -132,6 +136,7 @@ RULES: Final = (
         dimensions=(Dimension.PLAN_ADHERENCE, Dimension.LOGICAL_CONSISTENCY),
         severity=Severity.HIGH,
         find=_deviates,
+        of_absence=True,
     ),
     RunRule(
         name="ungrounded-no-call",
@@ -139,6 +144,7 @@ RULES: Final = (
         dimensions=(Dimension.TOOL_SELECTION, Dimension.PLAN_ADHERENCE),
         severity=Severity.HIGH,
         find=_no_call,
+        of_absence=True,
     ),
     RunRule(
         name="ungrounded-after-failure",
@@ -146,6 +152,7 @@ RULES: Final = (
         dimensions=(Dimension.LOGICAL_CONSISTENCY,),
         severity=Severity.HIGH,
         find=_only_failed,
+        of_absence=True,
     ),
     RunRule(
         name="ungrounded-tool-claim",
@@ -153,6 +160,7 @@ RULES: Final = (
         dimensions=(Dimension.LOGICAL_CONSISTENCY, Dimension.TOOL_SELECTION),
         severity=Severity.HIGH,
         find=_claims_tool,
+        of_absence=True,
     ),
     RunRule(
         name="ungrounded-plan",
@@ -160,6 +168,7 @@ RULES: Final = (
         dimensions=(Dimension.PLAN_QUALITY, Dimension.PLAN_ADHERENCE),
         severity=Severity.MEDIUM,
         find=_plan_without_tool,
+        of_absence=True,
     ),
     *_wording_rules(),
 )

@@ -36,7 +36,7 @@ def _announcements(facts: RunFacts) -> list[TurnFacts]:
 def _hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Hit:
     name = facts.named_tools(turn.low)[0]
     at = turn.low.find(name.lower())
-    text = turn.turn.text
+    text = turn.said
     return Hit(turn.span_id, quote(text, min(at, len(text) - 1)), explanation.format(name=name))
 
 
@@ -57,6 +57,7 @@ RULES: Final = (
         dimensions=(Dimension.TOOL_SELECTION, Dimension.TOOL_CALLING),
         severity=Severity.HIGH,
         find=_first,
+        of_absence=True,
     ),
     RunRule(
         name="intent-without-call-again",
@@ -64,5 +65,6 @@ RULES: Final = (
         dimensions=(Dimension.EXECUTION_EFFICIENCY, Dimension.TOOL_CALLING),
         severity=Severity.MEDIUM,
         find=_again,
+        of_absence=True,
     ),
 )

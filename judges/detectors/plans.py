@@ -47,7 +47,7 @@ def _first_tool_differs(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
         if ran and planned[0] not in ran:
             text = f"The plan starts with {planned[0]}; what was run first is {ran[0]}."
             call = next((c.call for c in first.calls if c.call.name == ran[0]), None)
-            evidence = quote_call(first.turn, call) if call else quote(first.turn.text.lstrip())
+            evidence = quote_call(first.turn, call) if call else quote(first.said.lstrip())
             yield Hit(first.span_id, evidence, text, also_at=(plan.span_id,))
 
 
@@ -59,7 +59,7 @@ def _never_called(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
         last = acts[-1] if acts else None
         if missing and ran and last is not None and last.answers and not last.attempted:
             text = f"Answers although {missing[0]}, which the plan names, was never run."
-            yield Hit(last.span_id, quote(last.turn.text.lstrip()), text, also_at=(plan.span_id,))
+            yield Hit(last.span_id, quote(last.said.lstrip()), text, also_at=(plan.span_id,))
 
 
 def _unconditional(plan: str) -> str:
@@ -76,24 +76,7 @@ def _names_no_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
         if wants and facts.tools and plan.span_id and not facts.named_tools(plan.low):
             tools = ", ".join(facts.tools[:4])
             text = f"Plans look-ups without saying which of the available tools ({tools}) should do them."
-            yield Hit(plan.span_id, quote(plan.turn.text.lstrip()), text)
-
-
-def _relies_on_failed(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    """A re-plan that names a tool of which the last call before it failed, more than once in all."""
-    for plan, _acts in segments(facts):
-        before = [c for t in facts.turns[: plan.position] for c in t.calls if c.role is Role.ACCESS]
-        for name in facts.named_tools(plan.low):
-            same = [c for c in before if c.call.name == name]
-            failures = [c for c in same if c.failure is not None]
-            if same and same[-1].failure is not None and len(failures) >= _FAILED_OFTEN:
-                at = plan.low.find(name.lower())
-                text = f"Plans with {name} again, which has failed {len(failures)} times."
-                yield Hit(plan.span_id, quote(plan.turn.text, at), text)
-                break
-
-
-_FAILED_OFTEN: Final = 2
+            yield Hit(plan.span_id, quote(plan.said.lstrip()), text)
 
 
 def _interface_not_given(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -102,7 +85,7 @@ def _interface_not_given(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for plan, _acts in segments(facts):
         at = next((at for n in (" api)", " api ", " api,", " api.") if (at := plan.low.find(n)) >= 0), -1)
         if at >= 0 and not described and facts.tools:
-            yield Hit(plan.span_id, quote(plan.turn.text, at), "Builds on an interface that none of its tools offers.")
+            yield Hit(plan.span_id, quote(plan.said, at), "Builds on an interface that none of its tools offers.")
 
 
 _PA, _PQ = Dimension.PLAN_ADHERENCE, Dimension.PLAN_QUALITY
@@ -129,13 +112,6 @@ RULES: Final = (
         dimensions=(_PQ,),
         severity=Severity.LOW,
         find=_names_no_tool,
-    ),
-    RunRule(
-        name="plan-relies-on-failed-tool",
-        category="Context Handling Failures",
-        dimensions=(_PQ, Dimension.EXECUTION_EFFICIENCY),
-        severity=Severity.MEDIUM,
-        find=_relies_on_failed,
     ),
     RunRule(
         name="plan-needs-missing-interface",

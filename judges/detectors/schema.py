@@ -37,9 +37,10 @@ def _parameters(facts: RunFacts, call: ToolCall) -> Mapping[str, Any] | None:
     return next((t.parameters for t in facts.run.tools if t.name == call.name), None)
 
 
-def _wrong(facts: RunFacts, call: CallFacts) -> str:
-    """Why the call's arguments were wrong; "" for a call that worked."""
-    if call.role is Role.FINAL or (call.call.executed and call.failure is None):
+def _wrong(facts: RunFacts, turn: TurnFacts, call: CallFacts) -> str:
+    """Why the call's arguments were wrong; "" for a call that worked, or of which nobody knows whether it did."""
+    never_ran = call.call.executed is False and (facts.settled or turn.failure is not None)
+    if call.role is Role.FINAL or (call.failure is None and not never_ran):
         return ""
     found = violation(call.call.arguments, _parameters(facts, call.call))
     if found:
@@ -53,7 +54,7 @@ def _violations(facts: RunFacts) -> Iterator[tuple[TurnFacts, CallFacts, str]]:
         if turn.turn.llm is None:
             continue
         for call in turn.calls:
-            why = _wrong(facts, call)
+            why = _wrong(facts, turn, call)
             if why:
                 yield turn, call, why
 
@@ -83,13 +84,11 @@ def _read(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 
 def _unknown_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    defined = {t.name for t in facts.run.tools} | set(facts.run.managed_agents)
-    if not any(t.parameters is not None for t in facts.run.tools):
-        return
     for turn in facts.turns:
+        given = {t.name for t in turn.turn.llm.tools} if turn.turn.llm else set()
         for call in turn.calls:
-            missing = call.call.requested and not call.call.executed and call.role is Role.ACCESS
-            if missing and call.call.name not in defined and turn.turn.llm is not None and turn.turn.llm.tools:
+            requested = call.call.requested and not call.call.executed and call.role is Role.ACCESS
+            if given and requested and call.call.name not in given | set(facts.run.managed_agents):
                 yield Hit(turn.span_id, call.call.name, f"There is no tool named {call.call.name[:60]!r}.")
 
 

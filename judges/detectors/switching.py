@@ -30,7 +30,7 @@ def _switch(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for before, after in _after_failure(facts):
         at = first_of(after.low, SWITCH)
         if at >= 0:
-            text = after.turn.text
+            text = after.said
             what = before.failed_call.name if before.failed_call else "the step before"
             yield Hit(
                 after.span_id,

@@ -1,0 +1,151 @@
+"""Asking the same again although it has been answered: identical calls and churned free-text queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from ...schemas.normalized import Json
+from ...schemas.taxonomy import Dimension, Severity
+from ...schemas.trajectory import ToolCall, TurnKind
+from ..base import Context
+from ..evidence import quote_call
+from ..facts import CallFacts, Role, RunFacts, TurnFacts
+from ..rule import Hit, RunRule
+
+CHURNED: Final = 2
+"""Similar free-text queries under one plan that count as churning."""
+
+SAME_CALLS: Final = 3
+"""Identical successful calls in a row, with identical results, that are a waste."""
+
+ALIKE: Final = 0.3
+"""Share of words that two queries have in common (Jaccard) from which they are alike."""
+
+
+def free_text(arguments: Json) -> str:
+    """The one long free text among a call's arguments ("" where there is none): a query, not an address or a path."""
+    values = list(arguments.values()) if isinstance(arguments, Mapping) else [arguments]
+    texts = [v for v in values if isinstance(v, str) and v.count(" ") >= _LEAST_SPACES and "://" not in v]
+    return max(texts, key=len, default="")
+
+
+_LEAST_SPACES: Final = 2
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether two queries share at least ALIKE of their words and do not each name a thing that the other does not."""
+    a, b = set(one.split()), set(other.split())
+    if _names(a - b) and _names(b - a):
+        return False
+    low_a, low_b = {w.lower() for w in a}, {w.lower() for w in b}
+    return bool(a and b) and len(low_a & low_b) / len(low_a | low_b) >= ALIKE
+
+
+def _names(words: set[str]) -> bool:
+    return any(word[:1].isupper() or word[:1].isdigit() for word in words)
+
+
+def _churn_runs(facts: RunFacts) -> Iterator[list[tuple[TurnFacts, CallFacts]]]:
+    """Queries of one tool under one plan, each like an earlier one of them."""
+    for plan_acts in _by_plan(facts):
+        groups: dict[str, list[tuple[TurnFacts, CallFacts]]] = {}
+        for turn in plan_acts:
+            for call in turn.calls:
+                if call.role is not Role.ACCESS or call.call.sub_run_id or call.call.executed is False:
+                    continue
+                if not _query(call):
+                    continue
+                group = groups.setdefault(call.call.name, [])
+                if not group or any(alike(_query(call), _query(c)) for _, c in group[-_LOOK_BACK:]):
+                    group.append((turn, call))
+        yield from (g for g in groups.values() if len(g) >= CHURNED)
+
+
+_LOOK_BACK: Final = 4
+
+
+def _by_plan(facts: RunFacts) -> Iterator[list[TurnFacts]]:
+    acts: list[TurnFacts] = []
+    for turn in facts.turns:
+        if turn.turn.kind is TurnKind.PLAN:
+            yield acts
+            acts = []
+        elif turn.acting:
+            acts.append(turn)
+    yield acts
+
+
+def _query(call: CallFacts) -> str:
+    return free_text(call.call.arguments)
+
+
+def _churn(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    for run in _churn_runs(facts):
+        turn, call = run[-1]
+        text = f"{call.call.name} is asked nearly the same {len(run)} times."
+        yield Hit(turn.span_id, quote_call(turn.turn, call.call), text)
+
+
+def _churn_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    for run in _churn_runs(facts):
+        _turn, call = run[-1]
+        if call.call.span is not None:
+            text = f"{call.call.name} is asked nearly the same {len(run)} times."
+            yield Hit(call.call.span.span_id, call.call.span.raw.name, text, call.call.span.span_id)
+
+
+def _same_calls(facts: RunFacts) -> Iterator[list[tuple[TurnFacts, CallFacts]]]:
+    """Calls of one tool with the same arguments and the same result, at least SAME_CALLS of them in a row."""
+    current: list[tuple[TurnFacts, CallFacts]] = []
+    calls = ((t, c) for t in facts.acts for c in t.calls if c.role is Role.ACCESS and c.call.executed)
+    for turn, call in calls:
+        if current and not _same(current[-1][1].call, call.call):
+            if len(current) >= SAME_CALLS:
+                yield current
+            current = []
+        if call.failure is None:
+            current.append((turn, call))
+    if len(current) >= SAME_CALLS:
+        yield current
+
+
+def _same(one: ToolCall, other: ToolCall) -> bool:
+    # Without recorded arguments, equal names say nothing.
+    known = one.arguments not in (None, "") and one.result is not None
+    return known and (one.name, one.arguments, one.result) == (other.name, other.arguments, other.result)
+
+
+def _identical(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    for run in _same_calls(facts):
+        turn, call = run[-1]
+        if turn.span_id:
+            tool = call.call.span.span_id if call.call.span else ""
+            text = f"{call.call.name} is called {len(run)} times with the same arguments and brings the same each time."
+            yield Hit(turn.span_id, quote_call(turn.turn, call.call), text, tool)
+
+
+RULES: Final = (
+    RunRule(
+        name="query-churn",
+        category="Resource Abuse",
+        dimensions=(Dimension.EXECUTION_EFFICIENCY,),
+        severity=Severity.LOW,
+        find=_churn,
+    ),
+    RunRule(
+        name="query-churn-at-tool",
+        category="Resource Abuse",
+        dimensions=(Dimension.EXECUTION_EFFICIENCY,),
+        severity=Severity.LOW,
+        find=_churn_at_tool,
+    ),
+    RunRule(
+        name="identical-call",
+        category="Resource Abuse",
+        dimensions=(Dimension.EXECUTION_EFFICIENCY,),
+        severity=Severity.MEDIUM,
+        find=_identical,
+        confidence=0.6,
+    ),
+)
