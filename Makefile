@@ -1,10 +1,11 @@
 # Two commands matter to a newcomer: `make demo` and `make test`.
 PYTHON ?= python3
 VENV := .venv
+export PYTHONPATH := tests/support
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test check bench soak clean
+.PHONY: setup demo test check bench soak docs clean
 
 setup: $(STAMP)
 
@@ -27,6 +28,18 @@ test: setup
 
 check: setup
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/mypy tests && $(BIN)/lint-imports
+
+bench: setup
+	$(BIN)/python tests/bench/judging.py
+	$(BIN)/python tests/bench/ingest.py
+	$(BIN)/python tests/bench/latency.py
+	$(BIN)/python tests/bench/lookup.py
+
+soak: setup
+	$(BIN)/python tests/bench/kill.py
+
+docs: setup
+	$(BIN)/python -m tracejury.collector.config_docs > docs/configuration.md
 
 clean:
 	rm -rf $(VENV) .tracejury .mypy_cache .ruff_cache .pytest_cache

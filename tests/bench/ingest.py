@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from harness import BENCH, served
+from served import BENCH, served
 
 
 def main() -> None:
@@ -36,11 +36,11 @@ def main() -> None:
             during = collector.metrics()
             caught_up = collector.wait_until_judged(1800)
             after = collector.metrics()
+            judgings = during.get("tracejury_judge_judged_traces_total", 0)
             print(
                 f"ready {collector.ready_after:.2f} s; {load['spans']} spans ({load['MB']} MB) in {load['secs']} s: "
                 f"{load['spans_s']:.0f} spans/s, p50 {load['p50_ms']} ms, p99 {load['p99_ms']} ms, "
-                f"errors {load['errors']}; judged when the load ended: {during.get('tracejury_judge_judged_traces_total', 0):.0f} "
-                f"judgings, caught up after {caught_up:.1f} s (5 s of quiet in it); "
+                f"errors {load['errors']}; {judgings:.0f} judgings when the load ended, caught up after {caught_up:.1f} s (5 s of quiet in it); "
                 f"committed {after['otelcol_exporter_sent_spans_total']:.0f}, spilled requests "
                 f"{after['tracejury_judge_spilled_requests_total']:.0f}, resident {collector.memory() / 2**20:.0f} MiB"
             )

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import httpx
-from harness import BENCH, Served, served
+from served import BENCH, Served, served
 
 from tracejury.collector.replay import FreshIds, batches, connect
 from tracejury.collector.sources import read
@@ -86,7 +86,9 @@ def main() -> None:
             took = collector.wait_until_judged(600)
             missing, unjudged = lost(collector, acknowledged)
     traces, spans = len(acknowledged), sum(map(len, acknowledged.values()))
-    print(f"{spans} spans of {traces} traces acknowledged; lost {missing}; unjudged traces {unjudged}; caught up in {took:.0f} s")
+    print(
+        f"{spans} spans of {traces} traces acknowledged; lost {missing}; unjudged {unjudged}; caught up in {took:.0f} s"
+    )
     sys.exit(1 if missing or unjudged else 0)
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
-from harness import BENCH, Served, served
+from served import BENCH, Served, served
 
 from tracejury.collector.receiver.decode import Encoding, Signal, decode
 from tracejury.collector.receiver.limits import Limits
@@ -28,6 +28,7 @@ from tracejury.collector.sources.groups import SPANS, Request, group, rows, sign
 from tracejury.judges.registry import default_suite
 from tracejury.processors.normalize import normalize
 from tracejury.processors.rebuild import rebuild
+from tracejury.schemas.spans import Span
 from tracejury.schemas.trajectory import TraceState
 
 ITEMS = 32
@@ -54,7 +55,9 @@ def play(request: Request) -> Playing:
     """A trace with fresh ids, cut and judged by prefixes."""
     found = sorted(rows(FreshIds().rewrite(request)), key=lambda row: row[2].end_time_unix_nano)
     parts = [group(SPANS, found[at : at + ITEMS]) for at in range(0, len(found), ITEMS)]
-    suite, spans, closes, known = default_suite(), [], [], set[Key]()
+    suite, known = default_suite(), set[Key]()
+    spans: list[Span] = []
+    closes: list[set[Key]] = []
     for part in parts:
         body = part.SerializeToString()
         spans += decode(Signal.TRACES, Encoding.PROTOBUF, body, received_at=1, limits=Limits()).batch.spans
@@ -134,9 +137,7 @@ def main() -> None:
             wanted -= sum(1 for _ in rows(request))
     with tempfile.TemporaryDirectory() as store, served(Path(store) / "db") as collector:
         measured = asyncio.run(measure(collector, playing, options.rate))
-    delays = sorted(
-        max(measured.seen[k] - acknowledged, 0.0) for k, acknowledged in measured.acknowledged.items() if k in measured.seen
-    )
+    delays = sorted(max(measured.seen[k] - at, 0.0) for k, at in measured.acknowledged.items() if k in measured.seen)
     cuts = statistics.quantiles(delays, n=100)
     print(
         f"{len(delays)} findings of {len(measured.acknowledged)} expected while open: median {cuts[49]:.2f} s, "

@@ -53,7 +53,7 @@ class Served:
         return int(re.search(r"VmRSS:\s+(\d+)", text)[1]) * 1024  # type: ignore[index]  # Linux has it
 
     def kill(self) -> None:
-        """kill -9."""
+        """End the process as `kill -9` does."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
