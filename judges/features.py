@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from ..schemas.trajectory import TurnKind
 from .base import Context
 from .facts import RunFacts, TurnFacts
 
@@ -40,7 +39,7 @@ _FAMILY: Final[Mapping[str, str]] = {
     "unfinished-plan": "unfinished",
     "step-limit": "limit",
     "output-limit": "limit",
-    "answer-after-failure": "after-failure",
+    "answer-after-failure": "answer",
     "approach-switch": "switch",
     "invented-path": "invented-path",
     "unobserved-answer": "unobserved",
@@ -62,10 +61,10 @@ def family(rule: str) -> str:
     return known or next((name for suffix, name in _SUFFIXES if rule.endswith(suffix)), "")
 
 
-def features(rules: Iterable[str], place: tuple[RunFacts, TurnFacts] | None, *, at_llm: bool) -> dict[str, float]:
-    """Features of one span, by name: 1.0 for a family that fired there, counts for wordings, and its place.
+def features(rules: Iterable[str], place: tuple[RunFacts, TurnFacts] | None) -> dict[str, float]:
+    """Features of one span, by name: 1.0 for a family that fired there, counts for wordings, and whose span it is.
 
-    `place`: the run and turn of the span, None outside all runs; `at_llm`: it is the turn's LLM call.
+    `place`: the run and turn of the span, None outside all runs.
     """
     names = set(rules)
     found = {f for rule in names if (f := family(rule))}
@@ -85,18 +84,10 @@ def features(rules: Iterable[str], place: tuple[RunFacts, TurnFacts] | None, *, 
         values["read-service"] = 1.0
     if place is not None and place[1].turn.llm is None and values.pop("tool-failed", 0.0):
         values["made"] = 1.0
-    if place is not None:
-        values |= _standing(*place, at_llm=at_llm)
-        if "file-error" in names and "invented-path" not in names and "read" not in found:
-            values["made-given-file"] = 1.0
-    return values
-
-
-def _standing(run: RunFacts, turn: TurnFacts, *, at_llm: bool) -> dict[str, float]:
-    values = {"manager": 1.0} if run.run.role == "manager" else {}
-    acts = run.acts
-    if at_llm and turn.turn.kind is TurnKind.ACT and acts and acts[-1].position == turn.position and run.settled:
-        values["closing"] = 1.0
+    if manager:
+        values["manager"] = 1.0
+    if "file-error" in names and "invented-path" not in names and "read" not in found:
+        values["made-given-file"] = 1.0
     return values
 
 

@@ -39,9 +39,7 @@ class LogisticRanker:
         where = places(ctx)
         estimate = {}
         for span_id, found in by_span.items():
-            place = where.get(span_id)
-            at_llm = place is not None and place[1].span_id == span_id
-            estimate[span_id] = self.probability(features((d.judge for d in found), place, at_llm=at_llm))
+            estimate[span_id] = self.probability(features((d.judge for d in found), where.get(span_id)))
         return [self._settle(d, by_span[d.span_id], estimate[d.span_id]) if family(d.judge) else d for d in drafts]
 
     def _settle(self, draft: Draft, beside: Sequence[Draft], estimate: float) -> Draft:
