@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from ...judges.suite import Suite
 from ...processors.normalize import normalize
@@ -24,16 +25,27 @@ ARRIVAL = 1
 SpanKey = tuple[str, str]
 
 
-def stored(requests: Iterable[Request]) -> tuple[list[Span], list[LogRecord]]:
-    """Spans and log records of the requests in their stored form, as the receiver would hand them on."""
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Spans and log records as the receiver hands them on, and how many it refuses."""
+
+    spans: list[Span]
+    logs: list[LogRecord]
+    refused: int
+
+
+def stored(requests: Iterable[Request]) -> Stored:
+    """What a receiver makes of the requests."""
+    refused = 0
     spans: list[Span] = []
     logs: list[LogRecord] = []
     for request in requests:
         signal = Signal.TRACES if signal_of(request) is SPANS else Signal.LOGS
-        batch = decode(signal, Encoding.PROTOBUF, request.SerializeToString(), received_at=ARRIVAL).batch
-        spans += batch.spans
-        logs += batch.logs
-    return spans, logs
+        decoded = decode(signal, Encoding.PROTOBUF, request.SerializeToString(), received_at=ARRIVAL)
+        spans += decoded.batch.spans
+        logs += decoded.batch.logs
+        refused += decoded.rejected
+    return Stored(spans, logs, refused)
 
 
 def normalized(spans: Iterable[Span], logs: Iterable[LogRecord]) -> list[NormalizedSpan]:
@@ -56,8 +68,9 @@ def judge(requests: Sequence[Request], suite: Suite) -> Judged:
     """All findings of a suite in the traces of the requests."""
     findings: list[Found] = []
     failures: dict[str, str] = {}
-    for trace in traces(normalized(*stored(requests))):
+    received = stored(requests)
+    for trace in traces(normalized(received.spans, received.logs)):
         result = suite.judge(trace)
         findings += map(of_finding, result.findings)
         failures.update(result.failures)
-    return Judged(tuple(findings), failures)
+    return Judged(tuple(findings), failures, received.refused)

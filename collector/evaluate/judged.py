@@ -24,10 +24,15 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """All findings, in whatever order, and the detectors that failed (name: why), as far as they are told."""
+    """All findings, in whatever order.
+
+    `failures`: the detectors that failed (name: why), where the way to them tells; `refused`: spans and log records
+    that the receiver did not take.
+    """
 
     findings: tuple[Found, ...]
     failures: Mapping[str, str] = field(default_factory=dict)
+    refused: int = 0
 
 
 def of_finding(f: Finding) -> Found:

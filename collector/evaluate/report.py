@@ -60,6 +60,7 @@ def as_json(e: Evaluation) -> dict[str, Any]:
         "findings": e.findings,
         "traces_without_annotations": e.unannotated,
         "annotations_without_trace": e.spare,
+        "items_refused": e.refused,
         "failures": dict(e.failures),
         "grounding": asdict(e.grounding),
     }
@@ -104,6 +105,8 @@ def _notes(e: Evaluation) -> Iterator[RenderableType]:
         yield Text(f"{e.unannotated} traces without annotations were judged and not scored")
     if e.spare:
         yield Text(f"{e.spare} files of annotations had no trace")
+    if e.refused:
+        yield Text(f"{e.refused} spans or log records were refused by the receiver")
     g = e.grounding
     yield Text(f"of all findings, {g.span_exists:.1%} have a span that was sent, {g.evidence_in_span:.1%} quote it")
     for detector, why in e.failures.items():

@@ -30,7 +30,8 @@ class Evaluation:
     """What `evaluate trail` reports.
 
     `findings` counts those in the profile over all traces, scored or not. `unannotated` traces were judged and not
-    scored; `spare` annotation files had no trace. `invalid` lists the annotations that blame what is no error.
+    scored; `spare` annotation files had no trace; `refused` items the receiver did not take. `invalid` lists the
+    annotations that blame what is no error.
     """
 
     profile: str
@@ -47,6 +48,7 @@ class Evaluation:
     invalid: tuple[Annotated, ...]
     grounding: Grounding
     failures: Mapping[str, str]
+    refused: int
 
 
 def evaluate(
@@ -66,8 +68,8 @@ def evaluate(
     """
     shown = [f for f in judged.findings if f.confidence >= threshold(profile)]
     names = sorted(folder.annotations)
-    spans, logs = stored(folder.requests)
-    gold = annotated(folder, spans)
+    received = stored(folder.requests)
+    gold = annotated(folder, received.spans)
     # In one order, so that sums of floats are the same however the findings were read.
     predicted = sorted((p for p in _predicted(shown, folder.names) if p.trace_id in folder.annotations), key=astuple)
     return Evaluation(
@@ -83,8 +85,9 @@ def evaluate(
         per_detector=per_detector(gold, predicted),
         per_impact=per_impact(gold, predicted),
         invalid=tuple(a for a in gold if a.invalid),
-        grounding=grounding(judged.findings, spans, logs),
+        grounding=grounding(judged.findings, received.spans, received.logs),
         failures=judged.failures,
+        refused=judged.refused,
     )
 
 

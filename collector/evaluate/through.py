@@ -8,13 +8,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from ...schemas.errors import PermanentError, RetryableError
+from ...schemas.errors import RetryableError
 from ..client import Client
 from ..config import CollectorConfig, load_config
-from ..replay import Replayed, replay
+from ..replay import replay
 from ..service import Collector
 from ..sources.groups import SPANS, Request, rows, signal_of
-from .judged import Judged, of_json
+from .judged import Found, Judged, of_json
 
 POLL_SECONDS: Final = 0.1
 PATIENCE_SECONDS: Final = 600.0
@@ -32,8 +32,7 @@ def judge_through_collector(
 
     Raises:
         ConfigError: no such protocol, or the embedded engine is not installed.
-        PermanentError: the collector refused spans.
-        RetryableError: judging did not come to rest.
+        RetryableError: the collector could not keep up, or judging did not come to rest.
     """
     if not _any_trace(requests):
         return Judged(())
@@ -62,16 +61,12 @@ async def _judge(
     async with Collector(config) as collector:
         port = collector.grpc_port if protocol == "grpc" else collector.http_port
         progress(f"sending over {protocol}")
-        _all_taken(await replay(requests, f"127.0.0.1:{port}", protocol))
+        sent = await replay(requests, f"127.0.0.1:{port}", protocol)
         progress("judging")
         await _rest(collector, _any_trace(requests))
         progress("reading findings")
-        return await asyncio.to_thread(_read, collector.api_port)
-
-
-def _all_taken(counts: Replayed) -> None:
-    if counts.rejected:
-        raise PermanentError(f"the collector refused {counts.rejected} items: {'; '.join(counts.messages)}")
+        found = await asyncio.to_thread(_read, collector.api_port)
+        return Judged(found, refused=sent.rejected)
 
 
 async def _rest(collector: Collector, trace_id: str) -> None:
@@ -96,7 +91,7 @@ def _any_trace(requests: Sequence[Request]) -> str:
     return next((str(s.trace_id.hex()) for r in requests if signal_of(r) is SPANS for _, _, s in rows(r)), "")
 
 
-def _read(port: int) -> Judged:
+def _read(port: int) -> tuple[Found, ...]:
     with Client(f"http://127.0.0.1:{port}") as client:
         found, _ = client.errors({"profile": "0"}, ALL)
-    return Judged(tuple(map(of_json, found)))
+    return tuple(map(of_json, found))

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 from trail_folder import error, write
 
 from tracejury.collector.evaluate import as_json, as_tables, evaluate, evaluate_trail, load
+from tracejury.collector.evaluate.__main__ import main
 from tracejury.collector.evaluate.direct import stored
 from tracejury.collector.evaluate.judged import Found, Judged
 from tracejury.schemas.errors import ConfigError
@@ -127,6 +129,28 @@ def test_tables_show_the_figures(folder: Path) -> None:
     assert "Evil" in text
 
 
+def test_several_profiles_of_one_run(folder: Path) -> None:
+    """`python -m tracejury.collector.evaluate` judges once and prints a report for each profile."""
+    result = CliRunner().invoke(main, [str(folder), "--profile", "0", "--profile", "strict"])
+    assert result.exit_code == 0, result.output
+    assert "profile 0, over direct" in result.output
+    assert "profile strict, over direct" in result.output
+    strict = CliRunner().invoke(main, [str(folder), "--profile", "strict", "--format", "json"])
+    assert json.loads(strict.output)["profile"] == "strict"
+
+
+@pytest.mark.parametrize("protocol", ["direct", pytest.param("json", marks=pytest.mark.store)])
+def test_spans_that_the_receiver_refuses_are_counted(tmp_path: Path, protocol: str) -> None:
+    """A span without a valid id costs itself only; the folder is judged all the same."""
+    folder = write(tmp_path / "x", [A], {A: [error(4)]})
+    trace = json.loads((folder / "traces" / f"{A}.json").read_text())
+    trace["spans"][0]["child_spans"].append(trace["spans"][0]["child_spans"][0] | {"span_id": "0" * 16})
+    (folder / "traces" / f"{A}.json").write_text(json.dumps(trace))
+    report = run(folder, "--profile", "0", "--protocol", protocol)
+    assert (report["items_refused"], report["traces"]) == (1, 1)
+    assert report["findings"] > 0
+
+
 def test_a_folder_without_any_finding_or_error(tmp_path: Path) -> None:
     """All figures are 0 and the report can still be written."""
     report = score(write(tmp_path / "x", [A], {A: []}))
@@ -183,7 +207,7 @@ def test_the_order_of_arrival_does_not_change_the_figures(report: dict[str, Any]
 def test_naming_every_span_is_what_location_accuracy_cannot_see() -> None:
     """The figures of TRAIL that ignore precision come out perfect but for the two traces without errors (0 there)."""
     folder = load(GAIA)
-    spans, _ = stored(folder.requests)
+    spans = stored(folder.requests).spans
     everything = Judged(tuple(Found(s.trace_id, s.span_id, "", "all", 1.0, (), s.name) for s in spans))
     report = as_json(evaluate(folder, everything, profile="0", protocol="direct"))
     assert report["localised"] == 1.0

@@ -17,6 +17,7 @@ from tracejury.collector.receiver.intake import Intake
 from tracejury.collector.receiver.limits import Limits
 from tracejury.collector.replay import Replayed, Reply, Retry, connect, replay, replay_files, send_all
 from tracejury.collector.replay.http_sender import retry_after
+from tracejury.collector.sources import BrokenFileError
 from tracejury.collector.sources.groups import Request
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.errors import ConfigError, OverloadedError, PermanentError, RetryableError
@@ -183,11 +184,32 @@ async def test_the_other_ports_protocol_is_named() -> None:
             await replay([spans(1)], endpoint, "http", retry=Retry(tries=2, first_wait=0.001))
 
 
-def test_files_are_replayed_from_synchronous_code(tmp_path: Path) -> None:
-    """The command's own entry: folders, progress by file, a broken file named; here against a closed port."""
+async def test_files_are_replayed_from_synchronous_code(receive: Receive, protocol: str, tmp_path: Path) -> None:
+    """The command's own entry: a folder, progress by file to its end, new ids where asked for."""
+    for name in ("a.pb", "b.pb"):
+        (tmp_path / name).write_bytes(spans(1, 2).SerializeToString())
+    steps: list[tuple[int, int]] = []
+    sink, endpoint = await receive()
+
+    def work() -> Replayed:
+        return replay_files(
+            [tmp_path], endpoint, protocol, fresh_ids=True, progress=lambda done, total, _: steps.append((done, total))
+        )
+
+    counts = await asyncio.to_thread(work)
+    assert (counts.spans, counts.sent) == (4, 4)
+    assert steps == [(0, 2), (1, 2), (2, 2)]
+    assert len({s.span_id for s in sink.spans}) == 2
+    assert TRACE.hex() not in {s.trace_id for s in sink.spans}
+
+
+def test_a_broken_file_ends_a_replay(tmp_path: Path) -> None:
+    """With the line that names it; a closed port is noticed before."""
     (tmp_path / "a.pb").write_bytes(b"\x99garbage")
     with pytest.raises(RetryableError, match="nothing listens"):
         replay_files([tmp_path], "127.0.0.1:1")
+    with pytest.raises(BrokenFileError, match="no such file"):
+        replay_files([tmp_path / "nowhere"], "127.0.0.1:1")
 
 
 class ScriptedSender:
