@@ -88,7 +88,11 @@ def _add_run(
         turn_node = node.add(_turn_title(turn))
         pinned.pin(turn["llm_span_id"], turn_node)
         for call in turn["tool_calls"]:
-            pinned.pin(call["span_id"], turn_node.add(_call_title(call)))
+            call_node = turn_node.add(_call_title(call))
+            pinned.pin(call["span_id"], call_node)
+            child = children.pop(call["sub_run_id"] or "", None)
+            if child and depth < MAX_DEPTH:
+                _add_run(call_node, child, below, pinned, shown, depth + 1)
         for child_id in turn["sub_run_ids"]:
             child = children.pop(child_id, None)
             if child and depth < MAX_DEPTH:

@@ -13,8 +13,9 @@ from ..jsontext import bytes_of
 
 
 def json_answer(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """`value` as a JSON response."""
-    return Response(bytes_of(value), status_code=status, headers=headers, media_type="application/json")
+    """`value` as a JSON response, which a browser must not take for anything else."""
+    safe = {**(headers or {}), "X-Content-Type-Options": "nosniff"}
+    return Response(bytes_of(value), status_code=status, headers=safe, media_type="application/json")
 
 
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:

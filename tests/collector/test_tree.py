@@ -129,9 +129,12 @@ def test_findings_hang_under_their_spans() -> None:
 
 
 def test_a_sub_agent_hangs_under_the_turn_that_started_it() -> None:
-    """Or under its parent's run where no turn names it, or at the top where the parent is not known."""
-    runs = [run("a", turns=[turn(0, "l", below=("b",))]), run("b", "a"), run("c", "a"), run("d", "gone")]
+    """And the call that did; under its parent's run where no turn names it, at the top where that is not known."""
+    first = turn(0, "l", call("delegate", sub_run_id="e"), below=("b", "e"))
+    runs = [run("a", turns=[first]), run("b", "a"), run("c", "a"), run("d", "gone"), run("e", "a")]
     text = shown(trace(runs, []))
+    assert "agent-e" in lines_below(text, "tool delegate")
+    assert "agent-b" not in lines_below(text, "tool delegate")
     assert "agent-b" in lines_below(text, "turn 0 act")
     assert "agent-c" in lines_below(text, "agent-a")
     assert "agent-d" not in lines_below(text, "agent-a")
@@ -159,7 +162,10 @@ _ids = st.sampled_from("abcdef")
 @given(st.lists(st.tuples(_ids, st.none() | _ids, st.lists(_ids, max_size=3)), unique_by=lambda r: r[0]))
 def test_any_shape_of_runs_ends_and_shows_each_once(shape: list[tuple[str, str | None, list[str]]]) -> None:
     """Cycles of parents, runs that start themselves, runs named by several turns: each run stands in the tree once."""
-    runs = [run(name, parent, [turn(0, None, below=tuple(below))]) for name, parent, below in shape]
+    runs = [
+        run(name, parent, [turn(0, None, *(call("t", sub_run_id=b) for b in below[:1]), below=tuple(below))])
+        for name, parent, below in shape
+    ]
     text = shown(trace(runs, [finding(i, f"span-{name}") for i, (name, _, _) in enumerate(shape)]))
     for i, (name, _, _) in enumerate(shape):
         assert text.count(f"agent-{name} (") == 1

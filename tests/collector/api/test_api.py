@@ -12,7 +12,7 @@ import pytest
 from memory_api import KNOWN, NOW, PLAIN, QUIET, SECOND, SPAN, Api, Judge, MemoryReader, finding, row, served
 
 from tracejury.collector.api import create_app
-from tracejury.collector.api.guard import is_local
+from tracejury.collector.api.guard import MAX_BODY, is_local
 from tracejury.collector.reader import Confidence, ErrorQuery
 from tracejury.judges.profiles import threshold
 from tracejury.schemas.errors import OverloadedError, StoreError
@@ -240,6 +240,19 @@ def test_what_a_web_page_can_post_without_asking_is_refused(api: Api, content_ty
     assert api.judge.asked == []
 
 
+@pytest.mark.parametrize(("size", "status"), [(MAX_BODY, 422), (MAX_BODY + 1, 413), (10**7, 413)])
+def test_a_large_body_is_refused_before_it_is_read(api: Api, size: int, status: int) -> None:
+    """At the limit it is read, and found wanting; beyond it is not."""
+    answer = api.client.post("/api/judge", content=b" " * size, headers={"content-type": "application/json"})
+    assert answer.status_code == status
+
+
+def test_a_body_of_unknown_length_is_refused(api: Api) -> None:
+    """Chunked bodies could go on for ever."""
+    answer = api.client.post("/api/judge", content=iter([b"{}"]), headers={"content-type": "application/json"})
+    assert answer.status_code == 411
+
+
 def test_a_body_that_is_not_json_is_refused(api: Api) -> None:
     """One line, no echo of the body."""
     answer = api.client.post("/api/judge", content="{", headers={"content-type": "application/json; charset=utf-8"})
@@ -329,3 +342,4 @@ def test_hostile_text_is_still_json(api: Api) -> None:
     api.reader.found = [replace(finding(1), evidence="\ud800</script>")]
     (item,) = api.get("/api/errors")["items"]
     assert item["evidence"] == "\ufffd</script>"
+    assert api.client.get("/api/errors").headers["x-content-type-options"] == "nosniff"

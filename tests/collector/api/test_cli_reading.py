@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import re
+import subprocess
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 from memory_api import KNOWN, PLAIN, QUIET, SPAN, Api, finding, row
+from processes import COMMAND
 
 from tracejury.collector.cli.root import root
 from tracejury.schemas.errors import StoreError
@@ -192,6 +197,36 @@ def test_output_to_a_pipe_has_no_colours(api: Api) -> None:
         text = run(api, *command).stdout
         assert not set("\x1b\x07\x9b\u202e") & set(text)
     assert "[bold]x[/bold]" in run(api, "errors").stdout
+
+
+def test_a_terminal_gets_colours_and_only_ours(api: Api) -> None:
+    """On a real terminal: styles, and no other escape sequence, whatever the span says."""
+    api.reader.found = [finding(1, evidence="\x1b[2J\x1b]0;owned\x07", explanation="\x1b[31mred")]
+    ours, theirs = pty.openpty()
+    environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | {"TERM": "xterm", "COLUMNS": "150"}
+    arguments = [*COMMAND, "errors", "--url", api.url]
+    subprocess.run(arguments, stdout=theirs, stderr=theirs, env=environment, check=True)  # noqa: S603  ours
+    text = os.read(ours, 65536).decode()
+    os.close(ours)
+    os.close(theirs)
+    styles = re.findall(r"\x1b\[[0-9;]*m", text)
+    assert styles
+    assert text.count("\x1b") == len(styles)
+    assert "\\x1b[2J\\x1b]0;owned\\x07" in text
+    assert "\x07" not in text
+
+
+def test_a_reader_that_goes_away_is_no_error(api: Api) -> None:
+    """`tracejury errors | head` ends without a traceback."""
+    api.reader.found = [finding(n, evidence="x" * 150) for n in range(900)]
+    pipe = subprocess.PIPE
+    arguments = [*COMMAND, "errors", "--limit", "900", "--url", api.url]
+    with subprocess.Popen(arguments, stdout=pipe, stderr=pipe) as process:  # noqa: S603  ours
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        assert process.stderr.read() == b""
 
 
 def test_a_failure_of_the_collector_is_one_line(api: Api) -> None:

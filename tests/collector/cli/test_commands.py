@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 from processes import tracejury
@@ -45,6 +46,19 @@ def test_every_command_is_where_the_table_says(name: str) -> None:
     result = CliRunner().invoke(root, [name, "--help"])
     assert result.exit_code == 0
     assert f"Usage: root {name}" in result.stdout
+
+
+def test_every_command_and_option_is_documented() -> None:
+    """docs/cli.md names them all."""
+    text = (Path(__file__).parents[3] / "docs" / "cli.md").read_text()
+    ctx = click.Context(root)
+    for name in COMMANDS:
+        command = root.get_command(ctx, name)
+        assert command is not None
+        assert f"`{name}" in text
+        options = {o for p in command.params if isinstance(p, click.Option) for o in p.opts}
+        undocumented = {o for o in options - {"--url", "--format"} if o not in text}
+        assert (name, undocumented) == (name, set())
 
 
 def test_version_is_the_packages() -> None:
