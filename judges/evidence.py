@@ -16,6 +16,9 @@ from ..schemas.trajectory import AgentRun, ToolCall, Trace, Turn
 MAX_EVIDENCE = 2000
 """Longest quote that is kept, in characters: a quote points, it does not repeat the trace."""
 
+MOST_SEARCHES = 32
+"""Misplaced quotes of one trace that are looked for in the rest of their run; later ones are dropped."""
+
 QUOTE = 240
 """Length of a quote that `quote` cuts, in characters."""
 
@@ -29,8 +32,11 @@ def quote(text: str, around: int = 0, length: int = QUOTE) -> str:
 
 
 def json_text(value: Json) -> str:
-    """A value as text: strings as they are, the rest as compact JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    """A value as text: strings as they are, the rest as JSON ("" where it is nested too deeply to be written)."""
+    try:
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    except RecursionError:
+        return ""
 
 
 def message_texts(message: Message) -> list[str]:
@@ -91,7 +97,7 @@ def _new_messages(span: NormalizedSpan, turn: Turn | None) -> tuple[Message, ...
 class OwnText:
     """Own texts of one trace's spans, collected at first use."""
 
-    __slots__ = ("_places", "_raw", "_runs", "_tolerant", "_trace")
+    __slots__ = ("_places", "_raw", "_runs", "_searches", "_tolerant", "_trace")
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -105,6 +111,7 @@ class OwnText:
                     members.append(span.span_id)
         self._raw: dict[str, list[str]] = {}
         self._tolerant: dict[str, list[str]] = {}
+        self._searches = 0
 
     def place(self, span_id: str) -> tuple[AgentRun, Turn] | None:
         """The run and turn that the span belongs to."""
@@ -129,8 +136,9 @@ class OwnText:
         if self.holds(span_id, evidence):
             return span_id
         place = self._places.get(span_id)
-        if place is None:
+        if place is None or self._searches >= MOST_SEARCHES:
             return None
+        self._searches += 1
         others = [other for other in self._runs[place[0].id] if other != span_id and self.holds(other, evidence)]
         return others[0] if len(others) == 1 else None
 

@@ -8,50 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Final
 
-from ..schemas.normalized import Json, Kind
+from ..schemas.normalized import Kind
 from ..schemas.trajectory import AgentRun, ToolCall, Trace, Turn, TurnKind
-from .text import Failure, FailureKind, TextCache, classify, error_page, gives_up, reported_failure
+from .failure_text import Failure, FailureKind, classify, error_page, gives_up, reported_failure
+from .names import Role, hints, named, role_of, text_of
+from .text import TextCache
 from .wording import LOOK_UP, first_of
-
-FINAL_NAMES: Final = frozenset(
-    {
-        "finalanswer",
-        "finalresult",
-        "finish",
-        "submit",
-        "submitanswer",
-        "submitfinalanswer",
-        "completetask",
-        "attemptcompletion",
-        "taskcomplete",
-        "terminate",
-        "exit",
-        "done",
-        "complete",
-        "respond",
-        "returnfinalanswer",
-        "setmodelresponse",
-        "structuredoutput",
-        "exitloop",
-    }
-)
-"""Tools by which frameworks let an agent hand over its answer (letters only)."""
-
-COMPUTE_NAMES: Final = frozenset(
-    {"pythoninterpreter", "python", "codeinterpreter", "pythonrepl", "ipython", "executepython", "executecode", "think"}
-)
-"""Tools that compute and bring in no data from outside."""
-
-
-class Role(StrEnum):
-    """What a call is for."""
-
-    ACCESS = "access"
-    FINAL = "final"
-    COMPUTE = "compute"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,44 +75,30 @@ class TurnFacts:
 class RunFacts:
     """One agent run read.
 
-    `tools`: names of the tools and agents that it could use, without the one that hands over the answer.
-    `settled`: its own span has ended, so that an absence in it means something. `captured`: what its LLM calls said
-    was recorded.
+    `acts`: the acting turns, in order. `tools`: names of the tools and agents that it could use, without the one that
+    hands over the answer. `settled`: its own span has ended, so that an absence in it means something. `captured`:
+    what its LLM calls said was recorded. By position: `wants_data`, whether the latest plan before it (else the survey
+    of facts, or a plan that opens what was said up to there) asks for data from outside; `plan_at`, where that plan
+    stands (-1: nowhere).
     """
 
     run: AgentRun
     turns: tuple[TurnFacts, ...]
+    acts: tuple[TurnFacts, ...]
     tools: tuple[str, ...]
     settled: bool
     captured: bool
-
-    @property
-    def acts(self) -> list[TurnFacts]:
-        """The acting turns, in order."""
-        return [t for t in self.turns if t.acting]
+    wants_data: tuple[bool, ...]
+    plan_at: tuple[int, ...]
 
     def plan_before(self, position: int) -> TurnFacts | None:
         """The latest planning turn before a position."""
-        return next((t for t in reversed(self.turns[:position]) if t.turn.kind is TurnKind.PLAN), None)
-
-    def asks_for_look_ups(self, position: int) -> bool:
-        """Whether the latest plan before `position` (else the survey of facts) wants data from outside."""
-        plan = self.plan_before(position)
-        if plan is not None:
-            return bool(self.named_tools(plan.low)) or first_of(plan.low, LOOK_UP) >= 0
-        before = self.turns[: position + 1]
-        surveys = [t for t in before if t.turn.kind is TurnKind.FACTS]
-        inline = [t for t in before if t.turn.kind is TurnKind.ACT and _opens_with_plan(t.low)]
-        return any(self.hinted_tools(t.low) for t in (*surveys, *inline))
-
-    def hinted_tools(self, low: str) -> list[str]:
-        """Tools of which a lower-cased text has a telling word of the name ("researcher" of ask_researcher)."""
-        return [name for name in self.tools if any(find_name(low, word) >= 0 for word in _telling(name))]
+        at = self.plan_at[position]
+        return self.turns[at] if at >= 0 else None
 
     def named_tools(self, low: str) -> list[str]:
         """Tools of the run that a lower-cased text names, in order of first mention."""
-        found = [(at, name) for name in self.tools if (at := find_name(low, name.lower())) >= 0]
-        return [name for _, name in sorted(found)]
+        return named(low, self.tools)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,23 +114,37 @@ class TraceFacts:
         return cls({run.id: _read_run(run, by_id, texts) for run in trace.runs})
 
 
-def role_of(name: str) -> Role:
-    """What a call of a tool with that name is for."""
-    letters = "".join(ch for ch in name.lower() if ch.isalpha())
-    if letters in FINAL_NAMES:
-        return Role.FINAL
-    return Role.COMPUTE if letters in COMPUTE_NAMES else Role.ACCESS
+def _read_run(run: AgentRun, runs: Mapping[str, AgentRun], texts: TextCache) -> RunFacts:
+    enders = tuple(f"{t.name.lower()}(" for t in run.tools if role_of(t.name) is Role.FINAL)
+    turns = [_read_turn(turn, i, runs, texts, enders) for i, turn in enumerate(run.turns)]
+    turns = [_with_reading(t, turns) for t in turns]
+    tools = _tools(run)
+    plan_at, wants_data = _plans(turns, tools)
+    return RunFacts(
+        run=run,
+        turns=tuple(turns),
+        acts=tuple(t for t in turns if t.acting),
+        tools=tools,
+        settled=run.span is not None and not run.span.raw.pending,
+        captured=any(t.turn.llm is not None and t.turn.text for t in turns),
+        wants_data=wants_data,
+        plan_at=plan_at,
+    )
 
 
-def find_name(text: str, name: str) -> int:
-    """Offset at which `name` stands in `text` as a whole word, -1 where it does not."""
-    at = text.find(name)
-    while at >= 0:
-        end = at + len(name)
-        if not _wordy(text[at - 1 : at]) and not _wordy(text[end : end + 1]):
-            return at
-        at = text.find(name, end)
-    return -1
+def _plans(turns: Sequence[TurnFacts], tools: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[bool, ...]]:
+    """(`plan_at`, `wants_data`) of a run, in one pass."""
+    plan_at, wants_data = [], []
+    latest, wanted, hinted = -1, False, False
+    for turn in turns:
+        plan_at.append(latest)
+        inline = turn.turn.kind is TurnKind.ACT and _opens_with_plan(turn.low)
+        hinted = hinted or ((turn.turn.kind is TurnKind.FACTS or inline) and hints(turn.low, tools))
+        wants_data.append(wanted if latest >= 0 else hinted)
+        if turn.turn.kind is TurnKind.PLAN:
+            latest = turn.position
+            wanted = bool(named(turn.low, tools)) or first_of(turn.low, LOOK_UP) >= 0
+    return tuple(plan_at), tuple(wants_data)
 
 
 def _opens_with_plan(low: str) -> bool:
@@ -191,32 +155,15 @@ def _opens_with_plan(low: str) -> bool:
 _OPENING: Final = 400
 
 
-def _telling(name: str) -> list[str]:
-    words = name.lower().replace("-", "_").replace(".", "_").split("_")
-    return [name.lower(), *(w for w in words if len(w) >= _TELLING)]
-
-
-_TELLING: Final = 6
-
-
-def _wordy(ch: str) -> bool:
-    return ch.isalnum() or ch == "_"
-
-
-def _read_run(run: AgentRun, runs: Mapping[str, AgentRun], texts: TextCache) -> RunFacts:
-    enders = tuple(f"{t.name.lower()}(" for t in run.tools if role_of(t.name) is Role.FINAL)
-    turns = [_read_turn(turn, i, runs, texts, enders) for i, turn in enumerate(run.turns)]
-    turns = [_with_reading(t, turns) for t in turns]
-    settled = run.span is not None and not run.span.raw.pending
-    captured = any(t.turn.llm is not None and t.turn.text for t in turns)
-    return RunFacts(run, tuple(turns), _tools(run), settled, captured)
-
-
 def _tools(run: AgentRun) -> tuple[str, ...]:
     own = run.span.tool_names if run.span else ()
     names = [*(t.name for t in run.tools), *own, *run.managed_agents]
     names += [c.name for t in run.turns for c in t.tool_calls if c.executed]
-    return tuple(n for n in dict.fromkeys(names) if n and role_of(n) is Role.ACCESS)
+    return tuple(n for n in dict.fromkeys(names) if n and role_of(n) is Role.ACCESS)[:MOST_TOOLS]
+
+
+MOST_TOOLS: Final = 256
+"""Names looked for in texts; a run with more tools than that is judged by the first ones."""
 
 
 def _read_turn(
@@ -254,12 +201,6 @@ def _said(turn: Turn, calls: tuple[CallFacts, ...]) -> str:
     if any(m.text for m in messages):
         return turn.text
     return next((text for c in calls if c.role is Role.FINAL and (text := text_of(c.call.arguments))), turn.text)
-
-
-def text_of(arguments: Json) -> str:
-    """The strings among a call's arguments, one a line."""
-    values = list(arguments.values()) if isinstance(arguments, Mapping) else [arguments]
-    return "\n".join(v for v in values if isinstance(v, str))
 
 
 def _read_call(call: ToolCall) -> CallFacts:

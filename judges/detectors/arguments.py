@@ -10,7 +10,8 @@ from ...schemas.normalized import Json
 from ...schemas.taxonomy import Dimension, Severity
 from ..base import Context
 from ..evidence import quote_call
-from ..facts import Role, RunFacts, TurnFacts
+from ..facts import RunFacts, TurnFacts
+from ..names import Role
 from ..rule import Hit, RunRule
 from .completion import answer_quote
 from .failures import SURVEYS
@@ -41,12 +42,18 @@ def seen_before(facts: RunFacts, position: int) -> list[str]:
 _OWN: Final = frozenset({"assistant", "tool-call"})
 
 
+MOST_PATHS: Final = 32
+"""Paths of one run that are looked for in all that it has seen."""
+
+
 def _invented_path(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    checked: set[str] = set()
     for turn in facts.acts:
         for call in turn.calls:
             path = path_argument(call.call.arguments) if call.role is Role.ACCESS else ""
-            if not path or call.failure is None:
+            if not path or call.failure is None or len(checked) >= MOST_PATHS:
                 continue
+            checked.add(path)
             if not any(path in text for text in seen_before(facts, turn.position)):
                 text = f"Nothing seen so far mentions the file {path[:80]!r}."
                 yield Hit(turn.span_id, quote_call(turn.turn, call.call), text)
@@ -71,7 +78,7 @@ def unsupported_share(answer: str, texts: list[str]) -> float:
 
 
 def _unobserved_answer(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    for turn in facts.acts:
+    for turn in facts.acts[-1:]:
         answer = answer_text(turn)
         if not answer or not facts.tools or _computes(turn, answer):
             continue

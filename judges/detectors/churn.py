@@ -10,7 +10,8 @@ from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import ToolCall, TurnKind
 from ..base import Context
 from ..evidence import quote_call
-from ..facts import CallFacts, Role, RunFacts, TurnFacts
+from ..facts import CallFacts, RunFacts, TurnFacts
+from ..names import Role
 from ..rule import Hit, RunRule
 
 CHURNED: Final = 2

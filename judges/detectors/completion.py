@@ -73,11 +73,12 @@ _FIRST_PLAN: Final = 3
 
 def _step_limit(facts: RunFacts, _: Context) -> Iterator[Hit]:
     limit = facts.run.max_steps
+    used = 0
     for turn in facts.turns:
-        acts = [t for t in facts.acts if t.position < turn.position]
-        if turn.turn.kind is TurnKind.ANSWER and limit is not None and len(acts) >= limit and turn.span_id:
-            text = f"Used all {limit} steps before it had an answer."
-            yield Hit(turn.span_id, quote(turn.said.strip()) or turn.turn.llm.raw.name, text)  # type: ignore[union-attr]
+        used += turn.acting
+        if turn.turn.kind is TurnKind.ANSWER and turn.turn.llm is not None and limit is not None and used >= limit:
+            evidence = quote(turn.said.strip()) or turn.turn.llm.raw.name
+            yield Hit(turn.span_id, evidence, f"Used all {limit} steps before it had an answer.")
 
 
 def _output_limit(facts: RunFacts, _: Context) -> Iterator[Hit]:

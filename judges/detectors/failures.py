@@ -16,8 +16,8 @@ from ...schemas.trajectory import TurnKind
 from ..base import Context
 from ..evidence import quote, quote_call
 from ..facts import RunFacts, TurnFacts
+from ..failure_text import FailureKind as F
 from ..rule import Hit, RunRule
-from ..text import FailureKind as F
 
 _TC, _EE, _LC, _TS = (
     Dimension.TOOL_CALLING,

@@ -14,9 +14,10 @@ from typing import Final
 from ...schemas.taxonomy import Dimension, Severity
 from ..base import Context
 from ..evidence import quote
-from ..facts import Role, RunFacts, TurnFacts
+from ..facts import RunFacts, TurnFacts
+from ..failure_text import gives_up
+from ..names import Role
 from ..rule import Hit, RunRule
-from ..text import gives_up
 from ..wording import ASSUMPTION, RECALL, SIMULATION, VERIFICATION, first_of
 from .intent import announces_without_calling
 
@@ -35,7 +36,7 @@ def ungrounded(facts: RunFacts) -> Iterator[tuple[TurnFacts, bool]]:
         announces = turn is not acts[-1] and announces_without_calling(facts, turn)
         if succeeded or not armed or announces:
             continue
-        if (attempted or facts.asks_for_look_ups(turn.position)) and not gives_up(answer_text(turn)):
+        if (attempted or facts.wants_data[turn.position]) and not gives_up(answer_text(turn)):
             armed = False
             yield turn, attempted
 

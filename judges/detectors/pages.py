@@ -9,8 +9,8 @@ from typing import Final
 from ...schemas.taxonomy import Dimension, Severity
 from ..base import Context
 from ..facts import RunFacts
+from ..failure_text import FailureKind as F
 from ..rule import Hit, RunRule
-from ..text import FailureKind as F
 
 _CLASSES: Final = (
     ("auth", (F.AUTH,), "Authentication Errors", "access to the page was refused"),

@@ -10,7 +10,8 @@ from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import TurnKind
 from ..base import Context
 from ..evidence import quote, quote_call
-from ..facts import Role, RunFacts, TurnFacts
+from ..facts import RunFacts, TurnFacts
+from ..names import Role
 from ..rule import Hit, RunRule
 from ..wording import LOOK_UP, first_of
 

@@ -9,8 +9,8 @@ from ...schemas.taxonomy import Dimension, Severity
 from ..base import Context
 from ..evidence import quote
 from ..facts import RunFacts, TurnFacts
+from ..failure_text import FailureKind
 from ..rule import Hit, RunRule
-from ..text import FailureKind
 from .failures import SURVEYS, made_hit, read_hit, tool_evidence
 
 RUN_OF_FAILURES: Final = 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from itertools import pairwise
@@ -11,9 +12,9 @@ from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import TurnKind
 from ..base import Context
 from ..evidence import quote
-from ..facts import Role, RunFacts
+from ..facts import RunFacts
+from ..names import Role
 from ..rule import Hit, RunRule
-from .plans import segments
 
 SAME_PLAN: Final = 0.9
 """Similarity of two plans' texts (ratio of matching blocks) from which the new one is the old one."""
@@ -37,17 +38,20 @@ def _nearly_same(a: str, b: str) -> bool:
 
 
 def _relies_on_failed(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    """A re-plan that names a tool of which the last call before it failed, more than once in all."""
-    for plan, _acts in segments(facts):
-        before = [c for t in facts.turns[: plan.position] for c in t.calls if c.role is Role.ACCESS]
-        for name in facts.named_tools(plan.low):
-            same = [c for c in before if c.call.name == name]
-            failures = [c for c in same if c.failure is not None]
-            if same and same[-1].failure is not None and len(failures) >= _FAILED_OFTEN:
-                at = plan.low.find(name.lower())
-                text = f"Plans with {name} again, which has failed {len(failures)} times."
-                yield Hit(plan.span_id, quote(plan.said, at), text)
-                break
+    """A plan that names a tool of which the last call before it failed, more than once in all."""
+    failures: Counter[str] = Counter()
+    failing: set[str] = set()
+    for turn in facts.turns:
+        if turn.turn.kind is TurnKind.PLAN and failing and turn.span_id:
+            again = next((n for n in facts.named_tools(turn.low) if n in failing and failures[n] >= _FAILED_OFTEN), "")
+            if again:
+                text = f"Plans with {again} again, which has failed {failures[again]} times."
+                at = turn.low.find(again.lower())
+                yield Hit(turn.span_id, quote(turn.said, min(at, len(turn.said) - 1)), text)
+        for call in turn.calls:
+            if call.role is Role.ACCESS:
+                failures[call.call.name] += call.failure is not None
+                (failing.discard if call.failure is None else failing.add)(call.call.name)
 
 
 _FAILED_OFTEN: Final = 2

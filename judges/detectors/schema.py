@@ -10,9 +10,10 @@ from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import ToolCall
 from ..base import Context
 from ..evidence import quote_call
-from ..facts import CallFacts, Role, RunFacts, TurnFacts
+from ..facts import CallFacts, RunFacts, TurnFacts
+from ..failure_text import FailureKind
+from ..names import Role
 from ..rule import Hit, RunRule
-from ..text import FailureKind
 from .failures import read_hit
 
 

@@ -1,0 +1,291 @@
+"""What a text says about failure.
+
+Mostly `str` methods on a bounded, lower-cased copy are used, and the regular expressions see short heads and have no
+nested repetition: the cost of a text is bounded whatever it holds. The needles are error texts of languages, protocols
+and libraries, not wordings of single traces.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from .text import bounded
+
+
+class FailureKind(StrEnum):
+    """Why a call failed, as far as its text tells."""
+
+    SCHEMA = "schema"  # arguments that the tool does not take
+    FILE = "file"
+    PARSE = "parse"  # what the model wrote could not be parsed
+    IMPORT = "import"
+    LIMIT = "limit"
+    RATE = "rate"
+    TIMEOUT = "timeout"
+    NO_RESULT = "no-result"
+    AUTH = "auth"
+    NOT_FOUND = "not-found"
+    SERVICE = "service"
+    CODE = "code"
+    OTHER = "other"
+
+
+_NEEDLES: Final[tuple[tuple[FailureKind, tuple[str, ...]], ...]] = (
+    (
+        FailureKind.SCHEMA,
+        (
+            "unexpected keyword argument",
+            "required positional argument",
+            "positional arguments but",
+            "validation error",
+            "invalid argument",
+            "invalid parameter",
+            "missing required",
+            "field required",
+            "is a required property",
+            "additional properties are not allowed",
+            "unknown argument",
+            "does not match the schema",
+        ),
+    ),
+    (FailureKind.RATE, ("rate limit", "ratelimit", "too many requests", "error 429", "quota exceeded")),
+    (
+        FailureKind.PARSE,
+        (
+            "error in code parsing",
+            "code snippet is invalid",
+            "syntaxerror",
+            "could not parse",
+            "couldn't parse",
+            "failed to parse",
+            "invalid json",
+            "jsondecodeerror",
+            "outputparserexception",
+            "invalid syntax",
+        ),
+    ),
+    (
+        FailureKind.FILE,
+        (
+            "filenotfounderror",
+            "no such file or directory",
+            "package not found at",
+            "isadirectoryerror",
+            "file not found",
+            "cannot find the file",
+            "does not exist",
+            "enoent",
+            "unsupported file",
+            "fileconversion",
+            "unicodedecodeerror",
+        ),
+    ),
+    (FailureKind.IMPORT, ("modulenotfounderror", "no module named", "importerror", "is not allowed. allowed imports")),
+    (
+        FailureKind.LIMIT,
+        (
+            "max number of operations",
+            "maximum number of",
+            "recursionerror",
+            "memoryerror",
+            "out of memory",
+            "context length",
+            "token limit",
+            "reached max steps",
+        ),
+    ),
+    (FailureKind.TIMEOUT, ("timed out", "timeouterror", "timeout", "deadline exceeded")),
+    (
+        FailureKind.NO_RESULT,
+        (
+            "no results found",
+            "no result found",
+            "no results for",
+            "no matches found",
+            "no matching",
+            "was not archived",
+            "not archived on",
+            "nothing found",
+            "returned no results",
+        ),
+    ),
+    (
+        FailureKind.AUTH,
+        (
+            "error 401",
+            "error 403",
+            "401 client error",
+            "403 client error",
+            "401 unauthorized",
+            "403 forbidden",
+            "unauthorized",
+            "forbidden",
+            "permission denied",
+            "permissionerror",
+            "authentication failed",
+            "authenticationerror",
+            "invalid api key",
+            "access denied",
+        ),
+    ),
+    (FailureKind.NOT_FOUND, ("error 404", "404 client error", "404 not found", "page not found", "not found for url")),
+    (
+        FailureKind.SERVICE,
+        (
+            "error 500",
+            "error 502",
+            "error 503",
+            "server error",
+            "bad gateway",
+            "service unavailable",
+            "connection aborted",
+            "connection reset",
+            "connection refused",
+            "connectionerror",
+            "remotedisconnected",
+            "max retries exceeded",
+            "network error",
+            "unboundlocalerror",
+            "cannot access local variable",
+        ),
+    ),
+    (
+        FailureKind.CODE,
+        (
+            "traceback (most recent call last)",
+            "code execution failed",
+            "interpretererror",
+            "nameerror",
+            "typeerror",
+            "attributeerror",
+            "keyerror",
+            "valueerror",
+            "indexerror",
+            "zerodivisionerror",
+            "assertionerror",
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A failure: its kind and the text that tells of it. `page`: a page that was fetched well says so."""
+
+    kind: FailureKind
+    text: str
+    page: bool = False
+
+
+def classify(error: str) -> FailureKind:
+    """The kind of a text that is known to tell of a failure."""
+    low = bounded(error).lower()
+    return next((kind for kind, needles in _NEEDLES if any(n in low for n in needles)), FailureKind.OTHER)
+
+
+_OPENINGS: Final = (
+    "error",
+    "exception",
+    "traceback (most recent call last)",
+    "failed",
+    "failure",
+    "fatal",
+    "toolerror",
+    "tool error",
+    "no results found",
+    "no result found",
+    "('connection aborted",
+)
+_ERROR_PAGE: Final = re.compile(
+    r"^[#\s]{0,8}(?:title:\s{0,4})?(?:http[ /\d.]{0,8})?(?:error|status(?: code)?)[ :]{0,3}(4\d\d|5\d\d)\b"
+    r"|^[#\s]{0,8}(?:title:\s{0,4})?(4\d\d|5\d\d)[ :-]{1,3}(?:forbidden|not found|unauthorized|bad gateway|"
+    r"service unavailable|internal server error|access denied|too many requests|gateway time-?out|error)"
+    r"|^[#\s]{0,8}title:\s{0,4}(error)\s{0,4}$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_PAGE_HEAD: Final = 500
+_BY_STATUS: Final = {
+    "401": FailureKind.AUTH,
+    "403": FailureKind.AUTH,
+    "404": FailureKind.NOT_FOUND,
+    "410": FailureKind.NOT_FOUND,
+    "408": FailureKind.TIMEOUT,
+    "504": FailureKind.TIMEOUT,
+    "429": FailureKind.RATE,
+}
+
+
+def error_page(result: str) -> Failure | None:
+    """The HTTP error that a fetched page's title or heading tells of, None where it reads as a page."""
+    head = result[:_PAGE_HEAD]
+    found = _ERROR_PAGE.search(head)
+    if found is None:
+        return None
+    status = found.group(1) or found.group(2) or ""
+    kind = _BY_STATUS.get(status, FailureKind.SERVICE)
+    return Failure(kind, found.group(0).strip("# \n"), page=True)
+
+
+_JSON_OPENINGS: Final = ('{"error"', "{'error'", '{"status": "error"', "{'status': 'error'", '{"status":"error"')
+_JSON_HARMLESS: Final = ("null", "none", "false", '""', "''")
+
+
+def reported_failure(result: str) -> Failure | None:
+    """The failure that a result reports although its call did not fail; None where it reads as a success.
+
+    Only how a result opens counts: a page about errors is no error.
+    """
+    head = result[:200].lstrip().lower()
+    if not head:
+        return None
+    opens = head.startswith(_OPENINGS) and not head.startswith(("error-free", "errors:\n0", "errors: 0", "error: none"))
+    if not opens:
+        opens = any(_json_error(head, opening) for opening in _JSON_OPENINGS if head.startswith(opening))
+    return Failure(classify(result), result) if opens else None
+
+
+def _json_error(head: str, opening: str) -> bool:
+    return not head[len(opening) :].lstrip(" :").startswith(_JSON_HARMLESS)
+
+
+_GIVING_UP: Final = (
+    "unable to",
+    "could not",
+    "couldn't",
+    "cannot be",
+    "can not be",
+    "cannot determine",
+    "can't determine",
+    "cannot comply",
+    "not able to",
+    "not found",
+    "no verifiable",
+    "did not yield",
+    "was not possible",
+    "not available",
+    "failed to",
+    "unsuccessful",
+    "i'm sorry",
+    "i am sorry",
+)
+
+
+def gives_up(answer: str) -> str:
+    """The line in which an answer opens by saying that nothing was obtained; "" where it does not."""
+    seen = 0
+    for line in answer[:600].splitlines():
+        low = line.lower().replace("’", "'")  # noqa: RUF001 - that is the character to replace
+        if any(needle in low for needle in _GIVING_UP):
+            return line.strip()
+        # A heading is not yet the answer.
+        seen += 0 if line.lstrip().startswith("#") or len(line) < _HEADING else 1
+        if seen == _OPENING_LINES:
+            break
+    return ""
+
+
+_HEADING: Final = 12
+_OPENING_LINES: Final = 2

@@ -1,0 +1,94 @@
+"""Names of tools: what a tool is for by its name, and where texts mention one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Final
+
+from ..schemas.normalized import Json
+
+FINAL_NAMES: Final = frozenset(
+    {
+        "finalanswer",
+        "finalresult",
+        "finish",
+        "submit",
+        "submitanswer",
+        "submitfinalanswer",
+        "completetask",
+        "attemptcompletion",
+        "taskcomplete",
+        "terminate",
+        "exit",
+        "done",
+        "complete",
+        "respond",
+        "returnfinalanswer",
+        "setmodelresponse",
+        "structuredoutput",
+        "exitloop",
+    }
+)
+"""Tools by which frameworks let an agent hand over its answer (letters only)."""
+
+COMPUTE_NAMES: Final = frozenset(
+    {"pythoninterpreter", "python", "codeinterpreter", "pythonrepl", "ipython", "executepython", "executecode", "think"}
+)
+"""Tools that compute and bring in no data from outside."""
+
+
+class Role(StrEnum):
+    """What a call is for."""
+
+    ACCESS = "access"
+    FINAL = "final"
+    COMPUTE = "compute"
+
+
+def role_of(name: str) -> Role:
+    """What a call of a tool with that name is for."""
+    letters = "".join(ch for ch in name.lower() if ch.isalpha())
+    if letters in FINAL_NAMES:
+        return Role.FINAL
+    return Role.COMPUTE if letters in COMPUTE_NAMES else Role.ACCESS
+
+
+def find_name(text: str, name: str) -> int:
+    """Offset at which `name` stands in `text` as a whole word, -1 where it does not."""
+    at = text.find(name)
+    while at >= 0:
+        end = at + len(name)
+        if not _wordy(text[at - 1 : at]) and not _wordy(text[end : end + 1]):
+            return at
+        at = text.find(name, end)
+    return -1
+
+
+def _telling(name: str) -> list[str]:
+    words = name.lower().replace("-", "_").replace(".", "_").split("_")
+    return [name.lower(), *(w for w in words if len(w) >= _TELLING)]
+
+
+_TELLING: Final = 6
+
+
+def _wordy(ch: str) -> bool:
+    return ch.isalnum() or ch == "_"
+
+
+def named(low: str, tools: Sequence[str]) -> list[str]:
+    """The names among `tools` that a lower-cased text holds, in order of first mention."""
+    found = [(at, name) for name in tools if (at := find_name(low, name.lower())) >= 0]
+    return [name for _, name in sorted(found)]
+
+
+def hints(low: str, tools: Sequence[str]) -> bool:
+    """Whether a lower-cased text has a telling word of a tool's name ("researcher" of ask_researcher)."""
+    return any(find_name(low, word) >= 0 for name in tools for word in _telling(name))
+
+
+def text_of(arguments: Json) -> str:
+    """The strings among a call's arguments, one a line."""
+    values = list(arguments.values()) if isinstance(arguments, Mapping) else [arguments]
+    return "\n".join(v for v in values if isinstance(v, str))
