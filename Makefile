@@ -27,7 +27,7 @@ test: setup
 	$(BIN)/python -m pytest -q $(TEST_ARGS)
 
 check: setup
-	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/mypy tests && $(BIN)/lint-imports
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/mypy tests --explicit-package-bases && $(BIN)/lint-imports
 
 bench: setup
 	$(BIN)/python tests/bench/judging.py

@@ -40,6 +40,7 @@ class Inbox:
         self._bytes = 0
         self._batches: deque[tuple[Batch, int]] = deque()
         self._asked: set[TraceKey] = set()
+        self._in_hand = False
         self._ready = threading.Condition()
         self._closed = False
 
@@ -50,8 +51,9 @@ class Inbox:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing waits."""
-        return not self._batches and not self._asked
+        """Whether nothing waits, and nothing that was taken is still being worked on."""
+        with self._ready:
+            return not self._batches and not self._asked and not self._in_hand
 
     def put(self, batch: Batch, received_at: int) -> None:
         """Queue a committed batch (`received_at`: the stored arrival time of its rows, unix nanos)."""
@@ -76,10 +78,18 @@ class Inbox:
             self._closed = True
             self._ready.notify()
 
-    def take(self, timeout: float, max_bytes: int) -> Taken:
-        """What waits, up to about `max_bytes` of batches; waits up to `timeout` seconds for the first."""
+    def done(self) -> None:
+        """What was taken has been worked off."""
         with self._ready:
-            if self.empty and timeout > 0 and not self._closed:
+            self._in_hand = False
+
+    def take(self, timeout: float, max_bytes: int) -> Taken:
+        """What waits, up to about `max_bytes` of batches; waits up to `timeout` seconds for the first.
+
+        Until `done` is called the inbox does not count as empty.
+        """
+        with self._ready:
+            if not self._batches and not self._asked and timeout > 0 and not self._closed:
                 self._ready.wait(timeout)
             batches: list[tuple[Batch, int]] = []
             size = 0
@@ -89,6 +99,7 @@ class Inbox:
                 batches.append((batch, received_at))
             self._bytes -= size
             asked, self._asked = frozenset(self._asked), set()
+            self._in_hand = True
             return Taken(batches, asked)
 
 

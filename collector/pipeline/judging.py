@@ -147,6 +147,12 @@ class Judging:
 
     def step(self, timeout: float) -> int:
         """Take what waits, judge what is due, store it; returns the number of traces judged."""
+        try:
+            return self._step(timeout)
+        finally:
+            self._inbox.done()
+
+    def _step(self, timeout: float) -> int:
         taken = self._inbox.take(timeout, STEP_BYTES)
         now = self._clock()
         for batch, received_at in taken.batches:

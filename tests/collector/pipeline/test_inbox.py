@@ -18,8 +18,17 @@ def test_batches_come_out_in_order_up_to_a_size() -> None:
         inbox.put(batch(name, 10), 1)
     assert [b.spans[0].trace_id for b, _ in inbox.take(0, 15).batches] == ["a", "b"]
     assert [b.spans[0].trace_id for b, _ in inbox.take(0, 1).batches] == ["c"]
-    assert inbox.empty
     assert inbox.queued_bytes == 0
+
+
+def test_it_is_empty_only_when_what_was_taken_is_done() -> None:
+    """Whoever waits for rest is not told so while the last batch is still being judged."""
+    inbox = Inbox(max_bytes=100)
+    inbox.put(batch("a", 10), 1)
+    inbox.take(0, 100)
+    assert not inbox.empty
+    inbox.done()
+    assert inbox.empty
 
 
 def test_beyond_the_bound_only_the_traces_are_kept() -> None:
