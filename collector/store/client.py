@@ -123,9 +123,10 @@ class Store:
             client.command(f"DROP DATABASE IF EXISTS `{self.database}` SYNC")
 
     def insert(self, table: str, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> None:
-        """Insert rows given by column; returns once they are committed. Raises the driver's own errors, unmapped:
-        whoever inserts decides by `failures` what they mean.
-        """  # noqa: D205 - one thought
+        """Insert rows given by column; returns once they are committed.
+
+        Raises the driver's own errors, unmapped: whoever inserts decides by `failures` what they mean.
+        """
         if not columns[0]:
             return
         with self._client(mapped=False) as client:
@@ -144,13 +145,11 @@ class Store:
         self._closed = True
         for _ in range(self.config.clients):  # waits for statements that still run
             self._slots.acquire()
-        while True:
-            try:
-                self._idle.get_nowait().close()
-            except queue.Empty:
-                break
+        while not self._idle.empty():
+            self._idle.get_nowait().close()
         if self.target.path:
             folder_lock.release(self.target.path)
+        self._slots.release(self.config.clients)  # whoever waits for a client is told that the store is closed
 
     @contextmanager
     def _client(self, *, mapped: bool = True, in_database: bool = True) -> Iterator[Client]:

@@ -1,0 +1,432 @@
+"""The group commit: what is acknowledged, what is refused, and with what."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clickhouse_connect.driver.exceptions import DatabaseError
+from store_parts import TRACE_ID, a_log, a_span
+
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.config import StoreConfig, WriterConfig
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.migrate import migrate
+from tracejury.collector.store.writer import GroupCommitWriter
+from tracejury.schemas.batch import Batch
+from tracejury.schemas.errors import OverloadedError, PermanentError, RetryableError
+
+pytestmark = pytest.mark.store
+
+MANY_PARTS = DatabaseError("too many parts", code=252)
+OUT_OF_MEMORY = DatabaseError("memory limit", code=241)
+
+
+class WatchedStore(Store):
+    """The real store; inserts of spans are counted, and wait while `gate` is shut.
+
+    `faults`: what the insert of that number (from 0) raises instead.
+    """
+
+    gate: threading.Event
+    faults: dict[int, Exception]
+    inserts: list[int]
+
+    def insert(self, table: str, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> None:
+        if table == "spans" and columns[0]:
+            assert self.gate.wait(30)
+            self.inserts.append(len(columns[0]))
+            fault = self.faults.get(len(self.inserts) - 1)
+            if fault is not None:
+                raise fault
+        super().insert(table, names, columns)
+
+
+@pytest.fixture
+def watched(store_dsn: str) -> Iterator[WatchedStore]:
+    store = WatchedStore.open(store_dsn, StoreConfig(retention_days=None))
+    assert isinstance(store, WatchedStore)
+    store.gate, store.faults, store.inserts = threading.Event(), {}, []
+    store.gate.set()
+    migrate(store)
+    yield store
+    store.close()
+
+
+def batch(number: int, *, text: str = "", size: int = 1, spans: int = 1) -> Batch:
+    """Spans whose ids start with `number`."""
+    return Batch([a_span(span_id=f"{number:08x}{n:08x}", name=text) for n in range(spans)], (), size)
+
+
+def stored(store: Store) -> set[int]:
+    """The numbers of the batches of which spans are stored."""
+    spans, _ = StoredJudging(store).load_spans([TRACE_ID]).get(TRACE_ID, ([], []))
+    return {int(s.span_id[:8], 16) for s in spans}
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let the loop run until it is so."""
+    while not condition():  # noqa: ASYNC110  what is waited for is the state of the part under test
+        await asyncio.sleep(0)
+
+
+async def group_behind_a_first(store: WatchedStore, writer: GroupCommitWriter, batches: Sequence[Batch]) -> list[Any]:
+    """Submit one batch, and while its insert runs all of `batches`: they form the next group. The latter's outcomes."""
+    groups = writer.counters.groups
+    store.gate.clear()
+    first = asyncio.create_task(writer.submit(batch(0xFFFF)))
+    await until(lambda: writer.counters.groups > groups)
+    tasks = [asyncio.create_task(writer.submit(b)) for b in batches]
+    await until(lambda: writer.queue_batches == 1 + len(batches))
+    assert not first.done()
+    store.gate.set()
+    outcomes = await asyncio.gather(first, *tasks, return_exceptions=True)
+    return list(outcomes[1:])
+
+
+async def test_concurrent_requests_share_one_insert(watched: WatchedStore) -> None:
+    """What arrives while an insert runs is committed by the next one, together."""
+    writer = GroupCommitWriter(watched)
+    await writer.start()
+    assert await group_behind_a_first(watched, writer, [batch(n, spans=3) for n in range(20)]) == [None] * 20
+    assert watched.inserts == [1, 60]
+    assert (writer.counters.groups, writer.counters.committed_spans) == (2, 61)
+    assert (writer.queue_batches, writer.queue_bytes) == (0, 0)
+    await writer.stop(10)
+
+
+async def test_nothing_is_acknowledged_before_its_commit(watched: WatchedStore) -> None:
+    """While the insert runs the submitter waits; once it is answered the span is readable."""
+    writer = GroupCommitWriter(watched)
+    await writer.start()
+    watched.gate.clear()
+    task = asyncio.create_task(writer.submit(batch(7)))
+    await until(lambda: writer.counters.groups == 1)
+    assert not task.done()
+    assert stored(watched) == set()
+    watched.gate.set()
+    await task
+    assert stored(watched) == {7}
+    await writer.stop(10)
+
+
+async def test_only_the_culprit_of_a_group_is_refused(
+    watched: WatchedStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A request that the engine cannot take (a lone surrogate) is refused for good; its neighbours are stored."""
+    writer = GroupCommitWriter(watched, WriterConfig(dead_letter=str(tmp_path)))
+    await writer.start()
+    batches = [batch(n, text="\ud800" if n == 2 else "fine") for n in range(5)]
+    outcomes = await group_behind_a_first(watched, writer, batches)
+    assert [type(o) for o in outcomes] == [type(None), type(None), PermanentError, type(None), type(None)]
+    assert stored(watched) == {0xFFFF, 0, 1, 3, 4}
+    assert (writer.counters.dead_lettered, writer.counters.failed_batches, writer.counters.failed_groups) == (1, 1, 1)
+    assert not any(record.exc_info for record in caplog.records)
+    await writer.stop(10)
+
+
+async def test_a_request_that_fails_again_and_again_is_kept_as_a_file(watched: WatchedStore, tmp_path: Path) -> None:
+    """The dead-letter file holds why, and all of the request, also what could not be stored."""
+    writer = GroupCommitWriter(watched, WriterConfig(dead_letter=str(tmp_path / "dead")))
+    await writer.start()
+    poison = Batch([a_span(name="\ud800")], [a_log(body="also")], 1)
+    for _ in range(2):  # the same again takes no second file
+        with pytest.raises(PermanentError, match="cannot take this request"):
+            await writer.submit(poison)
+    (file,) = (tmp_path / "dead").iterdir()
+    head, span, record = map(json.loads, file.read_text().splitlines())
+    assert head["reason"].startswith("UnicodeEncodeError")
+    assert (head["spans"], head["logs"]) == (1, 1)
+    assert span["span"]["name"] == "\ud800"
+    assert record["log"]["body"] == "also"
+    await writer.stop(10)
+
+
+@pytest.mark.parametrize(("failures", "refused"), [(1, False), (2, False), (3, True)])
+async def test_attempts(watched: WatchedStore, tmp_path: Path, failures: int, *, refused: bool) -> None:
+    """A request is tried `attempts` times (here 3) before it is given up."""
+    writer = GroupCommitWriter(watched, WriterConfig(attempts=3, dead_letter=str(tmp_path)))
+    await writer.start()
+    watched.faults = {n: ValueError("strange") for n in range(failures)}
+    if refused:
+        with pytest.raises(PermanentError, match="ValueError: strange"):
+            await writer.submit(batch(1))
+    else:
+        await writer.submit(batch(1))
+    assert stored(watched) == (set() if refused else {1})
+    assert writer.counters.dead_lettered == int(refused)
+    await writer.stop(10)
+
+
+async def test_attempts_count_within_a_group(watched: WatchedStore, tmp_path: Path) -> None:
+    """The failure of a group is nobody's own: each of its requests still has all its attempts."""
+    writer = GroupCommitWriter(watched, WriterConfig(attempts=1, dead_letter=str(tmp_path)))
+    await writer.start()
+    watched.faults = {1: ValueError("of the group"), 2: ValueError("of the first request in it")}
+    outcomes = await group_behind_a_first(watched, writer, [batch(1), batch(2)])
+    assert isinstance(outcomes[0], PermanentError)
+    assert outcomes[1] is None
+    assert watched.inserts == [1, 2, 1, 1]
+    await writer.stop(10)
+
+
+@pytest.mark.parametrize("failure", [MANY_PARTS, OSError(28, "No space left on device"), DatabaseError("x", code=60)])
+async def test_a_passing_failure_refuses_the_group_at_once(watched: WatchedStore, failure: Exception) -> None:
+    """Where the store itself cannot take anything, all are told to try again, without an insert each."""
+    writer = GroupCommitWriter(watched)
+    await writer.start()
+    watched.faults = {1: failure}
+    outcomes = await group_behind_a_first(watched, writer, [batch(n) for n in range(3)])
+    assert [type(o) for o in outcomes] == [RetryableError] * 3
+    assert watched.inserts == [1, 3]
+    assert (writer.counters.refused_batches, writer.counters.dead_lettered) == (3, 0)
+    await writer.submit(batch(5))
+    assert stored(watched) == {0xFFFF, 5}
+    await writer.stop(10)
+
+
+async def test_a_group_too_large_for_memory_is_split(watched: WatchedStore) -> None:
+    """At the engine's memory limit each request is tried alone; one that fails alone is told to try again."""
+    writer = GroupCommitWriter(watched)
+    await writer.start()
+    watched.faults = {1: OUT_OF_MEMORY, 3: OUT_OF_MEMORY}
+    outcomes = await group_behind_a_first(watched, writer, [batch(n) for n in range(3)])
+    assert [type(o) for o in outcomes] == [type(None), RetryableError, type(None)]
+    assert watched.inserts == [1, 3, 1, 1, 1]
+    assert stored(watched) == {0xFFFF, 0, 2}
+    await writer.stop(10)
+
+
+async def test_a_missing_table_is_passing(watched: WatchedStore) -> None:
+    """A real outage: refused retryably, stored once the table is back."""
+    writer = GroupCommitWriter(watched)
+    await writer.start()
+    watched.command("RENAME TABLE spans TO away")
+    with pytest.raises(RetryableError):
+        await writer.submit(batch(1))
+    watched.command("RENAME TABLE away TO spans")
+    await writer.submit(batch(1))
+    assert stored(watched) == {1}
+    await writer.stop(10)
+
+
+async def test_logs_come_first_and_sending_again_is_safe(watched: WatchedStore) -> None:
+    """A failure between the two inserts acknowledges nothing; the same request again is stored once."""
+    writer = GroupCommitWriter(watched)
+    await writer.start()
+    request = Batch([a_span()], [a_log()], 1)
+    watched.faults = {0: MANY_PARTS}
+    with pytest.raises(RetryableError):
+        await writer.submit(request)
+    assert StoredJudging(watched).known_spans([TRACE_ID]) == {}
+    await writer.submit(request)
+    spans, logs = StoredJudging(watched).load_spans([TRACE_ID])[TRACE_ID]
+    assert (spans, logs) == ([a_span()], [a_log()])
+    await writer.stop(10)
+
+
+@pytest.mark.parametrize(
+    ("limits", "fits", "refused"),
+    [
+        ({"max_queue_requests": 3}, [1, 1], False),
+        ({"max_queue_requests": 3}, [1, 1, 1], True),
+        ({"max_queue_bytes": 100}, [50, 49], False),
+        ({"max_queue_bytes": 100}, [50, 50], True),
+    ],
+)
+async def test_the_queue_is_bounded(
+    watched: WatchedStore, limits: dict[str, int], fits: list[int], *, refused: bool
+) -> None:
+    """Below and at the bounds requests wait (one more of size 1 than `fits` here), beyond they are refused."""
+    writer = GroupCommitWriter(watched, WriterConfig(**limits))  # type: ignore[arg-type]  # ints by name
+    await writer.start()
+    watched.gate.clear()
+    tasks = [asyncio.create_task(writer.submit(batch(n, size=size))) for n, size in enumerate(fits)]
+    await until(lambda: writer.queue_batches == len(fits))
+    last = asyncio.create_task(writer.submit(batch(99, size=1)))
+    if refused:
+        with pytest.raises(OverloadedError, match="queue is full"):
+            await last
+    else:
+        await until(lambda: writer.queue_batches == len(fits) + 1)
+    watched.gate.set()
+    await asyncio.gather(*tasks, *([] if refused else [last]))
+    assert writer.counters.refused_batches == int(refused)
+    assert writer.queue_bytes == 0
+    await writer.stop(10)
+
+
+async def test_a_request_above_the_bound_passes_alone(watched: WatchedStore) -> None:
+    """A bound never makes a request impossible: an empty queue takes it."""
+    writer = GroupCommitWriter(watched, WriterConfig(max_queue_bytes=10, max_group_bytes=10))
+    await writer.start()
+    await writer.submit(batch(1, size=1_000))
+    assert stored(watched) == {1}
+    await writer.stop(10)
+
+
+@pytest.mark.parametrize(
+    ("limits", "inserts"),
+    [({"max_group_items": 4}, [1, 4, 2]), ({"max_group_items": 5}, [1, 4, 2]), ({"max_group_bytes": 10}, [1, 2, 2, 2])],
+)
+async def test_one_insert_is_bounded(watched: WatchedStore, limits: dict[str, int], inserts: list[int]) -> None:
+    """A group ends before the request that would exceed its bounds (three requests of 2 spans and 9 bytes here)."""
+    writer = GroupCommitWriter(watched, WriterConfig(**limits))  # type: ignore[arg-type]  # ints by name
+    await writer.start()
+    await group_behind_a_first(watched, writer, [batch(n, size=9, spans=2) for n in range(3)])
+    assert watched.inserts == inserts
+    await writer.stop(10)
+
+
+@pytest.mark.parametrize(("free", "refused"), [(999, True), (1000, False), (1001, False), (None, False)])
+async def test_a_nearly_full_disk_refuses_retryably(watched: WatchedStore, free: int | None, *, refused: bool) -> None:
+    """Below `min_free_bytes` everything is refused, with a long pause; an unknown disk (a server's) never is."""
+    writer = GroupCommitWriter(watched, WriterConfig(min_free_bytes=1000), free_bytes=lambda: free)
+    await writer.start()
+    if refused:
+        with pytest.raises(RetryableError, match="disk is nearly full") as full:
+            await writer.submit(batch(1))
+        assert full.value.retry_after >= 10
+    else:
+        await writer.submit(batch(1))
+    await writer.stop(10)
+
+
+def test_the_disk_of_an_embedded_store_is_known(store: Store) -> None:
+    """By default the free space is that of the store's own disk."""
+    free = store.free_bytes()
+    assert free is not None
+    assert free > 0
+
+
+async def test_arrival_times_grow_with_the_commits(watched: WatchedStore) -> None:
+    """Every group's rows arrive later than those of the one before, also when the clock stands still or goes back."""
+    clock = iter([1000, 1000, 500, 2000])
+    seen: list[tuple[str, int]] = []
+    writer = GroupCommitWriter(
+        watched, None, lambda b, at: seen.append((b.spans[0].span_id, at)), clock=lambda: next(clock)
+    )
+    await writer.start()
+    for n in range(4):
+        await writer.submit(batch(n))
+    assert [at for _, at in seen] == [1000, 1001, 1002, 2000]
+    spans, _ = StoredJudging(watched).load_spans([TRACE_ID])[TRACE_ID]
+    assert sorted((s.span_id, s.received_at) for s in spans) == seen
+    await writer.stop(10)
+
+
+async def test_on_commit_comes_before_the_answer_and_in_order(watched: WatchedStore) -> None:
+    """Committed batches are handed on in the order of submission; refused ones are not."""
+    seen: list[str] = []
+    writer = GroupCommitWriter(watched, None, lambda b, _: seen.append(b.spans[0].span_id[:8]))
+    await writer.start()
+    batches = [batch(n, text="\ud800" if n == 1 else "") for n in range(4)]
+    await group_behind_a_first(watched, writer, batches)
+    assert [int(s, 16) for s in seen] == [0xFFFF, 0, 2, 3]
+    await writer.stop(10)
+
+
+async def test_on_commit_that_raises_refuses_nobody(watched: WatchedStore, caplog: pytest.LogCaptureFixture) -> None:
+    """What is stored is acknowledged, whatever happens behind; it is counted and logged."""
+
+    def broken(_batch: Batch, _received_at: int) -> None:
+        raise RuntimeError("pipeline down")
+
+    writer = GroupCommitWriter(watched, None, broken)
+    await writer.start()
+    await writer.submit(batch(1))
+    assert stored(watched) == {1}
+    assert writer.counters.not_handed_on == 1
+    assert "could not be handed on" in caplog.text
+    await writer.stop(10)
+
+
+async def test_a_submitter_that_goes_away(watched: WatchedStore) -> None:
+    """A cancelled request is committed with its group and disturbs nobody."""
+    writer = GroupCommitWriter(watched)
+    await writer.start()
+    watched.gate.clear()
+    first = asyncio.create_task(writer.submit(batch(1)))
+    await until(lambda: writer.counters.groups == 1)
+    gone, stays = (asyncio.create_task(writer.submit(batch(n))) for n in (2, 3))
+    await until(lambda: writer.queue_batches == 3)
+    gone.cancel()
+    watched.gate.set()
+    await asyncio.gather(first, stays)
+    assert stored(watched) == {1, 2, 3}
+    assert (writer.queue_batches, writer.queue_bytes) == (0, 0)
+    await writer.stop(10)
+
+
+async def test_an_empty_batch_is_committed_at_once(watched: WatchedStore) -> None:
+    """Nothing to store is a success, whatever state the writer is in."""
+    writer = GroupCommitWriter(watched)
+    await writer.submit(Batch())
+    assert writer.counters.groups == 0
+
+
+async def test_stop_drains_and_then_refuses(watched: WatchedStore) -> None:
+    """What waits is committed; what comes later is told to try again."""
+    writer = GroupCommitWriter(watched)
+    await writer.start()
+    watched.gate.clear()
+    tasks = [asyncio.create_task(writer.submit(batch(n))) for n in range(5)]
+    await until(lambda: writer.queue_batches == 5)
+    stopping = asyncio.create_task(writer.stop(30))
+    await asyncio.sleep(0)
+    with pytest.raises(RetryableError, match="shutting down"):
+        await writer.submit(batch(9))
+    watched.gate.set()
+    await asyncio.gather(stopping, *tasks)
+    assert stored(watched) == set(range(5))
+    await writer.stop(30)  # idempotent
+    with pytest.raises(RetryableError, match="shutting down"):
+        await writer.submit(batch(9))
+
+
+async def test_stop_keeps_its_deadline(watched: WatchedStore) -> None:
+    """An insert that does not end in time is given up: everyone who waits is told to try again."""
+    writer = GroupCommitWriter(watched)
+    await writer.start()
+    watched.gate.clear()
+    tasks = [asyncio.create_task(writer.submit(batch(1)))]
+    await until(lambda: writer.counters.groups == 1)
+    tasks.append(asyncio.create_task(writer.submit(batch(2))))
+    await until(lambda: writer.queue_batches == 2)
+    await writer.stop(0.01)
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [type(o) for o in outcomes] == [RetryableError] * 2
+    assert (writer.queue_batches, writer.queue_bytes) == (0, 0)
+    watched.gate.set()
+
+
+async def test_stop_without_start(watched: WatchedStore) -> None:
+    """Safe, at once, and start works afterwards."""
+    writer = GroupCommitWriter(watched)
+    await writer.stop(10)
+    await writer.start()
+    await writer.start()  # idempotent
+    await writer.submit(batch(1))
+    await writer.stop(10)
+    assert stored(watched) == {1}
+
+
+async def test_an_unwritable_dead_letter_folder_refuses_retryably(watched: WatchedStore, tmp_path: Path) -> None:
+    """Where the copy cannot be kept the request is not given up: its sender still has it."""
+    (tmp_path / "file").write_text("")
+    writer = GroupCommitWriter(watched, WriterConfig(dead_letter=str(tmp_path / "file")))
+    await writer.start()
+    with pytest.raises(RetryableError, match="dead-letter folder cannot be written"):
+        await writer.submit(batch(1, text="\ud800"))
+    await writer.stop(10)
+
+
+def test_the_dead_letter_folder_is_beside_the_store(store: Store) -> None:
+    """By default it stands in the data folder, not inside the engine's."""
+    assert store.folder is not None
+    assert GroupCommitWriter(store)._dead._path == store.folder.parent / "dead-letter"
