@@ -40,6 +40,9 @@ def _endpoint(intake: Intake, signal: Signal, read_seconds: float) -> Callable[[
             receipt = await _take(intake, signal, encoding, request, read_seconds)
         except ClientDisconnect:
             return Response(status_code=400)  # nobody hears it
+        except asyncio.CancelledError:
+            # The server stops. Left alone, uvicorn would answer 500, and OTLP clients drop what is answered so.
+            return _refused(refusal(RetryableError("the collector is stopping: try again")), answered)
         except Exception as error:  # noqa: BLE001 - every error has a row in the table
             intake.refused(TRANSPORT)
             return _refused(refusal(error), answered)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import math
 import socket
 from collections.abc import Iterator
 
@@ -18,6 +17,8 @@ from .intake import Intake
 from .ports import bind
 
 log = logging.getLogger(__name__)
+
+_ANSWER_SECONDS = 1.0
 
 
 class HttpConfig(BaseModel):
@@ -61,6 +62,7 @@ class HttpReceiver:
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,
             timeout_keep_alive=self._config.idle_seconds,
         )
         self._server = _Server(config)
@@ -73,11 +75,14 @@ class HttpReceiver:
         server, self._server = self._server, None
         if server is None or self._serving is None:
             return
-        server.config.timeout_graceful_shutdown = max(1, math.ceil(deadline))
+        server.config.timeout_graceful_shutdown = deadline  # type: ignore[assignment]  # what it is given to takes floats
         server.should_exit = True
         await self._serving
+        # What did not end in time is cancelled by now, and still has to be answered.
+        if server.server_state.tasks:
+            await asyncio.wait(server.server_state.tasks, timeout=_ANSWER_SECONDS)
         for connection in list(server.server_state.connections):
-            connection.transport.abort()  # those that did not finish in time
+            connection.transport.close()
 
     def _tell_grpc_client(self) -> None:
         if not self._told_grpc_client:

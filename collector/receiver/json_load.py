@@ -22,6 +22,7 @@ _ESCAPE = re.compile(
     rb"|.)",  # any other escape, a backslash's among them
     re.DOTALL,
 )
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def load(body: bytes) -> Any:
@@ -63,7 +64,7 @@ def _refuse(constant: str) -> NoReturn:
 
 def _mark(tree: Any) -> Any:
     if isinstance(tree, str):
-        return BROKEN_TEXT if any("\ud800" <= char <= "\udfff" for char in tree) else tree
+        return BROKEN_TEXT if _SURROGATE.search(tree) else tree
     if isinstance(tree, list):
         return [_mark(item) for item in tree]
     if isinstance(tree, dict):
