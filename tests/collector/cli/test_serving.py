@@ -47,6 +47,10 @@ class World:
         assert (result.exit_code, result.stderr) == (0, "")
         return json.loads(result.stdout)
 
+    def get(self, path: str) -> Any:
+        """The API's answer."""
+        return httpx.get(f"{self.serving.url}{path}", trust_env=False).json()
+
     @property
     def ids(self) -> set[str]:
         """The traces of its runs; other tests may add more."""
@@ -159,6 +163,33 @@ def test_filters_give_exactly_the_matching_findings(world: World, flag: str) -> 
         expected = [row["id"] for row in rows if row[flag] == value]
         shown = world.json("errors", "--profile", "0", "--limit", "1000", f"--{flag}", value)
         assert [row["id"] for row in shown] == expected
+
+
+@pytest.mark.parametrize("path", ["/api/errors?profile=0", "/api/traces?service=almanac-agents"])
+def test_pages_join_to_the_whole_list(world: World, path: str) -> None:
+    """Small pages by cursor give what one large page gives, each item once."""
+    whole = world.get(f"{path}&limit=1000")["items"]
+    pages: list[Any] = []
+    cursor = ""
+    while not pages or cursor:
+        page = world.get(f"{path}&limit=3&cursor={cursor}")
+        pages += page["items"]
+        cursor = page["next"] or ""
+    assert pages == whole
+    assert len(whole) > 3
+
+
+def test_a_feed_gives_the_list_backwards(world: World) -> None:
+    """With `after`: earliest first, page by page, until there is nothing more."""
+    whole = world.get("/api/errors?profile=0&limit=1000")["items"]
+    feed: list[Any] = []
+    after = "1970-01-01"
+    while page := world.get(f"/api/errors?profile=0&limit=3&after={after}"):
+        feed += page["items"]
+        after = page["next"]
+        if not page["items"]:
+            break
+    assert feed == whole[::-1]
 
 
 def test_a_known_span_without_errors_is_an_empty_list(world: World) -> None:

@@ -14,9 +14,11 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from tracejury.collector.demo.almanac import almanac, calculate, search
 from tracejury.collector.demo.program import SERVICE, perform
 from tracejury.collector.demo.runs import FROM_MEMORY, HAMMERING, HEALTHY, INVENTED, RUNS, WRONG_ARGUMENTS, Run
-from tracejury.collector.evaluate.direct import normalized, stored, traces
+from tracejury.collector.receiver.decode import Encoding, Signal, decode
 from tracejury.judges.profiles import threshold
 from tracejury.judges.registry import default_suite
+from tracejury.processors.normalize import normalize
+from tracejury.processors.rebuild import rebuild
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.trajectory import ToolCall, Trace, TurnKind
 
@@ -51,9 +53,9 @@ def see(run: Run) -> Seen:
     provider = TracerProvider(resource=Resource.create({"service.name": SERVICE}), shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     perform(run, provider.get_tracer("test"))
-    request = encode_spans(exporter.get_finished_spans())
-    spans, logs = stored([request])
-    (trace,) = traces(normalized(spans, logs))
+    body = encode_spans(exporter.get_finished_spans()).SerializeToString()
+    batch = decode(Signal.TRACES, Encoding.PROTOBUF, body, received_at=1).batch
+    trace = rebuild([normalize(span) for span in batch.spans])
     return Seen(trace, default_suite().judge(trace).findings)
 
 

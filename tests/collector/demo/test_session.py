@@ -6,14 +6,18 @@ import os
 import re
 import socket
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
-from processes import COMMAND, PATIENCE, until
+from memory_api import memory_api
+from processes import COMMAND, PATIENCE, serving, tracejury, until
 
+from tracejury.collector.client import Client
 from tracejury.collector.demo.report import next_steps
 from tracejury.collector.demo.session import free_config
-from tracejury.collector.demo.watching import agent_environment
+from tracejury.collector.demo.watching import agent_environment, watch_program
+from tracejury.schemas.errors import PermanentError
 
 
 @pytest.mark.store
@@ -64,11 +68,31 @@ def test_next_steps_name_the_ports_that_are_bound() -> None:
     assert all(part in text for part in ("127.0.0.1:14317", "127.0.0.1:14318", "--url http://127.0.0.1:9999"))
 
 
-def test_the_program_fails_loudly(tmp_path: Path) -> None:
-    """Where it cannot run, the demo says so in one line, and ends."""
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    (tmp_path / "opentelemetry.py").write_text("raise SystemExit('broken')")
-    result = subprocess.run(  # noqa: S603  our own command
-        [*COMMAND, "demo", "--exit"], cwd=tmp_path, env=environment, capture_output=True, timeout=PATIENCE, check=False
-    )
-    assert result.returncode == 1
+def test_a_program_that_fails_is_told_with_its_last_words() -> None:
+    """One error that says what the program said, and no waiting."""
+    environment = {**os.environ, "PYTHONHOME": "/nowhere"}
+    with (
+        memory_api() as api,
+        Client(api.url) as client,
+        pytest.raises(PermanentError, match="No module named 'encodings'"),
+    ):
+        watch_program(client, environment, threading.Event(), lambda _row, _seconds: None)
+
+
+def test_stopping_ends_the_watch() -> None:
+    """Ctrl-C while the program runs: nothing is waited for, nothing is told."""
+    stopping = threading.Event()
+    stopping.set()
+    told: list[object] = []
+    with memory_api() as api, Client(api.url) as client:
+        assert watch_program(client, os.environ, stopping, lambda row, _seconds: told.append(row)) == []
+    assert told == []
+
+
+@pytest.mark.store
+def test_a_store_that_is_in_use_is_one_line(tmp_path: Path) -> None:
+    """Another collector in the same folder: the line names it, nothing else is printed."""
+    with serving(tmp_path) as collector:
+        result = tracejury("demo", "--exit", folder=tmp_path)
+        assert (result.returncode, result.stdout, len(result.stderr.splitlines())) == (1, "", 1)
+        assert str(collector.process.pid) in result.stderr
