@@ -1,0 +1,256 @@
+"""Small traces with one kind of error each, for the tests of all detectors: `FAULTY` by the rule that must fire."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from small_traces import Did, Said, run, tool, trace
+
+from tracejury.schemas.trajectory import Trace, TurnKind
+
+SEARCH = tool("web_search", ("query",), query="string")
+OPEN = tool("open_file", ("path",), path="string")
+PLAN, FACTS, ANSWER = TurnKind.PLAN, TurnKind.FACTS, TurnKind.ANSWER
+LOOK_UP_PLAN = "1. Use web_search to find the year.\n2. Answer."
+LONG_PLAN = "\n".join(f"{i}. Use web_search for part {i}." for i in range(1, 7))
+
+
+def asked(query: str, span_id: str, result: str = "a page about it", error: str | None = None) -> Did:
+    """A web search."""
+    return Did("web_search", {"query": query}, result, error, span_id)
+
+
+def final(span_id: str, text: str = "It was found.", answer: str = "1937", *sees: str) -> Said:
+    """A turn that hands over an answer by a tool."""
+    return Said(span_id, text, [Did("final_answer", {"answer": answer})], sees)
+
+
+def ungrounded(text: str, plan: str = LOOK_UP_PLAN) -> Trace:
+    """A manager plans a search, runs none, and answers."""
+    return trace(run("r1", Said("p1", plan, kind=PLAN), final("a1", text), tools=[SEARCH]))
+
+
+def failing(error: str, times: int = 1) -> Trace:
+    """A manager whose reading of a given file fails `times` times in a row; then it goes another way and answers."""
+    turns = [
+        Said(f"a{i}", "Reading.", [Did("open_file", {"path": "data.csv"}, None, error, f"t{i}")], [error][: i and 1])
+        for i in range(times)
+    ]
+    other_way = Said("z1", "I will try a different approach instead.", [asked("the data", "tz")], [error])
+    goal = "Sum up data.csv"
+    return trace(run("r1", *turns, other_way, final("z2", "It is 4.", "4", "4 rows"), tools=[SEARCH, OPEN], goal=goal))
+
+
+def announcing(times: int) -> Trace:
+    """A manager that says `times` times that it will search, and only then does."""
+    said = [Said(f"a{i}", "I will now ask web_search for the year.\nprint(task)") for i in range(times)]
+    done = Said("z1", "Searching.", [asked("year", "t1")])
+    return trace(run("r1", *said, done, final("z2", "It was 1937.", "1937", "It was 1937."), tools=[SEARCH]))
+
+
+def wrong_arguments(times: int) -> Trace:
+    """A sub-agent that passes an argument which a tool does not take, `times` times in a row."""
+    error = "TypeError: PageDown.forward() got an unexpected keyword argument ''"
+    schema: Mapping[str, object] = {"type": "object", "properties": {}}
+    turns = [
+        Said(f"a{i}", "", [Did("page_down", {"": ""}, None, error, f"t{i}", parameters=schema)], [error][: i and 1])
+        for i in range(times)
+    ]
+    reader = Said("z1", "Giving up on that page.", [asked("year", "tz")], [error])
+    return trace(run("r1", *turns, reader, final("z2", "1937.", "1937", "It was 1937."), role="sub-agent"))
+
+
+def surveyed_failures() -> Trace:
+    """Two failures in a row that a survey of facts reads first."""
+    base = failing("FileNotFoundError: data.csv", 2).runs[0]
+    survey = Said("f1", "What we know so far: nothing.", sees=["FileNotFoundError: data.csv"], kind=FACTS)
+    turns = [
+        Said(
+            f"a{i}", "Reading.", [Did("open_file", {"path": "data.csv"}, None, "FileNotFoundError: data.csv", f"t{i}")]
+        )
+        for i in range(2)
+    ]
+    return trace(run("r1", *turns, survey, final("z1", "Nothing.", "unknown"), goal=base.goal))
+
+
+def churning(*queries: str) -> Trace:
+    """An agent that searches for these things, one a turn, with a result of its own each."""
+    turns = [Said(f"a{i}", "Searching.", [asked(q, f"t{i}", f"page {i}")]) for i, q in enumerate(queries)]
+    return trace(run("r1", *turns, final("z1", "1937.", "1937", "It was 1937."), tools=[SEARCH]))
+
+
+def same_calls(times: int) -> Trace:
+    """An agent that makes one call `times` times and gets the same each time."""
+    turns = [Said(f"a{i}", "Searching.", [asked("length of the river", f"t{i}", "1230 km")]) for i in range(times)]
+    return trace(run("r1", *turns, final("z1", "1230 km.", "1230", "1230 km"), tools=[SEARCH]))
+
+
+def planned(plan: str, *turns: Said, role: str = "manager", tools: tuple[str, ...] = ("web_search",)) -> Trace:
+    """An agent that makes a plan and then takes these turns."""
+    given = [t for t in (SEARCH, OPEN) if t.name in tools]
+    return trace(run("r1", Said("p1", plan, kind=PLAN), *turns, tools=given, role=role))
+
+
+def replanned(first: str, second: str) -> Trace:
+    """An agent that plans, fails twice with web_search, and plans anew."""
+    turns = [Said(f"a{i}", "Searching.", [asked("year", f"t{i}", error="Exception: nothing")]) for i in range(2)]
+    last = final("z1", "Not known.", "unknown")
+    return trace(run("r1", Said("p1", first, kind=PLAN), *turns, Said("p2", second, kind=PLAN), last, tools=[SEARCH]))
+
+
+def page(title: str) -> Trace:
+    """An agent that fetches a page with this title; the call itself goes well."""
+    fetched = Did(
+        "visit_page", {"url": "https://example.org/a"}, f"Address: x\nTitle: {title}\n\nPlease wait", None, "t1"
+    )
+    return trace(run("r1", Said("a1", "Visiting.", [fetched]), final("z1", "1937.", "1937", "It was 1937.")))
+
+
+def limited() -> Trace:
+    """A sub-agent that uses up its steps and is then asked for what it has."""
+    acts = [Said(f"a{i}", "Searching.", [asked(f"part {i} of it", f"t{i}")]) for i in range(2)]
+    last = Said("z1", "Here is what I have.", kind=ANSWER)
+    return trace(run("r1", *acts, last, max_steps=2, role="sub-agent", tools=[SEARCH]))
+
+
+_ERRORS: Final[Mapping[str, str]] = {
+    "file-error": "FileNotFoundError: [Errno 2] No such file or directory: 'data.csv'",
+    "parse-error": "SyntaxError: invalid syntax in line 3",
+    "no-result-error": "Exception: No results found for query: 'the data'",
+    "import-error": "ModuleNotFoundError: No module named 'pandas'",
+    "code-error": "ValueError: not a number at all",
+    "limit-error": "InterpreterError: Reached the max number of operations of 10000000",
+    "timeout-error": "TimeoutError: the call timed out after 30 s",
+    "rate-error": "HTTPError: 429 Too Many Requests from the backend",
+    "auth-error": "HTTPError: 403 Forbidden for this resource",
+    "not-found-error": "HTTPError: 404 Client Error: Not Found for url",
+    "service-error": "ConnectionError: connection refused by the host",
+}
+
+FAULTY: Final[Mapping[str, Trace]] = {
+    "ungrounded-turn": ungrounded("The year was 1937."),
+    "ungrounded-no-call": ungrounded("The year was 1937."),
+    "ungrounded-plan": ungrounded("The year was 1937.", "1. Search for the year.\n2. Answer."),
+    "ungrounded-assumption": ungrounded("I will assume that the year was 1937."),
+    "ungrounded-simulation": ungrounded("I simulate the search: it was 1937."),
+    "ungrounded-recall": ungrounded("I recall that the year was 1937."),
+    "ungrounded-claimed-verification": ungrounded("It is verified that the year was 1937."),
+    "ungrounded-tool-claim": ungrounded("As web_search says, the year was 1937."),
+    "ungrounded-after-failure": planned(
+        LOOK_UP_PLAN,
+        Said("a1", "Searching.", [asked("year", "t1", error="ValueError: no")]),
+        final("z1", "It was 1937."),
+    ),
+    "intent-without-call": announcing(1),
+    "intent-without-call-again": announcing(2),
+    "schema-violation": wrong_arguments(1),
+    "schema-violation-read": wrong_arguments(1),
+    "unknown-tool": trace(
+        run(
+            "r1",
+            Said("a1", "", [Did("sing", {"a": 1}, None, executed=False)], tools=[SEARCH]),
+            final("z1"),
+            tools=[SEARCH],
+        )
+    ),
+    **{name: failing(error) for name, error in _ERRORS.items()},
+    **{f"{name}-read": failing(error) for name, error in _ERRORS.items()},
+    **{f"{name}-at-tool": failing(error) for name, error in _ERRORS.items()},
+    "repeated-failure": failing("ValueError: no", 2),
+    "repeated-failure-read": failing("ValueError: no", 2),
+    "repeated-failure-at-tool": failing("ValueError: no", 2),
+    "repeated-failure-surveyed": surveyed_failures(),
+    "query-churn": churning("oldest flavour in the graveyard", "oldest flavour graveyard list"),
+    "query-churn-at-tool": churning("oldest flavour in the graveyard", "oldest flavour graveyard list"),
+    "identical-call": same_calls(3),
+    "same-plan-again": replanned(LONG_PLAN, LONG_PLAN),
+    "plan-relies-on-failed-tool": replanned(LOOK_UP_PLAN, "1. Try web_search once more.\n2. Answer."),
+    "approach-switch": failing("ValueError: no"),
+    "auth-error-page": page("Error 403"),
+    "not-found-error-page": page("404 Not Found"),
+    "rate-error-page": page("Error 429"),
+    "timeout-error-page": page("504 Gateway Timeout"),
+    "service-error-page": page("Error"),
+    "first-tool-differs": planned(
+        "1. Use open_file on the report.\n2. Answer.",
+        Said("a1", "Searching.", [asked("report", "t1")]),
+        final("z1", "1937.", "1937", "It was 1937."),
+        tools=("web_search", "open_file"),
+    ),
+    "planned-tool-never-called": planned(
+        "1. Use web_search for it.\n2. Read it with open_file.",
+        Said("a1", "Searching.", [asked("report", "t1")]),
+        final("z1", "1937.", "1937", "It was 1937."),
+        tools=("web_search", "open_file"),
+    ),
+    "plan-names-no-tool": planned("1. Search for the year on a website.\n2. Answer.", final("z1")),
+    "plan-needs-missing-interface": planned("1. Query the Arxiv API for the list.\n2. Count.", final("z1")),
+    "early-finish": planned(
+        LONG_PLAN, Said("a1", "Searching.", [asked("part 1", "t1")]), final("z1", "1937."), role="sub-agent"
+    ),
+    "unfinished-plan": trace(
+        run(
+            "r1",
+            Said("p1", LONG_PLAN, kind=PLAN),
+            Said("a1", "Searching.", [asked("part 1", "t1")]),
+            Said("f1", "Known so far: little.", kind=FACTS),
+            Said("p2", LONG_PLAN.replace("part", "piece"), kind=PLAN),
+            final("z1", "1937."),
+            tools=[SEARCH],
+            role="sub-agent",
+        )
+    ),
+    "step-limit": limited(),
+    "output-limit": trace(run("r1", Said("a1", "The answer is long and", finish_reasons=("length",)))),
+    "answer-after-failure": planned(
+        LOOK_UP_PLAN,
+        Said("a1", "Searching.", [asked("year", "t1", error="ValueError: no")]),
+        final("z1", "It was 1937."),
+    ),
+    "invented-path": trace(
+        run(
+            "r1",
+            Said("a1", "Reading.", [Did("open_file", {"path": "report_85.pdf"}, None, "FileNotFoundError: no", "t1")]),
+            final("z1", "Nothing.", "unknown"),
+            tools=[OPEN],
+        )
+    ),
+    "unobserved-answer": planned(
+        LOOK_UP_PLAN,
+        Said("a1", "Searching.", [asked("who wrote it", "t1")]),
+        final("z1", "It was her.", "Jane Austen", "a page about somebody else"),
+    ),
+    "fabrication-wording": planned(
+        LOOK_UP_PLAN,
+        Said("a1", "Searching.", [asked("price", "t1")]),
+        final("z1", "For this demonstration I imagine that it sold for 950000.", "950000"),
+    ),
+}
+"""By rule name."""
+
+
+def healthy() -> Trace:
+    """A manager and a sub-agent that plan, look things up, compute, and answer from what they saw."""
+    helper = run(
+        "r2",
+        Said("b1", "Let me search.", [asked("length of the Rhine", "u1", "The Rhine is 1230 km long.")]),
+        Said("b2", "The Rhine is 1230 km long.", sees=["The Rhine is 1230 km long."]),
+        role="sub-agent",
+        answer="The Rhine is 1230 km long.",
+        tools=[SEARCH],
+        parent_id="r1",
+        goal="How long is the Rhine?",
+    )
+    asking = Did(
+        "helper", {"task": "How long is the Rhine?"}, "The Rhine is 1230 km long.", None, "t1", sub_run_id="r2"
+    )
+    manager = run(
+        "r1",
+        Said("a1", "Plan:\n1. Ask the helper.\n2. Answer.", [asking]),
+        Said("a2", "The Rhine is 1230 km long.", sees=["The Rhine is 1230 km long."]),
+        answer="The Rhine is 1230 km long.",
+        managed=("helper",),
+        goal="How long is the Rhine?",
+    )
+    return trace(manager, helper)
