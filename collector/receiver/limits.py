@@ -10,7 +10,7 @@ from ...schemas.errors import TooLargeError
 
 MIB: Final = 1 << 20
 DEEPEST: Final = 64
-"""Levels of arrays and key-value lists in one value that are read at all (protobuf's own parser stops at about 47)."""
+"""Levels of arrays and key-value lists in one value that are read at all (protobuf's own parser stops at 48 arrays)."""
 
 CUT_MARK: Final = "… [cut]"
 """Ends every text that a limit shortened; stands in for a value that is nested too deep."""
