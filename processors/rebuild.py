@@ -25,7 +25,7 @@ def rebuild(spans: Iterable[NormalizedSpan], *, state: TraceState = TraceState.S
     return Trace(
         trace_id=some.trace_id if some else "",
         tenant=some.tenant if some else "",
-        service=_most_common(s.raw.service for s in tree.order),
+        service=next((s.raw.service for s in tree.order if s.raw.service), ""),
         session_id=next((s.session_id for s in tree.order if s.session_id), ""),
         state=state,
         runs=runs,
@@ -36,8 +36,3 @@ def rebuild(spans: Iterable[NormalizedSpan], *, state: TraceState = TraceState.S
         end=max((s.raw.end for s in tree.order), default=0),
         received_through=max((s.raw.received_at for s in spans), default=0),
     )
-
-
-def _most_common(names: Iterable[str]) -> str:
-    counts = Counter(n for n in names if n)
-    return max(counts, key=lambda n: (counts[n], n)) if counts else ""

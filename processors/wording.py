@@ -16,12 +16,18 @@ _MAKE: Final = (
     r"write|develop|make|create|devise|draft|outline|produce|update|updating|revise|propose|generate|come up with"
 )
 
+# The verb's first object counts: "develop a plan from the list of facts" asks for a plan.
+_TO: Final = r"(?:(?!\b(?:plan|facts|answer)\b)[^.\n])*"
+
 WANTED: Final[Mapping[TurnKind, tuple[str, re.Pattern[str]]]] = {
-    TurnKind.PLAN: ("plan", re.compile(rf"\b(?:{_MAKE})\b[^.\n]*\bplan\b")),
-    TurnKind.FACTS: ("facts", re.compile(rf"\b(?:{_MAKE}|build|list|gather\w*|collect\w*)\b[^.\n]*\bfacts\b")),
+    TurnKind.PLAN: ("plan", re.compile(rf"\b(?:{_MAKE})\b{_TO}\bplan\b")),
+    TurnKind.FACTS: (
+        "facts",
+        re.compile(rf"\b(?:{_MAKE}|build|list (?:here )?(?:the|all|any|every)|gather\w*|collect\w*)\b{_TO}\bfacts\b"),
+    ),
     TurnKind.ANSWER: (
         "answer",
-        re.compile(r"\b(?:provide|give|write|output|state|formulate)\b[^.\n]*\banswer (?:to|for) (?:the|this)\b"),
+        re.compile(rf"\b(?:provide|give|write|output|state|formulate)\b{_TO}\banswer (?:to|for) (?:the|this)\b"),
     ),
 }
 """What a prompt asks for: a word, and the wording (lower case) that must stand within 80 characters around it."""
