@@ -14,7 +14,7 @@ from .facts import RunFacts
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One place where a rule fires; fields as in `Draft`."""
+    """One place where a rule fires; fields as in `Draft`. Without evidence the span's name stands for it."""
 
     span_id: str
     evidence: str
@@ -59,7 +59,7 @@ class RunRule:
                     dimensions=self.dimensions,
                     severity=self.severity,
                     confidence=self.confidence,
-                    evidence=hit.evidence,
+                    evidence=hit.evidence if hit.evidence.strip() else trace.spans[hit.span_id].raw.name,
                     explanation=hit.explanation,
                     tool_span_id=hit.tool_span_id,
                     seen_by_span_id=hit.seen_by_span_id,

@@ -77,7 +77,7 @@ def _step_limit(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turn in facts.turns:
         used += turn.acting
         if turn.turn.kind is TurnKind.ANSWER and turn.turn.llm is not None and limit is not None and used >= limit:
-            evidence = quote(turn.said.strip()) or turn.turn.llm.raw.name
+            evidence = quote(turn.said.strip())
             yield Hit(turn.span_id, evidence, f"Used all {limit} steps before it had an answer.")
 
 
@@ -89,7 +89,7 @@ def _output_limit(facts: RunFacts, _: Context) -> Iterator[Hit]:
         cut = any(r.lower() in _CUT for r in llm.finish_reasons)
         full = llm.max_tokens is not None and llm.output_tokens is not None and llm.output_tokens >= llm.max_tokens
         if cut or full:
-            yield Hit(turn.span_id, quote(turn.said.strip()[-_TAIL:]) or llm.raw.name, "The output was cut off.")
+            yield Hit(turn.span_id, quote(turn.said.strip()[-_TAIL:]), "The output was cut off.")
 
 
 _CUT: Final = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})

@@ -66,7 +66,7 @@ def made_hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Hit:
     """A hit at the LLM call that made a failed step."""
     reader = facts.turns[turn.read.position].span_id if turn.read else ""
     call = turn.failed_call
-    evidence = quote_call(turn.turn, call) if call else quote(turn.said.strip()) or _name(turn)
+    evidence = quote_call(turn.turn, call) if call else quote(turn.said.strip())
     return Hit(turn.span_id, evidence, explanation, _tool_span(turn), reader, linked=(reader,) if reader else ())
 
 
@@ -79,10 +79,6 @@ def read_hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Hit | None:
         return None
     evidence = quote(turn.read.text, turn.read.offset)
     return Hit(reader, evidence, explanation, _tool_span(turn), reader, linked=(turn.span_id,))
-
-
-def _name(turn: TurnFacts) -> str:
-    return turn.turn.llm.raw.name if turn.turn.llm else ""
 
 
 def tool_evidence(span: NormalizedSpan, error: str) -> str:

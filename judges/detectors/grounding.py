@@ -47,7 +47,7 @@ def answer_text(turn: TurnFacts) -> str:
         arguments = call.call.arguments
         if call.role is Role.FINAL:
             values = arguments.values() if isinstance(arguments, Mapping) else [arguments]
-            return "\n".join(str(v) for v in values)
+            return "\n".join(str(v) for v in values if v is not None)
     return ""
 
 

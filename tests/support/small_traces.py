@@ -181,7 +181,9 @@ def without_content(whole: Trace) -> Trace:
         )
         llm = bare(turn.llm) if turn.llm else None
         wrappers = tuple(bare(w) for w in turn.wrappers)
-        return replace(turn, llm=llm, tool_calls=calls, new_messages=(), wrappers=wrappers, observation="")
+        # What a call was for is read from its wording.
+        kind = TurnKind.ACT
+        return replace(turn, kind=kind, llm=llm, tool_calls=calls, new_messages=(), wrappers=wrappers, observation="")
 
     runs = [
         replace(
