@@ -1,0 +1,215 @@
+"""What judging reads and writes: every save can be repeated, and what is not finished is found again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import permutations
+
+import pytest
+from store_parts import SPAN_ID, TRACE_ID, a_finding, a_judged_trace, a_log, a_span
+
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.reading import StoredReading
+from tracejury.schemas.errors import RetryableError, StoreError
+from tracejury.schemas.findings import FindingState
+from tracejury.schemas.rows import LOG_COLUMNS, SPAN_COLUMNS, log_columns, span_columns
+from tracejury.schemas.spans import LogRecord, Span
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import JudgedTrace, Outcome, Subject, SubjectKind, Verdict
+
+pytestmark = pytest.mark.store
+
+OTHER = "f" * 32
+TABLES = ("findings", "verdicts", "traces", "judgements")
+
+
+def put(store: Store, *rows: Span | LogRecord, received_at: int) -> None:
+    spans = [r for r in rows if isinstance(r, Span)]
+    logs = [r for r in rows if isinstance(r, LogRecord)]
+    store.insert("logs", LOG_COLUMNS, log_columns(logs, received_at))
+    store.insert("spans", SPAN_COLUMNS, span_columns(spans, received_at))
+
+
+def visible(store: Store) -> dict[str, list[str]]:
+    """All rows that can be seen in the judging tables."""
+    return {t: sorted(map(str, store.rows(f"SELECT * FROM {t} FINAL"))) for t in TABLES}
+
+
+def unjudged(store: Store, version: str = "v1", limit: int = 100) -> list[str]:
+    return [trace_id for _, trace_id in StoredJudging(store).unjudged(version, limit)]
+
+
+def test_known_spans_counts_distinct_spans(store: Store) -> None:
+    """Copies count once; a trace without spans is absent."""
+    put(store, a_span(), a_span(span_id="c" * 16), a_span(trace_id=OTHER), received_at=1)
+    put(store, a_span(), received_at=2)
+    assert StoredJudging(store).known_spans([TRACE_ID, OTHER, "9" * 32]) == {TRACE_ID: 2, OTHER: 1}
+    assert StoredJudging(store).known_spans([]) == {}
+
+
+def test_load_spans_by_trace_with_logs(store: Store) -> None:
+    """Each trace's rows in order of time, logs beside; unknown traces are absent."""
+    spans = [a_span(span_id=f"{n:016x}", start=n) for n in (3, 1, 2)]
+    put(store, *spans, a_log(time=2), a_log(time=1), a_span(trace_id=OTHER), received_at=1)
+    found = StoredJudging(store).load_spans([TRACE_ID, "9" * 32])
+    assert found == {TRACE_ID: (sorted(spans, key=lambda s: s.start), [a_log(time=1), a_log(time=2)])}
+
+
+def test_findings_come_back_as_they_were(store: Store) -> None:
+    """Every field, in any state, with and without a turn."""
+    findings = [
+        a_finding(judge="full", tool_span_id="t", seen_by_span_id="s", also_at=("x", "y"), linked=("z",), first_seen=1),
+        a_finding(judge="bare", turn=None, agent_run_id="", dimensions=(), first_seen=2, evidence="\x00\\'é😀"),
+        *(a_finding(judge=state.value, state=state, first_seen=3 + n) for n, state in enumerate(FindingState)),
+    ]
+    StoredJudging(store).save([a_judged_trace(*findings)])
+    assert StoredJudging(store).load_findings([TRACE_ID, OTHER]) == {TRACE_ID: findings}
+
+
+def test_verdicts_come_back_as_they_were(store: Store) -> None:
+    """Scored, not applicable and unscored ones; the latest of each judge on each subject."""
+    subject = Subject(SubjectKind.AGENT_RUN, "run-1", TRACE_ID)
+    verdicts = (
+        Verdict("plan", "v", subject, 2, "model", reasons="because", sampling_probability=0.25),
+        Verdict("goal", "v", subject, None, not_applicable=True),
+        Verdict("tools", "v", subject, None, unscored_reason="the model did not answer"),
+    )
+    judged = a_judged_trace(judged_at=2)
+    older = a_judged_trace(judged_at=1)
+    StoredJudging(store).save([with_verdicts(judged, verdicts)])
+    StoredJudging(store).save([with_verdicts(older, (Verdict("plan", "w", subject, 0),))])
+    assert sorted(StoredReading(store).load_verdicts([TRACE_ID])[TRACE_ID], key=lambda v: v.judge) == sorted(
+        verdicts, key=lambda v: v.judge
+    )
+
+
+def with_verdicts(judged: JudgedTrace, verdicts: tuple[Verdict, ...]) -> JudgedTrace:
+    return replace(judged, judgement=replace(judged.judgement, verdicts=verdicts))
+
+
+def test_saving_again_changes_nothing(store: Store) -> None:
+    """The same judging stored twice, or after a newer one, leaves what the newest said; in any order."""
+    first = a_judged_trace(a_finding(judge="a"), a_finding(judge="b"), judged_at=1, state=TraceState.OPEN)
+    second = a_judged_trace(
+        a_finding(judge="b", confidence=0.5), a_finding(judge="c"), judged_at=2, received=2,
+        retracted=(a_finding(judge="a", state=FindingState.RETRACTED),),
+    )  # fmt: skip
+    judging = StoredJudging(store)
+    judging.save([first])
+    judging.save([second])
+    expected = visible(store)
+    for order in permutations((first, second, second)):
+        for judged in order:
+            judging.save([judged])
+        assert visible(store) == expected
+    states = {f.judge: f.state for f in judging.load_findings([TRACE_ID])[TRACE_ID]}
+    assert states == {"a": FindingState.RETRACTED, "b": FindingState.CURRENT, "c": FindingState.CURRENT}
+
+
+def test_many_traces_in_one_save(store: Store) -> None:
+    """A hundred traces take one insert a table."""
+    ids = [f"{n:032x}" for n in range(1, 101)]
+    StoredJudging(store).save([a_judged_trace(a_finding(trace_id=i), trace_id=i) for i in ids])
+    assert set(StoredJudging(store).load_findings(ids)) == set(ids)
+    for table in ("findings", "traces", "judgements"):
+        sql = f"SELECT count() FROM system.parts WHERE database = currentDatabase() AND table = '{table}' AND active"
+        assert store.rows(sql) == [(1,)]
+
+
+def test_nothing_to_save(store: Store) -> None:
+    """An empty save does nothing."""
+    StoredJudging(store).save([])
+    assert visible(store) == {t: [] for t in TABLES}
+
+
+def test_a_judging_that_was_interrupted_counts_as_not_done(store: Store) -> None:
+    """The judgement is written last: when the store fails before it, the trace is found again and saved again."""
+    put(store, a_span(), received_at=5)
+    store.command("RENAME TABLE judgements TO away")
+    judged = a_judged_trace(a_finding(), received=5)
+    with pytest.raises(RetryableError):
+        StoredJudging(store).save([judged])
+    store.command("RENAME TABLE away TO judgements")
+    assert unjudged(store) == [TRACE_ID]
+    StoredJudging(store).save([judged])
+    assert unjudged(store) == []
+    assert len(StoredJudging(store).load_findings([TRACE_ID])[TRACE_ID]) == 1
+
+
+def test_what_can_never_be_stored_is_a_store_error(store: Store) -> None:
+    """Text that no engine takes (a lone surrogate) is not retried forever."""
+    with pytest.raises(StoreError):
+        StoredJudging(store).save([a_judged_trace(a_finding(evidence="\ud800"))])
+
+
+@pytest.mark.parametrize(("arrived", "judged_through", "found"), [(5, 4, True), (5, 5, False), (5, 6, False)])
+def test_a_trace_with_newer_spans_is_unjudged(store: Store, arrived: int, judged_through: int, *, found: bool) -> None:
+    """Newer than what the last judging saw, to the nanosecond."""
+    put(store, a_span(), received_at=arrived)
+    StoredJudging(store).save([a_judged_trace(received=judged_through)])
+    assert unjudged(store) == ([TRACE_ID] if found else [])
+
+
+def test_a_trace_never_judged_is_unjudged_and_the_latest_comes_first(store: Store) -> None:
+    """All traces of all tenants, the latest arrival first, up to the limit."""
+    for n in range(1, 5):
+        put(store, a_span(trace_id=f"{n:032x}", tenant="x" if n == 3 else ""), received_at=n)
+    assert StoredJudging(store).unjudged("v1", 3) == [("", f"{4:032x}"), ("x", f"{3:032x}"), ("", f"{2:032x}")]
+
+
+@pytest.mark.parametrize("state", list(TraceState))
+def test_a_trace_last_judged_open_is_unjudged(store: Store, state: TraceState) -> None:
+    """It still has to settle; a settled or incomplete one has not."""
+    put(store, a_span(), received_at=1)
+    StoredJudging(store).save([a_judged_trace(state=state)])
+    assert bool(unjudged(store)) == (state is TraceState.OPEN)
+
+
+@pytest.mark.parametrize(("outcome", "version", "found"), [(Outcome.FAILED, "v1", False), (Outcome.FAILED, "v2", True),
+                                                           (Outcome.DONE, "v2", False)])  # fmt: skip
+def test_a_failed_judging_is_repeated_by_another_version(
+    store: Store, outcome: Outcome, version: str, *, found: bool
+) -> None:
+    """The same version would fail again; a newer one may not. What was judged by another version stands."""
+    put(store, a_span(), received_at=1)
+    StoredJudging(store).save([a_judged_trace(outcome=outcome, version="v1")])
+    assert bool(unjudged(store, version)) == found
+
+
+def test_a_newer_judging_counts(store: Store) -> None:
+    """The last judging decides, in whatever order the two were stored."""
+    put(store, a_span(), received_at=5)
+    newer, older = a_judged_trace(judged_at=2, received=5), a_judged_trace(judged_at=1, received=3, version="v0")
+    for judged in (newer, older):
+        StoredJudging(store).save([judged])
+    assert unjudged(store) == []
+
+
+def test_late_logs_make_a_trace_unjudged(store: Store) -> None:
+    """Content may arrive as logs; logs alone, without a span, are no trace."""
+    put(store, a_span(), a_log(trace_id=OTHER), received_at=1)
+    StoredJudging(store).save([a_judged_trace(received=1)])
+    assert unjudged(store) == []
+    put(store, a_log(), received_at=2)
+    assert unjudged(store) == [TRACE_ID]
+
+
+def test_a_copy_that_lost_is_no_news(store: Store) -> None:
+    """A later copy with an earlier end is never read, so it does not ask for judging again and again."""
+    put(store, a_span(end=10), received_at=1)
+    StoredJudging(store).save([a_judged_trace(received=1)])
+    put(store, a_span(end=5), received_at=2)
+    assert unjudged(store) == []
+    put(store, a_span(end=11), received_at=3)
+    assert unjudged(store) == [TRACE_ID]
+
+
+def test_one_tenant_sees_nothing_of_another(store: Store) -> None:
+    """The same trace id of two tenants: spans and findings apart."""
+    put(store, a_span(tenant="a"), received_at=1)
+    StoredJudging(store).save([a_judged_trace(a_finding(tenant="a"), tenant="a")])
+    assert StoredJudging(store).load_spans([TRACE_ID]) == {}
+    assert StoredJudging(store).load_findings([TRACE_ID]) == {}
+    assert StoredJudging(store, "a").known_spans([TRACE_ID]) == {TRACE_ID: 1}
+    assert [f.span_id for f in StoredJudging(store, "a").load_findings([TRACE_ID])[TRACE_ID]] == [SPAN_ID]

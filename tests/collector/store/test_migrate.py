@@ -1,0 +1,98 @@
+"""Migrations: every one is run here, on the real engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.migrate import Migration, ensure, migrate, migrations, require_migrated, status
+from tracejury.schemas.errors import ConfigError, StoreError
+
+pytestmark = pytest.mark.store
+
+
+@pytest.fixture
+def bare(store_dsn: str) -> Iterator[Store]:
+    """A store whose database does not exist yet."""
+    store = Store.open(store_dsn)
+    yield store
+    store.close()
+
+
+def tables(store: Store) -> set[str]:
+    return {row[0] for row in store.rows("SELECT name FROM system.tables WHERE database = currentDatabase()")}
+
+
+def test_files_are_numbered_without_gaps() -> None:
+    """0001, 0002 …: the order of the names is the order of application."""
+    assert [int(m.name[:4]) for m in migrations()] == list(range(1, len(migrations()) + 1))
+
+
+def test_all_migrations_make_all_tables(bare: Store) -> None:
+    """From nothing to the full schema, once; a second run applies nothing."""
+    assert status(bare).pending == migrations()
+    assert migrate(bare) == tuple(m.name for m in migrations())
+    assert tables(bare) == {
+        "migrations", "spans", "logs", "otel_traces", "annotated_spans", "agent_runs", "traces", "judgements",
+        "findings", "verdicts", "ledger", "annotations",
+    }  # fmt: skip
+    assert migrate(bare) == ()
+    assert status(bare).applied == tuple(m.name for m in migrations())
+    assert status(bare).pending == ()
+
+
+def test_each_migration_can_be_run_again(bare: Store) -> None:
+    """DDL knows no transactions: a migration that broke off before its status row is run again, harmlessly."""
+    migrate(bare)
+    bare.command("TRUNCATE TABLE migrations")
+    assert migrate(bare) == tuple(m.name for m in migrations())
+
+
+def test_a_migration_that_fails_is_not_recorded(bare: Store) -> None:
+    """What broke off stays pending, and everything before it is applied."""
+    good = Migration("0001_good.sql", "CREATE TABLE IF NOT EXISTS a (x Int8) ENGINE = Memory;\n")
+    half = Migration("0002_half.sql", "CREATE TABLE IF NOT EXISTS b (x Int8) ENGINE = Memory;\nCREATE TABLE c (no;\n")
+    with pytest.raises(StoreError):
+        migrate(bare, [good, half])
+    assert status(bare, [good, half]).pending == (half,)
+    assert tables(bare) == {"migrations", "a", "b"}
+
+
+def test_every_table_has_the_tenant_first(bare: Store) -> None:
+    """In each sort key; sort keys cannot get it later."""
+    migrate(bare)
+    keys = bare.rows("SELECT name, sorting_key FROM system.tables WHERE database = currentDatabase() "
+                     "AND engine LIKE '%MergeTree' AND name != 'migrations'")  # fmt: skip
+    assert len(keys) == 7
+    assert all(key.startswith("tenant, ") for _, key in keys)
+
+
+def test_a_changed_migration_is_noticed(bare: Store) -> None:
+    """Files are append-only: one that differs from what was applied stops the start."""
+    first = Migration("0001_a.sql", "CREATE TABLE IF NOT EXISTS a (x Int8) ENGINE = Memory;\n")
+    migrate(bare, [first])
+    with pytest.raises(ConfigError, match=r"0001_a.sql was changed"):
+        status(bare, [Migration(first.name, first.sql + "-- edited\n")])
+
+
+def test_a_store_of_a_newer_version_is_refused(bare: Store) -> None:
+    """An old program does not write to a schema that it does not know."""
+    migrate(bare)
+    with pytest.raises(ConfigError, match="use a newer tracejury"):
+        status(bare, migrations()[:-1])
+
+
+def test_pending_migrations_of_a_server_stop_the_start(bare: Store) -> None:
+    """The text names what is pending and what to run; afterwards it starts."""
+    with pytest.raises(ConfigError, match=r"lacks 5 migrations \(0001_spans.sql.*tracejury migrate"):
+        require_migrated(bare)
+    ensure(bare)  # embedded: migrated without asking
+    require_migrated(bare)
+
+
+def test_statements_end_at_a_semicolon_before_a_line_end() -> None:
+    """Comments and semicolons within a line do not split."""
+    migration = Migration("0001_x.sql", "-- one; two\nSELECT ';' AS a, 1;\n\nSELECT 2;  \n")
+    assert migration.statements == ("-- one; two\nSELECT ';' AS a, 1", "SELECT 2")

@@ -1,0 +1,98 @@
+"""Retention and fsync follow the configuration at every start."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from store_parts import TRACE_ID, a_span
+
+from tracejury.collector.store import upkeep
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.config import StoreConfig
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.migrate import migrate
+from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
+
+pytestmark = pytest.mark.store
+
+DAY = 86_400_000_000_000
+
+
+@pytest.fixture
+def dsn(store_dsn: str) -> Iterator[str]:
+    store = Store.open(store_dsn)
+    migrate(store)
+    yield store_dsn
+    store.close()
+
+
+def engines(dsn: str, **config: object) -> dict[str, str]:
+    """The engine of each table after a start with that configuration."""
+    store = Store.open(dsn, StoreConfig.model_validate({"dsn": dsn, **config}))
+    upkeep.apply(store)
+    rows = store.rows("SELECT name, engine_full FROM system.tables WHERE database = currentDatabase() "
+                      "AND engine LIKE '%MergeTree'")  # fmt: skip
+    store.close()
+    return {row[0]: row[1] for row in rows}
+
+
+def test_retention_is_30_days_by_arrival(dsn: str) -> None:
+    """By default every table but human annotations (and the migrations' own) expires 30 days after arrival."""
+    found = engines(dsn)
+    expiring = {
+        name for name, engine in found.items() if "TTL toDateTime(ReceivedAt) + toIntervalSecond(2592000)" in engine
+    }
+    assert expiring == set(upkeep.RETAINED) == set(found) - {"annotations", "migrations"}
+
+
+def test_retention_follows_the_configuration(dsn: str) -> None:
+    """A change takes effect at the next start, and null keeps everything."""
+    assert "toIntervalSecond(43200)" in engines(dsn, retention_days=0.5)["spans"]
+    assert "toIntervalSecond(86400)" in engines(dsn, retention_days=1)["findings"]
+    assert not [engine for engine in engines(dsn, retention_days=None).values() if "TTL" in engine]
+
+
+def test_what_has_expired_is_dropped(dsn: str) -> None:
+    """Rows past their retention go when parts are merged; the client's own dates do not matter."""
+    store = Store.open(dsn, StoreConfig(retention_days=2))
+    upkeep.apply(store)
+    now = time.time_ns()
+    for name, age in (("a", 1 * DAY), ("b", 3 * DAY), ("c", 40 * DAY)):
+        store.insert("spans", SPAN_COLUMNS, span_columns([a_span(span_id=name * 16, start=0, end=0)], now - age))
+    store.command("OPTIMIZE TABLE spans FINAL")
+    spans, _ = StoredJudging(store).load_spans([TRACE_ID])[TRACE_ID]
+    assert [s.span_id for s in spans] == ["a" * 16]
+    store.close()
+
+
+def test_fsync_follows_the_configuration(dsn: str) -> None:
+    """On: inserts reach the disk before they return; off again: the setting is reset."""
+    assert all(
+        "fsync_after_insert = 1, fsync_part_directory = 1" in engines(dsn, fsync=True)[t] for t in upkeep.RETAINED
+    )
+    assert all("fsync_after_insert = 0" in engines(dsn, fsync=False)[t] for t in upkeep.RETAINED)
+
+
+class Listening(Store):
+    """The real store; the statements that change something are noted."""
+
+    commands: list[str]
+
+    def command(self, sql: str, parameters: Mapping[str, Any] | None = None) -> None:
+        self.commands.append(sql)
+        super().command(sql, parameters)
+
+
+@pytest.mark.parametrize("config", [{}, {"retention_days": None}, {"retention_days": 1.5, "fsync": True}])
+def test_a_start_without_changes_changes_nothing(dsn: str, config: dict[str, Any]) -> None:
+    """The same configuration again runs no statement on the tables."""
+    engines(dsn, **config)
+    store = Listening.open(dsn, StoreConfig.model_validate(config))
+    assert isinstance(store, Listening)
+    store.commands = []
+    upkeep.apply(store)
+    assert store.commands == []
+    store.close()
