@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from ...schemas.spans import LogRecord, Span, SpanEvent, SpanLink, StoredAttributes
 from .values import Cutter, Invalid
@@ -37,6 +37,14 @@ class Origin:
         return replace(self, scope_name=name, scope_version=version, cut=self.cut + cut)
 
 
+class SpanIds(NamedTuple):
+    """Ids in hex as they are stored."""
+
+    trace: str
+    span: str
+    parent: str
+
+
 @dataclass(frozen=True, slots=True)
 class Attributes:
     """Stored texts and the types of those that were not strings."""
@@ -52,14 +60,21 @@ def span_times(start: int, end: int, origin: Origin, cutter: Cutter) -> tuple[in
     return start, end or start
 
 
+def span_ids(trace_id: bytes, span_id: bytes, parent_span_id: bytes) -> SpanIds:
+    """The ids in hex; "" for no parent. Ask this first: a span with wrong ids needs no further reading.
+
+    Raises:
+        Invalid: one of them is wrong.
+    """
+    return SpanIds(_trace_hex(trace_id), _span_hex(span_id), _parent_hex(parent_span_id))
+
+
 def build_span(
     origin: Origin,
     cutter: Cutter,
     attributes: Attributes,
     *,
-    trace_id: bytes,
-    span_id: bytes,
-    parent_span_id: bytes,
+    ids: SpanIds,
     name: str,
     start: int,
     end: int,
@@ -72,16 +87,12 @@ def build_span(
     flags: int,
     dropped: tuple[int, int, int],
 ) -> Span:
-    """A stored span; times as `span_times` gives them, `dropped` counts attributes, events and links.
-
-    Raises:
-        Invalid: one of the ids is wrong.
-    """
+    """A stored span; times as `span_times` gives them, `dropped` counts attributes, events and links."""
     texts = attributes.texts
     return Span(
-        trace_id=_trace_hex(trace_id),
-        span_id=_span_hex(span_id),
-        parent_span_id=_parent_hex(parent_span_id),
+        trace_id=ids.trace,
+        span_id=ids.span,
+        parent_span_id=ids.parent,
         name=cutter.name(name),
         start=start,
         end=end,

@@ -120,7 +120,7 @@ class _Exports:
                     receipt = await self._intake.take(TRANSPORT, signal, Encoding.PROTOBUF, body)
                 return success(signal, Encoding.PROTOBUF, receipt)
             except Exception as error:  # noqa: BLE001 - every error has a row in the table
-                self._intake.refused(TRANSPORT)
+                self._intake.refused(TRANSPORT, signal, error)
                 answer = refusal(error)
             return await context.abort(answer.grpc, answer.message, answer.trailers())
 

@@ -44,7 +44,7 @@ def _endpoint(intake: Intake, signal: Signal, read_seconds: float) -> Callable[[
             # The server stops. Left alone, uvicorn would answer 500, and OTLP clients drop what is answered so.
             return _refused(refusal(RetryableError("the collector is stopping: try again")), answered)
         except Exception as error:  # noqa: BLE001 - every error has a row in the table
-            intake.refused(TRANSPORT)
+            intake.refused(TRANSPORT, signal, error)
             return _refused(refusal(error), answered)
         return Response(success(signal, encoding, receipt), media_type=_CONTENT_TYPES[encoding])
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_BYTES: Final = 64 * 1024
 """The longest request line and headers together; h11, uvicorn's other parser, has such a bound itself."""
+
+_log = logging.getLogger(__name__)
+_log.setLevel(logging.ERROR)  # uvicorn warns of every request that is no HTTP: anyone could fill the log
 
 _HTTP2: Final = b"PRI * HTTP/2.0"  # RFC 9113, section 3.4
 
@@ -23,6 +27,10 @@ def http_protocol(on_http2: Callable[[], None]) -> type[asyncio.Protocol]:
     class Protocol(HttpToolsProtocol):
         _in_head = True
         _head_bytes = 0
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            self.logger = _log
 
         def data_received(self, data: bytes) -> None:
             if data.startswith(_HTTP2):

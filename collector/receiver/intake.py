@@ -19,6 +19,7 @@ from .inflight import InFlight
 from .limits import MIB, Limits
 from .metrics import ACCEPTED, CUT_VALUES, FAILED, ITEMS, REFUSED, REFUSED_REQUESTS, MemoryMetrics, ReceiverMetrics
 from .repeats import Repeats
+from .seldom import Seldom
 
 log = logging.getLogger(__name__)
 
@@ -74,6 +75,7 @@ class Intake:
         self._clock = clock
         self._dead_letter = dead_letter
         self._repeats = Repeats()
+        self._seldom = Seldom(clock)
         # One thread: more would share the interpreter's lock, and decode several huge bodies at one time.
         self._decoder = ThreadPoolExecutor(1, thread_name_prefix="otlp-decode")
 
@@ -90,11 +92,16 @@ class Intake:
         self._metrics.add(ACCEPTED + items, decoded.items, transport)
         if decoded.rejected:
             self._metrics.add(FAILED + items, decoded.rejected, transport)
+            if self._seldom.due(f"rejected over {transport}"):
+                # Most clients keep what a partial success says to themselves.
+                log.warning("%s: %s", transport, decoded.message)
         return Receipt(decoded.rejected, decoded.message)
 
-    def refused(self, transport: str) -> None:
-        """Count a request that is answered with an error."""
+    def refused(self, transport: str, signal: Signal, error: Exception) -> None:
+        """Count a request that is answered with an error; one a minute and kind of error is logged."""
         self._metrics.add(REFUSED_REQUESTS, 1, transport)
+        if isinstance(error, TracejuryError) and self._seldom.due(f"{type(error).__name__} over {transport}"):
+            log.warning("%s: refused a request of %s: %s", transport, signal, error)
 
     def close(self) -> None:
         """Give the decoding thread back; safe to call twice."""

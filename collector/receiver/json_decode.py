@@ -15,7 +15,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Status as ProtoStatus
 
 from ...schemas.errors import PermanentError
 from ...schemas.spans import LogRecord, Span, SpanEvent, SpanLink
-from .build import Origin, build_event, build_link, build_log, build_span, span_times
+from .build import Origin, build_event, build_link, build_log, build_span, span_ids, span_times
 from .json_fields import UINT32, UINT64, Object, child, enum, identifier, integer, items, objects, text
 from .json_load import load
 from .json_values import attributes, stored
@@ -132,6 +132,7 @@ def _scoped(shared: Origin, scoped: Object, limits: Limits) -> Origin:
 def _span(span: Any, origin: Origin, cutter: Cutter) -> Span:
     if not isinstance(span, dict):
         raise Invalid("a span is not an object")
+    ids = span_ids(identifier(span, "traceId"), identifier(span, "spanId"), identifier(span, "parentSpanId"))
     start, end = span_times(
         integer(span, "startTimeUnixNano", UINT64), integer(span, "endTimeUnixNano", UINT64), origin, cutter
     )
@@ -140,9 +141,7 @@ def _span(span: Any, origin: Origin, cutter: Cutter) -> Span:
         origin,
         cutter,
         attributes(span, cutter),
-        trace_id=identifier(span, "traceId"),
-        span_id=identifier(span, "spanId"),
-        parent_span_id=identifier(span, "parentSpanId"),
+        ids=ids,
         name=text(span, "name"),
         start=start,
         end=end,

@@ -15,7 +15,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span as ProtoSpan
 
 from ...schemas.errors import PermanentError
 from ...schemas.spans import LogRecord, Span
-from .build import Origin, build_event, build_link, build_log, build_span, span_times
+from .build import Origin, SpanIds, build_event, build_link, build_log, build_span, span_ids, span_times
 from .limits import Limits
 from .proto_count import count_messages
 from .proto_values import attributes, stored
@@ -34,7 +34,8 @@ def decode_spans(body: bytes, received_at: int, limits: Limits, rejections: Reje
             origin = _scoped(shared, scoped.scope, limits)
             for span in scoped.spans:
                 try:
-                    spans.append(_span(span, origin, Cutter(limits)))
+                    ids = span_ids(span.trace_id, span.span_id, span.parent_span_id)
+                    spans.append(_span(span, ids, origin, Cutter(limits)))
                 except Invalid as reason:
                     rejections.add(str(reason))
     return spans
@@ -86,7 +87,7 @@ def _scoped(shared: Origin, scope: InstrumentationScope, limits: Limits) -> Orig
     return shared.in_scope(cutter.name(scope.name), cutter.name(scope.version), cutter.cut)
 
 
-def _span(span: ProtoSpan, origin: Origin, cutter: Cutter) -> Span:
+def _span(span: ProtoSpan, ids: SpanIds, origin: Origin, cutter: Cutter) -> Span:
     limits = cutter.limits
     start, end = span_times(span.start_time_unix_nano, span.end_time_unix_nano, origin, cutter)
     events = tuple(
@@ -113,9 +114,7 @@ def _span(span: ProtoSpan, origin: Origin, cutter: Cutter) -> Span:
         origin,
         cutter,
         attributes(span.attributes, cutter),
-        trace_id=span.trace_id,
-        span_id=span.span_id,
-        parent_span_id=span.parent_span_id,
+        ids=ids,
         name=span.name,
         start=start,
         end=end,

@@ -1,8 +1,9 @@
 """The one table from errors to protocol codes, and the bytes of every answer, for gRPC and HTTP.
 
-Rules: opentelemetry-proto, docs/specification.md. Clients retry gRPC UNAVAILABLE and HTTP 429 and 503; they drop
-RESOURCE_EXHAUSTED without RetryInfo, INVALID_ARGUMENT, INTERNAL, UNKNOWN and every other HTTP status. So whatever
-is not known to be permanent is answered as passing.
+Rules: opentelemetry-proto, docs/specification.md. Clients retry gRPC UNAVAILABLE and HTTP 503; they drop
+RESOURCE_EXHAUSTED without RetryInfo, INVALID_ARGUMENT, INTERNAL, UNKNOWN and most other HTTP statuses. So whatever is
+not known to be permanent is answered as passing. Overload is 503, too: the specification allows 429 as well, but the
+Python SDK dropped what was answered 429 for years (open-telemetry/opentelemetry-python, 3122).
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 
 from ...schemas.errors import (
-    OverloadedError,
     PermanentError,
     RetryableError,
     TooLargeError,
@@ -46,7 +46,6 @@ TABLE: Final[tuple[tuple[type[Exception], grpc.StatusCode, int], ...]] = (
     (TooLargeError, grpc.StatusCode.RESOURCE_EXHAUSTED, 413),
     (UnsupportedMediaTypeError, grpc.StatusCode.INVALID_ARGUMENT, 415),
     (PermanentError, grpc.StatusCode.INVALID_ARGUMENT, 400),
-    (OverloadedError, grpc.StatusCode.UNAVAILABLE, 429),
     (RetryableError, grpc.StatusCode.UNAVAILABLE, 503),
     (Exception, grpc.StatusCode.UNAVAILABLE, 503),
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import grpc
 import pytest
@@ -16,16 +15,13 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter
 from otlp_clients import Client
 from otlp_parts import RecordingSink, logs, span, spans, traces
 
-from tracejury.collector.receiver.grpc_server import GrpcConfig, GrpcReceiver
-from tracejury.collector.receiver.http_server import HttpConfig, HttpReceiver
-from tracejury.collector.receiver.intake import Intake, IntakeConfig
+from tracejury.collector.receiver.intake import Intake
 from tracejury.collector.receiver.limits import MIB
 from tracejury.collector.receiver.metrics import COUNTERS, MemoryMetrics
 from tracejury.schemas.errors import OverloadedError, PermanentError, RetryableError
 
 CODES = {
     "ok": {"grpc": "OK", "http": "200", "json": "200"},
-    "overloaded": {"grpc": "UNAVAILABLE", "http": "429", "json": "429"},
     "retryable": {"grpc": "UNAVAILABLE", "http": "503", "json": "503"},
     "permanent": {"grpc": "INVALID_ARGUMENT", "http": "400", "json": "400"},
 }
@@ -34,7 +30,7 @@ CODES = {
 @pytest.mark.parametrize(
     ("error", "code", "retry"),
     [
-        (OverloadedError("the disk is nearly full", retry_after=30), "overloaded", 30),
+        (OverloadedError("the disk is nearly full", retry_after=30), "retryable", 30),
         (RetryableError("the store is away", retry_after=2), "retryable", 2),
         (PermanentError("never"), "permanent", None),
         (ConnectionError("of the sink's own"), "retryable", 1),
@@ -52,35 +48,6 @@ async def test_the_sinks_errors_reach_the_client(
     assert (await client.send(traces(span()))).ok
 
 
-@pytest.fixture
-async def tight(sink: RecordingSink) -> AsyncIterator[Intake]:
-    """An intake that holds two requests at a time."""
-    intake = Intake(sink, IntakeConfig(inflight_requests=2))
-    yield intake
-    intake.close()
-
-
-@pytest.mark.parametrize("protocol", ["grpc", "http", "json"])
-async def test_what_exceeds_the_bound_is_refused_retryably(tight: Intake, sink: RecordingSink, protocol: str) -> None:
-    """Two requests wait for the commit, the third is told to back off; all are taken in the end."""
-    receiver = (
-        GrpcReceiver(GrpcConfig(endpoint="127.0.0.1:0"), tight)
-        if protocol == "grpc"
-        else HttpReceiver(HttpConfig(endpoint="127.0.0.1:0"), tight)
-    )
-    client = Client(protocol, await receiver.start())
-    sink.hold()
-    waiting = [asyncio.create_task(client.send(traces(*spans(n)))) for n in (1, 2)]
-    await sink.until_waiting(2)
-    refused = await client.send(traces(*spans(3)))
-    assert (refused.code, refused.retry) == (CODES["overloaded"][protocol], 1)
-    sink.release()
-    assert [answer.ok for answer in await asyncio.gather(*waiting)] == [True, True]
-    assert (await client.send(traces(*spans(3)))).ok
-    assert len(sink.spans) == 3
-    await receiver.stop(1)
-
-
 async def test_the_bound_is_one_for_all_receivers(
     grpc_port: int, http_port: int, intake: Intake, sink: RecordingSink
 ) -> None:
@@ -93,7 +60,7 @@ async def test_the_bound_is_one_for_all_receivers(
     assert held == len(traces(span()).SerializeToString())
     with intake.inflight.request(256 * MIB - held):
         for client in (Client("grpc", grpc_port), Client("http", http_port)):
-            assert (await client.send(traces(span()))).code == CODES["overloaded"][client.protocol]
+            assert (await client.send(traces(span()))).code == CODES["retryable"][client.protocol]
     sink.release()
     assert (await waiting).ok
 

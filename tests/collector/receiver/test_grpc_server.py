@@ -15,7 +15,6 @@ from otlp_parts import RecordingSink, span, spans, traces
 
 from tracejury.collector.receiver.grpc_server import SERVICES, GrpcConfig, GrpcReceiver
 from tracejury.collector.receiver.intake import Intake
-from tracejury.schemas.errors import ConfigError
 
 Status = health_pb2.HealthCheckResponse
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -54,8 +53,8 @@ async def test_watchers_hear_of_the_shutdown_and_do_not_hold_it_up(intake: Intak
     assert seen == [Status.SERVING, Status.NOT_SERVING]
 
 
-async def test_shutdown_drains(intake: Intake, sink: RecordingSink) -> None:
-    """A request at hand is committed and acknowledged; one that comes later is acknowledged only if stored."""
+async def test_what_comes_during_a_shutdown_is_acknowledged_only_if_stored(intake: Intake, sink: RecordingSink) -> None:
+    """Over a new connection, while an earlier request still drains."""
     receiver, port = await started(intake)
     client = Client("grpc", port)
     sink.hold()
@@ -71,43 +70,6 @@ async def test_shutdown_drains(intake: Intake, sink: RecordingSink) -> None:
     assert answers[0].ok
     assert answers[1].code in ("OK", "UNAVAILABLE", "CANCELLED")
     assert len(sink.spans) == sum(answer.ok for answer in answers)
-
-
-async def test_shutdown_keeps_its_deadline(intake: Intake, sink: RecordingSink) -> None:
-    """What does not end in time is not acknowledged, and its client will try again."""
-    receiver, port = await started(intake)
-    sink.hold()
-    under_way = asyncio.create_task(Client("grpc", port).send(traces(span())))
-    await sink.until_waiting(1)
-    await receiver.stop(0.05)
-    assert (await under_way).code in ("UNAVAILABLE", "CANCELLED")
-    assert sink.spans == []
-    assert (intake.inflight.requests, intake.inflight.bytes) == (0, 0)
-
-
-async def test_stop_is_safe_without_start_and_twice(intake: Intake) -> None:
-    """As every stage's."""
-    await GrpcReceiver(GrpcConfig(), intake).stop(1)
-    receiver, _ = await started(intake)
-    await receiver.stop(1)
-    await receiver.stop(1)
-
-
-async def test_a_taken_port_is_one_clear_line(intake: Intake, grpc_port: int) -> None:
-    """It names who holds it, and shares nothing."""
-    with pytest.raises(ConfigError, match=rf"^127\.0\.0\.1:{grpc_port} is taken by pid \d+ \(.+\)$"):
-        await GrpcReceiver(GrpcConfig(endpoint=f"127.0.0.1:{grpc_port}"), intake).start()
-
-
-async def test_a_port_can_be_taken_again_after_stop(intake: Intake) -> None:
-    """A restart on the same port works at once."""
-    receiver, port = await started(intake)
-    assert (await Client("grpc", port).send(traces(span()))).ok
-    await receiver.stop(1)
-    again = GrpcReceiver(GrpcConfig(endpoint=f"127.0.0.1:{port}"), intake)
-    assert await again.start() == port
-    assert (await Client("grpc", port).send(traces(span()))).ok
-    await again.stop(1)
 
 
 async def test_unknown_methods_are_unimplemented(grpc_port: int) -> None:

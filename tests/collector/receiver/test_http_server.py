@@ -14,7 +14,6 @@ from otlp_parts import RecordingSink, json_body, span, traces
 from tracejury.collector.receiver.http_protocol import HEAD_BYTES
 from tracejury.collector.receiver.http_server import HttpConfig, HttpReceiver
 from tracejury.collector.receiver.intake import Intake
-from tracejury.schemas.errors import ConfigError
 
 HELP = "OTLP/HTTP is POST /v1/traces, /v1/logs, /v1/metrics\n"
 
@@ -179,56 +178,3 @@ async def test_an_http_client_on_the_grpc_port_is_refused(grpc_port: int, sink: 
             await http.post("/v1/traces", content=b"", headers={"content-type": MEDIA["http"]})
     assert (await Client("grpc", grpc_port).send(traces(span()))).ok
     assert len(sink.spans) == 1
-
-
-async def test_shutdown_drains(intake: Intake, sink: RecordingSink) -> None:
-    """A request at hand is committed and acknowledged; no connection is taken after it."""
-    receiver, port = await started(intake)
-    client = Client("http", port)
-    sink.hold()
-    under_way = asyncio.create_task(client.send(traces(span())))
-    await sink.until_waiting(1)
-    stopping = asyncio.create_task(receiver.stop(60))
-    sink.release()
-    assert (await under_way).ok
-    await stopping
-    with pytest.raises(httpx.ConnectError):
-        await client.send(traces(span()))
-    assert len(sink.spans) == 1
-
-
-async def test_shutdown_keeps_its_deadline(intake: Intake, sink: RecordingSink) -> None:
-    """What does not end in time is answered, and its client told to try again."""
-    receiver, port = await started(intake)
-    sink.hold()
-    under_way = asyncio.create_task(Client("http", port).send(traces(span())))
-    await sink.until_waiting(1)
-    await receiver.stop(0.05)
-    answer = await under_way
-    assert (answer.code, answer.retry) == ("503", 1)
-    assert sink.spans == []
-    assert (intake.inflight.requests, intake.inflight.bytes) == (0, 0)
-
-
-async def test_stop_is_safe_without_start_and_twice(intake: Intake) -> None:
-    """As every stage's."""
-    await HttpReceiver(HttpConfig(), intake).stop(1)
-    receiver, _ = await started(intake)
-    await receiver.stop(1)
-    await receiver.stop(1)
-
-
-async def test_a_taken_port_is_one_clear_line(intake: Intake, http_port: int) -> None:
-    """It names who holds it."""
-    with pytest.raises(ConfigError, match=rf"^127\.0\.0\.1:{http_port} is taken by pid \d+ \(.+\)$"):
-        await HttpReceiver(HttpConfig(endpoint=f"127.0.0.1:{http_port}"), intake).start()
-
-
-async def test_a_port_can_be_taken_again_after_stop(intake: Intake) -> None:
-    """A restart on the same port works at once."""
-    receiver, port = await started(intake)
-    assert (await Client("http", port).send(traces(span()))).ok
-    await receiver.stop(1)
-    again = HttpReceiver(HttpConfig(endpoint=f"127.0.0.1:{port}"), intake)
-    assert await again.start() == port
-    await again.stop(1)

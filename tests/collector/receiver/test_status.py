@@ -34,7 +34,7 @@ DROPPED_BY_CLIENTS = {grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN}
         (UnsupportedMediaTypeError("x"), grpc.StatusCode.INVALID_ARGUMENT, 415, None),
         (RetryableError("x", retry_after=2.5), grpc.StatusCode.UNAVAILABLE, 503, "3"),
         (RetryableError("x", retry_after=0.01), grpc.StatusCode.UNAVAILABLE, 503, "1"),
-        (OverloadedError("x"), grpc.StatusCode.UNAVAILABLE, 429, "1"),
+        (OverloadedError("x", retry_after=30), grpc.StatusCode.UNAVAILABLE, 503, "30"),
         (StoreError("x"), grpc.StatusCode.UNAVAILABLE, 503, "1"),
         (ConfigError("x"), grpc.StatusCode.UNAVAILABLE, 503, "1"),
         (TracejuryError("x"), grpc.StatusCode.UNAVAILABLE, 503, "1"),
