@@ -88,7 +88,6 @@ class _History:
                 self.requests.append((request, Start(run, span.raw.span_id, request.call_id, request.name)))
             if len(message.text) >= _LEAST_REPLY:
                 self.said[message.text] = run
-            if len(message.text) >= _LEAST_QUOTED:
                 self.replies.append((message.text.strip(), Start(run, span.raw.span_id, "", "")))
 
     def place(self, span: NormalizedSpan, own: str) -> None:
@@ -109,7 +108,7 @@ class _History:
             if run:
                 return run
         for text, start in reversed(self.replies):
-            if any(text in message.text for message in span.input_messages):
+            if len(text) >= _LEAST_QUOTED and any(text in message.text for message in span.input_messages):
                 return start.run
         return ""
 

@@ -71,7 +71,7 @@ def _messages(flat: _Flat) -> tuple[Message, ...]:
 def _message(fields: Mapping[str, str]) -> Message:
     role = fields.get("message.role", "").lower()
     text = fields.get("message.content", "")
-    if len(fields) <= _PLAIN and text:
+    if text and len(fields) == _PLAIN and "message.role" in fields:
         return Message(role, text, tool_call_id=_smolagents_call_id(role, text))
     requests: _Flat = {}
     parts: _Flat = {}

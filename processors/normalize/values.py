@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -10,6 +11,8 @@ import orjson
 
 _MAX_JSON: Final = 8_000_000  # characters; parsed JSON can take 30 times the memory of its text
 _MAX_DEPTH: Final = 100
+_SHORT: Final = 4_000
+_LONG_NUMBER: Final = re.compile(r"[0-9]{19}")
 _MAX_INT_DIGITS: Final = 18
 _MAX_INDEX_DIGITS: Final = 9
 
@@ -20,8 +23,9 @@ def parse_json(text: str) -> Any:
     """The JSON object or array that `text` holds, else `NOT_JSON`.
 
     Numbers, booleans, null and quoted strings stay text: a bare `12` or `true` is what the agent said. Accepts what
-    Python's json module writes (NaN, integers over 64 bits, lone surrogates); refuses nesting over 100 levels and
-    texts over 8 million characters, so that whoever walks or compares the result may recurse.
+    Python's json module writes (NaN, lone surrogates, integers over 64 bits, which keep all their digits in texts of
+    up to 4,000 characters); refuses nesting over 100 levels and texts over 8 million characters, so that whoever
+    walks or compares the result may recurse.
     """
     if not text:
         return NOT_JSON
@@ -31,10 +35,13 @@ def parse_json(text: str) -> Any:
             return NOT_JSON
     if len(text) > _MAX_JSON:
         return NOT_JSON
-    try:
-        value = orjson.loads(text)
-    except ValueError:
-        value = _parse_leniently(text)
+    if len(text) <= _SHORT and _LONG_NUMBER.search(text):
+        value = _parse_leniently(text)  # orjson makes floats of them
+    else:
+        try:
+            value = orjson.loads(text)
+        except ValueError:
+            value = _parse_leniently(text)
     return NOT_JSON if _may_be_deep(text) and _is_too_deep(value) else value
 
 

@@ -1,0 +1,101 @@
+"""Messages of all dialects say the same: text, reasoning, tool requests, tool results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tracejury.processors.normalize.messages import parse_messages
+from tracejury.schemas.normalized import Message, ToolRequest
+
+ASKED = (ToolRequest("search", {"q": "x"}, "c1"),)
+
+
+TEXT = {"type": "text", "text": "I look."}
+CALL = {"id": "c1", "name": "search"}
+OTEL = {"type": "text", "content": "I look."}
+OPENAI = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q": "x"}'}}
+BEDROCK = {"toolUse": {"toolUseId": "c1", "name": "search", "input": {"q": "x"}}}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "assistant", "parts": [OTEL, {"type": "tool_call", **CALL, "arguments": {"q": "x"}}]},
+        {"role": "assistant", "content": "I look.", "tool_calls": [OPENAI]},
+        {"role": "assistant", "content": [TEXT, {"type": "tool_use", **CALL, "input": {"q": "x"}}]},
+        {"role": "assistant", "content": [{"text": "I look."}, BEDROCK]},
+        {"role": "assistant", "parts": ["I look.", {"type": "tool_call", **CALL, "arguments": '{"q": "x"}'}]},
+        {"role": "ASSISTANT", "content": [TEXT, {"functionCall": {**CALL, "args": {"q": "x"}}}]},
+    ],
+    ids=["opentelemetry", "openai", "anthropic", "bedrock", "text part", "gemini"],
+)
+def test_a_request_in_any_dialect(message: dict[str, Any]) -> None:
+    """OpenTelemetry, OpenAI, Anthropic, Bedrock and Gemini write the same message differently."""
+    assert parse_messages([message]) == (Message("assistant", "I look.", ASKED),)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user", "parts": [{"type": "tool_call_response", "id": "c1", "result": "1230"}]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "1230"}]},
+        {"role": "tool", "content": "1230", "tool_call_id": "c1"},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": [{"text": "1230"}]}]},
+        {"role": "user", "content": [{"toolResult": {"toolUseId": "c1", "content": [{"text": "1230"}]}}]},
+        {"role": "user", "parts": [{"functionResponse": {"id": "c1", "response": "1230"}}]},
+    ],
+    ids=["opentelemetry v5", "opentelemetry", "openai", "anthropic", "bedrock", "gemini"],
+)
+def test_a_result_in_any_dialect(message: dict[str, Any]) -> None:
+    """A tool's result is a message of role tool, whatever role it was sent in."""
+    assert parse_messages([message]) == (Message("tool", "1230", tool_call_id="c1"),)
+
+
+def test_results_and_text_of_one_message_keep_their_order() -> None:
+    """Several results in one message are one message each."""
+    parts = [
+        {"type": "text", "content": "before"},
+        {"type": "tool_call_response", "id": "a", "result": {"n": 1}},
+        {"type": "tool_call_response", "id": "b", "result": ["x", "y"]},
+        {"type": "text", "content": "after"},
+    ]
+    assert parse_messages([{"role": "user", "parts": parts}]) == (
+        Message("user", "before"),
+        Message("tool", '{"n":1}', tool_call_id="a"),
+        Message("tool", "x\ny", tool_call_id="b"),
+        Message("user", "after"),
+    )
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "reasoning", "content": "hm"},
+        {"type": "thinking", "thinking": "hm", "signature": "s"},
+        {"reasoningContent": {"reasoningText": {"text": "hm"}}},
+    ],
+)
+def test_reasoning_is_kept_apart(part: dict[str, Any]) -> None:
+    """What the model thought is not what it wrote."""
+    assert parse_messages([{"role": "assistant", "content": [part, {"type": "text", "text": "x"}]}]) == (
+        Message("assistant", "x", reasoning="hm"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        (["hi"], (Message("user", "hi"),)),
+        ({"content": "hi"}, (Message("user", "hi"),)),
+        ([{"role": "assistant", "content": None}], (Message("assistant", ""),)),
+        ([{"role": "user", "content": None}, {}, [], 1, None], ()),
+        ([{"role": 5, "content": 7, "tool_calls": {"a": 1}, "parts": "x"}], ()),
+        ([{"role": "assistant", "tool_calls": [None, {}, {"function": {"name": 1}}]}], (Message("assistant", ""),)),
+        ([{"role": "tool", "content": "", "id": "c1"}], (Message("tool", "", tool_call_id="c1"),)),
+    ],
+)
+def test_broken_messages(items: Any, expected: tuple[Message, ...]) -> None:
+    """An empty reply or result is a message; an empty prompt and what is no message are left out."""
+    assert parse_messages(items) == expected

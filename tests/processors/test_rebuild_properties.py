@@ -1,0 +1,109 @@
+"""Rebuilding any set of spans: nothing lost, nothing twice, no order, no depth limit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trajectories import fixture_spans, misplaced, normalise_all
+
+from tracejury.processors.rebuild import rebuild
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.trajectory import TraceState
+
+KINDS = ["LLM", "TOOL", "AGENT", "CHAIN", "EVALUATOR", "GUARDRAIL", "RETRIEVER", "PROMPT", ""]
+NAMES = ["search", "researcher", "final_answer"]
+IDS = ["", "c1", "c2"]
+TEXTS = ["", "short", "a text long enough to know a run by, said by its model"]
+
+
+@st.composite
+def entries(draw: st.DrawFn) -> dict[str, Any]:
+    """One span of a small forest: few ids, so that parents are often known, and sometimes form cycles."""
+    kind = draw(st.sampled_from(KINDS))
+    attributes: dict[str, Any] = {"openinference.span.kind": kind} if kind else {}
+    if kind == "LLM":
+        attributes |= {
+            "llm.input_messages.0.message.role": draw(st.sampled_from(["system", "user", "assistant", "tool"])),
+            "llm.input_messages.0.message.content": draw(st.sampled_from(TEXTS)),
+            "llm.input_messages.0.message.tool_call_id": draw(st.sampled_from(IDS)),
+            "llm.output_messages.0.message.content": draw(st.sampled_from(TEXTS)),
+        }
+        call = "llm.output_messages.0.message.tool_calls.0.tool_call"
+        attributes |= {
+            f"{call}.id": draw(st.sampled_from(IDS)),
+            f"{call}.function.name": draw(st.sampled_from(NAMES)),
+            f"{call}.function.arguments": draw(st.sampled_from(["{}", '{"task": "a text long enough to know"}'])),
+        }
+    if kind == "TOOL":
+        attributes |= {"tool.name": draw(st.sampled_from(NAMES)), "tool.id": draw(st.sampled_from(IDS))}
+    if kind == "AGENT":
+        attributes |= {"agent.name": draw(st.sampled_from(["", *NAMES]))}
+    number = st.integers(0, 12)
+    start = draw(st.integers(0, 20))
+    return {
+        "id": f"s{draw(number)}",
+        "parent": draw(st.just("") | number.map(lambda n: f"s{n}") | number.map(lambda n: f"gone{n % 3}")),
+        "name": draw(st.sampled_from(["Step 1", "planner", "x"])),
+        "start": start,
+        "end": start + draw(st.integers(-3, 9)),
+        "attributes": attributes,
+        "status": draw(st.sampled_from(["unset", "error"])),
+        "pending": draw(st.booleans()),
+    }
+
+
+def normalised(spans: list[dict[str, Any]]) -> list[NormalizedSpan]:
+    return normalise_all(fixture_spans({"spans": spans})[0])
+
+
+@settings(max_examples=300)
+@given(st.lists(entries(), max_size=14), st.randoms(use_true_random=False), st.sampled_from(TraceState))
+def test_any_forest_in_any_order(spans: list[dict[str, Any]], chance: Any, state: TraceState) -> None:
+    """Cycles, duplicates, lost parents, ends before starts: one outcome, and every span has one place."""
+    given_order = normalised(spans)
+    trace = rebuild(given_order, state=state)
+    assert set(trace.spans) == {s["id"] for s in spans}
+    assert misplaced(trace) == []
+    mixed = given_order + given_order[:3]
+    chance.shuffle(mixed)
+    assert rebuild(mixed, state=state) == trace
+
+
+@settings(max_examples=200)
+@given(st.lists(entries(), max_size=14))
+def test_runs_form_a_forest(spans: list[dict[str, Any]]) -> None:
+    """Each run stands after the one that started it, in that one's turns once, and is a sub-agent exactly then."""
+    trace = rebuild(normalised(spans))
+    known: set[str] = {""}
+    for run in trace.runs:
+        assert run.parent_id in known
+        assert (run.role == "sub-agent") == bool(run.parent_id)
+        known.add(run.id)
+        above = trace.run(run.parent_id)
+        places = [t.index for t in above.turns for i in t.sub_run_ids if i == run.id] if above else []
+        assert places == ([run.parent_turn] if above else [])
+        assert [t.index for t in run.turns] == list(range(len(run.turns)))
+        calls = [c for t in run.turns for c in t.tool_calls]
+        assert all(c.executed for c in calls if c.span is not None or c.sub_run_id)
+    assert len(known) == len(trace.runs) + 1
+
+
+@pytest.mark.parametrize("kind", ["CHAIN", "LLM", "TOOL", "AGENT", "EVALUATOR"])
+def test_depth_has_no_limit(kind: str) -> None:
+    """Ten thousand spans, each the parent of the next: walked, not recursed into."""
+    spans = [
+        {"id": f"s{i}", "parent": f"s{i - 1}", "attributes": {"openinference.span.kind": kind}} for i in range(10_000)
+    ]
+    spans[0]["attributes"] = {"openinference.span.kind": "AGENT", "agent.name": "a"}
+    trace = rebuild(normalised(spans))
+    assert misplaced(trace) == []
+    assert len(trace.spans) == 10_000
+
+
+def test_nothing_gives_an_empty_trace() -> None:
+    """Before the first span there is nothing, and that is no error."""
+    trace = rebuild([], state=TraceState.OPEN)
+    assert (trace.trace_id, trace.runs, trace.remainder, trace.spans) == ("", (), (), {})
