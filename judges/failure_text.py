@@ -186,18 +186,11 @@ def classify(error: str) -> FailureKind:
     return next((kind for kind, needles in _NEEDLES if any(n in low for n in needles)), FailureKind.OTHER)
 
 
-_OPENINGS: Final = (
-    "error",
-    "exception",
-    "traceback (most recent call last)",
-    "failed",
-    "failure",
-    "fatal",
-    "toolerror",
-    "tool error",
-    "no results found",
-    "no result found",
-    "('connection aborted",
+_OPENING: Final = re.compile(
+    r"(?:an? )?(?:(?:fatal |tool |internal |unexpected )?(?:error|exception|failure)"
+    r"(?=:|\s*$|\n| (?:executing|running|calling|invoking|when|while|occurred|during|fetching|reading|opening|code)\b)"
+    r"|traceback \(most recent call last\)|failed (?:to|with)\b|tool execution failed|no results? found"
+    r"|\('connection aborted|[a-z_.]{1,60}(?:error|exception)(?=[:(]))"
 )
 _ERROR_PAGE: Final = re.compile(
     r"^[#\s]{0,8}(?:title:\s{0,4})?(?:http[ /\d.]{0,8})?(?:error|status(?: code)?)[ :]{0,3}(4\d\d|5\d\d)\b"
@@ -241,7 +234,7 @@ def reported_failure(result: str) -> Failure | None:
     head = result[:200].lstrip().lower()
     if not head:
         return None
-    opens = head.startswith(_OPENINGS) and not head.startswith(("error-free", "errors:\n0", "errors: 0", "error: none"))
+    opens = _OPENING.match(head) is not None and not head.startswith(("error: none", "error: null", "error: 0"))
     if not opens:
         opens = any(_json_error(head, opening) for opening in _JSON_OPENINGS if head.startswith(opening))
     return Failure(classify(result), result) if opens else None
