@@ -50,7 +50,8 @@ INSERT INTO traces (TraceId, ServiceName, State, Name, Spans, Conventions, `Runs
     `Runs.SpanId`, `Runs.ParentId`, `Runs.Goal`, `Runs.Answer`, `Runs.Status`, `Runs.Turns`, `Runs.ToolCalls`,
     JudgedAt, ReceivedAt)
 SELECT {TRACE_ID.format(n="number")}, 'bench', 'settled', 'run', {SPANS_PER_TRACE}, ['openinference'], ['r'],
-    ['agent'], ['manager'], ['s'], [''], ['goal'], ['answer'], ['ok'], [9], [9], 1, fromUnixTimestamp64Nano({{at:Int64}})
+    ['agent'], ['manager'], ['s'], [''], ['goal'], ['answer'], ['ok'], [9], [9], 1,
+    fromUnixTimestamp64Nano({{at:Int64}})
 FROM numbers({{count:UInt64}})
 """
 
@@ -115,8 +116,8 @@ def measure(folder: str, spans: int) -> None:
         print(json.dumps({
             "query": name, "cold_ms": times[0], "median_ms": round(statistics.median(times[1:]), 2),
             "p95_ms": round(sorted(times[1:])[int(0.95 * len(times[1:]))], 2),
-        }))  # fmt: skip  # noqa: T201 - a script's output
-    print(json.dumps({"parts": parts[0][0], "days": parts[0][1]}))  # noqa: T201
+        }))  # fmt: skip
+    print(json.dumps({"parts": parts[0][0], "days": parts[0][1]}))
     store.close()
 
 
@@ -154,7 +155,7 @@ def main() -> None:
             folder = args.folder or f"{temporary}/db"
             for step in ("fill", "measure"):
                 command = [sys.executable, __file__, "--step", step, "--folder", folder]
-                subprocess.run([*command, "--spans", str(args.spans), "--days", str(args.days)], check=True)  # noqa: S603
+                subprocess.run([*command, "--spans", str(args.spans), "--days", str(args.days)], check=True)
 
 
 if __name__ == "__main__":

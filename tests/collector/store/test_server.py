@@ -1,0 +1,108 @@
+"""A ClickHouse server by its DSN: the same store, over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from clickhouse_http import ClickHouseServer, clickhouse_server
+from store_parts import TRACE_ID, a_finding, a_judged_trace, a_log, a_span
+
+from tracejury.collector.reader import Confidence, ErrorQuery
+from tracejury.collector.store import upkeep
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.config import WriterConfig
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.migrate import ensure, migrations, status
+from tracejury.collector.store.reading import StoredReading
+from tracejury.collector.store.writer import GroupCommitWriter
+from tracejury.schemas.batch import Batch
+from tracejury.schemas.errors import ConfigError, PermanentError, RetryableError, StoreError
+
+pytestmark = pytest.mark.store
+
+
+@pytest.fixture
+def server(store_folder: Path) -> Iterator[ClickHouseServer]:
+    with clickhouse_server(store_folder) as server:
+        yield server
+
+
+@pytest.fixture
+def remote(server: ClickHouseServer, store_dsn: str) -> Iterator[Store]:
+    """The server's store; its database does not exist yet."""
+    store = Store.open(f"{server.dsn}/{store_dsn.rpartition('=')[2]}")
+    yield store
+    store.close()
+
+
+def test_pending_migrations_stop_the_start(remote: Store) -> None:
+    """A server is migrated only when told to; the check itself changes nothing."""
+    with pytest.raises(ConfigError, match="lacks 5 migrations"):
+        ensure(remote)
+    assert not remote.database_exists()
+    assert ensure(remote, allowed=True) == tuple(m.name for m in migrations())
+    assert ensure(remote) == ()
+    assert status(remote).pending == ()
+
+
+async def test_commit_judge_and_read(remote: Store, tmp_path: Path) -> None:
+    """Spans, logs and findings there and back; a culprit is isolated; the server's disk is not ours to judge."""
+    ensure(remote, allowed=True)
+    upkeep.apply(remote)
+    assert not remote.embedded
+    assert remote.free_bytes() is None
+    writer = GroupCommitWriter(remote, WriterConfig(dead_letter=str(tmp_path)))
+    await writer.start()
+    spans = [a_span(span_id=f"{n:016x}", start=n, end=2**64 - 1 - n) for n in range(1, 30)]
+    outcomes = await asyncio.gather(
+        writer.submit(Batch(spans, [a_log()], 1)), writer.submit(Batch([a_span(name="\ud800")], (), 1)),
+        return_exceptions=True,
+    )  # fmt: skip
+    assert outcomes[0] is None
+    assert isinstance(outcomes[1], PermanentError)
+    await writer.stop(10)
+    judging = StoredJudging(remote)
+    assert judging.load_spans([TRACE_ID]) == {TRACE_ID: (spans, [a_log()])}
+    assert judging.unjudged("v", 10) == [("", TRACE_ID)]
+    finding = a_finding(evidence="it's \\ \n é😀")
+    judging.save([a_judged_trace(finding, received=time.time_ns())])
+    assert judging.unjudged("v", 10) == []
+    found = StoredReading(remote).find_findings(ErrorQuery(Confidence(0, 0), 10, agent="planner", judge="loops"))
+    assert [(s.finding, s.service, s.agent) for s in found] == [(finding, "shop", "planner")]
+    assert StoredReading(remote).find_findings(ErrorQuery(Confidence(0, 0), 10, judge="\\ ' \n \t x")) == []
+
+
+def test_our_statements_stay_out_of_the_servers_query_log(remote: Store, server: ClickHouseServer) -> None:
+    """And inserts return after the commit, not when a buffer of the server is flushed."""
+    ensure(remote, allowed=True)
+    server.requests.clear()
+    remote.rows("SELECT 1")
+    remote.insert("migrations", ("Name",), [["x"]])
+    assert server.requests
+    assert all((p["log_queries"], p["async_insert"]) == ("0", "0") for p, _ in server.requests)
+
+
+def test_credentials_reach_the_server(server: ClickHouseServer) -> None:
+    """User and password of the DSN, as basic authentication."""
+    Store.open(server.dsn.replace("//", "//ann:p%40ss@") + "/x").close()
+    expected = "Basic " + base64.b64encode(b"ann:p@ss").decode()
+    assert {headers["Authorization"] for _, headers in server.requests} == {expected}
+
+
+def test_errors_of_a_server(remote: Store, server: ClickHouseServer) -> None:
+    """As with the embedded engine; and while it is away, everything may pass."""
+    ensure(remote, allowed=True)
+    with pytest.raises(StoreError):
+        remote.rows("SELECT no_such_column")
+    server.away = True
+    with pytest.raises(RetryableError, match="the store failed"):
+        remote.rows("SELECT 1")
+    with pytest.raises(RetryableError, match="cannot be stored"):
+        StoredJudging(remote).save([a_judged_trace()])
+    server.away = False
+    assert remote.rows("SELECT 1") == [(1,)]
