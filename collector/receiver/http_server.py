@@ -68,6 +68,8 @@ class HttpReceiver:
         self._server = _Server(config)
         self._serving = asyncio.create_task(self._server.serve(sockets=[listener]), name="otlp-http")
         await self._server.ready.wait()
+        if not self._server.started:
+            await self._serving  # raises what went wrong
         return self._port
 
     async def stop(self, deadline: float) -> None:
@@ -95,7 +97,7 @@ class HttpReceiver:
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals to its caller, and says when it listens."""
+    """Leaves signals to its caller, and says when it listens or cannot."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -106,5 +108,7 @@ class _Server(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.ready.set()
+        try:
+            await super().startup(sockets)
+        finally:
+            self.ready.set()
