@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -28,11 +30,49 @@ from otlp_parts import (
 )
 
 from tracejury.collector.receiver.build import LATEST
+from tracejury.collector.receiver.grpc_server import GrpcConfig, GrpcReceiver
+from tracejury.collector.receiver.http_server import HttpConfig, HttpReceiver
+from tracejury.collector.receiver.intake import Intake
 from tracejury.collector.receiver.limits import MIB
+
+# One server for all: starting and stopping it would take longer than the tests.
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+module_fixture = partial(pytest_asyncio.fixture, scope="module", loop_scope="module")
+NOW = START + 60 * 10**9
 
 PERMANENT = {"grpc": "INVALID_ARGUMENT", "http": "400", "json": "400"}
 TOO_LARGE = {"grpc": "RESOURCE_EXHAUSTED", "http": "413", "json": "413"}
 DAY = 86_400 * 10**9
+
+
+@module_fixture
+async def kept() -> RecordingSink:
+    return RecordingSink()
+
+
+@module_fixture
+async def shared_intake(kept: RecordingSink) -> Intake:
+    return Intake(kept, clock=lambda: NOW)
+
+
+@module_fixture
+async def grpc_port(shared_intake: Intake) -> AsyncIterator[int]:
+    receiver = GrpcReceiver(GrpcConfig(endpoint="127.0.0.1:0"), shared_intake)
+    yield await receiver.start()
+    await receiver.stop(1)
+
+
+@module_fixture
+async def http_port(shared_intake: Intake) -> AsyncIterator[int]:
+    receiver = HttpReceiver(HttpConfig(endpoint="127.0.0.1:0"), shared_intake)
+    yield await receiver.start()
+    await receiver.stop(1)
+
+
+@pytest.fixture
+def sink(kept: RecordingSink) -> RecordingSink:
+    kept.batches.clear()
+    return kept
 
 
 def refused_for_good(answer: Answer, codes: dict[str, str], client: Client) -> bool:
@@ -140,7 +180,7 @@ async def test_half_a_batch_may_be_bad(client: Client, sink: RecordingSink) -> N
         ((START, START + 5), (START, START + 5)),
         ((0, START), (START, START)),
         ((START, 0), (START, START)),
-        ((0, 0), (START + 60 * 10**9, START + 60 * 10**9)),
+        ((0, 0), (NOW, NOW)),
         ((START + 5, START), (START + 5, START)),
         ((1, 2), (1, 2)),
         ((LATEST - 1, LATEST), (LATEST - 1, LATEST)),
