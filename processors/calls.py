@@ -9,7 +9,7 @@ from ..schemas.normalized import NormalizedSpan, ToolRequest
 from ..schemas.trajectory import AgentRun, ToolCall
 from .matching import match_requests
 from .names import canonical
-from .turns import TurnSpans
+from .turn_spans import TurnSpans
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,7 @@ class _History:
     def _goes_on(self, run: str, span: NormalizedSpan) -> bool:
         """The run was not over at that time, and is not another agent that was handed the same history."""
         agent = self.tree.spans.get(run)
-        if agent is not None and not agent.raw.start <= span.raw.start <= agent.raw.end:
+        if agent is not None and not agent.raw.pending and not agent.raw.start <= span.raw.start <= agent.raw.end:
             return False
         if run not in self.prompts or span.kind is not Kind.LLM:
             return run in self.prompts

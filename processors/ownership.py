@@ -76,11 +76,16 @@ def _agent_wrappers(tree: SpanTree, survey: _Survey) -> tuple[set[str], dict[str
         if agent.kind is not Kind.AGENT or agent_id in survey.busy:
             continue
         alone = len(inner) == 1
-        if not agent.agent_name or (alone and inner[0].agent_name in ("", agent.agent_name)):
+        if _is_bare(agent) or (alone and agent.agent_name and inner[0].agent_name in ("", agent.agent_name)):
             wrappers.add(agent_id)
             if alone:
                 twins[inner[0].raw.span_id] = agent
     return wrappers, twins
+
+
+def _is_bare(agent: NormalizedSpan) -> bool:
+    """Nothing says that this is an agent of its own: no name, no tools, no limits."""
+    return not (agent.agent_name or agent.tool_names or agent.managed_agents or agent.max_steps)
 
 
 def _referenced_runs(tree: SpanTree, survey: _Survey) -> set[str]:

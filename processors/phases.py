@@ -9,7 +9,7 @@ from typing import Final
 from ..schemas.normalized import Message, NormalizedSpan
 from ..schemas.trajectory import Turn, TurnKind
 from .names import canonical
-from .turns import TurnSpans
+from .turn_spans import TurnSpans
 from .wording import PLANNING_STEPS, STATED_PLAN, WANTED
 
 _HEAD: Final = 1_500

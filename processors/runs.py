@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -11,61 +10,27 @@ from typing import Final
 from ..schemas.normalized import Kind, Message, NormalizedSpan, ToolDefinition
 from ..schemas.trajectory import AgentRun, TraceState, Turn, TurnKind
 from .calls import CallContext, join_calls
-from .names import same_name
 from .novelty import Novelty
+from .outlines import Outline, outline_runs
 from .ownership import Ownership
 from .phases import kinds_of, states_plan
 from .span_tree import SpanTree, time_key
-from .task import answer_of, goal_from_calls, goal_from_span
-from .turns import StartedRun, TurnSpans, group_turns
+from .task import answer_of, goal_from_calls
+from .turn_spans import TurnSpans
 
 _REACH: Final = 16  # levels of wrappers between a TOOL span and the agent run that it starts
 
 
 def build_runs(tree: SpanTree, ownership: Ownership, state: TraceState) -> tuple[AgentRun, ...]:
     """All runs, managers in order of start, each followed by what it started."""
-    own: dict[str, list[NormalizedSpan]] = {run: [] for run in ownership.runs}
-    shows_tools = False
-    for span in tree.order:
-        run = ownership.owner[span.raw.span_id]
-        shows_tools = shows_tools or span.kind is Kind.TOOL
-        if run and run != span.raw.span_id:
-            own[run].append(span)
+    outlines = outline_runs(tree, ownership)
+    shows_tools = any(span.kind is Kind.TOOL for span in tree.order)
     builder = _Builder(tree, ownership, state, shows_tools)
-    started = _started(tree, ownership, own)
-    grouped = {run: group_turns(run, own[run], started[run], tree) for run in ownership.runs}
-    outlines = builder.outline(grouped)
     # Sub-agents first: a manager's calls hold what its sub-agents answered.
     built: dict[str, AgentRun] = {}
-    for run in reversed(ownership.runs):
+    for run in reversed(outlines):
         built[run] = builder.build(outlines[run], built)
-    return tuple(built[run] for run in ownership.runs)
-
-
-def _started(
-    tree: SpanTree, ownership: Ownership, own: Mapping[str, Sequence[NormalizedSpan]]
-) -> dict[str, list[StartedRun]]:
-    """Run id to the runs right below it."""
-    started: dict[str, list[StartedRun]] = {run: [] for run in ownership.runs}
-    for run, above in ownership.runs.items():
-        span = tree.spans.get(run) or (min(own[run], key=time_key) if own[run] else None)
-        if above and span is not None:
-            start = ownership.starts.get(run)
-            started[above].append(StartedRun(run, span, start.llm_span_id if start else ""))
-    return started
-
-
-@dataclass(frozen=True, slots=True)
-class _Outline:
-    """What is known of a run before its turns are: `goal` as its own span says."""
-
-    id: str
-    above: str
-    name: str
-    span: NormalizedSpan | None
-    goal: str
-    turns: list[TurnSpans]
-    parent_turn: int | None
+    return tuple(built[run] for run in outlines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,49 +40,7 @@ class _Builder:
     state: TraceState
     shows_tools: bool
 
-    def outline(self, grouped: dict[str, list[TurnSpans]]) -> dict[str, _Outline]:
-        """Outlines of all runs, parents first, as names of sub-agents may be known only there."""
-        place = {
-            agent: index for turns in grouped.values() for index, turn in enumerate(turns) for agent in turn.agents
-        }
-        outlines: dict[str, _Outline] = {}
-        for run, turns in grouped.items():
-            span = self.tree.spans.get(run)
-            goal = goal_from_span(span)
-            above = outlines.get(self.ownership.runs[run])
-            outlines[run] = _Outline(
-                id=run,
-                above=above.id if above else "",
-                name=self._name(span, turns, above, goal) or self._name_of_kin(run, outlines),
-                span=span,
-                goal=goal,
-                turns=turns,
-                parent_turn=place.get(run),
-            )
-        return outlines
-
-    def _name(self, span: NormalizedSpan | None, turns: Sequence[TurnSpans], above: _Outline | None, goal: str) -> str:
-        if span is None:
-            names = Counter(t.llm.agent_name for t in turns if t.llm and t.llm.agent_name)
-            return max(names, key=lambda n: (names[n], n)) if names else ""
-        twin = self.ownership.twins.get(span.raw.span_id)
-        if name := span.agent_name or (twin.agent_name if twin else ""):
-            return name
-        own_name = span.raw.name.removesuffix(".run")
-        managed = above.span.managed_agents if above and above.span else ()
-        if managed and own_name not in managed:  # the span has the name of the agent's class
-            named = [a for a in managed if f"'{a}'" in goal[:500]] or list(managed)
-            return named[0] if len(named) == 1 else own_name
-        return own_name
-
-    def _name_of_kin(self, run: str, outlines: Mapping[str, _Outline]) -> str:
-        """The name of an agent that the request which started `run` names."""
-        start = self.ownership.starts.get(run)
-        if start is None or not start.name:
-            return ""
-        return next((o.name for o in outlines.values() if o.span and same_name(start.name, o.name)), "")
-
-    def build(self, outline: _Outline, built: dict[str, AgentRun]) -> AgentRun:
+    def build(self, outline: Outline, built: dict[str, AgentRun]) -> AgentRun:
         """The run; `built` holds those below it."""
         span = outline.span
         turns = self._turns(outline, built)
@@ -146,7 +69,7 @@ class _Builder:
         twin = self.ownership.twins.get(span.raw.span_id)
         return "error" if span.is_error or (twin is not None and twin.is_error) else "ok"
 
-    def _turns(self, outline: _Outline, built: dict[str, AgentRun]) -> tuple[Turn, ...]:
+    def _turns(self, outline: Outline, built: dict[str, AgentRun]) -> tuple[Turn, ...]:
         finished = outline.span is not None and not outline.span.raw.pending
         last_call = max((i for i, t in enumerate(outline.turns) if t.llm and not t.inner), default=-1)
         kinds = kinds_of(outline.turns, outline.goal)

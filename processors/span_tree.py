@@ -67,33 +67,19 @@ def _collapse(spans: Iterable[NormalizedSpan]) -> dict[str, NormalizedSpan]:
     for span in spans:
         span_id = span.raw.span_id
         known = unique.get(span_id)
-        if known is None or (known is not span and _rank(known, span) < _rank(span, known)):
+        if known is None or (known != span and _beats(span, known)):
             unique[span_id] = span
     return unique
 
 
-def _rank(span: NormalizedSpan, other: NormalizedSpan) -> tuple[bool, int, int, str]:
-    """Finished beats pending, then the later end, then the later arrival; content decides the rest."""
-    raw, rival = span.raw, other.raw
-    same = (raw.pending, raw.end, raw.received_at) == (rival.pending, rival.end, rival.received_at)
-    return (not raw.pending, raw.end, raw.received_at, _content(span) if same else "")
+def _beats(span: NormalizedSpan, other: NormalizedSpan) -> bool:
+    """Finished beats pending, then the later end, then the later arrival; between equals any fixed order will do."""
+    ours, theirs = _rank(span), _rank(other)
+    return ours > theirs if ours != theirs else repr(span) > repr(other)
 
 
-def _content(span: NormalizedSpan) -> str:
-    raw = span.raw
-    return repr(
-        (
-            raw.start,
-            raw.parent_span_id,
-            raw.name,
-            sorted(raw.attributes.items()),
-            raw.events,
-            raw.status_code,
-            raw.status_message,
-            sorted(raw.resource_attributes.items()),
-            span.log_text,
-        )
-    )
+def _rank(span: NormalizedSpan) -> tuple[bool, int, int]:
+    return (not span.raw.pending, span.raw.end, span.raw.received_at)
 
 
 def _break_cycles(ordered: list[NormalizedSpan], parent: dict[str, str]) -> None:

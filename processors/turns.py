@@ -4,48 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan
 from .names import same_name
 from .span_tree import SpanTree, time_key
+from .turn_spans import StartedRun, TurnSpans
 
 _REACH: Final = 5  # levels of wrappers between an LLM call and the actions that it caused
-
-
-@dataclass(slots=True, eq=False)
-class TurnSpans:
-    """One turn in the making.
-
-    `calls`: TOOL spans; `agents`: first spans of runs started here, by run id; `wrappers`: all other spans of the turn;
-    `steps`: those of them that hold the LLM call; `twins`: TOOL span id to the inner span that recorded the same call
-    once more; `inner`: the LLM call was made by a tool; `planned`: a span labelled as planning holds the call.
-    """
-
-    llm: NormalizedSpan | None
-    inner: bool = False
-    planned: bool = False
-    calls: list[NormalizedSpan] = field(default_factory=list)
-    agents: dict[str, NormalizedSpan] = field(default_factory=dict)
-    wrappers: list[NormalizedSpan] = field(default_factory=list)
-    steps: list[NormalizedSpan] = field(default_factory=list)
-    twins: dict[str, NormalizedSpan] = field(default_factory=dict)
-
-    @property
-    def start(self) -> tuple[int, int, str]:
-        """Order in time: by the LLM call, else by the first action."""
-        return time_key(self.llm) if self.llm else min(time_key(s) for s in (*self.calls, *self.agents.values()))
-
-
-@dataclass(frozen=True, slots=True)
-class StartedRun:
-    """A run right below another: its first span, and the LLM call that asked for it where only its text says so."""
-
-    id: str
-    span: NormalizedSpan
-    asked_by: str = ""
 
 
 def group_turns(
@@ -213,5 +180,5 @@ class _Grouper:
 
 def _latest_before(turns: Sequence[TurnSpans], span: NormalizedSpan) -> TurnSpans | None:
     """The last turn whose LLM call began no later than `span`; `turns` in order of time."""
-    at = bisect_right(turns, span.raw.start, key=lambda t: t.start[0])
+    at = bisect_right(turns, time_key(span)[0], key=lambda t: t.start[0])
     return turns[at - 1] if at else None

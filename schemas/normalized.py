@@ -42,7 +42,8 @@ class ToolRequest:
 class Message:
     """One message of an LLM call.
 
-    `role` as recorded, lower case ("system", "user", "assistant", "tool", "tool-call", "tool-response" …);
+    `role` as recorded, lower case ("system", "user", "assistant", "tool", "tool-call", "tool-response" …), but "tool"
+    for a result that stands as a part in a message of another role, which is then a message of its own;
     `text` all text parts joined by newlines; a tool response's text is its result and `tool_call_id` its request.
     """
 

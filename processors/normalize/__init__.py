@@ -1,4 +1,7 @@
-"""Conventions to one vocabulary: one module a convention, recognised by evidence on the span."""
+"""Conventions to one vocabulary: one module a convention, recognised by evidence on the span.
+
+To add one: a module with a `Convention`, its line in `CONVENTIONS`, and fixtures of what it sends.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from ...schemas.spans import LogRecord, Span
 from .convention import Convention
 from .genai import GenAI
 from .openinference import OpenInference
-from .plain import normalize_plain
+from .plain import is_announcement, normalize_plain
 
 CONVENTIONS: Final[tuple[Convention, ...]] = (OpenInference(), GenAI())
 """In order of preference where a span carries the marks of several."""
@@ -18,6 +21,8 @@ CONVENTIONS: Final[tuple[Convention, ...]] = (OpenInference(), GenAI())
 
 def normalize(span: Span, logs: Sequence[LogRecord] = ()) -> NormalizedSpan:
     """The span in the one vocabulary. Depends on the span and its joined log records only; never raises."""
+    if is_announcement(span):
+        return normalize_plain(span, logs)
     for convention in CONVENTIONS:
         if convention.recognises(span, logs):
             return convention.normalize(span, logs)

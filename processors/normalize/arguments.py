@@ -10,10 +10,8 @@ from ...schemas.normalized import Json, ToolDefinition
 from .values import NOT_JSON, parse_array, parse_json, parse_object
 
 _SCHEMA_TYPES: Final = frozenset(
-    {"string", "number", "integer", "boolean", "object", "array", "null", "any", "image", "audio"},
+    {"string", "number", "integer", "boolean", "object", "array", "null", "any", "image", "audio"}
 )
-
-
 _SHORT: Final = 20_000
 _PARAMETER_KEYS: Final = ("parameters", "input_schema", "inputSchema", "parameters_json_schema", "json_schema")
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Protocol
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final, Protocol
 
 from ...schemas.normalized import ExceptionInfo, NormalizedSpan
 from ...schemas.spans import LogRecord, Span
+
+_TYPE: Final = "exception.type"
+_MESSAGE: Final = "exception.message"
 
 
 class Convention(Protocol):
@@ -23,20 +26,19 @@ class Convention(Protocol):
         """The span in the one vocabulary; never raises, whatever the attributes hold."""
 
 
-def exceptions(span: Span) -> tuple[ExceptionInfo, ...]:
-    """The span's `exception` events, without the copies that some instrumentations add."""
-    if not span.events:
+def exceptions(span: Span, logs: Sequence[LogRecord]) -> tuple[ExceptionInfo, ...]:
+    """Exceptions recorded as events of the span or as log records, without the copies that some write."""
+    if not span.events and not logs:
         return ()
-    found = dict.fromkeys(
-        ExceptionInfo(e.attributes.get("exception.type", ""), e.attributes.get("exception.message", ""))
-        for e in span.events
-        if e.name == "exception"
-    )
-    return tuple(found)
+    recorded = [e.attributes for e in span.events if e.name == "exception"]
+    recorded += [log.attributes for log in _in_time(logs) if _TYPE in log.attributes or _MESSAGE in log.attributes]
+    return tuple(dict.fromkeys(ExceptionInfo(a.get(_TYPE, ""), a.get(_MESSAGE, "")) for a in recorded))
+
+
+def _in_time(logs: Iterable[LogRecord]) -> list[LogRecord]:
+    return sorted(logs, key=lambda log: (log.time or log.observed_time, log.observed_time, log.body))
 
 
 def unread_log_text(logs: Sequence[LogRecord], read: Collection[int] = ()) -> tuple[str, ...]:
     """Bodies of the joined log records in order of time, without those at positions `read` (they hold messages)."""
-    left = [log for i, log in enumerate(logs) if log.body and i not in read]
-    left.sort(key=lambda log: (log.time or log.observed_time, log.observed_time, log.body))
-    return tuple(log.body for log in left)
+    return tuple(log.body for log in _in_time(log for i, log in enumerate(logs) if log.body and i not in read))

@@ -13,7 +13,7 @@ from ...schemas.normalized import Kind, NormalizedSpan
 from ...schemas.spans import LogRecord, Span
 from .arguments import as_schema, definitions, parse_arguments
 from .convention import exceptions, unread_log_text
-from .genai_content import Content, read_content
+from .genai_content import Content, holds_messages, read_content
 from .values import as_int, as_text, first, parse_array, parse_object, text_list
 
 _PREFIX: Final = "gen_ai."
@@ -43,11 +43,11 @@ class GenAI:
     name = "genai"
 
     def recognises(self, span: Span, logs: Sequence[LogRecord]) -> bool:
-        """Any `gen_ai.*` attribute, or a GenAI log record joined to the span."""
+        """Any `gen_ai.*` attribute, or messages in a log record joined to the span."""
         attributes = span.attributes
         if _OPERATION in attributes or any(key.startswith(_PREFIX) for key in attributes):
             return True
-        return any(log.event_name.startswith(_PREFIX) for log in logs)
+        return any(holds_messages(log) for log in logs)
 
     def normalize(self, span: Span, logs: Sequence[LogRecord]) -> NormalizedSpan:
         """See `Convention`."""
@@ -62,7 +62,7 @@ class GenAI:
             "agent_id": attributes.get("gen_ai.agent.id", ""),
             "agent_description": attributes.get("gen_ai.agent.description", ""),
             "session_id": first(attributes, "gen_ai.conversation.id", "session.id"),
-            "exceptions": exceptions(span),
+            "exceptions": exceptions(span, logs),
             "log_text": unread_log_text(logs, content.used_logs),
         }
         if kind is Kind.TOOL:
@@ -84,7 +84,7 @@ def _kind(attributes: Mapping[str, str], logs: Sequence[LogRecord]) -> Kind:
         return Kind.TOOL
     if "gen_ai.request.model" in attributes or "gen_ai.response.model" in attributes:
         return Kind.LLM
-    return Kind.LLM if any(log.event_name.startswith(_PREFIX) for log in logs) else Kind.CHAIN
+    return Kind.LLM if any(holds_messages(log) for log in logs) else Kind.CHAIN
 
 
 def _call(attributes: Mapping[str, str], content: Content) -> dict[str, Any]:

@@ -69,13 +69,15 @@ def read_content(span: Span, logs: Sequence[LogRecord]) -> Content:
         ordered = sorted(
             enumerate(logs), key=lambda item: (item[1].time or item[1].observed_time, item[1].observed_time)
         )
-        content.used_logs = {i for i, log in ordered if _is_content(_event_name(log))}
+        content.used_logs = {i for i, log in ordered if holds_messages(log)}
         if not content.complete:
             content.fill(_from_events((_event_name(log), log.attributes, _body(log)) for _, log in ordered))
     return content
 
 
-def _is_content(name: str) -> bool:
+def holds_messages(log: LogRecord) -> bool:
+    """Whether the record is one of those in which GenAI instrumentations write messages."""
+    name = _event_name(log)
     return name in _ROLES or name in (_CHOICE, _DETAILS)
 
 

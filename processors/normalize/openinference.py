@@ -53,7 +53,7 @@ class OpenInference:
             "session_id": attributes.get("session.id", ""),
             "input_text": attributes.get("input.value", ""),
             "output_text": attributes.get("output.value", ""),
-            "exceptions": exceptions(span),
+            "exceptions": exceptions(span, logs),
             "log_text": unread_log_text(logs),
         }
         if kind is Kind.LLM:

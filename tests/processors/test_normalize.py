@@ -58,6 +58,23 @@ def test_a_log_record_can_be_the_only_evidence() -> None:
     assert [m.text for m in found.input_messages] == ["hi"]
 
 
+@pytest.mark.parametrize("event", ["gen_ai.evaluation.result", "exception", ""])
+def test_a_log_record_without_messages_is_no_evidence(event: str) -> None:
+    """Evaluations and exceptions are recorded beside spans of any kind."""
+    log = LogRecord("t", "s", 1, 1, event_name=event, body="x", attributes={"gen_ai.evaluation.name": "judge"})
+    assert normalize(span("s"), [log]).kind is Kind.OTHER
+
+
+def test_exceptions_may_be_log_records() -> None:
+    """OpenTelemetry moves exceptions from span events to log records; both at once are one."""
+    attributes = {"exception.type": "ValueError", "exception.message": "bad"}
+    log = LogRecord("t", "s", 1, 1, event_name="exception", attributes=attributes)
+    expected = (ExceptionInfo("ValueError", "bad"),)
+    for found in ({"openinference.span.kind": "TOOL"}, {"gen_ai.operation.name": "chat"}, {}):
+        assert normalize(span("s", attributes=found), [log]).exceptions == expected
+    assert normalize(span("s", events=(SpanEvent(1, "exception", attributes),)), [log, log]).exceptions == expected
+
+
 def test_names_of_conventions_are_distinct() -> None:
     """Users filter by them."""
     names = [c.name for c in CONVENTIONS]

@@ -1,0 +1,101 @@
+"""What is known of each agent run before its turns are built: its spans by turn, its name, who started it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..schemas.normalized import NormalizedSpan
+from .names import same_name
+from .ownership import Ownership
+from .span_tree import SpanTree, time_key
+from .task import goal_from_span
+from .turn_spans import StartedRun, TurnSpans
+from .turns import group_turns
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A run in the making. `above`: the run that started it ("" for none), in its turn `parent_turn`.
+
+    `span`: its AGENT span, None where that is unknown; `goal`: the task as that span says it.
+    """
+
+    id: str
+    above: str
+    name: str
+    span: NormalizedSpan | None
+    goal: str
+    turns: list[TurnSpans]
+    parent_turn: int | None
+
+
+def outline_runs(tree: SpanTree, ownership: Ownership) -> dict[str, Outline]:
+    """Outlines of all runs by id, parents first."""
+    own = _own_spans(tree, ownership)
+    started = _started(tree, ownership, own)
+    grouped = {run: group_turns(run, own[run], started[run], tree) for run in ownership.runs}
+    place = {run: index for turns in grouped.values() for index, turn in enumerate(turns) for run in turn.agents}
+    outlines: dict[str, Outline] = {}
+    for run, turns in grouped.items():
+        span = tree.spans.get(run)
+        above = outlines.get(ownership.runs[run])
+        outlines[run] = Outline(
+            id=run,
+            above=above.id if above else "",
+            name=_name(run, turns, above, tree, ownership) or _name_of_kin(run, outlines, ownership),
+            span=span,
+            goal=goal_from_span(span),
+            turns=turns,
+            parent_turn=place.get(run),
+        )
+    return outlines
+
+
+def _own_spans(tree: SpanTree, ownership: Ownership) -> dict[str, list[NormalizedSpan]]:
+    own: dict[str, list[NormalizedSpan]] = {run: [] for run in ownership.runs}
+    for span in tree.order:
+        run = ownership.owner[span.raw.span_id]
+        if run and run != span.raw.span_id:
+            own[run].append(span)
+    return own
+
+
+def _started(
+    tree: SpanTree, ownership: Ownership, own: Mapping[str, Sequence[NormalizedSpan]]
+) -> dict[str, list[StartedRun]]:
+    """Run id to the runs right below it."""
+    started: dict[str, list[StartedRun]] = {run: [] for run in ownership.runs}
+    for run, above in ownership.runs.items():
+        span = tree.spans.get(run) or (min(own[run], key=time_key) if own[run] else None)
+        if above and span is not None:
+            start = ownership.starts.get(run)
+            started[above].append(StartedRun(run, span, start.llm_span_id if start else ""))
+    return started
+
+
+def _name(run: str, turns: Sequence[TurnSpans], above: Outline | None, tree: SpanTree, ownership: Ownership) -> str:
+    """As the run's own span says it, or the one around it, or its calls; a span's name is the last resort."""
+    span = tree.spans.get(run)
+    if span is None:
+        names = Counter(t.llm.agent_name for t in turns if t.llm and t.llm.agent_name)
+        return max(names, key=lambda n: (names[n], n)) if names else ""
+    twin = ownership.twins.get(run)
+    if name := span.agent_name or (twin.agent_name if twin else ""):
+        return name
+    own_name = span.raw.name.removesuffix(".run")
+    managed = above.span.managed_agents if above and above.span else ()
+    if managed and own_name not in managed:  # smolagents: the span has the class's name, the task quotes the agent's
+        task = goal_from_span(span)[:500]
+        named = [a for a in managed if f"'{a}'" in task] or list(managed)
+        return named[0] if len(named) == 1 else own_name
+    return own_name
+
+
+def _name_of_kin(run: str, outlines: Mapping[str, Outline], ownership: Ownership) -> str:
+    """The name of an agent that the request which started `run` names."""
+    start = ownership.starts.get(run)
+    if start is None or not start.name:
+        return ""
+    return next((o.name for o in outlines.values() if o.span and same_name(start.name, o.name)), "")

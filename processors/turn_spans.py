@@ -1,0 +1,41 @@
+"""The spans of one turn, before they become a turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..schemas.normalized import NormalizedSpan
+from .span_tree import time_key
+
+
+@dataclass(slots=True, eq=False)
+class TurnSpans:
+    """One turn in the making.
+
+    `calls`: TOOL spans; `agents`: first spans of runs started here, by run id; `wrappers`: all other spans of the turn;
+    `steps`: those of them that hold the LLM call; `twins`: TOOL span id to the inner span that recorded the same call
+    once more; `inner`: the LLM call was made by a tool; `planned`: a span labelled as planning holds the call.
+    """
+
+    llm: NormalizedSpan | None
+    inner: bool = False
+    planned: bool = False
+    calls: list[NormalizedSpan] = field(default_factory=list)
+    agents: dict[str, NormalizedSpan] = field(default_factory=dict)
+    wrappers: list[NormalizedSpan] = field(default_factory=list)
+    steps: list[NormalizedSpan] = field(default_factory=list)
+    twins: dict[str, NormalizedSpan] = field(default_factory=dict)
+
+    @property
+    def start(self) -> tuple[int, int, str]:
+        """Order in time: by the LLM call, else by the first action."""
+        return time_key(self.llm) if self.llm else min(time_key(s) for s in (*self.calls, *self.agents.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class StartedRun:
+    """A run right below another: its first span, and the LLM call that asked for it where only its text says so."""
+
+    id: str
+    span: NormalizedSpan
+    asked_by: str = ""
