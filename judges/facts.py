@@ -26,6 +26,11 @@ class CallFacts:
     role: Role
     failure: Failure | None
 
+    @property
+    def ran(self) -> bool | None:
+        """Whether it ran: a span shows it or a result came back; None where nobody knows."""
+        return True if self.call.result is not None else self.call.executed
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -176,7 +181,7 @@ def _read_turn(
     subs = [runs[i] for i in started if i in runs]
     refusals = [line for sub in subs if (line := gives_up(sub.answer))]
     # A delegation is judged by what the agent answered, below.
-    accesses = [c for c in calls if c.role is Role.ACCESS and c.call.executed is not False and not c.call.sub_run_id]
+    accesses = [c for c in calls if c.role is Role.ACCESS and c.ran is not False and not c.call.sub_run_id]
     worked = any(c.failure is None and (c.call.result is not None or failure is None) for c in accesses)
     said = _said(turn, calls)
     low = texts.low(said)

@@ -53,7 +53,7 @@ def _churn_runs(facts: RunFacts) -> Iterator[list[tuple[TurnFacts, CallFacts]]]:
         groups: dict[str, list[tuple[TurnFacts, CallFacts]]] = {}
         for turn in plan_acts:
             for call in turn.calls:
-                if call.role is not Role.ACCESS or call.call.sub_run_id or call.call.executed is False:
+                if call.role is not Role.ACCESS or call.call.sub_run_id or call.ran is False:
                     continue
                 if not _query(call):
                     continue
@@ -99,7 +99,7 @@ def _churn_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
 def _same_calls(facts: RunFacts) -> Iterator[list[tuple[TurnFacts, CallFacts]]]:
     """Calls of one tool with the same arguments and the same result, at least SAME_CALLS of them in a row."""
     current: list[tuple[TurnFacts, CallFacts]] = []
-    calls = ((t, c) for t in facts.acts for c in t.calls if c.role is Role.ACCESS and c.call.executed)
+    calls = ((t, c) for t in facts.acts for c in t.calls if c.role is Role.ACCESS and c.ran)
     for turn, call in calls:
         if current and not _same(current[-1][1].call, call.call):
             if len(current) >= SAME_CALLS:

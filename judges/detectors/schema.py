@@ -40,7 +40,7 @@ def _parameters(facts: RunFacts, call: ToolCall) -> Mapping[str, Any] | None:
 
 def _wrong(facts: RunFacts, turn: TurnFacts, call: CallFacts) -> str:
     """Why the call's arguments were wrong; "" for a call that worked, or of which nobody knows whether it did."""
-    never_ran = call.call.executed is False and (facts.settled or turn.failure is not None)
+    never_ran = call.ran is False and (facts.settled or turn.failure is not None)
     if call.role is Role.FINAL or (call.failure is None and not never_ran):
         return ""
     found = violation(call.call.arguments, _parameters(facts, call.call))
@@ -88,7 +88,7 @@ def _unknown_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turn in facts.turns:
         given = {t.name for t in turn.turn.llm.tools} if turn.turn.llm else set()
         for call in turn.calls:
-            requested = call.call.requested and not call.call.executed and call.role is Role.ACCESS
+            requested = call.call.requested and call.ran is False and call.role is Role.ACCESS
             if given and requested and call.call.name not in given | set(facts.run.managed_agents):
                 yield Hit(turn.span_id, call.call.name, f"There is no tool named {call.call.name[:60]!r}.")
 
