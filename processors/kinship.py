@@ -11,6 +11,8 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
 from typing import Any, Final
 
 from ..schemas.normalized import Kind, NormalizedSpan, ToolRequest
@@ -19,6 +21,7 @@ from .span_tree import SpanTree, time_key
 _LEAST_REPLY: Final = 16  # characters; shorter replies ("ok") identify nothing
 _LEAST_QUOTED: Final = 80  # a reply quoted inside another message
 _LONGEST_REPLY: Final = 20_000
+_MOST_LITERALS: Final = 32
 _LEAST_TASK: Final = 16
 _LONGEST_TASK: Final = 200  # of a task are compared
 _RECENT_REPLIES: Final = 4
@@ -57,6 +60,8 @@ def find_kinship(tree: SpanTree, owner: Mapping[str, str], runs: Mapping[str, st
         if run in unknown:
             unknown.discard(run)
             history.place(span, run)
+        if not unknown:
+            break
         history.add(span, history.found.adopted.get(run, run))
     return history.found
 
@@ -118,7 +123,7 @@ class _History:
             if start.call_id not in taken and any(text in task for text in _task_texts(request.arguments)):
                 return start
         for reply, start in reversed(self.replies):
-            if any(literal[1].strip() in task for literal in _LITERAL.finditer(reply, 0, _LONGEST_REPLY)):
+            if any(literal in task for literal in _literals(reply)):
                 return start
         return None
 
@@ -143,6 +148,12 @@ class _History:
             return run in self.prompts
         name, prompts, own = self.names[run], self.prompts[run], _system(span)
         return (not name or span.agent_name in ("", name)) and (not own or not prompts or not prompts.isdisjoint(own))
+
+
+@lru_cache(maxsize=64)
+def _literals(reply: str) -> tuple[str, ...]:
+    found = _LITERAL.finditer(reply, 0, _LONGEST_REPLY)
+    return tuple(literal[1].strip() for literal in islice(found, _MOST_LITERALS))
 
 
 def _task_texts(arguments: Any) -> Iterator[str]:
