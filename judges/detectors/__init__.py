@@ -9,6 +9,7 @@ from . import (
     arguments,
     churn,
     completion,
+    entities,
     fabrication,
     failures,
     grounding,
@@ -35,5 +36,6 @@ BUILT_IN: Final[tuple[Detector, ...]] = (
     *completion.RULES,
     *arguments.RULES,
     *fabrication.RULES,
+    *entities.RULES,
 )
 """Every built-in detector; order means nothing."""

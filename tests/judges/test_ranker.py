@@ -18,7 +18,7 @@ from tracejury.judges.registry import suite_of
 from tracejury.schemas.findings import Draft
 from tracejury.schemas.taxonomy import Dimension, Severity
 
-OWN = {"identical-call"}
+OWN = {"identical-call", "entity-altered"}
 """Built-in rules of which the annotated traces have no case: they keep their own confidence."""
 
 

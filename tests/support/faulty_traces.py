@@ -221,6 +221,14 @@ FAULTY: Final[Mapping[str, Trace]] = {
         Said("a1", "Searching.", [asked("who wrote it", "t1")]),
         final("z1", "It was her.", "Jane Austen", "a page about somebody else"),
     ),
+    "entity-altered": trace(
+        run(
+            "r1",
+            Said("a1", "Searching.", [asked("painters called Kowalevsky", "t1")]),
+            final("z1", "It was her.", "1937", "It was 1937."),
+            goal="Who painted Kovalevsky?",
+        )
+    ),
     "fabrication-wording": planned(
         LOOK_UP_PLAN,
         Said("a1", "Searching.", [asked("price", "t1")]),

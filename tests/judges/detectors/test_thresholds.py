@@ -23,6 +23,7 @@ from tracejury.judges.detectors import BUILT_IN
 from tracejury.judges.detectors.arguments import MOST_WORDS, path_argument, unsupported_share
 from tracejury.judges.detectors.churn import alike, free_text
 from tracejury.judges.detectors.completion import plan_steps
+from tracejury.judges.detectors.entities import slipped
 from tracejury.judges.detectors.schema import violation
 from tracejury.schemas.normalized import Json
 from tracejury.schemas.trajectory import Trace
@@ -219,6 +220,25 @@ def test_a_path_that_was_given_is_not_invented(goal: str, *, fires: bool) -> Non
     turn = Said("a1", "Reading.", [Did("open_file", {"path": "data.csv"}, None, "FileNotFoundError: no", "t1")])
     whole = trace(run("r1", turn, final("z1", "Nothing.", "unknown"), goal=goal))
     assert bool(at("invented-path", whole)) is fires
+
+
+@pytest.mark.parametrize(
+    ("called", "asked_for", "found"),
+    [
+        ("painter Kowalevsky", "Who painted Kovalevsky?", ("Kowalevsky", "Kovalevsky")),
+        ("painter Kovalevsky", "Who painted Kovalevsky?", None),
+        ("painter kowalevsky", "Who painted Kovalevsky?", None),
+        ("Germans in Paris", "Which German went to Paris?", None),
+        ("Hamburg harbour", "Sail to Homburg", ("Hamburg", "Homburg")),
+        ("Berlin", "Merlin the wizard", None),
+        ("", "Who?", None),
+    ],
+)
+def test_a_name_may_slip_between_the_task_and_a_call(
+    called: str, asked_for: str, found: tuple[str, str] | None
+) -> None:
+    """One other letter in a long name; grammar is no slip, and neither is another word."""
+    assert slipped(called, asked_for) == found
 
 
 SEARCH = tool("web_search", ("query",), query="string", year="integer").parameters

@@ -1,0 +1,76 @@
+"""Names that change on their way from the task into a call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from typing import Final
+
+from ...schemas.taxonomy import Dimension, Severity
+from ..base import Context
+from ..evidence import quote
+from ..facts import RunFacts
+from ..names import Role, text_of
+from ..rule import Hit, RunRule
+
+_NAME: Final = re.compile(r"\b[A-Z][a-z]{4,30}\b")
+_GOAL_READ: Final = 4000
+_CALL_READ: Final = 2000
+
+NEARLY: Final = 0.85
+"""Likeness (ratio of matching letters) of two different words from which one is a slip of the other."""
+
+MOST_CALLS: Final = 64
+"""Calls of one run whose names are compared with the task's."""
+
+
+def slipped(text: str, goal: str) -> tuple[str, str] | None:
+    """(name as called, name as asked) of the first name in `text` that is a slip of one in `goal`, None without one."""
+    asked = set(_NAME.findall(goal[:_GOAL_READ]))
+    low = goal[:_GOAL_READ].lower()
+    for name in dict.fromkeys(_NAME.findall(text[:_CALL_READ])):
+        if name.lower() in low:
+            continue
+        for other in sorted(asked):
+            if _is_slip(name, other):
+                return name, other
+    return None
+
+
+def _is_slip(name: str, other: str) -> bool:
+    # Endings are grammar, not slips.
+    if name[:_STEM] != other[:_STEM] and name[-_STEM:] != other[-_STEM:]:
+        return False
+    if name.startswith(other) or other.startswith(name) or name[:-2] == other[:-2]:
+        return False
+    return SequenceMatcher(None, name, other, autojunk=False).ratio() >= NEARLY
+
+
+_STEM: Final = 3
+
+
+def _altered(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    left = MOST_CALLS
+    for turn in facts.acts:
+        for call in turn.calls:
+            text = text_of(call.call.arguments) if call.role is Role.ACCESS and call.call.requested else ""
+            if not text or not left:
+                continue
+            left -= 1
+            found = slipped(text, facts.run.goal)
+            if found is not None:
+                at = text.find(found[0])
+                yield Hit(turn.span_id, quote(text, at), f"The task names {found[1]!r}; the call says {found[0]!r}.")
+
+
+RULES: Final = (
+    RunRule(
+        name="entity-altered",
+        category="Incorrect Memory Usage",
+        dimensions=(Dimension.LOGICAL_CONSISTENCY, Dimension.TOOL_CALLING),
+        severity=Severity.MEDIUM,
+        find=_altered,
+        confidence=0.4,
+    ),
+)
