@@ -15,10 +15,11 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
-from ..schemas.normalized import Kind, NormalizedSpan, ToolRequest
+from ..schemas.normalized import Kind, Message, NormalizedSpan, ToolRequest
 from .span_tree import SpanTree, time_key
 
 _LEAST_REPLY: Final = 16  # characters; shorter replies ("ok") identify nothing
+_LEAST_ID: Final = 12
 _LEAST_QUOTED: Final = 80  # a reply quoted inside another message
 _LONGEST_REPLY: Final = 20_000
 _MOST_LITERALS: Final = 32
@@ -110,12 +111,20 @@ class _History:
         for message in reversed(span.input_messages):
             run = self.asked.get(message.tool_call_id) or self.said.get(message.text)
             run = run or next((found for r in message.tool_requests if (found := self.asked.get(r.call_id))), None)
+            run = run or self._quoted_request(message)
             if run:
                 return run
         for text, start in reversed(self.replies):
             if len(text) >= _LEAST_QUOTED and any(text in message.text for message in span.input_messages):
                 return start.run
         return ""
+
+    def _quoted_request(self, message: Message) -> str:
+        """The run whose request's id stands in the text: smolagents writes earlier calls into messages so."""
+        if message.role != "tool-call":
+            return ""
+        ids = ((start.call_id, start.run) for _, start in self.requests if len(start.call_id) >= _LEAST_ID)
+        return next((run for call_id, run in ids if call_id in message.text), "")
 
     def _started(self, task: str) -> Start | None:
         taken = {s.call_id for s in self.found.started.values() if s.call_id}

@@ -76,6 +76,17 @@ def test_every_turn_closes_when_the_trace_settles() -> None:
         assert [t.closed for t in rebuild(spans(llm("l1", "agent", 2)), state=state).runs[0].turns] == [True]
 
 
+def test_a_step_is_known_by_the_requests_in_its_history() -> None:
+    """Also where a framework writes the earlier call into a message's text, with its id."""
+    first = llm("l1", "step1", 2, "", "task")
+    call = "llm.output_messages.0.message.tool_calls.0.tool_call"
+    first["attributes"] |= {f"{call}.id": "call_36f65e504b6f", f"{call}.function.name": "search"}
+    second = llm("l2", "step2", 6, "", "task", "Calling tools:\n[{'id': 'call_36f65e504b6f', 'type': 'function'}]")
+    assert [r.id for r in arrived(first, second).runs] == ["step1", "step2"]
+    second["attributes"]["llm.input_messages.1.message.role"] = "tool-call"
+    assert [r.id for r in arrived(first, second).runs] == ["step1"]
+
+
 def test_another_agents_history_is_not_ones_own() -> None:
     """An agent that was handed the conversation, under another system prompt, is a run of its own."""
     one = llm("l1", "step1", 2, REPLY, "task")
