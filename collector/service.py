@@ -167,6 +167,7 @@ class Collector:
             clock=self._clock,
             dead_letter=writer.set_aside,
         )
+        self._stops.append(lambda _: asyncio.to_thread(intake.close))
         grpc = GrpcReceiver(config.grpc, intake)
         self.grpc_port = await grpc.start()
         self._stops.append(grpc.stop)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -13,12 +12,14 @@ import uvicorn
 
 from .receiver.ports import bind
 
+_ANSWER_SECONDS = 1.0
+
 
 class WebServer:
-    """Serves `app` at HOST:PORT; signals are left to the caller."""
+    """Serves `app` at HOST:PORT; signals are left to the caller. `options` are uvicorn's."""
 
-    def __init__(self, app: Any, endpoint: str, name: str) -> None:
-        self._app, self._endpoint, self._name = app, endpoint, name
+    def __init__(self, app: Any, endpoint: str, name: str, **options: Any) -> None:
+        self._app, self._endpoint, self._name, self._options = app, endpoint, name, options
         self._server: _Server | None = None
         self._serving: asyncio.Task[None] | None = None
 
@@ -30,11 +31,20 @@ class WebServer:
         """
         listener = bind(self._endpoint)
         config = uvicorn.Config(
-            self._app, ws="none", lifespan="off", log_config=None, access_log=False, server_header=False
+            self._app,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            **self._options,
         )
         self._server = _Server(config)
         self._serving = asyncio.create_task(self._server.serve(sockets=[listener]), name=self._name)
         await self._server.ready.wait()
+        if not self._server.started:
+            await self._serving  # raises what went wrong
         return int(listener.getsockname()[1])
 
     async def stop(self, deadline: float) -> None:
@@ -42,12 +52,19 @@ class WebServer:
         server, self._server = self._server, None
         if server is None or self._serving is None:
             return
-        server.config.timeout_graceful_shutdown = max(1, math.ceil(deadline))
+        server.config.timeout_graceful_shutdown = deadline  # type: ignore[assignment]  # what it is given to takes floats
         server.should_exit = True
         await self._serving
+        # What did not end in time is cancelled by now, and still has to be answered.
+        if server.server_state.tasks:
+            await asyncio.wait(server.server_state.tasks, timeout=_ANSWER_SECONDS)
+        for connection in list(server.server_state.connections):
+            connection.transport.close()
 
 
 class _Server(uvicorn.Server):
+    """Leaves signals to its caller, and says when it listens or cannot."""
+
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.ready = asyncio.Event()
@@ -57,5 +74,7 @@ class _Server(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.ready.set()
+        try:
+            await super().startup(sockets)
+        finally:
+            self.ready.set()
