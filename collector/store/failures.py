@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from clickhouse_connect.driver.exceptions import Error, OperationalError
+from clickhouse_connect.driver.exceptions import Error, OperationalError, ProgrammingError
 
 MEMORY_LIMIT_EXCEEDED: Final = 241
 
 PASSING_CODES: Final = frozenset(
     {
+        16,  # NO_SUCH_COLUMN_IN_TABLE: the schema is not the one of this version
+        20,  # NUMBER_OF_COLUMNS_DOESNT_MATCH
         32,  # ATTEMPT_TO_READ_AFTER_EOF: the connection broke
         60,  # UNKNOWN_TABLE: the database is being made or mended
         74,  # CANNOT_READ_FROM_FILE_DESCRIPTOR
@@ -45,9 +47,13 @@ PASSING_CODES: Final = frozenset(
 
 
 def is_passing(error: BaseException) -> bool:
-    """Whether the failure is the store's and may pass (disk, memory, parts, network), not the batch's."""
+    """Whether the failure is the store's and may pass (disk, memory, parts, network, schema), not the batch's.
+
+    A ProgrammingError of the driver is about our statement or the table, never about a value.
+    """
     if isinstance(error, Error):
-        return error.code in PASSING_CODES or (isinstance(error, OperationalError) and error.code is None)
+        ours = isinstance(error, OperationalError | ProgrammingError) and error.code is None
+        return ours or error.code in PASSING_CODES
     return isinstance(error, OSError | MemoryError)
 
 
