@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from trajectories import span
 
@@ -22,6 +22,7 @@ NAMES = st.sampled_from(["search", "web_search", "Search", "calc", ""])
 IDS = st.sampled_from(["", "a", "b", "c"])
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.builds(ToolRequest, NAMES, st.sampled_from([{}, {"q": "x"}, "x", None]), IDS), max_size=6),
     st.lists(st.builds(tool, NAMES, IDS, st.sampled_from(["{}", '{"q": "x"}', "x"])), max_size=6),
@@ -80,6 +81,7 @@ def test_names_of_one_tool(one: str, other: str, same: bool) -> None:  # noqa: F
     assert same_name(other, one) is same
 
 
+@settings(deadline=None)
 @given(st.text(max_size=30))
 def test_canonical_names_are_stable(name: str) -> None:
     """A canonical name has no case and no separators but single underscores."""

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracejury.processors.normalize.values import NOT_JSON, as_index, as_int, as_text, parse_json
@@ -62,6 +62,7 @@ def test_size_is_bounded() -> None:
     assert parse_json("[" + " " * 7_999_999 + "]") is NOT_JSON
 
 
+@settings(deadline=None)
 @given(JSON_VALUES.filter(lambda v: isinstance(v, dict | list)))
 def test_what_python_writes_is_read(value: Any) -> None:
     """Whatever json.dumps writes of objects and arrays is read back (NaN included, which equals nothing)."""
@@ -69,6 +70,7 @@ def test_what_python_writes_is_read(value: Any) -> None:
     assert json.dumps(found) == json.dumps(value)
 
 
+@settings(deadline=None)
 @given(st.text() | st.text(alphabet='{}[]":,\\ \n0123456789eE+-.truefalsn\ud800'))
 def test_garbage_never_raises(text: str) -> None:
     """Any text gives an object, an array, or the mark that it is none; and goes back to text."""
@@ -78,6 +80,7 @@ def test_garbage_never_raises(text: str) -> None:
         assert isinstance(as_text(found), str)
 
 
+@settings(deadline=None)
 @given(JSON_VALUES)
 def test_any_value_has_a_text(value: Any) -> None:
     """Strings stay as they are, None is empty, everything else is JSON."""
