@@ -130,14 +130,14 @@ RULES: Final = (
     RunRule(
         name="query-churn",
         category="Resource Abuse",
-        dimensions=(Dimension.EXECUTION_EFFICIENCY,),
+        dimensions=(Dimension.EXECUTION_EFFICIENCY, Dimension.TOOL_CALLING),
         severity=Severity.LOW,
         find=_churn,
     ),
     RunRule(
         name="query-churn-at-tool",
         category="Resource Abuse",
-        dimensions=(Dimension.EXECUTION_EFFICIENCY,),
+        dimensions=(Dimension.EXECUTION_EFFICIENCY, Dimension.TOOL_CALLING),
         severity=Severity.LOW,
         find=_churn_at_tool,
     ),

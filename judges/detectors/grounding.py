@@ -123,7 +123,7 @@ def _wording_rules() -> Iterable[RunRule]:
         yield RunRule(
             name=f"ungrounded-{name}",
             category="Language-only",
-            dimensions=(Dimension.LOGICAL_CONSISTENCY, Dimension.PLAN_ADHERENCE),
+            dimensions=(Dimension.LOGICAL_CONSISTENCY, Dimension.TOOL_SELECTION),
             severity=Severity.HIGH,
             find=partial(_worded, needles=needles, what=what),
             of_absence=True,
@@ -134,7 +134,7 @@ RULES: Final = (
     RunRule(
         name="ungrounded-turn",
         category="Goal Deviation",
-        dimensions=(Dimension.PLAN_ADHERENCE, Dimension.LOGICAL_CONSISTENCY),
+        dimensions=(Dimension.PLAN_ADHERENCE, Dimension.TOOL_SELECTION, Dimension.LOGICAL_CONSISTENCY),
         severity=Severity.HIGH,
         find=_deviates,
         of_absence=True,
@@ -150,7 +150,7 @@ RULES: Final = (
     RunRule(
         name="ungrounded-after-failure",
         category="Tool Output Misinterpretation",
-        dimensions=(Dimension.LOGICAL_CONSISTENCY,),
+        dimensions=(Dimension.LOGICAL_CONSISTENCY, Dimension.TOOL_CALLING),
         severity=Severity.HIGH,
         find=_only_failed,
         of_absence=True,
@@ -158,7 +158,7 @@ RULES: Final = (
     RunRule(
         name="ungrounded-tool-claim",
         category="Tool-related",
-        dimensions=(Dimension.LOGICAL_CONSISTENCY, Dimension.TOOL_SELECTION),
+        dimensions=(Dimension.LOGICAL_CONSISTENCY, Dimension.TOOL_CALLING),
         severity=Severity.HIGH,
         find=_claims_tool,
         of_absence=True,
@@ -166,7 +166,7 @@ RULES: Final = (
     RunRule(
         name="ungrounded-plan",
         category="Task Orchestration",
-        dimensions=(Dimension.PLAN_QUALITY, Dimension.PLAN_ADHERENCE),
+        dimensions=(Dimension.PLAN_QUALITY, Dimension.PLAN_ADHERENCE, Dimension.TOOL_SELECTION),
         severity=Severity.MEDIUM,
         find=_plan_without_tool,
         of_absence=True,

@@ -54,7 +54,7 @@ RULES: Final = (
     RunRule(
         name="intent-without-call",
         category="Tool Selection Errors",
-        dimensions=(Dimension.TOOL_SELECTION, Dimension.TOOL_CALLING),
+        dimensions=(Dimension.TOOL_SELECTION, Dimension.TOOL_CALLING, Dimension.EXECUTION_EFFICIENCY),
         severity=Severity.HIGH,
         find=_first,
         of_absence=True,
@@ -62,7 +62,7 @@ RULES: Final = (
     RunRule(
         name="intent-without-call-again",
         category="Task Orchestration",
-        dimensions=(Dimension.EXECUTION_EFFICIENCY, Dimension.TOOL_CALLING),
+        dimensions=(Dimension.EXECUTION_EFFICIENCY, Dimension.TOOL_SELECTION, Dimension.TOOL_CALLING),
         severity=Severity.MEDIUM,
         find=_again,
         of_absence=True,

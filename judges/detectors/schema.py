@@ -97,14 +97,14 @@ RULES: Final = (
     RunRule(
         name="schema-violation",
         category="Formatting Errors",
-        dimensions=(Dimension.TOOL_CALLING,),
+        dimensions=(Dimension.TOOL_CALLING, Dimension.EXECUTION_EFFICIENCY),
         severity=Severity.MEDIUM,
         find=_made,
     ),
     RunRule(
         name="schema-violation-read",
         category="Formatting Errors",
-        dimensions=(Dimension.TOOL_CALLING,),
+        dimensions=(Dimension.TOOL_CALLING, Dimension.EXECUTION_EFFICIENCY),
         severity=Severity.MEDIUM,
         find=_read,
     ),

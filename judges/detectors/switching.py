@@ -43,7 +43,7 @@ RULES: Final = (
     RunRule(
         name="approach-switch",
         category="Incorrect Problem Identification",
-        dimensions=(Dimension.PLAN_ADHERENCE, Dimension.LOGICAL_CONSISTENCY),
+        dimensions=(Dimension.PLAN_ADHERENCE, Dimension.TOOL_SELECTION),
         severity=Severity.MEDIUM,
         find=_switch,
     ),
