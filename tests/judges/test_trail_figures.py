@@ -22,6 +22,9 @@ from tracejury.judges.fit import fit_logistic
 from tracejury.judges.profiles import threshold
 from tracejury.judges.ranker import LogisticRanker
 from tracejury.judges.registry import suite_of
+from tracejury.processors.rebuild import rebuild
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.trajectory import TraceState
 
 FOLDER = Path(__file__).parents[3] / "shared" / "data" / "trail" / "gaia-dev"
 
@@ -76,6 +79,25 @@ def test_every_finding_points_at_something() -> None:
     found = scored("0")
     assert (found.grounding.span_exists, found.grounding.evidence_in_span) == (1.0, 1.0)
     assert found.failures == {}
+
+
+def test_a_growing_trace_is_judged_soundly_and_nothing_sure_is_taken_back() -> None:
+    """Spans in the order of their ends: no rule fails, no quote gets lost, and what balanced shows goes on to hold."""
+    suite = suite_of(())
+    received = stored(_folder().requests)
+    spans: defaultdict[str, list[NormalizedSpan]] = defaultdict(list)
+    for span in sorted(normalized(received.spans, received.logs), key=lambda s: s.raw.end):
+        spans[span.raw.trace_id].append(span)
+    for whole in sorted(spans.values(), key=len)[:20]:
+        shown: set[str] = set()
+        for arrived in [*range(1, len(whole), 4), len(whole)]:
+            state = TraceState.OPEN if arrived < len(whole) else TraceState.SETTLED
+            result = suite.judge(rebuild(whole[:arrived], state=state))
+            assert result.failures == ()
+            assert result.dropped == 0
+            now = {f.id for f in result.findings if f.confidence >= threshold("balanced")}
+            assert shown <= now
+            shown = now
 
 
 @dataclass(frozen=True)
