@@ -30,7 +30,7 @@ check: setup
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/mypy tests --explicit-package-bases && $(BIN)/lint-imports
 
 bench: setup
-	$(BIN)/python tests/bench/judging.py
+	$(BIN)/python tests/bench/judging.py ../shared/data/trail/gaia-dev
 	$(BIN)/python tests/bench/ingest.py
 	$(BIN)/python tests/bench/latency.py
 	$(BIN)/python tests/bench/lookup.py

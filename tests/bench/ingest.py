@@ -10,9 +10,11 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
-from served import BENCH, served
+from processes import serving
+from served import BENCH, metrics, resident, wait_until_judged
 
 
 def main() -> None:
@@ -28,21 +30,24 @@ def main() -> None:
         sys.exit(f"skipped: the corpus is not at {BENCH}")
     with tempfile.TemporaryDirectory() as folder:
         extra = ["--config", options.config] if options.config else []
-        with served(Path(folder) / "db", *extra) as collector:
-            target = collector.grpc if options.protocol == "grpc" else f"{collector.http}/v1/traces"
+        started = time.monotonic()
+        with serving(Path(folder), *extra) as collector:
+            ready = time.monotonic() - started
+            host = f"127.0.0.1:{collector.ports[options.protocol]}"
+            target = host if options.protocol == "grpc" else f"http://{host}/v1/traces"
             command = [sys.executable, str(BENCH / "load.py"), "--proto", options.protocol, "--endpoint", target]
             sizes = ["-n", str(options.passes), "-c", str(options.senders), "--max-spans", str(options.spans)]
             load = json.loads(subprocess.run([*command, *sizes], check=True, capture_output=True, text=True).stdout)
-            during = collector.metrics()
-            caught_up = collector.wait_until_judged(1800)
-            after = collector.metrics()
+            during = metrics(collector)
+            caught_up = wait_until_judged(collector, 1800)
+            after = metrics(collector)
             judgings = during.get("tracejury_judge_judged_traces_total", 0)
             print(
-                f"ready {collector.ready_after:.2f} s; {load['spans']} spans ({load['MB']} MB) in {load['secs']} s: "
+                f"ready {ready:.2f} s; {load['spans']} spans ({load['MB']} MB) in {load['secs']} s: "
                 f"{load['spans_s']:.0f} spans/s, p50 {load['p50_ms']} ms, p99 {load['p99_ms']} ms, "
                 f"errors {load['errors']}; {judgings:.0f} judgings when the load ended, caught up after {caught_up:.1f} s (5 s of quiet in it); "
                 f"committed {after['otelcol_exporter_sent_spans_total']:.0f}, spilled requests "
-                f"{after['tracejury_judge_spilled_requests_total']:.0f}, resident {collector.memory() / 2**20:.0f} MiB"
+                f"{after['tracejury_judge_spilled_requests_total']:.0f}, resident {resident(collector) / 2**20:.0f} MiB"
             )
 
 

@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import httpx
-from served import BENCH, Served, served
+from processes import Serving, serving
+from served import CORPUS, wait_until_judged
 
 from tracejury.collector.replay import FreshIds, batches, connect
 from tracejury.collector.sources import read
@@ -27,11 +28,11 @@ from tracejury.schemas.errors import TracejuryError
 SENDERS = 16
 
 
-async def send_until_killed(collector: Served, corpus: Sequence[Request], acknowledged: dict[str, set[str]]) -> None:
+async def send_until_killed(collector: Serving, corpus: Sequence[Request], acknowledged: dict[str, set[str]]) -> None:
     """Send passes of the corpus until the collector no longer answers."""
 
     async def send() -> None:
-        sender = connect(collector.grpc, "grpc")
+        sender = connect(f"127.0.0.1:{collector.ports['grpc']}", "grpc")
         while collector.process.poll() is None:
             for part in batches(FreshIds().rewrite(random.choice(corpus)), 64):  # noqa: S311  which trace does not matter
                 try:
@@ -44,10 +45,10 @@ async def send_until_killed(collector: Served, corpus: Sequence[Request], acknow
     await asyncio.gather(*(send() for _ in range(SENDERS)))
 
 
-def lost(collector: Served, acknowledged: dict[str, set[str]]) -> tuple[int, int]:
+def lost(collector: Serving, acknowledged: dict[str, set[str]]) -> tuple[int, int]:
     """(acknowledged spans that are not stored, acknowledged traces that are not judged)."""
     missing = unjudged = 0
-    with httpx.Client(base_url=collector.api, timeout=60) as client:
+    with httpx.Client(base_url=collector.url, timeout=60) as client:
         for trace_id, span_ids in acknowledged.items():
             answer = client.get(f"/api/traces/{trace_id}")
             stored = answer.json()["spans"] if answer.status_code == httpx.codes.OK else 0
@@ -69,21 +70,21 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=4)
     options = parser.parse_args()
-    folder = BENCH.parent / "data" / "trail" / "gaia-dev" / "traces"
+    folder = CORPUS / "traces"
     if not folder.exists():
         sys.exit(f"skipped: the corpus is not at {folder}")
     corpus = [source.request for source in read([folder]) if signal_of(source.request) is SPANS]
     acknowledged: dict[str, set[str]] = {}
     with tempfile.TemporaryDirectory() as store:
         for number in range(options.rounds):
-            with served(Path(store) / "db") as collector:
-                threading.Timer(options.seconds, collector.kill).start()
+            with serving(Path(store)) as collector:
+                threading.Timer(options.seconds, collector.process.kill).start()
                 asyncio.run(send_until_killed(collector, corpus, acknowledged))
             print(f"round {number + 1}: killed; {sum(map(len, acknowledged.values()))} spans acknowledged so far")
         rootless = Path(store) / "config.yaml"  # a trace cut in half has no root: do not wait ten minutes for it
         rootless.write_text("judging: {rootless_seconds: 5}\n")
-        with served(Path(store) / "db", "--config", str(rootless)) as collector:
-            took = collector.wait_until_judged(600)
+        with serving(Path(store), "--config", str(rootless)) as collector:
+            took = wait_until_judged(collector, 600)
             missing, unjudged = lost(collector, acknowledged)
     traces, spans = len(acknowledged), sum(map(len, acknowledged.values()))
     print(

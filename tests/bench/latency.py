@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
-from served import BENCH, Served, served
+from processes import Serving, serving
+from served import CORPUS
 
 from tracejury.collector.receiver.decode import Encoding, Signal, decode
 from tracejury.collector.receiver.limits import Limits
@@ -68,9 +69,9 @@ def play(request: Request) -> Playing:
     return Playing(parts, closes)
 
 
-async def send(collector: Served, playing: Sequence[Playing], rate: float, measured: Measured) -> None:
+async def send(collector: Serving, playing: Sequence[Playing], rate: float, measured: Measured) -> None:
     """Interleave the traces' requests at `rate` spans a second."""
-    sender = connect(collector.grpc, "grpc")
+    sender = connect(f"127.0.0.1:{collector.ports['grpc']}", "grpc")
     tasks = []
     queues = [list(zip(p.requests, p.closes, strict=True)) for p in playing]
     started, sent = time.monotonic(), 0
@@ -94,9 +95,9 @@ async def send_one(sender: object, request: Request, closes: set[Key], measured:
         measured.acknowledged.update(dict.fromkeys(closes, now))
 
 
-async def poll(collector: Served, measured: Measured, stop: asyncio.Event) -> None:
+async def poll(collector: Serving, measured: Measured, stop: asyncio.Event) -> None:
     """Read what is new, again and again."""
-    async with httpx.AsyncClient(base_url=collector.api, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=collector.url, timeout=30) as client:
         cursor = ""
         while not stop.is_set():
             query = {"profile": "0", "limit": "1000"} | ({"after": cursor or "1h"})
@@ -108,7 +109,7 @@ async def poll(collector: Served, measured: Measured, stop: asyncio.Event) -> No
             await asyncio.sleep(0.02)
 
 
-async def measure(collector: Served, playing: Sequence[Playing], rate: float) -> Measured:
+async def measure(collector: Serving, playing: Sequence[Playing], rate: float) -> Measured:
     """Send and read at the same time."""
     measured, stop = Measured(), asyncio.Event()
     reading = asyncio.create_task(poll(collector, measured, stop))
@@ -125,7 +126,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=500)
     parser.add_argument("--seconds", type=float, default=30)
     options = parser.parse_args()
-    folder = BENCH.parent / "data" / "trail" / "gaia-dev" / "traces"
+    folder = CORPUS / "traces"
     if not folder.exists():
         sys.exit(f"skipped: the corpus is not at {folder}")
     corpus = [source.request for source in read([folder]) if signal_of(source.request) is SPANS]
@@ -135,7 +136,7 @@ def main() -> None:
         for request in corpus:
             playing.append(play(request))
             wanted -= sum(1 for _ in rows(request))
-    with tempfile.TemporaryDirectory() as store, served(Path(store) / "db") as collector:
+    with tempfile.TemporaryDirectory() as store, serving(Path(store)) as collector:
         measured = asyncio.run(measure(collector, playing, options.rate))
     delays = sorted(max(measured.seen[k] - at, 0.0) for k, at in measured.acknowledged.items() if k in measured.seen)
     cuts = statistics.quantiles(delays, n=100)
