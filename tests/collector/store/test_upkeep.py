@@ -76,6 +76,23 @@ def test_fsync_follows_the_configuration(dsn: str) -> None:
     assert all("fsync_after_insert = 0" in engines(dsn, fsync=False)[t] for t in upkeep.RETAINED)
 
 
+@pytest.mark.parametrize("fsync", [False, True])
+def test_fsync_reaches_the_disk(dsn: str, *, fsync: bool) -> None:
+    """With it an insert ends only after the files and the folder of its part were synced; without it none is."""
+    store = Store.open(dsn, StoreConfig(retention_days=None, fsync=fsync))
+    upkeep.apply(store)
+
+    def syncs() -> dict[str, int]:
+        rows = store.rows("SELECT event, value FROM system.events WHERE event IN ('FileSync', 'DirectorySync')")
+        return {row[0]: row[1] for row in rows}
+
+    before = syncs()
+    store.insert("spans", SPAN_COLUMNS, span_columns([a_span()], 1))
+    after = syncs()
+    assert [after.get(e, 0) > before.get(e, 0) for e in ("FileSync", "DirectorySync")] == [fsync, fsync]
+    store.close()
+
+
 class Listening(Store):
     """The real store; the statements that change something are noted."""
 
