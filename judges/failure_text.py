@@ -29,6 +29,7 @@ class FailureKind(StrEnum):
     AUTH = "auth"
     NOT_FOUND = "not-found"
     SERVICE = "service"
+    BROKEN = "broken"  # the tool itself is: an error of its own code
     CODE = "code"
     OTHER = "other"
 
@@ -93,6 +94,8 @@ _NEEDLES: Final[tuple[tuple[FailureKind, tuple[str, ...]], ...]] = (
             "memoryerror",
             "out of memory",
             "context length",
+            "context window",
+            "maximum context",
             "token limit",
             "reached max steps",
         ),
@@ -148,10 +151,16 @@ _NEEDLES: Final[tuple[tuple[FailureKind, tuple[str, ...]], ...]] = (
             "remotedisconnected",
             "max retries exceeded",
             "network error",
-            "unboundlocalerror",
-            "cannot access local variable",
+            "returned 500",
+            "returned 502",
+            "returned 503",
+            "status code 5",
+            "status 50",
+            "http 50",
+            "overloaded",
         ),
     ),
+    (FailureKind.BROKEN, ("unboundlocalerror", "cannot access local variable", "notimplementederror")),
     (
         FailureKind.CODE,
         (

@@ -51,7 +51,7 @@ _SUFFIXES: Final = (
     ("-error-read", "read"),
     ("-error", "made"),
 )
-_SERVICE: Final = frozenset({"service-error-read", "not-found-error-read"})
+_SERVICE: Final = frozenset({"service-error-read", "broken-error-read", "not-found-error-read"})
 _BY_ROLE: Final = frozenset({"plan-without-tool"})
 
 

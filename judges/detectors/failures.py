@@ -33,24 +33,33 @@ _CLASSES: Final[tuple[tuple[str, tuple[F, ...], str, str, str], ...]] = (
     ("no-result", (F.NO_RESULT,), "Poor Information Retrieval", "Formatting Errors", "nothing was found"),
     ("import", (F.IMPORT,), "Environment Setup Errors", "Formatting Errors", "a module is missing"),
     ("code", (F.CODE, F.OTHER), "Formatting Errors", "Formatting Errors", "it raised"),
+    ("raised", (F.CODE, F.OTHER), "Service Errors", "Service Errors", "it raised"),
     ("limit", (F.LIMIT,), "Resource Exhaustion", "Resource Exhaustion", "a limit was exceeded"),
     ("timeout", (F.TIMEOUT,), "Timeout Issues", "Timeout Issues", "it timed out"),
     ("rate", (F.RATE,), "Rate Limiting", "Rate Limiting", "the rate was limited"),
     ("auth", (F.AUTH,), "Authentication Errors", "Authentication Errors", "access was refused"),
     ("not-found", (F.NOT_FOUND,), "Resource Not Found", "Resource Not Found", "it was not found"),
-    ("service", (F.SERVICE,), "Environment Setup Errors", "Service Errors", "the tool or its service failed"),
+    ("service", (F.SERVICE,), "Service Errors", "Service Errors", "the service behind it failed"),
+    ("broken", (F.BROKEN,), "Environment Setup Errors", "Environment Setup Errors", "the tool itself is broken"),
 )
+_OF_STEPS: Final = frozenset({"code"})
+"""Classes of what the model's own code raised; `raised` is the same of a tool."""
+
+_OF_CALLS: Final = frozenset({"raised"})
 
 
 SURVEYS: Final = frozenset({TurnKind.PLAN, TurnKind.FACTS})
 """Turns that only take stock: reading a failure there is no error yet (a run of failures: repetition.py)."""
 
 
-def failed(facts: RunFacts, kinds: tuple[F, ...]) -> Iterator[TurnFacts]:
-    """Turns that failed with one of `kinds`."""
+def failed(facts: RunFacts, name: str, kinds: tuple[F, ...]) -> Iterator[TurnFacts]:
+    """Turns that failed by class `name`: with one of `kinds`, in a call or in a step as the class has it."""
     for turn in facts.turns:
-        if turn.failure is not None and turn.failure.kind in kinds and turn.turn.llm is not None:
-            yield turn
+        if turn.failure is None or turn.failure.kind not in kinds or turn.turn.llm is None:
+            continue
+        if (name in _OF_STEPS and turn.failed_call) or (name in _OF_CALLS and not turn.failed_call):
+            continue
+        yield turn
 
 
 def _what(turn: TurnFacts) -> str:
@@ -89,13 +98,13 @@ def tool_evidence(span: NormalizedSpan, error: str) -> str:
     return found if found and (told or any(found in text for text in own)) else span.raw.name
 
 
-def _made(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
-    for turn in failed(facts, kinds):
+def _made(facts: RunFacts, _: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
+    for turn in failed(facts, name, kinds):
         yield made_hit(facts, turn, f"{_what(turn)}: {what}.")
 
 
-def _read(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
-    for turn in failed(facts, kinds):
+def _read(facts: RunFacts, _: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
+    for turn in failed(facts, name, kinds):
         hit = read_hit(facts, turn, f"Reads a failure of {_what(turn)}: {what}.")
         if hit is not None:
             yield hit
@@ -118,22 +127,23 @@ def _rules() -> Iterator[RunRule]:
             category=category_made,
             dimensions=(_TC, _EE),
             severity=Severity.MEDIUM,
-            find=partial(_made, kinds=kinds, what=what),
+            find=partial(_made, name=name, kinds=kinds, what=what),
         )
         yield RunRule(
             name=f"{name}-error-read",
             category=category_read,
             dimensions=(_TC, _EE),
             severity=Severity.MEDIUM,
-            find=partial(_read, kinds=kinds, what=what),
+            find=partial(_read, name=name, kinds=kinds, what=what),
         )
-        yield RunRule(
-            name=f"{name}-error-at-tool",
-            category=category_read if name != "no-result" else category_made,
-            dimensions=(_TC,),
-            severity=Severity.MEDIUM,
-            find=partial(_at_tool, kinds=kinds, what=what),
-        )
+        if name not in _OF_STEPS:
+            yield RunRule(
+                name=f"{name}-error-at-tool",
+                category=category_read if name != "no-result" else category_made,
+                dimensions=(_TC,),
+                severity=Severity.MEDIUM,
+                find=partial(_at_tool, kinds=kinds, what=what),
+            )
 
 
 RULES: Final = tuple(_rules())

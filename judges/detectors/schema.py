@@ -39,15 +39,23 @@ def _parameters(facts: RunFacts, call: ToolCall) -> Mapping[str, Any] | None:
 
 
 def _wrong(facts: RunFacts, turn: TurnFacts, call: CallFacts) -> str:
-    """Why the call's arguments were wrong; "" for a call that worked, or of which nobody knows whether it did."""
+    """Why the call's arguments were wrong; "" for a call that worked or failed for another reason.
+
+    Some frameworks list every property as required, so that a missing one explains a failure only where the error says
+    so or the call never ran.
+    """
     never_ran = call.ran is False and (facts.settled or turn.failure is not None)
-    if call.role is Role.FINAL or (call.failure is None and not never_ran):
+    kind = call.failure.kind if call.failure else None
+    if call.role is Role.FINAL or not (never_ran or kind in _UNEXPLAINED):
         return ""
     found = violation(call.call.arguments, _parameters(facts, call.call))
-    if found:
+    if found and (never_ran or kind is FailureKind.SCHEMA or found.startswith("takes")):
         return found
-    wrong = call.failure is not None and call.failure.kind is FailureKind.SCHEMA
-    return "was given arguments that it does not take" if wrong else ""
+    return "was given arguments that it does not take" if kind is FailureKind.SCHEMA else ""
+
+
+_UNEXPLAINED: Final = frozenset({FailureKind.SCHEMA, FailureKind.CODE, FailureKind.OTHER})
+"""Failures that wrong arguments may be the reason of."""
 
 
 def _violations(facts: RunFacts) -> Iterator[tuple[TurnFacts, CallFacts, str]]:

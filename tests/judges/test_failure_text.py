@@ -27,6 +27,8 @@ from tracejury.judges.text import HEAD, TAIL, TextCache, bounded
         ("403 Forbidden", F.AUTH),
         ("404 Client Error: Not Found for url: https://x", F.NOT_FOUND),
         ("503 Service Unavailable", F.SERVICE),
+        ("search backend returned 503 for query", F.SERVICE),
+        ("UnboundLocalError: cannot access local variable 'x'", F.BROKEN),
         ("ValueError: bad", F.CODE),
         ("something else", F.OTHER),
         ("", F.OTHER),

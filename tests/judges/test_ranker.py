@@ -18,7 +18,15 @@ from tracejury.judges.registry import suite_of
 from tracejury.schemas.findings import Draft
 from tracejury.schemas.taxonomy import Dimension, Severity
 
-OWN = {"identical-call", "entity-altered"}
+OWN = {
+    "identical-call",
+    "entity-altered",
+    "model-rate",
+    "model-timeout",
+    "model-auth",
+    "model-limit",
+    "model-service",
+}
 """Built-in rules of which the annotated traces have no case: they keep their own confidence."""
 
 

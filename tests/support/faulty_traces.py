@@ -42,6 +42,12 @@ def failing(error: str, times: int = 1) -> Trace:
     return trace(run("r1", *turns, other_way, final("z2", "It is 4.", "4", "4 rows"), tools=[SEARCH, OPEN], goal=goal))
 
 
+def broken_code(error: str) -> Trace:
+    """A manager whose own code raises, and which then does it right."""
+    turns = [Said("a1", "print(x)", step_error=error), Said("a2", "Searching.", [asked("year", "t1")], [error])]
+    return trace(run("r1", *turns, final("z1", "1937.", "1937", "It was 1937."), tools=[SEARCH]))
+
+
 def announcing(times: int) -> Trace:
     """A manager that says `times` times that it will search, and only then does."""
     said = [Said(f"a{i}", "I will now ask web_search for the year.\nprint(task)") for i in range(times)]
@@ -119,13 +125,21 @@ _ERRORS: Final[Mapping[str, str]] = {
     "parse-error": "SyntaxError: invalid syntax in line 3",
     "no-result-error": "Exception: No results found for query: 'the data'",
     "import-error": "ModuleNotFoundError: No module named 'pandas'",
-    "code-error": "ValueError: not a number at all",
     "limit-error": "InterpreterError: Reached the max number of operations of 10000000",
     "timeout-error": "TimeoutError: the call timed out after 30 s",
     "rate-error": "HTTPError: 429 Too Many Requests from the backend",
     "auth-error": "HTTPError: 403 Forbidden for this resource",
     "not-found-error": "HTTPError: 404 Client Error: Not Found for url",
     "service-error": "ConnectionError: connection refused by the host",
+    "broken-error": "UnboundLocalError: cannot access local variable 'res'",
+    "raised-error": "ValueError: not a number at all",
+}
+_MODEL_ERRORS: Final[Mapping[str, str]] = {
+    "model-rate": "RateLimitError: 429 Too Many Requests",
+    "model-timeout": "APITimeoutError: Request timed out.",
+    "model-auth": "AuthenticationError: invalid api key",
+    "model-limit": "BadRequestError: maximum context length is 8192 tokens",
+    "model-service": "InternalServerError: overloaded",
 }
 
 FAULTY: Final[Mapping[str, Trace]] = {
@@ -157,6 +171,12 @@ FAULTY: Final[Mapping[str, Trace]] = {
     **{name: failing(error) for name, error in _ERRORS.items()},
     **{f"{name}-read": failing(error) for name, error in _ERRORS.items()},
     **{f"{name}-at-tool": failing(error) for name, error in _ERRORS.items()},
+    "code-error": broken_code("NameError: the name 'x' is not defined"),
+    "code-error-read": broken_code("NameError: the name 'x' is not defined"),
+    **{
+        name: trace(run("r1", Said("a1", "", llm_error=error), final("z1", "1937.", "1937", "It was 1937.")))
+        for name, error in _MODEL_ERRORS.items()
+    },
     "repeated-failure": failing("ValueError: no", 2),
     "repeated-failure-read": failing("ValueError: no", 2),
     "repeated-failure-at-tool": failing("ValueError: no", 2),

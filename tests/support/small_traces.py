@@ -40,6 +40,7 @@ class Said:
     closed: bool = True
     tools: Sequence[ToolDefinition] = ()
     finish_reasons: tuple[str, ...] = ()
+    llm_error: str = ""
 
 
 def raw(span_id: str, name: str, *, error: str = "", start: int = 0) -> Span:
@@ -106,7 +107,7 @@ def run(
 def _turn(index: int, said: Said, clock: _Clock) -> Turn:
     requests = tuple(ToolRequest(d.name, d.arguments) for d in said.did if d.arguments is not None)
     llm = NormalizedSpan(
-        raw(said.span_id, "chat", start=clock.tick()),
+        raw(said.span_id, "chat", error=said.llm_error, start=clock.tick()),
         Kind.LLM,
         "test",
         output_messages=(Message("assistant", said.text, requests),) if said.text or requests else (),
@@ -168,10 +169,10 @@ def trace(*runs: AgentRun, state: TraceState = TraceState.SETTLED, tenant: str =
 
 
 def without_content(whole: Trace) -> Trace:
-    """The same trace as instrumentation records it with content capture off: names, status and times only."""
+    """The same trace as instrumentation records it with content capture off: names and times only, no failures."""
 
     def bare(span: NormalizedSpan) -> NormalizedSpan:
-        plain = replace(span.raw, status_message="")
+        plain = replace(span.raw, status_code=STATUS_UNSET, status_message="")
         return NormalizedSpan(plain, span.kind, span.convention, tool_name=span.tool_name, agent_name=span.agent_name)
 
     def bare_turn(turn: Turn) -> Turn:

@@ -276,6 +276,10 @@ def test_an_odd_schema_decides_nothing(schema: dict[str, object] | None) -> None
     [
         (Did("web_search", {"page": 2}, "fine", None, "t1"), False),
         (Did("web_search", {"page": 2}, None, "ValueError: no", "t1"), True),
+        (Did("web_search", {"page": 2}, None, "TimeoutError: timed out", "t1"), False),
+        (Did("web_search", {}, None, "ValueError: no", "t1"), False),
+        (Did("web_search", {}, None, "TypeError: missing 1 required positional argument", "t1"), True),
+        (Did("web_search", {}, None, None, "", executed=False), True),
         (Did("web_search", {"page": 2}, None, None, "", executed=False), True),
         (Did("web_search", {"page": 2}, None, None, "", executed=None), False),
         (Did("web_search", {"query": "x"}, None, "ValueError: no", "t1"), False),

@@ -1,0 +1,53 @@
+"""LLM calls that failed themselves: the provider refused, timed out, or the context was too long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+from ...schemas.normalized import NormalizedSpan
+from ...schemas.taxonomy import Dimension, Severity
+from ..base import Context
+from ..evidence import quote
+from ..facts import RunFacts
+from ..failure_text import FailureKind as F
+from ..failure_text import classify
+from ..rule import Hit, RunRule
+
+_CLASSES: Final[tuple[tuple[str, tuple[F, ...], str, str], ...]] = (
+    ("rate", (F.RATE,), "Rate Limiting", "the provider limited the rate"),
+    ("timeout", (F.TIMEOUT,), "Timeout Issues", "the provider did not answer in time"),
+    ("auth", (F.AUTH,), "Authentication Errors", "the provider refused access"),
+    ("limit", (F.LIMIT,), "Context Handling Failures", "what was sent exceeds a limit of the model"),
+)
+_NAMED: Final = frozenset(kind for _, kinds, _, _ in _CLASSES for kind in kinds)
+_OTHERS: Final = tuple(kind for kind in F if kind not in _NAMED)
+
+
+def _text(span: NormalizedSpan) -> str:
+    """What a failed span tells of its failure."""
+    told = span.exceptions[-1] if span.exceptions else None
+    error = f"{told.type}: {told.message}" if told else span.raw.status_message
+    return error.strip(": ")
+
+
+def _failed(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
+    for turn in facts.turns:
+        llm = turn.turn.llm
+        if llm is not None and llm.is_error and classify(_text(llm)) in kinds:
+            said = llm.exceptions[-1].message if llm.exceptions else llm.raw.status_message
+            yield Hit(turn.span_id, quote(said.strip()), f"The LLM call failed: {what}.")
+
+
+RULES: Final = tuple(
+    RunRule(
+        name=f"model-{name}",
+        category=category,
+        dimensions=(Dimension.EXECUTION_EFFICIENCY,),
+        severity=Severity.MEDIUM,
+        find=partial(_failed, kinds=kinds, what=what),
+        confidence=0.6,
+    )
+    for name, kinds, category, what in (*_CLASSES, ("service", _OTHERS, "Service Errors", "the provider or its client"))
+)
