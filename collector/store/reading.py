@@ -20,10 +20,6 @@ from .scope import TENANT, Scope
 
 _HOLDS: Final = "State IN ('current', 'provisional')"
 
-_SURE: Final = f"""Confidence >= if(
-    TraceId IN (SELECT TraceId FROM traces FINAL WHERE {TENANT} AND empty(Conventions)),
-    {{unrecognised:Float64}}, {{recognised:Float64}})"""
-
 _OF_SERVICE: Final = (
     f"TraceId IN (SELECT TraceId FROM traces FINAL WHERE {TENANT} AND ServiceName = {{service:String}})"
 )
@@ -87,6 +83,8 @@ class StoredReading:
 
     def knows(self, trace_id: str, span_id: str, tenant: str = "") -> bool:
         """Whether such a trace, such a span, or (both given) such a span of that trace is stored."""
+        if not trace_id and not span_id:
+            return False
         conditions, values = [TENANT], {}
         if trace_id:
             conditions.append("TraceId = {trace_id:String}")
@@ -107,9 +105,10 @@ class StoredReading:
         """Findings that hold, by trace and severity."""
         counts: dict[str, dict[Severity, int]] = defaultdict(lambda: dict.fromkeys(Severity, 0))
         if trace_ids:
+            of_these = "TraceId IN {trace_ids:Array(String)}"
             sql = (
-                f"SELECT TraceId, Severity, count() FROM findings FINAL WHERE {TENANT} "
-                f"AND TraceId IN {{trace_ids:Array(String)}} AND {_HOLDS} AND {_SURE} GROUP BY TraceId, Severity"
+                f"SELECT TraceId, Severity, count() FROM findings FINAL WHERE {TENANT} AND {of_these} AND {_HOLDS} "
+                f"AND {_sure(sure, of_these)} GROUP BY TraceId, Severity"
             )
             for trace_id, severity, count in Scope(self._store, tenant).select(
                 sql, trace_ids=trace_ids, **_thresholds(sure)
@@ -149,7 +148,7 @@ def _trace_conditions(query: TraceQuery) -> tuple[str, dict[str, Any]]:
 
 
 def _finding_conditions(query: ErrorQuery) -> tuple[str, dict[str, Any]]:
-    conditions, values = [TENANT, _HOLDS, _SURE], _thresholds(query.confidence)
+    conditions, values = [TENANT, _HOLDS, _sure(query.confidence, _place(query))], _thresholds(query.confidence)
     for text, name, value in (
         ("TraceId = {trace_id:String}", "trace_id", query.trace_id),
         ("SpanId = {span_id:String}", "span_id", query.span_id),
@@ -166,12 +165,29 @@ def _finding_conditions(query: ErrorQuery) -> tuple[str, dict[str, Any]]:
         conditions.append("Severity IN {severities:Array(String)}")
         values["severities"] = [s.value for s in Severity if s.rank >= query.severity.rank]
     if query.before:
-        conditions.append("(FirstSeen, Id) < ({time:UInt64}, {id:String})")
+        # The plain comparison beside the exact one is what the index on FirstSeen understands.
+        conditions.append("FirstSeen <= {time:UInt64} AND (FirstSeen, Id) < ({time:UInt64}, {id:String})")
         values |= _position(query.before)
     elif query.after:
-        conditions.append("(FirstSeen, Id) > ({time:UInt64}, {id:String})")
+        conditions.append("FirstSeen >= {time:UInt64} AND (FirstSeen, Id) > ({time:UInt64}, {id:String})")
         values |= _position(query.after)
     return " AND ".join(conditions), values
+
+
+def _sure(sure: Confidence, place: str) -> str:
+    """The condition that a finding is as sure as asked. `place`: the traces in question, to keep the look-up small."""
+    if sure.recognised == sure.unrecognised:
+        return "Confidence >= {recognised:Float64}"
+    unknown = f"SELECT TraceId FROM traces FINAL WHERE {TENANT} AND {place} AND empty(Conventions)"
+    return f"Confidence >= if(TraceId IN ({unknown}), {{unrecognised:Float64}}, {{recognised:Float64}})"
+
+
+def _place(query: ErrorQuery) -> str:
+    if query.trace_id:
+        return "TraceId = {trace_id:String}"
+    if query.span_id:
+        return f"TraceId IN (SELECT TraceId FROM findings WHERE {TENANT} AND SpanId = {{span_id:String}})"
+    return "1"
 
 
 def _thresholds(sure: Confidence) -> dict[str, Any]:

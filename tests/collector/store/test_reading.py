@@ -115,6 +115,7 @@ def test_only_what_holds_shows(store: Store) -> None:
     assert {f.state for f in errors(store)} == {FindingState.CURRENT, FindingState.PROVISIONAL}
 
 
+@pytest.mark.parametrize("narrow", [{}, {"trace_id": TRACE_ID}, {"span_id": SPAN_ID}])
 @pytest.mark.parametrize(
     ("conventions", "confidence", "shown"),
     [
@@ -127,12 +128,12 @@ def test_only_what_holds_shows(store: Store) -> None:
     ],
 )
 def test_confidence_by_convention(
-    store: Store, conventions: tuple[str, ...], confidence: float, *, shown: bool
+    store: Store, conventions: tuple[str, ...], confidence: float, narrow: dict[str, str], *, shown: bool
 ) -> None:
     """A trace of no recognised convention shows only what is surer; at and above the threshold, not below."""
     StoredJudging(store).save([a_judged_trace(a_finding(confidence=confidence), conventions=conventions)])
     sure = Confidence(recognised=0.55, unrecognised=0.80)
-    assert bool(errors(store, confidence=sure)) == shown
+    assert bool(errors(store, confidence=sure, **narrow)) == shown
     (row,) = StoredReading(store).find_traces(TraceQuery(sure, 10))
     assert row.findings == {Severity.LOW: 0, Severity.MEDIUM: 0, Severity.HIGH: int(shown)}
 
@@ -208,6 +209,7 @@ def test_a_row_of_a_trace(store: Store) -> None:
         (TRACE_ID, "9" * 16, False),
         (OTHER, "", False),
         ("", "9" * 16, False),
+        ("", "", False),
     ],
 )
 def test_which_ids_are_known(store: Store, trace_id: str, span_id: str, *, known: bool) -> None:
