@@ -80,11 +80,24 @@ def unsupported_share(answer: str, texts: list[str]) -> float:
 def _unobserved_answer(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turn in facts.acts[-1:]:
         answer = answer_text(turn)
-        if not answer or not facts.tools or _computes(turn, answer):
+        if not answer or not facts.tools or _computes(turn, answer) or not _names_something(answer):
+            continue
+        # Sorting or judging what was given needs neither plan nor look-up, and its outcome stands nowhere before.
+        if facts.plan_at[turn.position] < 0 and not any(t.attempted for t in facts.acts):
             continue
         if unsupported_share(answer, seen_before(facts, turn.position)) >= HALF:
             yield Hit(turn.span_id, answer_quote(turn), "Most of the answer stands in nothing that the agent has seen.")
 
+
+def _names_something(answer: str) -> bool:
+    """Whether an answer is a name, a number or a phrase rather than a verdict such as "yes" or "positive"."""
+    words = _WORD.findall(answer[:200])
+    return len(words) > 1 or any((w[0].isupper() or w[0].isdigit()) and w.lower() not in _VERDICTS for w in words)
+
+
+_VERDICTS: Final = frozenset(
+    {"yes", "no", "true", "false", "none", "unknown", "positive", "negative", "neutral", "n", "a"}
+)
 
 HALF: Final = 0.5
 

@@ -198,6 +198,25 @@ def test_a_short_answer_is_looked_for_word_by_word(answer: str, share: float) ->
 
 
 @pytest.mark.parametrize(
+    ("answer", "looked_up", "fires"),
+    [
+        ("Emily Bronte", True, True),
+        ("Emily Bronte", False, False),
+        ("Jane Austen", True, False),
+        ("Yes", True, False),
+        ("positive", True, False),
+        ("1847", True, True),
+    ],
+)
+def test_an_answer_that_names_something_must_have_been_seen(answer: str, *, looked_up: bool, fires: bool) -> None:
+    """After a look-up, a name or a number; a verdict, or sorting what was given, stands nowhere before."""
+    look = [Said("a1", "Searching.", [asked("who wrote it", "t1")])] if looked_up else []
+    last = final("z1", "It is so.", answer, "a page about Jane Austen")
+    whole = trace(run("r1", *look, last, tools=[tool("web_search", ("query",), query="string")]))
+    assert bool(at("unobserved-answer", whole)) is fires
+
+
+@pytest.mark.parametrize(
     ("arguments", "path"),
     [
         ({"path": "data/a_b-1.csv"}, "data/a_b-1.csv"),
