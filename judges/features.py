@@ -52,6 +52,9 @@ _SUFFIXES: Final = (
     ("-error", "made"),
 )
 _SERVICE: Final = frozenset({"service-error-read", "broken-error-read", "not-found-error-read"})
+_OF_TOOLS: Final = frozenset({"tool-repeated", "tool-churn", "error-page"})
+"""Families of which managers have hardly a case: whose tool it is says nothing there."""
+
 _BY_ROLE: Final = frozenset({"plan-without-tool"})
 
 
@@ -84,7 +87,7 @@ def features(rules: Iterable[str], place: tuple[RunFacts, TurnFacts] | None) -> 
         values["read-service"] = 1.0
     if place is not None and place[1].turn.llm is None and values.pop("tool-failed", 0.0):
         values["made"] = 1.0
-    if manager:
+    if manager and not found <= _OF_TOOLS:
         values["manager"] = 1.0
     if "file-error" in names and "invented-path" not in names and "read" not in found:
         values["made-given-file"] = 1.0

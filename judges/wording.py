@@ -120,7 +120,20 @@ VERIFICATION: Final = (
     "records show",
     "evidence",
 )
-FABRICATION: Final = (*SIMULATION, "i will assume", "i'll assume", "let's assume", "under the assumption")
+FABRICATION: Final = (
+    "simulat",
+    "for demonstration",
+    "for this demonstration",
+    "imagine",
+    "pretend",
+    "fabricat",
+    "made-up",
+    "made up",
+    "i will assume",
+    "i'll assume",
+    "let's assume",
+    "under the assumption",
+)
 
 INTENT: Final = (
     "i will ",

@@ -114,7 +114,12 @@ def _same_calls(facts: RunFacts) -> Iterator[list[tuple[TurnFacts, CallFacts]]]:
 def _same(one: ToolCall, other: ToolCall) -> bool:
     # Without recorded arguments, equal names say nothing.
     known = one.arguments not in (None, "") and one.result is not None
-    return known and (one.name, one.arguments, one.result) == (other.name, other.arguments, other.result)
+    waits = any(word in one.name.lower() for word in _WAITING)
+    return known and not waits and (one.name, one.arguments, one.result) == (other.name, other.arguments, other.result)
+
+
+_WAITING: Final = ("status", "wait", "poll", "check", "sleep", "progress")
+"""Tools that are asked again until something changes."""
 
 
 def _identical(facts: RunFacts, _: Context) -> Iterator[Hit]:

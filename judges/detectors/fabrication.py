@@ -14,9 +14,14 @@ from ..wording import FABRICATION, first_of
 
 
 def _made_up(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    """Where data from outside is wanted and none has come, in a turn that does not try to get any."""
+    tried = False
     for turn in facts.acts:
+        if turn.succeeded:
+            return
+        tried = tried or turn.attempted
         at = first_of(turn.low, FABRICATION)
-        if at >= 0 and not turn.attempted and facts.tools:
+        if at >= 0 and facts.tools and not turn.attempted and (tried or facts.wants_data[turn.position]):
             text = turn.said
             yield Hit(
                 turn.span_id, quote(text, min(at, len(text) - 1)), "Says itself that it goes on with made-up data."

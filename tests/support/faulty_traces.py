@@ -249,11 +249,7 @@ FAULTY: Final[Mapping[str, Trace]] = {
             goal="Who painted Kovalevsky?",
         )
     ),
-    "fabrication-wording": planned(
-        LOOK_UP_PLAN,
-        Said("a1", "Searching.", [asked("price", "t1")]),
-        final("z1", "For this demonstration I imagine that it sold for 950000.", "950000"),
-    ),
+    "fabrication-wording": ungrounded("For this demonstration I imagine that it was 1937."),
 }
 """By rule name."""
 

@@ -81,7 +81,9 @@ def test_three_equal_calls_with_equal_results_are_a_waste(times: int, spans: lis
 
 
 def test_equal_calls_with_new_results_are_none() -> None:
-    """Paging on and polling repeat a call for good reasons."""
+    """Paging on and waiting repeat a call for good reasons."""
+    waits = [Said(f"a{i}", "", [Did("get_job_status", {"id": 1}, "running", None, f"t{i}")]) for i in range(5)]
+    assert at("identical-call", trace(run("r1", *waits, final("z1")))) == []
     turns = [Said(f"a{i}", "", [Did("page_down", {"by": 1}, f"page {i}", None, f"t{i}")]) for i in range(5)]
     assert at("identical-call", trace(run("r1", *turns, final("z1")))) == []
 
