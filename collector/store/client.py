@@ -29,6 +29,9 @@ _SETTINGS: Final[Mapping[str, Any]] = {
     "log_queries": 0,
 }
 
+# The engine's own defaults are gigabytes each, meant for a server with the machine to itself.
+_CACHES: Final = ("mark_cache_size", "index_mark_cache_size", "primary_index_cache_size")
+
 
 class Store:
     """Statements on one database. Safe to use from several threads: each statement takes a client of its own.
@@ -67,7 +70,7 @@ class Store:
         folder_lock.acquire(target.path)
         try:
             store = cls(target, config)
-            store._idle.put(_connect_embedded(target))
+            store._idle.put(_connect_embedded(target, config))
         except BaseException:
             folder_lock.release(target.path)
             raise
@@ -188,7 +191,7 @@ class Store:
 
     def _connect(self) -> Client:
         if self.embedded:
-            return _connect_embedded(self.target)
+            return _connect_embedded(self.target, self.config)
         import clickhouse_connect
 
         return clickhouse_connect.get_client(
@@ -215,12 +218,17 @@ class Store:
             raise ConfigError(f"the store {self.target.shown} does not answer: {one_line(error)}") from error
 
 
-def _connect_embedded(target: Target) -> Client:
+def _connect_embedded(target: Target, config: StoreConfig) -> Client:
     import clickhouse_connect
     from clickhouse_connect.driver.exceptions import ProgrammingError
 
+    # Of all stores of a process the first one's options hold.
+    options = {"max_server_memory_usage": config.max_memory_bytes}
+    options |= dict.fromkeys(_CACHES, config.max_memory_bytes // 16)
     try:
-        return clickhouse_connect.get_client(interface="chdb", path=target.path, settings=dict(_SETTINGS))
+        return clickhouse_connect.get_client(
+            interface="chdb", path=target.path, chdb_options=options, settings=dict(_SETTINGS)
+        )
     except ProgrammingError as error:
         raise ConfigError(f"the embedded store {target.path} cannot be opened: {_cause(target, error)}") from error
 

@@ -24,6 +24,8 @@ class StoreConfig(BaseModel):
     """Run pending migrations of a ClickHouse server at start (an embedded store is always migrated)."""
     clients: Annotated[int, Field(ge=1)] = 8
     """Statements that run at once."""
+    max_memory_bytes: Annotated[int, Field(ge=256 * MIB)] = 4096 * MIB
+    """Memory of the embedded engine; what would exceed it is refused retryably (a server has limits of its own)."""
 
 
 class WriterConfig(BaseModel):

@@ -48,6 +48,21 @@ else:
 """
 
 
+EXHAUST = """
+import sys
+from tracejury.schemas.errors import RetryableError
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.config import StoreConfig
+store = Store.open(sys.argv[1], StoreConfig(max_memory_bytes=512 * 2**20))
+store.create_database()
+try:
+    store.rows("SELECT length(groupArray(toString(number))) FROM numbers(100000000)")
+except RetryableError as error:
+    print(error)
+store.close()
+"""
+
+
 def holder(script: str, argument: str) -> subprocess.Popen[str]:
     process = subprocess.Popen(  # noqa: S603  our own script
         [sys.executable, "-c", script, argument], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -185,6 +200,14 @@ def test_errors_by_kind(store: Store) -> None:
     assert "version" not in str(wrong.value)
     with pytest.raises(RetryableError):
         store.rows("SELECT sum(number) FROM numbers(10000000000) SETTINGS max_execution_time = 0.05")
+
+
+def test_memory_is_bounded(store: Store, tmp_path: Path) -> None:
+    """The embedded engine has a limit of its own, 4 GiB by default; what would exceed it is refused retryably."""
+    sql = "SELECT toUInt64(value) FROM system.server_settings WHERE name = {name:String}"
+    assert store.rows(sql, {"name": "max_server_memory_usage"}) == [(4 * 2**30,)]
+    assert store.rows(sql, {"name": "mark_cache_size"}) == [(256 * 2**20,)]
+    assert "memory limit exceeded" in opened_elsewhere(f"chdb://{tmp_path}/db", script=EXHAUST)
 
 
 def test_close_waits_for_running_statements(store: Store) -> None:
