@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tracejury.collector.reader import Confidence, ErrorQuery, TraceQuery
+from tracejury.collector.reader import Confidence, ErrorQuery, Position, TraceQuery
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.judging import StoredJudging
@@ -105,19 +105,20 @@ def measure(folder: str, spans: int) -> None:
         "load_spans(trace)": lambda i: judging.load_spans([trace_ids[i]]),
         "errors of a span": lambda i: reading.find_findings(ErrorQuery(sure, 100, span_id=span_ids[i])),
         "errors, latest 100": lambda _: reading.find_findings(ErrorQuery(sure, 100)),
+        "errors, nothing new": lambda _: reading.find_findings(ErrorQuery(sure, 100, after=Position(10**18))),
         "errors of an agent": lambda _: reading.find_findings(ErrorQuery(sure, 100, agent="agent")),
         "traces, latest 100": lambda _: reading.find_traces(TraceQuery(sure, 100)),
         "unjudged": lambda _: judging.unjudged("v", 10_000),
     }
     parts = store.rows("SELECT count(), uniqExact(partition) FROM system.parts WHERE active AND table = 'spans'")
     for name, query in cases.items():
-        rounds = 20 if "latest" in name or name in ("unjudged", "errors of an agent") else ROUNDS
+        rounds = 20 if "," in name or name in ("unjudged", "errors of an agent") else ROUNDS
         times = [timed(query, i) for i in range(rounds)]
         print(json.dumps({
             "query": name, "cold_ms": times[0], "median_ms": round(statistics.median(times[1:]), 2),
             "p95_ms": round(sorted(times[1:])[int(0.95 * len(times[1:]))], 2),
         }))  # fmt: skip
-    print(json.dumps({"parts": parts[0][0], "days": parts[0][1]}))
+    print(json.dumps({"parts": parts[0][0], "weeks": parts[0][1]}))
     store.close()
 
 
