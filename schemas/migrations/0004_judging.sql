@@ -3,7 +3,7 @@
 -- JudgedAt (unix nanos) is the version of every row: the latest judging wins, whatever the order of the inserts.
 -- ReceivedAt is that of the newest row the judging saw, so that findings expire with their spans.
 
--- One judgement a (subject, judge, version): that of the latest input. Written after all else of a judging, so a
+-- One judgement a (subject, judge, version, input). Written after all else of a judging, so a
 -- judging that was interrupted is seen as not done. TraceState: what the trace was when it was judged.
 CREATE TABLE IF NOT EXISTS judgements
 (
@@ -29,7 +29,7 @@ CREATE TABLE IF NOT EXISTS judgements
 )
 ENGINE = ReplacingMergeTree(JudgedAt)
 PARTITION BY toMonday(ReceivedAt)
-ORDER BY (tenant, TraceId, SubjectKind, SubjectId, Judge, Version)
+ORDER BY (tenant, TraceId, SubjectKind, SubjectId, Judge, Version, InputHash)
 SETTINGS index_granularity = 1024, merge_with_ttl_timeout = 86400, materialize_ttl_recalculate_only = 1;
 
 -- One row a trace: its summary, and its agent runs in order (replaced as a whole, so that none is left over).

@@ -45,8 +45,9 @@ def main() -> None:
             print(
                 f"ready {ready:.2f} s; {load['spans']} spans ({load['MB']} MB) in {load['secs']} s: "
                 f"{load['spans_s']:.0f} spans/s, p50 {load['p50_ms']} ms, p99 {load['p99_ms']} ms, "
-                f"errors {load['errors']}; {judgings:.0f} judgings when the load ended, caught up after {caught_up:.1f} s (5 s of quiet in it); "
-                f"committed {after['otelcol_exporter_sent_spans_total']:.0f}, spilled requests "
+                f"errors {load['errors']}; {judgings:.0f} judgings when the load ended, "
+                f"caught up after {caught_up:.1f} s (5 s of quiet in it); committed "
+                f"{after['otelcol_exporter_sent_spans_total']:.0f}, spilled requests "
                 f"{after['tracejury_judge_spilled_requests_total']:.0f}, resident {resident(collector) / 2**20:.0f} MiB"
             )
 
