@@ -93,16 +93,17 @@ class Committer:
 
     def _alone(self, batch: Batch, failure: Exception | None) -> Outcome:
         """Try the batch by itself; `failure`: how its first attempt ended, None where it has had none."""
-        for _ in range(self._attempts if failure is None else self._attempts - 1):
+        left = self._attempts - (failure is not None)
+        while True:
             if failure is not None and is_passing(failure):
-                break
+                return _refusal(failure)
+            if failure is not None and left <= 0:
+                return self._bury(batch, failure)
+            left -= 1
             try:
                 return self._insert([batch])
             except Exception as error:  # noqa: BLE001 - as in commit
                 failure = error
-        if failure is None or is_passing(failure):
-            return _refusal(failure)
-        return self._bury(batch, failure)
 
     def _bury(self, batch: Batch, failure: Exception) -> TracejuryError:
         reason = f"{type(failure).__name__}: {one_line(failure)}"
@@ -115,5 +116,5 @@ class Committer:
         return PermanentError(f"the store cannot take this request: {reason}")
 
 
-def _refusal(error: Exception | None) -> RetryableError:
-    return RetryableError(f"the store cannot take spans now: {one_line(error) if error else 'no attempt was made'}")
+def _refusal(error: Exception) -> RetryableError:
+    return RetryableError(f"the store cannot take spans now: {one_line(error)}")

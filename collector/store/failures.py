@@ -63,6 +63,10 @@ def is_worth_splitting(error: BaseException) -> bool:
 
 
 def one_line(error: BaseException) -> str:
-    """The error as one short line, without the engine's version trailer."""
+    """The error as one short line of printable text, without the engine's version trailer.
+
+    The engine quotes values, and values are whatever a client sent.
+    """
     text = str(error).strip() or type(error).__name__
-    return text.splitlines()[0].split(" (version ", 1)[0][:300]
+    line = text.splitlines()[0].split(" (version ", 1)[0][:300]
+    return "".join(c if c.isprintable() else "?" for c in line)

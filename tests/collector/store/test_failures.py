@@ -41,4 +41,5 @@ def test_one_line() -> None:
         "Code: 60. No table. (UNKNOWN_TABLE)"
     )
     assert one_line(ValueError()) == "ValueError"
+    assert one_line(ValueError("bad value \x1b[31m\x07 in it")) == "bad value ?[31m? in it"
     assert len(one_line(ValueError("x" * 1000))) == 300
