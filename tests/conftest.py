@@ -1,4 +1,4 @@
-"""Fixtures for tests on the real embedded engine: one engine a process, a database a test."""
+"""Fixtures for tests on the real embedded engine: one engine a process, an empty database for each test."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ def store_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture
 def store_dsn(request: pytest.FixtureRequest, store_folder: Path) -> Iterator[str]:
     """The DSN of a database that no other test uses; it does not exist yet and is dropped after the test."""
-    if request.node.get_closest_marker("store") is None:
-        pytest.fail("a test that uses the store must be marked: pytestmark = pytest.mark.store")
+    require_marker(request)
     dsn = f"chdb://{store_folder}?database=t_{uuid.uuid4().hex}"
     yield dsn
     store = Store.open(dsn, KEEP_ALL)
@@ -39,9 +38,38 @@ def store_dsn(request: pytest.FixtureRequest, store_folder: Path) -> Iterator[st
 
 
 @pytest.fixture
-def store(store_dsn: str) -> Iterator[Store]:
-    """An empty migrated store, without retention."""
-    store = Store.open(store_dsn, KEEP_ALL)
-    migrate(store)
+def store(request: pytest.FixtureRequest, store_folder: Path) -> Iterator[Store]:
+    """An empty migrated store, without retention.
+
+    Migrating takes longer than most tests: the database is emptied and used again, and made anew where a test left
+    other tables than it found.
+    """
+    require_marker(request)
+    store = Store.open(f"chdb://{store_folder}?database=shared", KEEP_ALL)
+    empty(store)
     yield store
     store.close()
+
+
+def require_marker(request: pytest.FixtureRequest) -> None:
+    """Only marked tests may touch the store."""
+    if request.node.get_closest_marker("store") is None:
+        pytest.fail("a test that uses the store must be marked: pytestmark = pytest.mark.store")
+
+
+def empty(store: Store) -> None:
+    """Leave the migrated tables, as they were made, and no rows."""
+    tables = "SELECT name, create_table_query, total_rows FROM system.tables WHERE database = currentDatabase()"
+    made = store.rows(tables) if store.database_exists() else []
+    if not made or {(name, sql) for name, sql, _ in made} != _made:
+        store.drop_database()
+        migrate(store)
+        _made.clear()
+        _made.update((name, sql) for name, sql, _ in store.rows(tables))
+        return
+    for name, _, rows in made:
+        if rows and name != "migrations":
+            store.command(f"TRUNCATE TABLE {name}")
+
+
+_made: set[tuple[str, str]] = set()
