@@ -11,7 +11,7 @@ setup: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
 	@if command -v uv >/dev/null 2>&1; then \
-		uv venv --quiet --allow-existing $(VENV) && \
+		uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && \
 		uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[embedded]' --group dev; \
 	else \
 		$(PYTHON) -m venv $(VENV) && \
@@ -24,7 +24,7 @@ demo: setup
 	$(BIN)/tracejury demo $(DEMO_ARGS)
 
 test: setup
-	$(BIN)/python -m pytest -q $(TEST_ARGS)
+	$(BIN)/python -m pytest -q -n auto $(TEST_ARGS)
 
 check: setup
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/mypy tests --explicit-package-bases && $(BIN)/lint-imports
