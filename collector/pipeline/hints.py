@@ -32,7 +32,7 @@ def missing(trace: Trace) -> list[str]:
         gaps.append("LLM spans (instrument the LLM client as well)")
     elif not any(s.input_messages or s.output_messages for s in calls):
         gaps.append(f"message content ({content_switch(trace)})")
-    if tools and not any(s.tool_arguments is not None or s.tool_result for s in tools):
+    if tools and not any(s.tool_arguments or s.tool_result for s in tools):
         gaps.append(f"tool arguments and results ({content_switch(trace)})")
     if calls and tools and not any(s.tools or s.tool_parameters for s in (*calls, *tools)):
         gaps.append("tool schemas (arguments cannot be checked)")

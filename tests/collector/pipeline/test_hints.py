@@ -1,0 +1,57 @@
+"""The one line at a service's first trace."""
+
+from __future__ import annotations
+
+import pytest
+
+from tracejury.collector.pipeline.hints import first_trace_line
+from tracejury.processors.normalize import normalize
+from tracejury.processors.rebuild import rebuild
+from tracejury.schemas.spans import Span
+
+TRACE = "a" * 32
+KIND = "openinference.span.kind"
+AGENT = {KIND: "AGENT", "agent.name": "helper", "input.value": "hi", "output.value": "hello"}
+SAID = {KIND: "LLM", "llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "hi"}
+CALLED = {KIND: "TOOL", "tool.name": "search", "input.value": '{"q": "x"}', "output.value": "found"}
+SCHEMA = {"tool.parameters": '{"type": "object", "properties": {"q": {"type": "string"}}}'}
+GENAI_CALL = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+
+
+def line(*attributes: dict[str, str], root: bool = True) -> str:
+    first = "" if root else "f" * 16
+    spans = [
+        Span(TRACE, f"{n:016x}", f"{0:016x}" if n else first, "s", n, n + 1, a, service="shop")
+        for n, a in enumerate(attributes)
+    ]
+    return first_trace_line(rebuild([normalize(s) for s in spans]))
+
+
+def test_a_complete_trace() -> None:
+    """What was recognised, and that nothing is missing."""
+    assert line(AGENT, SAID, CALLED | SCHEMA) == (
+        "service shop: convention openinference; agents: helper; missing: nothing"
+    )
+
+
+@pytest.mark.parametrize(
+    ("attributes", "part"),
+    [
+        (({KIND: "CHAIN"}, SAID), "agent spans (instrument the agent framework"),
+        ((AGENT,), "LLM spans (instrument the LLM client"),
+        ((AGENT, {KIND: "LLM"}), "message content (unset OPENINFERENCE_HIDE_INPUTS"),
+        (({}, GENAI_CALL), "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"),
+        ((AGENT, SAID, {KIND: "TOOL", "tool.name": "search"}), "tool arguments and results (unset OPENINFERENCE_HIDE"),
+        ((AGENT, SAID, CALLED), "tool schemas"),
+        (({"http.method": "GET"},), "convention none recognised"),
+    ],
+)
+def test_what_is_missing_and_what_turns_it_on(attributes: tuple[dict[str, str], ...], part: str) -> None:
+    """Each gap is named with what mends it."""
+    assert part in line(*attributes)
+
+
+def test_a_root_that_never_came() -> None:
+    """A script that exits before its flush loses the root."""
+    assert "root span (flush the tracer provider" in line(AGENT, SAID, root=False)
+    assert "root span" not in line(AGENT, SAID)

@@ -1,0 +1,80 @@
+"""The configuration file: usable defaults, one clear line for each mistake, a reference that is never out of date."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tracejury.collector.config import CollectorConfig, load_config
+from tracejury.collector.config_docs import reference
+from tracejury.processors.assemble import SECOND
+from tracejury.schemas.errors import ConfigError
+
+CASES = Path(__file__).parent / "config"
+REFERENCE = Path(__file__).parents[2] / "docs" / "configuration.md"
+
+
+@pytest.mark.parametrize("file", sorted(CASES.glob("accepted_*.yaml")), ids=lambda f: f.stem)
+def test_accepted(file: Path) -> None:
+    """The file loads, and what it sets is set."""
+    config = load_config(file).model_dump(mode="json")
+    for section, values in (yaml.safe_load(file.read_text()) or {}).items():
+        expected: Any = values
+        found = config[section]
+        if isinstance(expected, dict):
+            found = {key: found[key] for key in expected}
+        assert found == expected
+
+
+@pytest.mark.parametrize("file", sorted(CASES.glob("refused_*.yaml")), ids=lambda f: f.stem)
+def test_refused(file: Path) -> None:
+    """The first line of the file says which part of the error text must name the mistake and its place."""
+    expected = file.read_text().splitlines()[0].removeprefix("# ")
+    with pytest.raises(ConfigError) as caught:
+        load_config(file)
+    assert expected in str(caught.value)
+    assert str(file) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    """It says which, and why."""
+    with pytest.raises(ConfigError, match=r"cannot read .*none\.yaml: No such file"):
+        load_config(tmp_path / "none.yaml")
+
+
+def test_options_win_over_the_file() -> None:
+    """Key by key, not section by section."""
+    file = CASES / "accepted_full.yaml"
+    config = load_config(file, {"judging": {"quiet_seconds": 1.5}})
+    assert config.judging.quiet_seconds == 1.5
+    assert config.judging.rootless_seconds == load_config(file).judging.rootless_seconds
+
+
+def test_every_problem_is_named() -> None:
+    """Not only the first."""
+    with pytest.raises(ConfigError) as caught:
+        load_config(None, {"api": {"port": 1}, "shutdown_seconds": 0})
+    assert [line.split(":")[0] for line in str(caught.value).splitlines()] == ["api.port", "shutdown_seconds"]
+
+
+def test_the_defaults_are_those_of_the_design() -> None:
+    """A trace settles after 5 s of quiet, without a root after 10 min, at the latest after 24 h; 30 days are kept."""
+    config = CollectorConfig()
+    times = config.judging.assembler()
+    assert (times.quiet, times.rootless, times.max_age) == (5 * SECOND, 600 * SECOND, 86_400 * SECOND)
+    assert config.store.retention_days == 30
+    assert config.limits.request_bytes == 64 * 2**20
+    endpoints = (config.grpc.endpoint, config.http.endpoint, config.api.endpoint)
+    assert endpoints == ("127.0.0.1:4317", "127.0.0.1:4318", "127.0.0.1:8321")
+
+
+def test_the_reference_in_the_docs_is_the_generated_one() -> None:
+    """`make docs` was run after the last change of a key; every key says what it means."""
+    assert REFERENCE.read_text() == reference()
+    rows = [line for line in reference().splitlines() if line.startswith("| `")]
+    assert rows
+    assert all(row.split("|")[3].strip() for row in rows)
