@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from tracejury.collector.present import (
 )
 from tracejury.collector.reader import Sighting, TraceRow
 from tracejury.schemas.findings import Finding
-from tracejury.schemas.normalized import Json, Kind, NormalizedSpan
+from tracejury.schemas.normalized import Json, Kind, Message, NormalizedSpan, ToolRequest
 from tracejury.schemas.spans import Span
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, TraceState, Turn, TurnKind
@@ -229,3 +230,20 @@ def test_rows_of_lists() -> None:
 def test_the_json_of_a_trace_can_be_written() -> None:
     """Nothing in it is a type of ours."""
     assert text_of(present_trace(trace(), [finding("llm1")])).startswith('{"trace_id"')
+
+
+@pytest.mark.parametrize(
+    ("messages", "text"),
+    [
+        ((), "out llm1"),
+        ((Message("assistant", "", (ToolRequest("search", {"q": 1}),)),), ""),
+        ((Message("assistant", "Looking."), Message("assistant", "Still.")), "Looking.\nStill."),
+    ],
+)
+def test_the_text_of_a_turn_is_what_was_written_in_words(messages: tuple[Message, ...], text: str) -> None:
+    """A reply that only asks for tool calls has no text; without recorded messages it is the recorded output."""
+    shown = trace()
+    run = shown.runs[0]
+    llm = replace(span("llm1", Kind.LLM), output_messages=messages)
+    changed = replace(run, turns=(replace(run.turns[0], llm=llm),))
+    assert present_trace(replace(shown, runs=(changed,)), [])["agent_runs"][0]["turns"][0]["text"] == text
