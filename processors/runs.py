@@ -52,7 +52,7 @@ class _Builder:
             span=span,
             parent_id=outline.above,
             parent_turn=outline.parent_turn,
-            goal=outline.goal or goal_from_calls(turns),
+            goal=outline.goal or goal_from_calls(turns) or (span.input_text if span else ""),
             system_prompt=_system_prompt(acting),
             answer=answer_of(span, turns),
             status=self._status(span),

@@ -14,7 +14,7 @@ _TASK_KEYS: Final = ("task", "input", "question", "query", "prompt", "user_input
 
 
 def goal_from_span(span: NormalizedSpan | None) -> str:
-    """What the run's own span says it was asked to do."""
+    """What the run's own span says it was asked to do, "" where it says so in no form that can be read."""
     if span is None:
         return ""
     return _last_user(span.input_messages) or (_task(span.input_text) if span.input_text else "")
@@ -52,10 +52,11 @@ def _task(text: str) -> str:
         if found is not None:
             return found
         value = value.get("messages", value)
-    return _from_messages(value) or text if isinstance(value, list) else text
+    return _from_messages(value) if isinstance(value, list) and value else text
 
 
 def _from_messages(items: list[Any]) -> str:
+    """The last user message; "" where the items are not messages but somebody's notation of them (AutoGen's)."""
     contents = [m.get("content") for m in items if isinstance(m, dict) and m.get("role") in ("user", "human")]
     return as_text(contents[-1]) if contents else ""
 

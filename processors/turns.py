@@ -89,10 +89,10 @@ class _Grouper:
                     self._by_call_id.setdefault(request.call_id, turn)
 
     def _add_twin(self, turn: TurnSpans, span: NormalizedSpan) -> None:
-        """Of two records of one call, the one with the reply counts, else the outer one."""
+        """Of two records of one call, the one that says more of the reply counts, else the outer one."""
         self._by_llm[span.raw.span_id] = turn
         outer = turn.llm
-        if outer is None or outer.output_messages or not span.output_messages:
+        if outer is None or _says(outer) >= _says(span):
             turn.wrappers.append(span)
             return
         turn.llm = span
@@ -176,6 +176,12 @@ class _Grouper:
                 turn.wrappers.append(span)
                 if span_id in stepping:
                     turn.steps.append(span)
+
+
+def _says(llm: NormalizedSpan) -> tuple[bool, bool, bool]:
+    """How much a record of a call holds: a reply, words in it, the tools that were given."""
+    replies = llm.output_messages
+    return bool(replies), any(m.text for m in replies), bool(llm.tools)
 
 
 def _latest_before(turns: Sequence[TurnSpans], span: NormalizedSpan) -> TurnSpans | None:

@@ -123,5 +123,11 @@ class NormalizedSpan:
 
     @property
     def output(self) -> str:
-        """The text that an LLM wrote: all its output messages, else the recorded output value."""
-        return "\n".join(m.text for m in self.output_messages if m.text) or self.output_text
+        """The text that an LLM wrote: that of its output messages, else, where they say nothing at all, the output value.
+
+        A reply that only asks for tools has no text.
+        """
+        written = "\n".join(m.text for m in self.output_messages if m.text)
+        if written or any(m.tool_requests or m.reasoning for m in self.output_messages):
+            return written
+        return self.output_text
