@@ -40,7 +40,7 @@ def join_calls(turn: TurnSpans, context: CallContext) -> tuple[ToolCall, ...]:
     for i, request in enumerate(requests):
         span = matched.get(i)
         if span is not None:
-            calls.append(_joined(request, _executed(span, turn, context)))
+            calls.append(_joined(request, _executed(span, turn, context), context))
         elif (run := delegated.get(i)) is not None:
             calls.append(
                 replace(_delegation(run), name=request.name, arguments=request.arguments, call_id=request.call_id)
@@ -58,6 +58,7 @@ def _delegated(
 ) -> tuple[dict[int, AgentRun], list[AgentRun]]:
     """Request index to the run that executed it without a TOOL span; and runs that nothing asked for by a request."""
     below_tools = {context.started_by.get(s.raw.span_id) for s in matched.values()}
+    below_tools |= {context.started_by.get(requests[i].call_id) for i in matched if requests[i].call_id}
     below_tools |= {run for key, run in context.started_by.items() if key not in {r.call_id for r in requests}}
     free = {k: run for k, run in context.sub_runs.items() if k not in below_tools}
     found: dict[int, AgentRun] = {}
@@ -72,12 +73,14 @@ def _delegated(
     return found, list(free.values())
 
 
-def _joined(request: ToolRequest, call: ToolCall) -> ToolCall:
+def _joined(request: ToolRequest, call: ToolCall, context: CallContext) -> ToolCall:
+    handed_to = context.started_by.get(request.call_id, "") if request.call_id else ""
     return replace(
         call,
         requested=True,
         arguments=call.arguments if call.arguments not in (None, "") else request.arguments,
         call_id=request.call_id or call.call_id,
+        sub_run_id=call.sub_run_id or handed_to,
     )
 
 

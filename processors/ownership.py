@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan
+from .handoffs import find_handoffs
 from .kinship import Kinship, Start, find_kinship
 from .span_tree import SpanTree, time_key
 
@@ -36,7 +37,10 @@ def assign_owners(tree: SpanTree) -> Ownership:
     wrappers, twins = _agent_wrappers(tree, survey)
     ownership = _assign(tree, wrappers, _referenced_runs(tree, survey), twins)
     kinship = find_kinship(tree, ownership.owner, ownership.runs)
-    return _relate(ownership, kinship) if kinship.adopted or kinship.started else ownership
+    if kinship.adopted or kinship.started:
+        ownership = _relate(ownership, kinship)
+    handed = find_handoffs(tree, ownership.owner, ownership.runs)
+    return _relate(ownership, Kinship(started=handed)) if handed else ownership
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +138,7 @@ def _assign(tree: SpanTree, wrappers: set[str], referenced: set[str], twins: dic
 def _relate(ownership: Ownership, kinship: Kinship) -> Ownership:
     """The same ownership with adopted runs dissolved into those they are a part of, and started ones below theirs."""
     adopted = kinship.adopted
-    starts = {run: start for run, start in kinship.started.items() if run not in adopted}
+    starts = ownership.starts | {run: start for run, start in kinship.started.items() if run not in adopted}
     runs = {run: adopted.get(above, above) for run, above in ownership.runs.items() if run not in adopted}
     runs |= {run: start.run for run, start in starts.items()}
     owner = {span: adopted.get(run, run) for span, run in ownership.owner.items()}
