@@ -148,17 +148,10 @@ def _turn(turn: Turn) -> TurnJson:
         "index": turn.index,
         "kind": turn.kind.value,
         "llm_span_id": turn.llm.span_id if turn.llm else None,
-        "text": _said(turn),
+        "text": turn.text,
         "tool_calls": [_tool_call(call) for call in turn.tool_calls],
         "sub_run_ids": list(turn.sub_run_ids),
     }
-
-
-def _said(turn: Turn) -> str:
-    """What was written in words: a reply that only asks for calls says nothing, its calls stand beside it."""
-    if turn.llm is None or not turn.llm.output_messages:
-        return turn.text
-    return "\n".join(m.text for m in turn.llm.output_messages if m.text)
 
 
 def _tool_call(call: ToolCall) -> ToolCallJson:

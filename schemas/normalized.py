@@ -123,7 +123,7 @@ class NormalizedSpan:
 
     @property
     def output(self) -> str:
-        """The text that an LLM wrote: that of its output messages, else, where they say nothing at all, the output value.
+        """The text that an LLM wrote: its output messages', else, where they say nothing at all, the output value.
 
         A reply that only asks for tools has no text.
         """
