@@ -1,4 +1,4 @@
-"""The configuration reference as Markdown, generated from the config classes: `python -m tracejury.collector.config_docs`."""
+"""The configuration reference as Markdown, out of the config classes: `python -m tracejury.collector.config_docs`."""
 
 from __future__ import annotations
 

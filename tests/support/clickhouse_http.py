@@ -104,7 +104,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _run(folder: Path, parameters: dict[str, str], body: bytes) -> tuple[bytes, str]:
     """The answer to one statement and its format ("" for a statement without a result)."""
-    connection = chdb.connect(str(folder))
+    connection = chdb.connect(str(folder))  # type: ignore[no-untyped-call]  # chdb has no annotations there
     try:
         if database := parameters.get("database"):
             connection.query(f"USE `{database}`")

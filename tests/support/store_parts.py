@@ -43,7 +43,7 @@ def a_finding(**changes: Any) -> Finding:
         "explanation": "the same call, three times", "first_seen": 1_000,
     }  # fmt: skip
     fields |= changes
-    key = [fields[k] for k in ("tenant", "trace_id", "span_id")]
+    key = (fields["tenant"], fields["trace_id"], fields["span_id"])
     fields.setdefault("id", finding_id(*key, fields["judge"], fields["category"], fields["evidence"]))
     fields.setdefault("fingerprint", fingerprint(*key, fields["taxonomy"], fields["category"]))
     return Finding(**fields)
