@@ -65,6 +65,11 @@ class OpenTrace:
     cache: Any = None
     _ended: bool | None = None
 
+    @property
+    def rows(self) -> int:
+        """How many spans and log records of it are here."""
+        return len(self.spans) + sum(map(len, self.logs.values()))
+
     def take(self, span: Span, limit: int) -> bool:
         """Keep the span where it is news; True where the trace changed."""
         known = self.spans.get(span.span_id)

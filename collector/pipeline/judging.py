@@ -42,8 +42,8 @@ MAX_SERVICES = 10_000
 class JudgingStore(Protocol):
     """What judging reads and writes; all of it blocks."""
 
-    def known_spans(self, trace_ids: Sequence[str]) -> dict[str, int]:
-        """Distinct spans stored of each trace."""
+    def known_rows(self, trace_ids: Sequence[str]) -> dict[str, int]:
+        """Distinct spans and log records stored of each trace, one more where it was judged."""
 
     def load_spans(self, trace_ids: Sequence[str]) -> dict[str, tuple[list[Span], list[LogRecord]]]:
         """All rows of these traces."""
@@ -196,10 +196,10 @@ class Judging:
         cold = [t for t in due if not t.held]
         if not cold:
             return
-        counts = self._store.known_spans([t.key[1] for t in cold])
+        counts = self._store.known_rows([t.key[1] for t in cold])
         missing = []
         for trace in cold:
-            if not trace.forced and counts.get(trace.key[1], 0) <= len(trace.spans):
+            if not trace.forced and counts.get(trace.key[1], 0) <= trace.rows:
                 trace.stored = {}
                 self.assembler.hold(trace.key)
             else:

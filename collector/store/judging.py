@@ -28,6 +28,18 @@ from .scope import TENANT, Scope
 
 _IN_TRACES = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
 
+_KNOWN_ROWS = f"""
+SELECT TraceId, sum(known) FROM
+(
+    SELECT TraceId, uniqExact(SpanId) AS known FROM spans WHERE {_IN_TRACES} GROUP BY TraceId
+    UNION ALL
+    SELECT TraceId, count() FROM logs FINAL WHERE {_IN_TRACES} GROUP BY TraceId
+    UNION ALL
+    SELECT DISTINCT TraceId, 1 FROM traces WHERE {_IN_TRACES}
+)
+GROUP BY TraceId
+"""
+
 
 class StoredJudging:
     """The store as the judging thread sees it."""
@@ -36,10 +48,10 @@ class StoredJudging:
         self._store = store
         self._scope = Scope(store, tenant)
 
-    def known_spans(self, trace_ids: Sequence[str]) -> dict[str, int]:
-        """Distinct spans stored of each trace; a trace without any is absent."""
-        sql = f"SELECT TraceId, uniqExact(SpanId) FROM spans WHERE {_IN_TRACES} GROUP BY TraceId"
-        return {row[0]: row[1] for row in self._scope.select(sql, trace_ids=trace_ids)}
+    def known_rows(self, trace_ids: Sequence[str]) -> dict[str, int]:
+        """Distinct spans and log records stored of each trace, one more where it was judged; absent: nothing is."""
+        rows = self._scope.select(_KNOWN_ROWS, trace_ids=trace_ids)
+        return {row[0]: row[1] for row in rows}
 
     def load_spans(self, trace_ids: Sequence[str]) -> dict[str, tuple[list[Span], list[LogRecord]]]:
         """All spans and log records of each trace, de-duplicated, in order of time; absent: no such trace."""

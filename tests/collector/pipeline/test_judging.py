@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -170,6 +170,50 @@ def test_a_trace_seen_before_is_read_back_with_its_findings(store: Store) -> Non
     assert set(second.states()) == {"2".rjust(16, "0"), "3".rjust(16, "0")}
     found = second.stored.load_findings([TRACE])[TRACE]
     assert {f.span_id: f.first_seen for f in found}["2".rjust(16, "0")] == T0 + SECOND // 10
+
+
+def test_a_settled_trace_that_is_sent_again_keeps_its_first_sight(store: Store) -> None:
+    """Also where the new request holds every span of it, so that nothing of it seems to be missing."""
+    bench = Bench(store)
+    bench.commit(span("1", output="boom"))
+    bench.wait(6)
+    before = bench.stored.load_findings([TRACE])
+    bench.now += 100 * SECOND
+    bench.commit(span("1", output="boom"))
+    bench.wait(6)
+    assert bench.stored.load_findings([TRACE]) == before
+
+
+def test_a_settled_trace_that_is_sent_again_corrected_loses_its_findings(store: Store) -> None:
+    """What no longer holds is retracted, also where every span of the trace is new."""
+    bench = Bench(store)
+    bench.commit(span("1", output="boom"))
+    bench.wait(6)
+    bench.commit(replace(span("1", output="fine"), end=3))
+    bench.wait(6)
+    assert bench.states() == {"1".rjust(16, "0"): FindingState.RETRACTED}
+
+
+def test_an_older_copy_of_a_settled_trace_is_no_news(store: Store) -> None:
+    """What is judged is what the store shows: of two copies of a span the one that ended later."""
+    bench = Bench(store)
+    bench.commit(replace(span("1", output="fine"), end=3))
+    bench.wait(6)
+    bench.commit(span("1", output="boom"))
+    bench.wait(6)
+    assert bench.states() == {}
+
+
+def test_log_records_that_came_before_any_span_are_judged_with_them(store: Store) -> None:
+    """However long before: a live judging sees what one of the stored rows sees."""
+    bench = Bench(store)
+    record = LogRecord(TRACE, "1".rjust(16, "0"), 1, 1, body="a remark")
+    bench.commit(logs=[record])
+    bench.wait(1)
+    bench.commit(span("1"))
+    bench.wait(1)
+    live = bench.watch.judgings[-1].trace.spans["1".rjust(16, "0")].log_text
+    assert "a remark" in live
 
 
 def test_judging_again_changes_nothing(store: Store) -> None:

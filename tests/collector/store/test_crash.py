@@ -49,7 +49,7 @@ from tracejury.collector.store.judging import StoredJudging
 store = Store.open(sys.argv[1])
 ids = json.loads(sys.stdin.read())
 judging = StoredJudging(store)
-known = judging.known_spans(ids)
+known = judging.known_rows(ids)
 unjudged = {trace_id for _, trace_id in judging.unjudged("v", 100_000)}
 print(json.dumps([[i for i in ids if known.get(i) != 9], [i for i in ids if i not in unjudged]]))
 """

@@ -40,12 +40,17 @@ def unjudged(store: Store, version: str = "v1", limit: int = 100) -> list[str]:
     return [trace_id for _, trace_id in StoredJudging(store).unjudged(version, limit)]
 
 
-def test_known_spans_counts_distinct_spans(store: Store) -> None:
-    """Copies count once; a trace without spans is absent."""
+def test_known_rows_counts_what_is_stored_of_a_trace(store: Store) -> None:
+    """Copies count once, log records too, and a judging as one more; a trace without rows is absent."""
     put(store, a_span(), a_span(span_id="c" * 16), a_span(trace_id=OTHER), received_at=1)
     put(store, a_span(), received_at=2)
-    assert StoredJudging(store).known_spans([TRACE_ID, OTHER, "9" * 32]) == {TRACE_ID: 2, OTHER: 1}
-    assert StoredJudging(store).known_spans([]) == {}
+    judging = StoredJudging(store)
+    assert judging.known_rows([TRACE_ID, OTHER, "9" * 32]) == {TRACE_ID: 2, OTHER: 1}
+    assert judging.known_rows([]) == {}
+    put(store, a_log(), a_log(time=1), received_at=3)
+    put(store, a_log(), received_at=4)
+    judging.save([a_judged_trace(trace_id=OTHER, judged_at=n) for n in (1, 2)])
+    assert judging.known_rows([TRACE_ID, OTHER]) == {TRACE_ID: 4, OTHER: 2}
 
 
 def test_load_spans_by_trace_with_logs(store: Store) -> None:
@@ -211,5 +216,6 @@ def test_one_tenant_sees_nothing_of_another(store: Store) -> None:
     StoredJudging(store).save([a_judged_trace(a_finding(tenant="a"), tenant="a")])
     assert StoredJudging(store).load_spans([TRACE_ID]) == {}
     assert StoredJudging(store).load_findings([TRACE_ID]) == {}
-    assert StoredJudging(store, "a").known_spans([TRACE_ID]) == {TRACE_ID: 1}
+    assert StoredJudging(store).known_rows([TRACE_ID]) == {}
+    assert StoredJudging(store, "a").known_rows([TRACE_ID]) == {TRACE_ID: 2}
     assert [f.span_id for f in StoredJudging(store, "a").load_findings([TRACE_ID])[TRACE_ID]] == [SPAN_ID]

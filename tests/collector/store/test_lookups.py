@@ -96,7 +96,7 @@ def test_one_trace(filled: Explaining) -> None:
     """Key and filter together leave the granules of the trace."""
     _, trace_id = Store.rows(filled, A_SPAN)[0]
     judging = StoredJudging(filled)
-    assert judging.known_spans([trace_id]) == {trace_id: 20}
+    assert judging.known_rows([trace_id]) == {trace_id: 20}
     assert granules(filled, "spans", *last_on(filled, "spans"))[0] <= 3
     assert len(judging.load_spans([trace_id])[trace_id][0]) == 20
     assert granules(filled, "spans", *last_on(filled, "spans"))[0] <= 6  # with FINAL also what may hold other copies

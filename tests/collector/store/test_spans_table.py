@@ -127,7 +127,7 @@ def test_an_identical_copy_is_stored_once(store: Store) -> None:
     """A span that is sent again counts once."""
     for arrival in (1, 2, 3):
         put(store, a_span(), received_at=arrival)
-    assert StoredJudging(store).known_spans([TRACE_ID]) == {TRACE_ID: 1}
+    assert StoredJudging(store).known_rows([TRACE_ID]) == {TRACE_ID: 1}
     assert stored(store)[0].received_at == 3
 
 
