@@ -228,7 +228,7 @@ class Judging:
         except Exception as error:  # one trace that cannot be judged must not stop the others
             log.exception("trace %s cannot be judged", trace.key[1])
             self._watch.failed_trace()
-            rebuilt = empty_trace(trace, state)
+            rebuilt = unbuilt_trace(trace, state)
             result = None
             why = f"{type(error).__name__}: {error}"[:200]
         cost = self._timer() - started
@@ -301,10 +301,19 @@ class Judging:
             log.info("%s", first_trace_line(trace))
 
 
-def empty_trace(trace: OpenTrace, state: TraceState) -> Trace:
-    """What stands for a trace that could not be rebuilt."""
-    first = next(iter(trace.spans.values())).raw
+def unbuilt_trace(trace: OpenTrace, state: TraceState) -> Trace:
+    """What stands for a trace that could not be rebuilt: its spans, all in the remainder."""
+    spans = sorted(trace.spans.values(), key=lambda s: (s.raw.start, s.span_id))
     return Trace(
-        trace_id=trace.key[1], tenant=trace.key[0], service=first.service, session_id="", state=state, runs=(),
-        spans={}, remainder=(), received_through=trace.received_through,
-    )  # fmt: skip
+        trace_id=trace.key[1],
+        tenant=trace.key[0],
+        service=spans[0].raw.service,
+        session_id="",
+        state=state,
+        runs=(),
+        spans={s.span_id: s for s in spans},
+        remainder=tuple(spans),
+        start=spans[0].raw.start,
+        end=max(s.raw.end for s in spans),
+        received_through=trace.received_through,
+    )
