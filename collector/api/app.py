@@ -51,7 +51,7 @@ def create_app(
     `problems` says, a line each, why the collector is not ready (nothing: it is); `metrics` gives Prometheus text;
     `any_host` lifts the check that requests are for a loopback name; `clock` gives unix nanos.
     """
-    app = FastAPI(title="tracejury", version=__version__, docs_url=None, redoc_url=None)
+    app = FastAPI(title="tracejury", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
     app.add_middleware(Guard, any_host=any_host)
     app.add_exception_handler(TracejuryError, on_error)
     app.add_exception_handler(Exception, on_error)
@@ -81,7 +81,10 @@ def _add_reading(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None
     @app.get("/api/spans/{span_id}/errors", responses=_documented(ErrorPage, 404))
     def errors_of_span(span_id: str, params: Annotated[SpanErrorsParams, Query()]) -> Response:
         """Findings at one span, over all traces that have a span of that id unless `trace` narrows it."""
-        return _errors(reader, params.query(clock(), span_id))
+        query = params.query(clock(), span_id)
+        if not query.span_id:
+            raise NotFoundError(f"no span {span_id[:64]!r} is stored")
+        return _errors(reader, query)
 
     @app.get("/api/errors", responses=_documented(ErrorPage, 404))
     def errors(params: Annotated[ErrorsParams, Query()]) -> Response:

@@ -157,7 +157,7 @@ def read_cursor(kind: Literal["cursor", "after"], text: str) -> Position | None:
     except (ValueError, binascii.Error):
         value = None
     match value:
-        case [found, int(time), str(item)] if found == kind and time >= 0:
+        case [found, int(time), str(item)] if found == kind and time >= 0 and not isinstance(time, bool):
             return Position(time, item)
     raise ConfigError(f"{kind}: {text[:40]!r} is not the `next` of a page")
 

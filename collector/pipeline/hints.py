@@ -4,20 +4,31 @@ from __future__ import annotations
 
 from ...schemas.normalized import Kind, NormalizedSpan
 from ...schemas.trajectory import Trace
+from ..terminal import one_line
 
 CONTENT_SWITCHES = {
     "openinference": "unset OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS",
     "genai": "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_and_event (older ones: true)",
 }
+SHOWN_NAME = 100
+SHOWN_AGENTS = 10
 DEFAULT_SWITCH = "turn content capture on in the instrumentation"
 
 
 def first_trace_line(trace: Trace) -> str:
-    """One line about a service, from its first trace."""
+    """One line about a service, from its first trace; names are the sender's, so they are cut and folded."""
     convention = ", ".join(trace.conventions) or "none recognised (findings start at the strict profile)"
-    agents = ", ".join(dict.fromkeys(run.name or "unnamed" for run in trace.runs)) or "none"
+    service = one_line(trace.service, SHOWN_NAME) or "unknown"
     gaps = "; ".join(missing(trace)) or "nothing"
-    return f"service {trace.service or 'unknown'}: convention {convention}; agents: {agents}; missing: {gaps}"
+    return f"service {service}: convention {convention}; agents: {agents(trace)}; missing: {gaps}"
+
+
+def agents(trace: Trace) -> str:
+    """The names of its agents, the first ones where there are many."""
+    names = list(dict.fromkeys(run.name for run in trace.runs))
+    shown = [one_line(name, SHOWN_NAME) or "unnamed" for name in names[:SHOWN_AGENTS]]
+    more = [f"{len(names) - SHOWN_AGENTS} more"] if len(names) > SHOWN_AGENTS else []
+    return ", ".join(shown + more) or "none"
 
 
 def missing(trace: Trace) -> list[str]:

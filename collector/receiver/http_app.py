@@ -26,10 +26,12 @@ _PATHS: Final = "OTLP/HTTP is POST " + ", ".join(f"/v1/{signal}" for signal in S
 
 def otlp_app(intake: Intake, read_seconds: float) -> Starlette:
     """The application; a body that takes longer than `read_seconds` to arrive is refused retryably."""
-    return Starlette(
+    app = Starlette(
         routes=[Route(f"/v1/{signal}", _endpoint(intake, signal, read_seconds), methods=["POST"]) for signal in Signal],
         exception_handlers={HTTPException: _no_such_thing},
     )
+    app.router.redirect_slashes = False  # exporters do not follow: a path too many is told as any other
+    return app
 
 
 def _endpoint(intake: Intake, signal: Signal, read_seconds: float) -> Callable[[Request], Awaitable[Response]]:

@@ -34,7 +34,9 @@ def test_ids_are_taken_in_any_case(api: Api) -> None:
     assert api.get(f"/api/traces/{KNOWN.upper()}")["trace_id"] == KNOWN
 
 
-@pytest.mark.parametrize("path", [f"/api/traces/{'f' * 32}", "/api/traces/x", f"/api/spans/{'f' * 16}/errors"])
+@pytest.mark.parametrize(
+    "path", [f"/api/traces/{'f' * 32}", "/api/traces/x", f"/api/spans/{'f' * 16}/errors", "/api/spans/%20/errors"]
+)
 def test_an_unknown_id_is_404(api: Api, path: str) -> None:
     """The line names the id."""
     status, detail = api.get(path)
@@ -167,7 +169,15 @@ def test_bad_parameters_are_refused_in_one_line(api: Api, params: dict[str, str]
 
 @pytest.mark.parametrize(
     "value",
-    [["cursor", -1, "x"], ["cursor", 1.5, "x"], ["cursor", 1], {"a": 1}, ["after", 1, "x"], [["cursor"], 1, "x"]],
+    [
+        ["cursor", -1, "x"],
+        ["cursor", True, "x"],
+        ["cursor", 1.5, "x"],
+        ["cursor", 1],
+        {"a": 1},
+        ["after", 1, "x"],
+        [["cursor"], 1, "x"],
+    ],
 )
 def test_a_forged_cursor_is_refused(api: Api, value: object) -> None:
     """A cursor of another form, or of the other direction, is no cursor."""
@@ -329,7 +339,10 @@ def test_openapi_documents_every_endpoint_and_no_page_loads_from_elsewhere(api: 
     assert api.get("/redoc")[0] == 404
 
 
-@pytest.mark.parametrize(("method", "path", "status"), [("GET", "/nowhere", 404), ("DELETE", "/api/errors", 405)])
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("GET", "/nowhere", 404), ("GET", "/api/traces/", 404), ("DELETE", "/api/errors", 405)],
+)
 def test_unknown_paths_and_methods_are_refused_in_the_same_form(api: Api, method: str, path: str, status: int) -> None:
     """`detail` in one line, whoever refuses."""
     answer = api.client.request(method, path, headers={"content-type": "application/json"})

@@ -18,10 +18,10 @@ SCHEMA = {"tool.parameters": '{"type": "object", "properties": {"q": {"type": "s
 GENAI_CALL = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
 
 
-def line(*attributes: dict[str, str], root: bool = True) -> str:
+def line(*attributes: dict[str, str], root: bool = True, service: str = "shop") -> str:
     first = "" if root else "f" * 16
     spans = [
-        Span(TRACE, f"{n:016x}", f"{0:016x}" if n else first, "s", n, n + 1, a, service="shop")
+        Span(TRACE, f"{n:016x}", f"{0:016x}" if n else first, "s", n, n + 1, a, service=service)
         for n, a in enumerate(attributes)
     ]
     return first_trace_line(rebuild([normalize(s) for s in spans]))
@@ -55,3 +55,18 @@ def test_a_root_that_never_came() -> None:
     """A script that exits before its flush loses the root."""
     assert "root span (flush the tracer provider" in line(AGENT, SAID, root=False)
     assert "root span" not in line(AGENT, SAID)
+
+
+def test_names_are_the_senders() -> None:
+    """Line breaks and megabytes in them make neither another line of the log nor a long one."""
+    hostile = "shop\n2026-01-01 00:00:00 INFO all is well\r\x1b[2J" + "x" * 1_000_000
+    told = line({KIND: "AGENT", "agent.name": hostile}, SAID, service=hostile)
+    assert told.splitlines() == [told]
+    assert told.isprintable()
+    assert len(told) < 1000
+
+
+def test_of_many_agents_the_first_are_named() -> None:
+    """The rest are counted."""
+    told = line(*({KIND: "AGENT", "agent.name": f"a{n}"} for n in range(13)))
+    assert "agents: a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, 3 more; missing" in told

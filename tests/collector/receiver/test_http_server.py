@@ -71,7 +71,13 @@ async def test_broken_gzip_is_refused_for_good(http_port: int, body: bytes) -> N
 
 @pytest.mark.parametrize(
     ("method", "path", "status"),
-    [("GET", "/v1/traces", 405), ("PUT", "/v1/logs", 405), ("GET", "/", 404), ("POST", "/v1/spans", 404)],
+    [
+        ("GET", "/v1/traces", 405),
+        ("PUT", "/v1/logs", 405),
+        ("GET", "/", 404),
+        ("POST", "/v1/spans", 404),
+        ("POST", "/v1/traces/", 404),
+    ],
 )
 async def test_other_methods_and_paths_are_told_what_there_is(
     http_port: int, method: str, path: str, status: int
