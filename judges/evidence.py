@@ -1,42 +1,23 @@
 """The evidence gate: a finding's quote must stand in its own span's own text.
 
 Own text is what the span itself adds to the trace: its name, status message, events, output, joined logs, and the
-input messages that its run had not been sent before; for a tool span also the call it executed. A quote that stands
-in exactly one other span of the same run moves there; anything else is refused.
+input messages that its run had not been sent before, as read or as sent; for a tool span also the call it executed. A
+quote that stands in exactly one other span of the same run moves there; anything else is refused.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 
 from ..schemas.normalized import Json, Message, NormalizedSpan
-from ..schemas.trajectory import AgentRun, ToolCall, Trace, Turn
+from ..schemas.trajectory import AgentRun, Trace, Turn
+from .quoting import json_text, raw_texts
 
 MAX_EVIDENCE = 2000
 """Longest quote that is kept, in characters: a quote points, it does not repeat the trace."""
 
 MOST_SEARCHES = 32
 """Misplaced quotes of one trace that are looked for in the rest of their run; later ones are dropped."""
-
-QUOTE = 240
-"""Length of a quote that `quote` cuts, in characters."""
-
-
-def quote(text: str, around: int = 0, length: int = QUOTE) -> str:
-    """A verbatim piece of `text` of at most `length` characters that starts at the line holding offset `around`."""
-    start = text.rfind("\n", 0, around) + 1
-    if around - start > length // 2:
-        start = around - length // 4
-    return text[start : start + length].strip()
-
-
-def json_text(value: Json) -> str:
-    """A value as text: strings as they are, the rest as JSON ("" where it is nested too deeply to be written)."""
-    try:
-        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    except RecursionError:
-        return ""
 
 
 def message_texts(message: Message) -> list[str]:
@@ -122,6 +103,8 @@ class OwnText:
         raw = self._pieces(span_id)
         if any(evidence in piece for piece in raw):
             return True
+        if any(evidence in text for text in raw_texts(self._trace.spans[span_id])):
+            return True
         wanted = _fold(evidence)
         if not wanted:
             return False
@@ -160,24 +143,3 @@ def turn_spans(turn: Turn) -> list[NormalizedSpan]:
 
 def _fold(text: str) -> str:
     return " ".join(text.split()).casefold()
-
-
-def quote_call(turn: Turn, call: ToolCall) -> str:
-    """A verbatim quote of a call from the turn's LLM span: its arguments as written there, else the tool's name."""
-    llm = turn.llm
-    if llm is None:
-        return call.name
-    if isinstance(call.arguments, Mapping | list) and call.arguments:
-        forms = (
-            json.dumps(call.arguments, ensure_ascii=False, default=str),
-            json.dumps(call.arguments, default=str),
-            json.dumps(call.arguments, ensure_ascii=False, separators=(",", ":"), default=str),
-        )
-        found = next((f for f in forms if len(f) <= QUOTE and f in llm.output_text), "")
-        if found:
-            return found
-    requested = any(r.name == call.name for m in llm.output_messages for r in m.tool_requests)
-    if requested:
-        return call.name
-    at = turn.text.find(call.name)
-    return quote(turn.text, at) if at >= 0 else llm.raw.name

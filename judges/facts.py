@@ -17,6 +17,11 @@ from .names import Role, hints, named, role_of, text_of
 from .text import TextCache
 from .wording import LOOK_UP, first_of
 
+SURVEYS: Final = frozenset({TurnKind.PLAN, TurnKind.FACTS})
+"""Turns that only take stock."""
+
+_OWN: Final = frozenset({"assistant", "tool-call"})
+
 
 @dataclass(frozen=True, slots=True)
 class CallFacts:
@@ -101,6 +106,17 @@ class RunFacts:
         at = self.plan_at[position]
         return self.turns[at] if at >= 0 else None
 
+    def seen(self, position: int) -> list[str]:
+        """What the run had been told by a position: its goal and the new messages of its calls, not its own words.
+
+        Calls that plan or survey facts are sent the agent's own earlier words as if a user had said them.
+        """
+        texts = [self.run.goal]
+        for turn in self.turns[: position + 1]:
+            if turn.turn.kind not in SURVEYS:
+                texts += [m.text for m in turn.turn.new_messages if m.role not in _OWN]
+        return texts
+
     def named_tools(self, low: str) -> list[str]:
         """Tools of the run that a lower-cased text names, in order of first mention."""
         return named(low, self.tools)
@@ -143,7 +159,7 @@ def _plans(turns: Sequence[TurnFacts], tools: tuple[str, ...]) -> tuple[tuple[in
     latest, wanted, hinted = -1, False, False
     for turn in turns:
         plan_at.append(latest)
-        inline = turn.turn.kind is TurnKind.ACT and _opens_with_plan(turn.low)
+        inline = turn.turn.kind is TurnKind.ACT and opens_with_plan(turn.low)
         hinted = hinted or ((turn.turn.kind is TurnKind.FACTS or inline) and hints(turn.low, tools))
         wants_data.append(wanted if latest >= 0 else hinted)
         if turn.turn.kind is TurnKind.PLAN:
@@ -152,7 +168,8 @@ def _plans(turns: Sequence[TurnFacts], tools: tuple[str, ...]) -> tuple[tuple[in
     return tuple(plan_at), tuple(wants_data)
 
 
-def _opens_with_plan(low: str) -> bool:
+def opens_with_plan(low: str) -> bool:
+    """Whether a lower-cased text begins as a plan."""
     opening = low[:_OPENING]
     return "plan:" in opening or any(line.lstrip("#* ").startswith("plan") for line in opening.splitlines())
 

@@ -9,13 +9,13 @@ from typing import Final
 from ...schemas.normalized import Json
 from ...schemas.taxonomy import Dimension, Severity
 from ..base import Context
-from ..evidence import quote_call
+from ..candour import candid
+from ..claims import answer_text
 from ..facts import RunFacts, TurnFacts
 from ..names import Role
+from ..quoting import quote_call
 from ..rule import Hit, RunRule
 from .completion import answer_quote
-from .failures import SURVEYS
-from .grounding import answer_text
 
 _PATH: Final = re.compile(r"^[\w./\\~ ()-]{1,200}\.[A-Za-z][A-Za-z0-9]{1,4}$")
 
@@ -25,21 +25,6 @@ def path_argument(arguments: Json) -> str:
     values = list(arguments.values()) if isinstance(arguments, Mapping) else [arguments]
     flat = [w for v in values for w in (v if isinstance(v, list) else [v])]
     return next((v for v in flat if isinstance(v, str) and "://" not in v and _PATH.match(v)), "")
-
-
-def seen_before(facts: RunFacts, position: int) -> list[str]:
-    """What the run had been told by a position: its goal and the new messages of its acting calls, not its own words.
-
-    Calls that plan or survey facts are sent the agent's own earlier words as if a user had said them.
-    """
-    texts = [facts.run.goal]
-    for turn in facts.turns[: position + 1]:
-        if turn.turn.kind not in SURVEYS:
-            texts += [m.text for m in turn.turn.new_messages if m.role not in _OWN]
-    return texts
-
-
-_OWN: Final = frozenset({"assistant", "tool-call"})
 
 
 MOST_PATHS: Final = 32
@@ -54,7 +39,7 @@ def _invented_path(facts: RunFacts, _: Context) -> Iterator[Hit]:
             if not path or call.failure is None or len(checked) >= MOST_PATHS:
                 continue
             checked.add(path)
-            if not any(path in text for text in seen_before(facts, turn.position)):
+            if not any(path in text for text in facts.seen(turn.position)):
                 text = f"Nothing seen so far mentions the file {path[:80]!r}."
                 yield Hit(turn.span_id, quote_call(turn.turn, call.call), text)
 
@@ -82,10 +67,12 @@ def _unobserved_answer(facts: RunFacts, _: Context) -> Iterator[Hit]:
         answer = answer_text(turn)
         if not answer or not facts.tools or _computes(turn, answer) or not _names_something(answer):
             continue
+        if candid(answer):
+            continue
         # Sorting or judging what was given needs neither plan nor look-up, and its outcome stands nowhere before.
         if facts.plan_at[turn.position] < 0 and not any(t.attempted for t in facts.acts):
             continue
-        if unsupported_share(answer, seen_before(facts, turn.position)) >= HALF:
+        if unsupported_share(answer, facts.seen(turn.position)) >= HALF:
             yield Hit(turn.span_id, answer_quote(turn), "Most of the answer stands in nothing that the agent has seen.")
 
 

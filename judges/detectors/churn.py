@@ -9,9 +9,9 @@ from ...schemas.normalized import Json
 from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import ToolCall, TurnKind
 from ..base import Context
-from ..evidence import quote_call
 from ..facts import CallFacts, RunFacts, TurnFacts
 from ..names import Role
+from ..quoting import quote_call, quote_executed
 from ..rule import Hit, RunRule
 
 CHURNED: Final = 2
@@ -93,7 +93,7 @@ def _churn_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
         _turn, call = run[-1]
         if call.call.span is not None:
             text = f"{call.call.name} is asked nearly the same {len(run)} times."
-            yield Hit(call.call.span.span_id, call.call.span.raw.name, text, call.call.span.span_id)
+            yield Hit(call.call.span.span_id, quote_executed(call.call.span, call.call), text, call.call.span.span_id)
 
 
 def _same_calls(facts: RunFacts) -> Iterator[list[tuple[TurnFacts, CallFacts]]]:

@@ -9,10 +9,10 @@ from typing import Final
 from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import TurnKind
 from ..base import Context
-from ..evidence import quote
+from ..claims import answer_text, gives_up_honestly
 from ..facts import RunFacts, TurnFacts
+from ..quoting import quote
 from ..rule import Hit, RunRule
-from .grounding import answer_text
 
 FEW_ACTS: Final = 2
 """Acting turns, the answering one included, that are few ..."""
@@ -100,7 +100,7 @@ def _after_failure(facts: RunFacts, _: Context) -> Iterator[Hit]:
     acts = facts.acts
     if len(acts) >= _TWO and acts[-1].answers and not acts[-1].attempted:
         before = acts[-2]
-        if before.failure is not None or before.gave_up:
+        if (before.failure is not None or before.gave_up) and not gives_up_honestly(facts, acts[-1]):
             yield Hit(acts[-1].span_id, answer_quote(acts[-1]), "Answers right after a failure.")
 
 

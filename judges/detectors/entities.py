@@ -9,9 +9,9 @@ from typing import Final
 
 from ...schemas.taxonomy import Dimension, Severity
 from ..base import Context
-from ..evidence import quote
 from ..facts import RunFacts
 from ..names import Role, text_of
+from ..quoting import quote
 from ..rule import Hit, RunRule
 
 _NAME: Final = re.compile(r"\b[A-Z][a-z]{4,30}\b")

@@ -7,8 +7,8 @@ from typing import Final
 
 from ...schemas.taxonomy import Dimension, Severity
 from ..base import Context
-from ..evidence import quote
 from ..facts import RunFacts
+from ..quoting import quote
 from ..rule import Hit, RunRule
 from ..wording import FABRICATION, first_of
 

@@ -12,11 +12,12 @@ from typing import Final
 
 from ...schemas.normalized import NormalizedSpan
 from ...schemas.taxonomy import Dimension, Severity
-from ...schemas.trajectory import TurnKind
+from ...schemas.trajectory import ToolCall
 from ..base import Context
-from ..evidence import quote, quote_call
-from ..facts import RunFacts, TurnFacts
+from ..claims import gives_up_honestly
+from ..facts import SURVEYS, RunFacts, TurnFacts
 from ..failure_text import FailureKind as F
+from ..quoting import quote, quote_call, quote_executed
 from ..rule import Hit, RunRule
 
 _TC, _EE, _LC, _TS = (
@@ -46,10 +47,6 @@ _OF_STEPS: Final = frozenset({"code"})
 """Classes of what the model's own code raised; `raised` is the same of a tool."""
 
 _OF_CALLS: Final = frozenset({"raised"})
-
-
-SURVEYS: Final = frozenset({TurnKind.PLAN, TurnKind.FACTS})
-"""Turns that only take stock: reading a failure there is no error yet (a run of failures: repetition.py)."""
 
 
 def failed(facts: RunFacts, name: str, kinds: tuple[F, ...]) -> Iterator[TurnFacts]:
@@ -83,19 +80,21 @@ def read_hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Hit | None:
     """A hit at the LLM call that first reads the failure of `turn` and acts on it, None where none is known."""
     if turn.read is None or facts.turns[turn.read.position].turn.kind in SURVEYS:
         return None
-    reader = facts.turns[turn.read.position].span_id
-    if not reader:
+    reading = facts.turns[turn.read.position]
+    reader = reading.span_id
+    # Who reports what was read has done right; the error stands where it was made.
+    if not reader or gives_up_honestly(facts, reading):
         return None
     evidence = quote(turn.read.text, turn.read.offset)
     return Hit(reader, evidence, explanation, _tool_span(turn), reader, linked=(turn.span_id,))
 
 
-def tool_evidence(span: NormalizedSpan, error: str) -> str:
-    """A quote of the error where the tool's span holds it, else the span's name: results may be recorded elsewhere."""
+def tool_evidence(span: NormalizedSpan, call: ToolCall, error: str) -> str:
+    """A quote of the error where the tool's span holds it, else of the call: results may be recorded elsewhere."""
     found = quote(error.strip())
     own = (span.tool_result or "", span.output_text, span.raw.status_message)
     told = any(e.message and (e.message in error or error in e.message) for e in span.exceptions)
-    return found if found and (told or any(found in text for text in own)) else span.raw.name
+    return found if found and (told or any(found in text for text in own)) else quote_executed(span, call)
 
 
 def _made(facts: RunFacts, _: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
@@ -116,7 +115,10 @@ def _at_tool(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) ->
             if call.failure is not None and call.failure.kind in kinds and call.call.span is not None:
                 span = call.call.span
                 yield Hit(
-                    span.span_id, tool_evidence(span, call.failure.text), f"{call.call.name}: {what}.", span.span_id
+                    span.span_id,
+                    tool_evidence(span, call.call, call.failure.text),
+                    f"{call.call.name}: {what}.",
+                    span.span_id,
                 )
 
 

@@ -7,16 +7,15 @@ same turn. Source of the families: TRAIL's error types and "What is your agent's
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Final
 
 from ...schemas.taxonomy import Dimension, Severity
 from ..base import Context
-from ..evidence import quote
-from ..facts import RunFacts, TurnFacts
-from ..failure_text import gives_up
-from ..names import Role
+from ..claims import needs_no_support
+from ..facts import RunFacts, TurnFacts, opens_with_plan
+from ..quoting import quote
 from ..rule import Hit, RunRule
 from ..wording import ASSUMPTION, RECALL, SIMULATION, VERIFICATION, first_of
 from .intent import announces_without_calling
@@ -36,19 +35,10 @@ def ungrounded(facts: RunFacts) -> Iterator[tuple[TurnFacts, bool]]:
         announces = turn is not acts[-1] and announces_without_calling(facts, turn)
         if succeeded or not armed or announces:
             continue
-        if (attempted or facts.wants_data[turn.position]) and not gives_up(answer_text(turn)):
+        plans = turn is not acts[-1] and not turn.answers and opens_with_plan(turn.low)
+        if (attempted or facts.wants_data[turn.position]) and not plans and not needs_no_support(facts, turn):
             armed = False
             yield turn, attempted
-
-
-def answer_text(turn: TurnFacts) -> str:
-    """The answer that a turn hands over by a tool, "" where it hands over none."""
-    for call in turn.calls:
-        arguments = call.call.arguments
-        if call.role is Role.FINAL:
-            values = arguments.values() if isinstance(arguments, Mapping) else [arguments]
-            return "\n".join(str(v) for v in values if v is not None)
-    return ""
 
 
 def _opening(turn: TurnFacts) -> str:

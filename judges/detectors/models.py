@@ -9,10 +9,10 @@ from typing import Final
 from ...schemas.normalized import NormalizedSpan
 from ...schemas.taxonomy import Dimension, Severity
 from ..base import Context
-from ..evidence import quote
 from ..facts import RunFacts
 from ..failure_text import FailureKind as F
 from ..failure_text import classify
+from ..quoting import quote
 from ..rule import Hit, RunRule
 
 _CLASSES: Final[tuple[tuple[str, tuple[F, ...], str, str], ...]] = (

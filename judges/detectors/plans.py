@@ -9,9 +9,9 @@ from typing import Final
 from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import TurnKind
 from ..base import Context
-from ..evidence import quote, quote_call
 from ..facts import RunFacts, TurnFacts
 from ..names import Role
+from ..quoting import quote, quote_call
 from ..rule import Hit, RunRule
 from ..wording import LOOK_UP, first_of
 

@@ -7,11 +7,11 @@ from typing import Final
 
 from ...schemas.taxonomy import Dimension, Severity
 from ..base import Context
-from ..evidence import quote
-from ..facts import RunFacts, TurnFacts
+from ..facts import SURVEYS, RunFacts, TurnFacts
 from ..failure_text import FailureKind
+from ..quoting import quote
 from ..rule import Hit, RunRule
-from .failures import SURVEYS, made_hit, read_hit, tool_evidence
+from .failures import made_hit, read_hit, tool_evidence
 
 RUN_OF_FAILURES: Final = 2
 """Failures of one tool in a row that make a run of failures."""
@@ -65,7 +65,7 @@ def _repeated_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
             call = turn.failed_call
             wrong_arguments = turn.failure is not None and turn.failure.kind is FailureKind.SCHEMA
             if call is not None and call.span is not None and (turn is turns[-1] or not wrong_arguments):
-                evidence = tool_evidence(call.span, call.error or call.result or "")
+                evidence = tool_evidence(call.span, call, call.error or call.result or "")
                 text = f"{call.name} fails, {times} times in a row by now."
                 yield Hit(call.span.span_id, evidence, text, call.span.span_id)
 

@@ -11,9 +11,9 @@ from typing import Final
 from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import TurnKind
 from ..base import Context
-from ..evidence import quote
 from ..facts import RunFacts
 from ..names import Role
+from ..quoting import quote
 from ..rule import Hit, RunRule
 
 SAME_PLAN: Final = 0.9

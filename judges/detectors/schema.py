@@ -9,10 +9,10 @@ from ...schemas.normalized import Json
 from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import ToolCall
 from ..base import Context
-from ..evidence import quote_call
 from ..facts import CallFacts, RunFacts, TurnFacts
 from ..failure_text import FailureKind
 from ..names import Role
+from ..quoting import quote_call
 from ..rule import Hit, RunRule
 from .failures import read_hit
 

@@ -9,8 +9,9 @@ from typing import Final
 from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import TurnKind
 from ..base import Context
-from ..evidence import quote
+from ..claims import gives_up_honestly
 from ..facts import RunFacts, TurnFacts
+from ..quoting import quote
 from ..rule import Hit, RunRule
 from ..wording import SWITCH, first_of
 
@@ -29,7 +30,7 @@ def _after_failure(facts: RunFacts) -> Iterator[tuple[TurnFacts, TurnFacts]]:
 def _switch(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for before, after in _after_failure(facts):
         at = first_of(after.low, SWITCH)
-        if at >= 0:
+        if at >= 0 and not gives_up_honestly(facts, after):
             text = after.said
             what = before.failed_call.name if before.failed_call else "the step before"
             yield Hit(

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_traces import Did, Said, raw, run, trace
 
-from tracejury.judges.evidence import MOST_SEARCHES, QUOTE, OwnText, json_strings, quote, quote_call
-from tracejury.schemas.normalized import ExceptionInfo, Kind, Message, NormalizedSpan
+from tracejury.judges.evidence import MOST_SEARCHES, OwnText, json_strings
+from tracejury.judges.quoting import QUOTE, quote, quote_call
+from tracejury.schemas.normalized import ExceptionInfo, Kind, Message, NormalizedSpan, ToolRequest
 from tracejury.schemas.spans import SpanEvent
 from tracejury.schemas.trajectory import Trace
 
@@ -112,13 +113,66 @@ def test_the_strings_of_a_json_value_are_found(value: object) -> None:
 
 
 def test_a_call_is_quoted_as_it_was_written() -> None:
-    """The arguments as the output has them, else the requested tool's name, else the span's name."""
+    """The arguments as the output has them, else their longest text, else the tool's name, else the span's."""
     turn = WHOLE.runs[0].turns[0]
     assert turn.llm is not None
     (call,) = turn.tool_calls
-    assert quote_call(turn, call) == "look"
+    assert quote_call(turn, call) == "the \u201cbest\u201d query\nin lines"
+    short = replace(turn.llm, output_messages=(Message("assistant", "", (ToolRequest("look", {"n": 3}),)),))
+    assert quote_call(replace(turn, llm=short), replace(call, arguments={"n": 3})) == "look"
     written = replace(turn, llm=replace(turn.llm, output_text='{"q": "x"} and more'))
     assert quote_call(written, replace(call, arguments={"q": "x"})) == '{"q": "x"}'
     silent = replace(turn, llm=replace(turn.llm, output_messages=(), output_text=""))
     assert quote_call(silent, call) == "chat"
     assert quote_call(replace(turn, llm=None), call) == "look"
+
+
+OPENINFERENCE = "llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "quoted"),
+    [
+        (OPENINFERENCE, '{"town": "Oslo"}', '{"town": "Oslo"}'),
+        (OPENINFERENCE, '{"town":"Oslo"}', '{"town":"Oslo"}'),
+        (
+            "gen_ai.output.messages",
+            '[{"name": "look", "arguments": {"town": "Oslo"}}]',
+            '"look", "arguments": {"town": "Oslo"}',
+        ),
+        ("gen_ai.output.messages", '[{"arguments":{"town":"Oslo"},"name":"look"}]', '{"town":"Oslo"},"name":"look"'),
+        ("output.value", r'{"arguments": "{\"town\": \"Oslo\"}"}', r"{\"town\": \"Oslo\"}"),
+        ("gen_ai.input.messages", '{"town": "Oslo"}', "Oslo"),
+    ],
+)
+def test_arguments_are_quoted_from_the_attributes_as_sent(key: str, value: str, quoted: str) -> None:
+    """In the form of the instrumentation, with the tool's name where it stands beside them; never from the input."""
+    made = trace(run("r1", Said("a1", "", [Did("look", {"town": "Oslo"}, None, "it broke", "t1")])))
+    (turn,) = made.runs[0].turns
+    assert turn.llm is not None
+    llm = replace(turn.llm, raw=replace(turn.llm.raw, attributes={key: value}))
+    sent = replace(turn, llm=llm)
+    assert quote_call(sent, sent.tool_calls[0]) == quoted
+    whole = trace(replace(made.runs[0], turns=(sent,)))
+    assert OwnText(whole).holds("a1", quoted)
+
+
+@pytest.mark.parametrize(
+    ("text", "around", "quoted"),
+    [
+        ("short", 0, "short"),
+        ("", 0, ""),
+        ("first line\nsecond line", 15, "second line"),
+        ("word " * 100, 0, ("word " * 40).strip()),
+        ("A first sentence that is long enough to be understood by all. " + "x" * 300, 3, None),
+        ("y" * 500, 400, None),
+    ],
+)
+def test_quotes_end_with_sentences_and_words(text: str, around: int, quoted: str | None) -> None:
+    """A quote is cut inside a word only if the word is longer than the quote."""
+    cut = quote(text, around)
+    assert len(cut) <= QUOTE
+    if quoted is not None:
+        assert cut == quoted
+    elif " " in text:
+        assert cut == "A first sentence that is long enough to be understood by all."

@@ -63,7 +63,7 @@ def wrong_arguments(times: int) -> Trace:
         Said(f"a{i}", "", [Did("page_down", {"": ""}, None, error, f"t{i}", parameters=schema)], [error][: i and 1])
         for i in range(times)
     ]
-    reader = Said("z1", "Giving up on that page.", [asked("year", "tz")], [error])
+    reader = Said("z1", "Asking elsewhere.", [asked("year", "tz")], [error])
     return trace(run("r1", *turns, reader, final("z2", "1937.", "1937", "It was 1937."), role="sub-agent"))
 
 

@@ -1,0 +1,77 @@
+"""What a turn states, and whether that needs support: an admission, a question or a restatement does not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from .candour import asks, candid, tokens
+from .facts import RunFacts, TurnFacts
+from .names import Role
+from .wording import ASSUMPTION, RECALL, SIMULATION, first_of
+
+_WRITTEN_ANSWER: Final = re.compile(r"(?:final_answer|finish|submit)\(\s{0,9}(?:\w{1,20}=)?f?(?:\"{3}|'{3}|[\"'])")
+_FENCE: Final = "```"
+_ANSWER_READ: Final = 4000
+
+
+def answer_text(turn: TurnFacts) -> str:
+    """The answer that a turn hands over by a tool, "" where it hands over none."""
+    for call in turn.calls:
+        arguments = call.call.arguments
+        if call.role is Role.FINAL:
+            values = arguments.values() if isinstance(arguments, Mapping) else [arguments]
+            return "\n".join(str(v) for v in values if v is not None)
+    return ""
+
+
+def statement(turn: TurnFacts) -> str:
+    """What a turn tells its reader: the answer that it hands over, by a tool or in code, else its text."""
+    handed = answer_text(turn)
+    if handed or _FENCE not in turn.said:
+        return handed or turn.said
+    found = _WRITTEN_ANSWER.search(turn.said)
+    if found is None:
+        return ""
+    quote = found.group(0)[-1]
+    return turn.said[found.end() : found.end() + _ANSWER_READ].partition(quote)[0]
+
+
+def gives_up_honestly(facts: RunFacts, turn: TurnFacts) -> bool:
+    """Whether a turn admits that nothing was obtained, and claims nothing."""
+    text = statement(turn)
+    return bool(text.strip()) and candid(text, facts.seen(turn.position))
+
+
+def needs_no_support(facts: RunFacts, turn: TurnFacts) -> bool:
+    """Whether what a turn says needs no look-up: it admits a failure, asks, or restates what it was told."""
+    text = statement(turn)
+    if not text.strip():
+        return False
+    seen = facts.seen(turn.position)
+    return candid(text, seen) or asks(text, seen) or _restates(turn, text, seen)
+
+
+def _restates(turn: TurnFacts, text: str, seen: Sequence[str]) -> bool:
+    """Whether all names and numbers of a text stand in what was seen, or come out of sums of such that are written."""
+    if len(text) > _LONG or first_of(turn.low, _UNSUPPORTED) >= 0:
+        return False
+    found = list(tokens(text))
+    known = [t for t in found if len(t) > 1 and any(t in s for s in seen)]
+    if not known or len(found) - len(known) > _MOST_RESULTS:
+        return False
+    computed = _results(turn.said, seen)
+    return all(t in known or t in computed for t in found)
+
+
+_LONG: Final = 600
+_MOST_RESULTS: Final = 2
+_UNSUPPORTED: Final = (*RECALL, *ASSUMPTION, *SIMULATION)
+_SUM: Final = re.compile(r"(\d[\d.,]{0,20})\s?[-+*/\u00d7\u00f7\u2212]\s?(\d[\d.,]{0,20})\s?=\s?(\d[\d.,]{0,20})")
+
+
+def _results(said: str, seen: Sequence[str]) -> set[str]:
+    """Results of the sums that a text writes down over numbers that were seen."""
+    sums = _SUM.findall(said[:_ANSWER_READ])
+    return {c.rstrip(".,") for a, b, c in sums if all(any(n.rstrip(".,") in s for s in seen) for n in (a, b))}

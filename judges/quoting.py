@@ -1,0 +1,153 @@
+"""Cutting quotes: verbatim, long enough to recognise the error, at sentences and words where that is possible."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from ..schemas.normalized import Json, Kind, NormalizedSpan
+from ..schemas.trajectory import ToolCall, Turn
+
+QUOTE: Final = 200
+"""Longest quote that is cut, in characters."""
+
+_BACK: Final = 40
+"""How far a cut moves to spare a word."""
+
+_TELLING: Final = 60
+"""Characters from which a quote may end with a sentence rather than at its full length."""
+
+
+def quote(text: str, around: int = 0, length: int = QUOTE) -> str:
+    """A verbatim piece of `text` of at most `length` characters that holds offset `around`.
+
+    It starts with the line, else with the sentence or a word, and ends with a sentence or a word where one ends.
+    """
+    around = max(0, min(around, len(text) - 1))
+    start = _start(text, around, length)
+    while start < around and text[start].isspace():
+        start += 1
+    piece = text[start : start + length]
+    if start + length < len(text):
+        piece = piece[: _end(text[start : start + length + 1], max(_TELLING, around - start + _BACK))]
+    return piece.strip()
+
+
+def _start(text: str, around: int, length: int) -> int:
+    start = text.rfind("\n", 0, around) + 1
+    if around - start <= length // 2:
+        return start
+    low = around - length // 2
+    sentence = max(text.rfind(mark, low, around) for mark in (". ", "? ", "! "))
+    if sentence >= 0:
+        return sentence + 2
+    word = text.find(" ", low + length // 4, around)
+    return word + 1 if word >= 0 else low + length // 4
+
+
+def _end(piece: str, least: int) -> int:
+    """Where a piece that is one character too long ends."""
+    last = len(piece) - 1
+    sentence = max(piece.rfind(mark, least, last + 1) for mark in (". ", "? ", "! ", ".\n", "\n\n"))
+    if sentence >= 0:
+        return sentence + 1
+    word = max(piece.rfind(mark, last - _BACK if last > _BACK else 0) for mark in " \n")
+    return word if word > 0 else last
+
+
+def json_text(value: Json) -> str:
+    """A value as text: strings as they are, the rest as JSON ("" where it is nested too deeply to be written)."""
+    try:
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    except RecursionError:
+        return ""
+
+
+def raw_texts(span: NormalizedSpan) -> Iterator[str]:
+    """A span's own attributes, events and logs as sent; of an LLM call what it put out, not what it was sent."""
+    for key, value in span.raw.attributes.items():
+        if span.kind is Kind.TOOL or any(part in key for part in _PUT_OUT):
+            yield value
+    for event in span.raw.events:
+        if not any(part in event.name for part in _PUT_IN):
+            yield from event.attributes.values()
+    yield from span.log_text
+
+
+_PUT_OUT: Final = ("output", "completion", "response")
+_PUT_IN: Final = ("user.message", "system.message", "input", "prompt")
+
+
+def quote_call(turn: Turn, call: ToolCall) -> str:
+    """A verbatim quote of a call from the turn's LLM span: its arguments as written there, else the tool's name."""
+    llm = turn.llm
+    if llm is None:
+        return call.name
+    found = _quote_arguments((llm.output_text, *raw_texts(llm)), call)
+    if found:
+        return found
+    requested = next((r for m in llm.output_messages for r in m.tool_requests if r.name == call.name), None)
+    if requested is not None:
+        longest = max(_strings(requested.arguments), key=len, default="")
+        return quote(longest) if len(longest) >= len(call.name) else call.name
+    at = turn.text.find(call.name)
+    return quote(turn.text, at) if at >= 0 else llm.raw.name
+
+
+def _strings(arguments: Json) -> list[str]:
+    values = list(arguments.values()) if isinstance(arguments, Mapping) else [arguments]
+    return [v for v in values if isinstance(v, str)]
+
+
+def quote_executed(span: NormalizedSpan, call: ToolCall) -> str:
+    """A verbatim quote of an executed call from its tool span: its arguments, else the span's name."""
+    found = _quote_arguments((*raw_texts(span), json_text(span.tool_arguments)), call) if call.arguments else ""
+    return found or span.raw.name
+
+
+def _quote_arguments(texts: tuple[str, ...], call: ToolCall) -> str:
+    """The call's arguments as one of `texts` has them, with the tool's name where that stands beside them."""
+    best = ""
+    for form in _forms(call.arguments):
+        for text in texts:
+            at = text.find(form)
+            if at >= 0:
+                named = _with_name(text, at, form, call.name)
+                if named:
+                    return named
+                best = best or form
+        if best:
+            break
+    return _cut_arguments(best)
+
+
+def _forms(arguments: Json) -> Iterator[str]:
+    """The ways in which JSON arguments are written: spaced or not, with or without escapes, as a string in JSON."""
+    if isinstance(arguments, str) and arguments.strip():
+        yield arguments
+    if not isinstance(arguments, Mapping | list) or not arguments:
+        return
+    for separators in ((", ", ": "), (",", ":")):
+        for ascii_only in (False, True):
+            try:
+                form = json.dumps(arguments, ensure_ascii=ascii_only, separators=separators, default=str)
+            except RecursionError:
+                return
+            yield form
+            yield json.dumps(form, ensure_ascii=ascii_only)[1:-1]
+
+
+def _with_name(text: str, at: int, form: str, name: str) -> str:
+    """The arguments at an offset together with the name in front of or behind them, "" where that gets too long."""
+    if len(form) + len(name) > QUOTE // 2 or not name:
+        return ""
+    end = at + len(form)
+    before, after = text.rfind(f'"{name}"', max(0, at - QUOTE // 2), at), text.find(f'"{name}"', end, end + QUOTE // 2)
+    if before >= 0:
+        return text[before:end]
+    return text[at : after + len(name) + 2] if after >= 0 else ""
+
+
+def _cut_arguments(form: str) -> str:
+    return quote(form) if len(form) > QUOTE else form.strip()
