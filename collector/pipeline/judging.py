@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ...judges.suite import JUDGE, Suite, SuiteResult
@@ -20,8 +20,9 @@ from ...schemas.spans import LogRecord, Span
 from ...schemas.trajectory import Trace, TraceState
 from ...schemas.verdicts import JudgedTrace, Judgement, Outcome, Subject, SubjectKind
 from .hints import first_trace_line
-from .inbox import Inbox, by_trace
+from .inbox import Inbox, Taken, by_trace
 from .outcome import LIVE, compare, input_hash
+from .waiting import WaitingRequests
 from .watch import JudgingWatch
 
 log = logging.getLogger(__name__)
@@ -37,6 +38,8 @@ SWEEP_LIMIT = 10_000
 SWEEP_EVERY = 300 * SECOND
 SWEEP_SOON = 10 * SECOND
 MAX_SERVICES = 10_000
+LOAD_ROWS = 20_000
+ALONE_AGAIN = 60 * SECOND
 
 
 class JudgingStore(Protocol):
@@ -58,20 +61,13 @@ class JudgingStore(Protocol):
         """Store what was judged, each judgement last."""
 
 
-@dataclass(slots=True)
-class Request:
-    """Traces that somebody waits for."""
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What the store has of one trace."""
 
-    wanted: set[TraceKey]
-    judgements: list[Judgement] = field(default_factory=list)
-    future: Future[list[Judgement]] = field(default_factory=Future)
-
-    def take(self, done: Sequence[TraceKey], judged: Sequence[JudgedTrace]) -> None:
-        """Note what is done; answers when nothing is left."""
-        self.judgements += [j.judgement for j in judged if (j.trace.tenant, j.trace.trace_id) in self.wanted]
-        self.wanted.difference_update(done)
-        if not self.wanted:
-            self.future.set_result(self.judgements)
+    spans: list[Span]
+    logs: list[LogRecord]
+    findings: list[Finding]
 
 
 class Judging:
@@ -96,12 +92,13 @@ class Judging:
         self.assembler = Assembler(config)
         self._store, self._suite, self._inbox, self._watch = store, suite, inbox, watch
         self._pressed, self._clock, self._timer = pressed, clock, timer
-        self._requests: list[Request] = []
-        self._asking = threading.Lock()
+        self._waiting = WaitingRequests()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._services: set[str] = set()
         self._next_sweep = 0
+        self._most = STEP_TRACES
+        self._began = 0
 
     def start(self) -> None:
         """Start the thread; it first looks for traces that an earlier process left unjudged."""
@@ -114,16 +111,19 @@ class Judging:
         self._inbox.wake()
         if self._thread is not None:
             self._thread.join(deadline)
+        self.dismiss()
+
+    def dismiss(self) -> None:
+        """Let nobody wait any longer for what they asked: their futures fail, retryably. Idempotent."""
+        self._waiting.dismiss()
 
     def ask(self, keys: Sequence[TraceKey]) -> Future[list[Judgement]]:
         """Have stored traces judged again; the future gives what came of those that exist."""
-        request = Request(set(keys))
-        with self._asking:
-            self._requests.append(request)
+        future = self._waiting.add(keys)
         self._inbox.ask(keys)
         if not keys:
-            self._answer((), ())
-        return request.future
+            self._waiting.answer((), ())
+        return future
 
     @property
     def idle(self) -> bool:
@@ -154,32 +154,66 @@ class Judging:
 
     def _step(self, timeout: float) -> int:
         taken = self._inbox.take(timeout, STEP_BYTES)
-        now = self._clock()
+        self._began, now = self._timer(), self._clock()
+        due: list[OpenTrace] = []
+        try:
+            self._take_in(taken, now)
+            due = self.assembler.due(now, self._most)
+            judged = self._judge_all(due, now)
+        except Exception:
+            self._again([t.key for t in due] if due else keys_of(taken))
+            raise
+        if due:
+            self._most = min(2 * self._most, STEP_TRACES)
+        return judged
+
+    def _take_in(self, taken: Taken, now: int) -> None:
         for batch, received_at in taken.batches:
             for key, rows in by_trace(batch).items():
                 self.assembler.add(key, rows.spans, rows.logs, received_at, now)
         for key in taken.asked:
             self.assembler.request(key, now)
-        due = self.assembler.due(now, STEP_TRACES)
-        self._complete(due)
-        judged = [j for trace in due if (j := self._judge(trace, now)) is not None]
+
+    def _judge_all(self, due: Sequence[OpenTrace], now: int) -> int:
+        """Judge and store; traces for which memory has no room beside the others wait for the next step."""
+        missing = self._read(due)
+        judged, done = [], []
+        for trace in due:
+            if trace.key in missing:
+                self._fill(trace, missing.pop(trace.key))
+            if not trace.held:
+                self.assembler.request(trace.key, now)
+                continue
+            done.append(trace.key)
+            if (one := self._judge(trace, now)) is not None:
+                judged.append(one)
         self._save(judged)
-        self._answer([trace.key for trace in due], judged)
+        self._waiting.answer(done, judged)
         return len(judged)
+
+    def _again(self, keys: Iterable[TraceKey]) -> None:
+        """After a failure read traces from the store once more: memory may be ahead of it, or lack something.
+
+        Until a step succeeds fewer are taken at a time, so that one at which the store always fails stops no other;
+        once alone, it waits.
+        """
+        at = self._clock() + (ALONE_AGAIN if self._most == 1 else 0)
+        for key in keys:
+            self.assembler.forget(key)
+            self.assembler.request(key, at)
+        self._most = max(self._most // 4, 1)
 
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
                 self.sweep_if_due()
-                started = self._timer()
                 self.step(self._wait())
-                self._step_back(self._timer() - started)
+                self._step_back(self._timer() - self._began)
             except RetryableError as error:
                 log.warning("judging waits for the store: %s", error)
                 self._stopping.wait(error.retry_after)
-            except Exception:  # the thread must live: what fails here is found again by the next sweep
+            except Exception:  # the thread must live: the step itself has taken care of what it had in hand
                 log.exception("judging failed; it goes on")
-                self._next_sweep = 0
                 self._stopping.wait(RETRY_SECONDS)
 
     def _step_back(self, worked: int) -> None:
@@ -192,28 +226,32 @@ class Judging:
         due = self.assembler.next_due()
         return IDLE_SECONDS if due is None else min(max((due - self._clock()) / SECOND, 0.0), IDLE_SECONDS)
 
-    def _complete(self, due: Sequence[OpenTrace]) -> None:
+    def _read(self, due: Sequence[OpenTrace]) -> dict[TraceKey, Stored]:
+        """What the store has of the traces that are not held, as far as about `LOAD_ROWS` rows go."""
         cold = [t for t in due if not t.held]
         if not cold:
-            return
+            return {}
         counts = self._store.known_rows([t.key[1] for t in cold])
-        missing = []
+        keys: list[TraceKey] = []
+        rows = 0
         for trace in cold:
-            if not trace.forced and counts.get(trace.key[1], 0) <= trace.rows:
+            count = counts.get(trace.key[1], 0)
+            if not trace.forced and count <= trace.rows:
                 trace.stored = {}
                 self.assembler.hold(trace.key)
-            else:
-                missing.append(trace)
-        ids = [t.key[1] for t in missing]
+            elif not keys or rows + count <= LOAD_ROWS:
+                keys.append(trace.key)
+                rows += count
+        ids = [key[1] for key in keys]
         if not ids:
-            return
-        rows, findings = self._store.load_spans(ids), self._store.load_findings(ids)
-        for trace in missing:
-            spans, logs = rows.get(trace.key[1], ([], []))
-            arrivals = [s.received_at for s in spans] + [r.received_at for r in logs]
-            last = max(arrivals, default=trace.last_arrival)
-            trace.stored = {f.id: f for f in findings.get(trace.key[1], ())}
-            self.assembler.fill(trace.key, spans, logs, last)
+            return {}
+        rows_of, findings = self._store.load_spans(ids), self._store.load_findings(ids)
+        return {key: Stored(*rows_of.get(key[1], ([], [])), findings.get(key[1], [])) for key in keys}
+
+    def _fill(self, trace: OpenTrace, stored: Stored) -> None:
+        arrivals = [s.received_at for s in stored.spans] + [r.received_at for r in stored.logs]
+        trace.stored = {f.id: f for f in stored.findings}
+        self.assembler.fill(trace.key, stored.spans, stored.logs, max(arrivals, default=trace.last_arrival))
 
     def _judge(self, trace: OpenTrace, now: int) -> JudgedTrace | None:
         started = self._timer()
@@ -267,7 +305,6 @@ class Judging:
             try:
                 self._store.save(judged)
             except RetryableError:
-                self._again(judged)
                 raise
             except TracejuryError as error:
                 self._save_each(judged, error)
@@ -277,22 +314,11 @@ class Judging:
         if len(judged) == 1:
             log.error("what was found in trace %s cannot be stored: %s", judged[0].trace.trace_id, error)
             self._watch.failed_trace()
+            # What is remembered of it as stored is not.
+            self.assembler.forget((judged[0].trace.tenant, judged[0].trace.trace_id))
             return
         for one in judged:
             self._save([one])
-
-    def _again(self, judged: Sequence[JudgedTrace]) -> None:
-        now = self._clock()
-        for one in judged:
-            key = (one.trace.tenant, one.trace.trace_id)
-            self.assembler.forget(key)
-            self.assembler.request(key, now)
-
-    def _answer(self, done: Sequence[TraceKey], judged: Sequence[JudgedTrace]) -> None:
-        with self._asking:
-            for request in self._requests:
-                request.take(done, judged)
-            self._requests = [r for r in self._requests if r.wanted]
 
     def _introduce(self, trace: Trace) -> None:
         told = trace.state is not TraceState.OPEN or any(run.span for run in trace.runs)
@@ -317,3 +343,8 @@ def unbuilt_trace(trace: OpenTrace, state: TraceState) -> Trace:
         end=max(s.raw.end for s in spans),
         received_through=trace.received_through,
     )
+
+
+def keys_of(taken: Taken) -> set[TraceKey]:
+    """All traces that the rows taken belong to, or that were asked for."""
+    return {*taken.asked, *(key for batch, _ in taken.batches for key in by_trace(batch))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -75,7 +76,13 @@ class Watch:
 class Bench:
     """Judging with a clock that only `wait` moves."""
 
-    def __init__(self, store: Store, suite: Suite | None = None, reading: JudgingStore | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        suite: Suite | None = None,
+        reading: JudgingStore | None = None,
+        config: AssemblerConfig | None = None,
+    ) -> None:
         self.now = T0
         self.watch = Watch()
         self.inbox = Inbox(1 << 20)
@@ -85,7 +92,7 @@ class Bench:
         self.judging = Judging(
             reading or self.stored,
             suite or Suite([Booms()]),
-            AssemblerConfig(),
+            config or AssemblerConfig(),
             self.inbox,
             self.watch,
             clock=lambda: self.now,
@@ -262,6 +269,73 @@ def test_what_could_not_be_saved_is_judged_again(store: Store) -> None:
     assert bench.states() == {}
     bench.wait(6)
     assert bench.states() == {"1".rjust(16, "0"): FindingState.CURRENT}
+
+
+class Unreadable(StoredJudging):
+    """A store that cannot read some traces, nor others together with them."""
+
+    def __init__(self, store: Store, traces: set[str]) -> None:
+        super().__init__(store)
+        self.traces = traces
+
+    def load_spans(self, trace_ids: Sequence[str]) -> dict[str, tuple[list[Span], list[LogRecord]]]:
+        if self.traces.intersection(trace_ids):
+            raise RetryableError("too much memory")
+        return super().load_spans(trace_ids)
+
+
+def steps(bench: Bench, count: int) -> None:
+    """Judge on, whatever fails."""
+    for _ in range(count):
+        with contextlib.suppress(RetryableError):
+            bench.judging.step(0)
+
+
+def test_what_could_not_be_read_is_judged_later(store: Store) -> None:
+    """A passing failure while traces are read leaves none of them behind."""
+    reading = Unreadable(store, {TRACE})
+    bench = Bench(store, reading=reading)
+    bench.commit(span("1", output="boom"), tell=False)
+    asked = bench.judging.ask([KEY])
+    steps(bench, 10)
+    assert not asked.done()
+    reading.traces = set()
+    bench.now += 61 * SECOND
+    steps(bench, 2)
+    assert [j.subject.trace_id for j in asked.result(0)] == [TRACE]
+    assert bench.states() == {"1".rjust(16, "0"): FindingState.CURRENT}
+
+
+def test_a_trace_that_can_never_be_read_stops_no_other(store: Store) -> None:
+    """The others are judged in smaller steps."""
+    bench = Bench(store, reading=Unreadable(store, {TRACE}))
+    others = [f"{n:032x}" for n in range(1, 41)]
+    bench.commit(*(span("1", output="boom", trace_id=t) for t in (TRACE, *others)), tell=False)
+    bench.judging.sweep()
+    steps(bench, 60)
+    assert sorted(bench.stored.load_findings(others)) == others
+
+
+def test_traces_that_memory_cannot_hold_together_are_all_judged(store: Store) -> None:
+    """Reading one lets go of another; none is taken for judged, and whoever waits gets all."""
+    bench = Bench(store, config=AssemblerConfig(max_bytes=1))
+    ids = [f"{n:032x}" for n in range(1, 6)]
+    bench.commit(*(span("1", output="boom", trace_id=t) for t in ids[:3]))
+    bench.commit(*(span("1", output="boom", trace_id=t) for t in ids[3:]), tell=False)
+    asked = bench.judging.ask([("", t) for t in ids])
+    bench.now += 6 * SECOND
+    steps(bench, len(ids))
+    assert {j.subject.trace_id: len(j.findings) for j in asked.result(0)} == dict.fromkeys(ids, 1)
+
+
+def test_nobody_waits_for_a_collector_that_stops(store: Store) -> None:
+    """Whoever asked, or asks afterwards, is told to try again."""
+    bench = Bench(store)
+    asked = bench.judging.ask([KEY])
+    bench.judging.stop(0)
+    for future in (asked, bench.judging.ask([KEY])):
+        with pytest.raises(RetryableError, match="stopping"):
+            future.result(0)
 
 
 class Failing(Suite):
