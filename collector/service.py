@@ -83,10 +83,15 @@ class Collector:
     async def stop(self) -> None:
         """Refuse new requests, commit those at hand, stop judging, within the configured time. Idempotent."""
         self._ready = False
+        if self._judging is not None:
+            self._judging.dismiss()
         deadline = time.monotonic() + self.config.shutdown_seconds
         while self._stops:
             stop = self._stops.pop()
-            await stop(max(deadline - time.monotonic(), 0.1))
+            try:
+                await stop(max(deadline - time.monotonic(), 0.1))
+            except Exception:  # what is upstream of it must be stopped all the same, the store above all
+                log.exception("a part of the collector did not stop as it should")
 
     def problems(self) -> Sequence[str]:
         """Why the collector is not ready, a line each; none when it is."""
