@@ -219,7 +219,7 @@ async def test_a_part_that_fails_to_stop_keeps_no_other_running(store_dsn: str) 
 
     collector = Collector(configured(store_dsn))
     await collector.start()
-    collector._stops.append(broken)  # noqa: SLF001  no part of ours fails at will
+    collector._stops.append(broken)
     await collector.stop()
     for port in (collector.grpc_port, collector.http_port, collector.api_port):
         with pytest.raises(OSError, match=r"refused|Connect"):
