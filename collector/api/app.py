@@ -115,19 +115,20 @@ def _add_judging(app: FastAPI, reader: Reader, judge: JudgeAgain, clock: Callabl
 
 
 def _add_watching(app: FastAPI, problems: Callable[[], Sequence[str]], metrics: Callable[[], bytes]) -> None:
+    # On the event loop: they must answer also while every thread of the pool waits for the store or for judging.
     @app.get("/healthz")
-    def alive() -> Response:
+    async def alive() -> Response:
         """The process answers."""
         return json_answer({"status": "ok", "version": __version__})
 
     @app.get("/readyz")
-    def ready() -> Response:
+    async def ready() -> Response:
         """200 once the store is open and the receivers listen, else 503 with what is missing."""
         missing = problems()
         return problem(503, "; ".join(missing)) if missing else json_answer({"status": "ready"})
 
     @app.get("/metrics")
-    def prometheus() -> Response:
+    async def prometheus() -> Response:
         """The collector's own metrics in Prometheus' text format."""
         return Response(metrics(), headers={"Content-Type": METRICS_TYPE})
 

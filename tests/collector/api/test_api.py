@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import anyio.to_thread
 import httpx
 import pytest
 from memory_api import KNOWN, NOW, PLAIN, QUIET, SECOND, SPAN, Api, Judge, MemoryReader, finding, row, served
@@ -17,6 +21,7 @@ from tracejury.collector.reader import Confidence, ErrorQuery
 from tracejury.judges.profiles import threshold
 from tracejury.schemas.errors import OverloadedError, StoreError
 from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.verdicts import Judgement
 
 
 @pytest.mark.parametrize("profile", ["", "strict", "balanced", "recall", "0.5"])
@@ -356,3 +361,27 @@ def test_hostile_text_is_still_json(api: Api) -> None:
     (item,) = api.get("/api/errors")["items"]
     assert item["evidence"] == "\ufffd</script>"
     assert api.client.get("/api/errors").headers["x-content-type-options"] == "nosniff"
+
+
+async def test_health_is_answered_while_every_thread_is_busy() -> None:
+    """However many judgings or slow queries are waited for, nobody takes the collector for dead."""
+    entered, free = threading.Semaphore(0), threading.Event()
+
+    def slow(_ids: Sequence[str]) -> Sequence[Judgement]:
+        entered.release()
+        assert free.wait(30)
+        return ()
+
+    app = create_app(MemoryReader(), slow, problems=list, metrics=lambda: b"accepted_spans 1\n", clock=lambda: NOW)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+        threads = int(anyio.to_thread.current_default_thread_limiter().total_tokens)
+        asking = [asyncio.create_task(client.post("/api/judge", json={"trace_id": KNOWN})) for _ in range(threads + 5)]
+        try:
+            for _ in range(threads):
+                await asyncio.to_thread(entered.acquire)
+            async with asyncio.timeout(20):
+                answers = [await client.get(path) for path in ("/healthz", "/readyz", "/metrics")]
+        finally:
+            free.set()
+            await asyncio.gather(*asking)
+    assert [answer.status_code for answer in answers] == [200, 200, 200]
