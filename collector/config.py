@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -14,10 +15,12 @@ from .receiver.grpc_server import GrpcConfig
 from .receiver.http_server import HttpConfig
 from .receiver.intake import IntakeConfig
 from .receiver.limits import Limits
+from .receiver.ports import split_endpoint
 from .store.config import StoreConfig, WriterConfig
+from .store.dsn import parse_dsn
 
 MIB: Final = 1024 * 1024
-Seconds = Annotated[float, Field(gt=0)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Section(BaseModel):
@@ -89,7 +92,7 @@ class CollectorConfig(Section):
     """Allow endpoints beyond loopback although there are no keys yet."""
     shutdown_seconds: Seconds = 10.0
     """How long a shutdown may take to drain."""
-    log_level: str = "INFO"
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """Least level of our own log lines: DEBUG, INFO, WARNING or ERROR."""
 
 
@@ -101,9 +104,27 @@ def load_config(path: Path | None, overrides: dict[str, Any] | None = None) -> C
     """
     data = read_yaml(path) if path else {}
     try:
-        return CollectorConfig.model_validate(merge(data, overrides or {}))
+        config = CollectorConfig.model_validate(merge(data, overrides or {}))
     except ValidationError as error:
         raise ConfigError("\n".join(problems(error, path))) from None
+    found = [f"{path}: {problem}" if path else problem for problem in misfits(config)]
+    if found:
+        raise ConfigError("\n".join(found))
+    return config
+
+
+def misfits(config: CollectorConfig) -> Iterator[str]:
+    """The addresses in it that have not the form of one, a line each."""
+    for place, value, read in (
+        ("store.dsn", config.store.dsn, parse_dsn),
+        ("grpc.endpoint", config.grpc.endpoint, split_endpoint),
+        ("http.endpoint", config.http.endpoint, split_endpoint),
+        ("api.endpoint", config.api.endpoint, split_endpoint),
+    ):
+        try:
+            read(value)
+        except ConfigError as error:
+            yield f"{place}: {error}"
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

@@ -24,5 +24,6 @@ def set_up(level: str = "INFO") -> None:
     handler.setFormatter(CleanFormatter(FORMAT))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("tracejury").setLevel(level)
-    # Tracebacks of failed inserts are ours to tell, in one line.
-    logging.getLogger("clickhouse_connect").setLevel(logging.CRITICAL)
+    # Failures of the store are ours to tell, in one line.
+    for driver in ("clickhouse_connect", "urllib3"):
+        logging.getLogger(driver).setLevel(logging.CRITICAL)

@@ -216,6 +216,8 @@ class Store:
             self._idle.put(self._connect())
         except Error as error:
             raise ConfigError(f"the store {self.target.shown} does not answer: {one_line(error)}") from error
+        except TypeError as error:  # options are the driver's own, so only it knows them
+            raise ConfigError(f"the store {self.target.shown} has an unknown option: {one_line(error)}") from error
 
 
 def _connect_embedded(target: Target, config: StoreConfig) -> Client:

@@ -7,6 +7,8 @@ from typing import Annotated, Final
 from pydantic import BaseModel, ConfigDict, Field
 
 MIB: Final = 1024 * 1024
+MAX_RETENTION_DAYS: Final = 10_000
+"""The engine counts expiry in 32-bit seconds: what would expire after 2106 it drops at once."""
 
 
 class StoreConfig(BaseModel):
@@ -16,7 +18,7 @@ class StoreConfig(BaseModel):
 
     dsn: str = "chdb:///./.tracejury/db"
     """`chdb:///folder` (embedded) or `clickhouse[s]://user:password@host:port/database` (ClickHouse's HTTP port)."""
-    retention_days: Annotated[float, Field(gt=0)] | None = 30.0
+    retention_days: Annotated[float, Field(gt=0, le=MAX_RETENTION_DAYS)] | None = 30.0
     """Days after its arrival at which a span, and what was found in it, is dropped; null keeps everything."""
     fsync: bool = False
     """An acknowledged span also survives power loss, at a cost (docs/storage.md)."""

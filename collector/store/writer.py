@@ -132,7 +132,10 @@ class GroupCommitWriter:
         full = self._bytes + batch.size > config.max_queue_bytes or self._batches >= config.max_queue_requests
         if full and self._batches:  # one that alone is above the bound still passes, by itself
             raise OverloadedError(f"the write queue is full: {self._batches} requests, {self._bytes} bytes wait")
-        free = self._free_bytes()
+        try:
+            free = self._free_bytes()
+        except OSError as error:
+            raise RetryableError(f"the store's folder cannot be used: {error.strerror}") from error
         if free is not None and free < config.min_free_bytes:
             text = f"{free // MIB} MiB are free, {config.min_free_bytes // MIB} MiB must stay free"
             raise RetryableError(f"the store's disk is nearly full: {text}", retry_after=_DISK_RETRY_SECONDS)

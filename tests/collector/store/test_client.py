@@ -147,6 +147,12 @@ def test_server_that_does_not_answer() -> None:
         Store.open(f"clickhouse://ann:secret@127.0.0.1:{port}/x")
 
 
+def test_an_option_that_the_driver_does_not_know_is_a_clear_error() -> None:
+    """It names the option, and not the password."""
+    with pytest.raises(ConfigError, match=r"clickhouse://ann:\*\*\*@127.0.0.1:1/x.* unknown option: .*'colour'"):
+        Store.open("clickhouse://ann:secret@127.0.0.1:1/x?colour=red")
+
+
 def test_statements_never_run_in_another_database(store_dsn: str) -> None:
     """Before its database exists a store answers nothing, rather than whatever the default database holds."""
     store = Store.open(store_dsn)

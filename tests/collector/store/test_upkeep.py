@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 from store_parts import TRACE_ID, a_span
 
 from tracejury.collector.store import upkeep
 from tracejury.collector.store.client import Store
-from tracejury.collector.store.config import StoreConfig
+from tracejury.collector.store.config import MAX_RETENTION_DAYS, StoreConfig
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.migrate import migrate
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
@@ -66,6 +67,18 @@ def test_what_has_expired_is_dropped(dsn: str) -> None:
     spans, _ = StoredJudging(store).load_spans([TRACE_ID])[TRACE_ID]
     assert [s.span_id for s in spans] == ["a" * 16]
     store.close()
+
+
+def test_the_longest_retention_keeps_what_arrives(dsn: str) -> None:
+    """The engine drops at once what would expire beyond its calendar, so longer ones are refused."""
+    store = Store.open(dsn, StoreConfig(retention_days=MAX_RETENTION_DAYS))
+    upkeep.apply(store)
+    store.insert("spans", SPAN_COLUMNS, span_columns([a_span()], time.time_ns()))
+    store.command("OPTIMIZE TABLE spans FINAL")
+    assert StoredJudging(store).load_spans([TRACE_ID]) == {TRACE_ID: ([a_span()], [])}
+    store.close()
+    with pytest.raises(ValidationError, match="retention_days"):
+        StoreConfig(retention_days=MAX_RETENTION_DAYS + 1)
 
 
 def test_fsync_follows_the_configuration(dsn: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -293,6 +294,15 @@ async def test_a_nearly_full_disk_refuses_retryably(watched: WatchedStore, free:
             await writer.submit(batch(1))
         assert full.value.retry_after >= 10
     else:
+        await writer.submit(batch(1))
+    await writer.stop(10)
+
+
+async def test_a_folder_that_is_gone_refuses_retryably(watched: WatchedStore, tmp_path: Path) -> None:
+    """It may come back: an unmounted disk, a folder moved away by mistake."""
+    writer = GroupCommitWriter(watched, free_bytes=lambda: shutil.disk_usage(tmp_path / "gone").free)
+    await writer.start()
+    with pytest.raises(RetryableError, match="No such file or directory"):
         await writer.submit(batch(1))
     await writer.stop(10)
 
