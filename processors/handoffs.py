@@ -18,6 +18,7 @@ from .span_tree import SpanTree, time_key
 _VERBS: Final = ("transfer_to_", "handoff_to_", "hand_off_to_", "delegate_to_")
 _BY_ARGUMENT: Final = frozenset({"transfer_to_agent", "handoff_to_agent", "handoff", "hand_off"})
 _MOST_ARGUMENTS: Final = 8
+_LONGEST_LINE: Final = 64  # agents between one and the return to it
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +67,13 @@ def _target(request: ToolRequest) -> str:
     return name.removeprefix(verb) if verb else ""
 
 
-def _line(run: str, found: Mapping[str, Start], agents: Mapping[str, NormalizedSpan]) -> set[str]:
+def _line(run: str, found: Mapping[str, Start], agents: Mapping[str, NormalizedSpan]) -> Iterator[str]:
     """Canonical names of the run and of those that handed over to it, one after the other."""
-    names = set()
-    start: Start | None = Start(run, "", "", "")
-    while start is not None:
-        if start.run in agents:
-            names.add(canonical(agents[start.run].agent_name))
-        start = found.get(start.run)
-    return names
+    current = run
+    for _ in range(_LONGEST_LINE):
+        if current in agents:
+            yield canonical(agents[current].agent_name)
+        start = found.get(current)
+        if start is None:
+            return
+        current = start.run
