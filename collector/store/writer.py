@@ -25,6 +25,7 @@ from .dead_letter import DeadLetterFolder
 log = logging.getLogger(__name__)
 
 _CLOSED = "the collector is shutting down"
+_OF_OURS = "the request could not be stored for a reason of ours: try again"
 _DISK_RETRY_SECONDS = 30.0
 
 
@@ -157,6 +158,11 @@ class GroupCommitWriter:
             for waiting in group:
                 self._refuse(waiting, RetryableError(_CLOSED))
             raise
+        except Exception:  # the loop must live: nobody would be answered any more
+            log.exception("a group of %d requests could not be committed", len(group))
+            for waiting in group:
+                self._refuse(waiting, RetryableError(_OF_OURS))
+            return
         for waiting, outcome in zip(group, outcomes, strict=True):
             self._answer(waiting, outcome)
 

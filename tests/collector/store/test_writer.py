@@ -436,6 +436,18 @@ async def test_an_unwritable_dead_letter_folder_refuses_retryably(watched: Watch
     await writer.stop(10)
 
 
+async def test_a_failure_that_nobody_foresaw_ends_nothing(watched: WatchedStore) -> None:
+    """Its group is refused retryably, and the next one is stored."""
+    writer = GroupCommitWriter(watched, WriterConfig(attempts=1, dead_letter="no\0folder"))
+    await writer.start()
+    with pytest.raises(RetryableError, match="reason of ours"):
+        await writer.submit(batch(1, text="\ud800"))
+    await writer.submit(batch(2))
+    assert stored(watched) == {2}
+    assert (writer.queue_batches, writer.queue_bytes) == (0, 0)
+    await writer.stop(10)
+
+
 def test_the_dead_letter_folder_is_beside_the_store(store: Store) -> None:
     """By default it stands in the data folder, not inside the engine's."""
     assert store.folder is not None
