@@ -182,7 +182,7 @@ _NEEDLES: Final[tuple[tuple[FailureKind, tuple[str, ...]], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failure: its kind and the text that tells of it. `page`: a page that was fetched well says so."""
+    """A failure: its kind and the text that tells of it. `page`: what was fetched well says so, a page or a result."""
 
     kind: FailureKind
     text: str
@@ -231,6 +231,7 @@ def error_page(result: str) -> Failure | None:
     return Failure(kind, found.group(0).strip("# \n"), page=True)
 
 
+_ABSENT: Final = frozenset({FailureKind.NO_RESULT, FailureKind.NOT_FOUND})
 _JSON_OPENINGS: Final = ('{"error"', "{'error'", '{"status": "error"', "{'status': 'error'", '{"status":"error"')
 _JSON_HARMLESS: Final = ("null", "none", "false", '""', "''")
 
@@ -246,7 +247,12 @@ def reported_failure(result: str) -> Failure | None:
     opens = _OPENING.match(head) is not None and not head.startswith(("error: none", "error: null", "error: 0"))
     if not opens:
         opens = any(_json_error(head, opening) for opening in _JSON_OPENINGS if head.startswith(opening))
-    return Failure(classify(result), result) if opens else None
+    if not opens:
+        return None
+    kind = classify(result)
+    # That there is no such thing is an answer, too: it brings nothing, but nothing went wrong.
+    absent = kind in _ABSENT or (kind is FailureKind.OTHER and "not found" in head)
+    return Failure(kind, result, page=absent)
 
 
 def _json_error(head: str, opening: str) -> bool:

@@ -51,6 +51,9 @@ _SUFFIXES: Final = (
     ("-error-read", "read"),
     ("-error", "made"),
 )
+_OWN: Final = frozenset({"not-found-error-page"})
+"""Rules that a suffix would give a family of whose cases they are none."""
+
 _SERVICE: Final = frozenset({"service-error-read", "broken-error-read", "not-found-error-read"})
 _OF_TOOLS: Final = frozenset({"tool-repeated", "tool-churn", "error-page"})
 """Families of which managers have hardly a case: whose tool it is says nothing there."""
@@ -60,6 +63,8 @@ _BY_ROLE: Final = frozenset({"plan-without-tool"})
 
 def family(rule: str) -> str:
     """The feature that a built-in rule counts for; "" for a rule that the calibration does not know."""
+    if rule in _OWN:
+        return ""
     known = _FAMILY.get(rule)
     return known or next((name for suffix, name in _SUFFIXES if rule.endswith(suffix)), "")
 

@@ -40,7 +40,7 @@ def _invented_path(facts: RunFacts, _: Context) -> Iterator[Hit]:
                 continue
             checked.add(path)
             if not any(path in text for text in facts.seen(turn.position)):
-                text = f"Nothing seen so far mentions the file {path[:80]!r}."
+                text = f"The call names the file {path[:80]!r}, which nothing seen so far mentions, and fails."
                 yield Hit(turn.span_id, quote_call(turn.turn, call.call), text)
 
 
@@ -73,7 +73,11 @@ def _unobserved_answer(facts: RunFacts, _: Context) -> Iterator[Hit]:
         if facts.plan_at[turn.position] < 0 and not any(t.attempted for t in facts.acts):
             continue
         if unsupported_share(answer, facts.seen(turn.position)) >= HALF:
-            yield Hit(turn.span_id, answer_quote(turn), "Most of the answer stands in nothing that the agent has seen.")
+            yield Hit(
+                turn.span_id,
+                answer_quote(turn),
+                "At least half of the words of this answer stand in nothing that the agent has seen.",
+            )
 
 
 def _names_something(answer: str) -> bool:

@@ -11,7 +11,8 @@ from ...schemas.trajectory import ToolCall, TurnKind
 from ..base import Context
 from ..facts import CallFacts, RunFacts, TurnFacts
 from ..names import Role
-from ..quoting import quote_call, quote_executed
+from ..phrases import times
+from ..quoting import json_text, quote_call, quote_executed
 from ..rule import Hit, RunRule
 
 CHURNED: Final = 2
@@ -84,7 +85,7 @@ def _query(call: CallFacts) -> str:
 def _churn(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for run in _churn_runs(facts):
         turn, call = run[-1]
-        text = f"{call.call.name} is asked nearly the same {len(run)} times."
+        text = f"{call.call.name} is asked for nearly the same {times(len(run))} under one plan."
         yield Hit(turn.span_id, quote_call(turn.turn, call.call), text)
 
 
@@ -92,23 +93,38 @@ def _churn_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for run in _churn_runs(facts):
         _turn, call = run[-1]
         if call.call.span is not None:
-            text = f"{call.call.name} is asked nearly the same {len(run)} times."
+            text = f"{call.call.name} is asked for nearly the same {times(len(run))} under one plan."
             yield Hit(call.call.span.span_id, quote_executed(call.call.span, call.call), text, call.call.span.span_id)
 
 
 def _same_calls(facts: RunFacts) -> Iterator[list[tuple[TurnFacts, CallFacts]]]:
     """Calls of one tool with the same arguments and the same result, at least SAME_CALLS of them in a row."""
     current: list[tuple[TurnFacts, CallFacts]] = []
+    changing = _changing(facts)
     calls = ((t, c) for t in facts.acts for c in t.calls if c.role is Role.ACCESS and c.ran)
     for turn, call in calls:
         if current and not _same(current[-1][1].call, call.call):
             if len(current) >= SAME_CALLS:
                 yield current
             current = []
-        if call.failure is None:
+        if call.failure is None and _key(call.call) not in changing:
             current.append((turn, call))
     if len(current) >= SAME_CALLS:
         yield current
+
+
+def _changing(facts: RunFacts) -> set[str]:
+    """Calls that bring something else at another time: asking for them again is waiting."""
+    results: dict[str, str | None] = {}
+    changing: set[str] = set()
+    for call in (c.call for t in facts.acts for c in t.calls if c.ran):
+        if results.setdefault(_key(call), call.result) != call.result:
+            changing.add(_key(call))
+    return changing
+
+
+def _key(call: ToolCall) -> str:
+    return f"{call.name}\n{json_text(call.arguments)}"
 
 
 def _same(one: ToolCall, other: ToolCall) -> bool:
@@ -127,7 +143,9 @@ def _identical(facts: RunFacts, _: Context) -> Iterator[Hit]:
         turn, call = run[-1]
         if turn.span_id:
             tool = call.call.span.span_id if call.call.span else ""
-            text = f"{call.call.name} is called {len(run)} times with the same arguments and brings the same each time."
+            text = (
+                f"{call.call.name} is called {times(len(run))} with the same arguments and brings the same each time."
+            )
             yield Hit(turn.span_id, quote_call(turn.turn, call.call), text, tool)
 
 

@@ -11,6 +11,7 @@ from ...schemas.trajectory import TurnKind
 from ..base import Context
 from ..claims import answer_text, gives_up_honestly
 from ..facts import RunFacts, TurnFacts
+from ..phrases import count
 from ..quoting import quote
 from ..rule import Hit, RunRule
 
@@ -51,7 +52,7 @@ def _early(facts: RunFacts, _: Context) -> Iterator[Hit]:
     steps = plan_steps(plan.said)
     worked = any(t.attempted for t in acts)
     if worked and len(acts) <= FEW_ACTS and steps >= MANY_STEPS:
-        text = f"Answers after {len(acts) - 1} of the {steps} steps of its plan."
+        text = f"Answers after {count(len(acts) - 1, 'acting turn')}, although its plan has {steps} steps."
         yield Hit(last.span_id, answer_quote(last), text, also_at=(plan.span_id,))
 
 
@@ -64,7 +65,7 @@ def _mid_plan(facts: RunFacts, _: Context) -> Iterator[Hit]:
     acts = [t for t in facts.acts if t.position > plan.position]
     steps = plan_steps(plan.said)
     if steps >= MANY_STEPS and len(acts) - 1 <= steps // 2:
-        text = f"Answers after {len(acts) - 1} of the {steps} steps of its latest plan."
+        text = f"Answers after {count(len(acts) - 1, 'acting turn')}, although its latest plan has {steps} steps."
         yield Hit(last.span_id, answer_quote(last), text, also_at=(plan.span_id,))
 
 
@@ -78,7 +79,7 @@ def _step_limit(facts: RunFacts, _: Context) -> Iterator[Hit]:
         used += turn.acting
         if turn.turn.kind is TurnKind.ANSWER and turn.turn.llm is not None and limit is not None and used >= limit:
             evidence = quote(turn.said.strip())
-            yield Hit(turn.span_id, evidence, f"Used all {limit} steps before it had an answer.")
+            yield Hit(turn.span_id, evidence, f"Used all of its {count(limit, 'step')} before it had an answer.")
 
 
 def _output_limit(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -89,7 +90,11 @@ def _output_limit(facts: RunFacts, _: Context) -> Iterator[Hit]:
         cut = any(r.lower() in _CUT for r in llm.finish_reasons)
         full = llm.max_tokens is not None and llm.output_tokens is not None and llm.output_tokens >= llm.max_tokens
         if cut or full:
-            yield Hit(turn.span_id, quote(turn.said.strip()[-_TAIL:]), "The output was cut off.")
+            yield Hit(
+                turn.span_id,
+                quote(turn.said.strip()[-_TAIL:]),
+                "The output reached its limit of length and was cut off.",
+            )
 
 
 _CUT: Final = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
@@ -101,7 +106,11 @@ def _after_failure(facts: RunFacts, _: Context) -> Iterator[Hit]:
     if len(acts) >= _TWO and acts[-1].answers and not acts[-1].attempted:
         before = acts[-2]
         if (before.failure is not None or before.gave_up) and not gives_up_honestly(facts, acts[-1]):
-            yield Hit(acts[-1].span_id, answer_quote(acts[-1]), "Answers right after a failure.")
+            yield Hit(
+                acts[-1].span_id,
+                answer_quote(acts[-1]),
+                "Answers right after a failed step, without having obtained what that step was for.",
+            )
 
 
 _TWO: Final = 2

@@ -24,7 +24,9 @@ def _made_up(facts: RunFacts, _: Context) -> Iterator[Hit]:
         if at >= 0 and facts.tools and not turn.attempted and (tried or facts.wants_data[turn.position]):
             text = turn.said
             yield Hit(
-                turn.span_id, quote(text, min(at, len(text) - 1)), "Says itself that it goes on with made-up data."
+                turn.span_id,
+                quote(text, min(at, len(text) - 1)),
+                "Says itself that its data are made up; no look-up has succeeded so far.",
             )
 
 

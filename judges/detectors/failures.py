@@ -33,8 +33,8 @@ _CLASSES: Final[tuple[tuple[str, tuple[F, ...], str, str, str], ...]] = (
     ("parse", (F.PARSE,), "Formatting Errors", "Formatting Errors", "what was written could not be parsed"),
     ("no-result", (F.NO_RESULT,), "Poor Information Retrieval", "Formatting Errors", "nothing was found"),
     ("import", (F.IMPORT,), "Environment Setup Errors", "Formatting Errors", "a module is missing"),
-    ("code", (F.CODE, F.OTHER), "Formatting Errors", "Formatting Errors", "it raised"),
-    ("raised", (F.CODE, F.OTHER), "Service Errors", "Service Errors", "it raised"),
+    ("code", (F.CODE, F.OTHER), "Formatting Errors", "Formatting Errors", "an error was raised"),
+    ("raised", (F.CODE, F.OTHER), "Service Errors", "Service Errors", "an error was raised"),
     ("limit", (F.LIMIT,), "Resource Exhaustion", "Resource Exhaustion", "a limit was exceeded"),
     ("timeout", (F.TIMEOUT,), "Timeout Issues", "Timeout Issues", "it timed out"),
     ("rate", (F.RATE,), "Rate Limiting", "Rate Limiting", "the rate was limited"),
@@ -59,8 +59,10 @@ def failed(facts: RunFacts, name: str, kinds: tuple[F, ...]) -> Iterator[TurnFac
         yield turn
 
 
-def _what(turn: TurnFacts) -> str:
-    return turn.failed_call.name if turn.failed_call else "The step's code"
+def _what(turn: TurnFacts, *, opening: bool = True) -> str:
+    if turn.failed_call:
+        return f"{'The' if opening else 'the'} call of {turn.failed_call.name}"
+    return "The step" if opening else "the step"
 
 
 def _tool_span(turn: TurnFacts) -> str:
@@ -82,11 +84,20 @@ def read_hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Hit | None:
         return None
     reading = facts.turns[turn.read.position]
     reader = reading.span_id
-    # Who reports what was read has done right; the error stands where it was made.
-    if not reader or gives_up_honestly(facts, reading):
+    # Who reports what was read has done right, and so has who tries the same once more and succeeds.
+    if not reader or gives_up_honestly(facts, reading) or _works_now(turn, reading):
         return None
     evidence = quote(turn.read.text, turn.read.offset)
     return Hit(reader, evidence, explanation, _tool_span(turn), reader, linked=(turn.span_id,))
+
+
+def _works_now(failing: TurnFacts, later: TurnFacts) -> bool:
+    """Whether the later turn makes the very call that failed, and it works."""
+    call = failing.failed_call
+    if call is None or call.arguments is None:
+        return False
+    again = [c for c in later.calls if (c.call.name, c.call.arguments) == (call.name, call.arguments)]
+    return any(c.failure is None and c.ran for c in again)
 
 
 def tool_evidence(span: NormalizedSpan, call: ToolCall, error: str) -> str:
@@ -99,12 +110,16 @@ def tool_evidence(span: NormalizedSpan, call: ToolCall, error: str) -> str:
 
 def _made(facts: RunFacts, _: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
     for turn in failed(facts, name, kinds):
-        yield made_hit(facts, turn, f"{_what(turn)}: {what}.")
+        yield made_hit(facts, turn, f"{_what(turn)} failed: {what}.")
 
 
 def _read(facts: RunFacts, _: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
     for turn in failed(facts, name, kinds):
-        hit = read_hit(facts, turn, f"Reads a failure of {_what(turn)}: {what}.")
+        hit = read_hit(
+            facts,
+            turn,
+            f"This turn is the first to read a failure: {_what(turn, opening=False)} failed because {what}.",
+        )
         if hit is not None:
             yield hit
 
@@ -112,12 +127,13 @@ def _read(facts: RunFacts, _: Context, *, name: str, kinds: tuple[F, ...], what:
 def _at_tool(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
     for turn in facts.turns:
         for call in turn.calls:
-            if call.failure is not None and call.failure.kind in kinds and call.call.span is not None:
+            failure = call.failure
+            if failure is not None and not failure.page and failure.kind in kinds and call.call.span is not None:
                 span = call.call.span
                 yield Hit(
                     span.span_id,
-                    tool_evidence(span, call.call, call.failure.text),
-                    f"{call.call.name}: {what}.",
+                    tool_evidence(span, call.call, failure.text),
+                    f"This call of {call.call.name} failed: {what}.",
                     span.span_id,
                 )
 

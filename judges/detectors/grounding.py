@@ -47,7 +47,11 @@ def _opening(turn: TurnFacts) -> str:
 
 def _deviates(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turn, _failed in ungrounded(facts):
-        yield Hit(turn.span_id, _opening(turn), "Goes on to content although no planned look-up has brought any data.")
+        yield Hit(
+            turn.span_id,
+            _opening(turn),
+            "No look-up has brought any data so far, so nothing observed supports what this turn says.",
+        )
 
 
 def _no_call(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -55,7 +59,9 @@ def _no_call(facts: RunFacts, _: Context) -> Iterator[Hit]:
         if not failed and facts.tools:
             tools = ", ".join(facts.tools[:4])
             yield Hit(
-                turn.span_id, _opening(turn), f"Uses none of the available tools ({tools}) for a planned look-up."
+                turn.span_id,
+                _opening(turn),
+                f"The plan asks for a look-up, yet none of the available tools ({tools}) has been called by this turn.",
             )
 
 
@@ -63,7 +69,9 @@ def _only_failed(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turn, failed in ungrounded(facts):
         if failed:
             yield Hit(
-                turn.span_id, _opening(turn), "Every access to data had failed; the turn goes on as if it had not."
+                turn.span_id,
+                _opening(turn),
+                "Every look-up so far has failed; this turn goes on as if one had succeeded.",
             )
 
 
@@ -71,7 +79,9 @@ def _worded(facts: RunFacts, _: Context, *, needles: tuple[str, ...], what: str)
     for turn, _failed in ungrounded(facts):
         at = first_of(turn.low, needles)
         if at >= 0:
-            yield Hit(turn.span_id, _at(turn, at), f"{what} in place of observed data.")
+            yield Hit(
+                turn.span_id, _at(turn, at), f"{what} in place of observed data: no look-up has succeeded so far."
+            )
 
 
 def _claims_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -79,7 +89,9 @@ def _claims_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
         named = facts.named_tools(turn.low)
         if named:
             at = turn.low.find(named[0].lower())
-            yield Hit(turn.span_id, _at(turn, at), f"Speaks of results of {named[0]}, which has returned none.")
+            yield Hit(
+                turn.span_id, _at(turn, at), f"Relies on {named[0]}, which has returned nothing so far in this run."
+            )
 
 
 def _plan_without_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -89,7 +101,7 @@ def _plan_without_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
             yield Hit(
                 turn.span_id,
                 _opening(turn),
-                "Follows a plan that names none of the available tools, and so uses none.",
+                "Follows a plan that names none of the available tools, and answers without having called one.",
                 also_at=(plan.span_id,),
             )
 
@@ -104,7 +116,7 @@ _WORDED: Final = (
     ("assumption", ASSUMPTION, "Assumed or estimated values"),
     ("simulation", SIMULATION, "Simulated data"),
     ("recall", RECALL, "Recalled knowledge"),
-    ("claimed-verification", VERIFICATION, "A verification that did not happen"),
+    ("claimed-verification", VERIFICATION, "A verification is claimed"),
 )
 
 

@@ -42,12 +42,14 @@ def _hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Hit:
 
 def _first(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turn in _announcements(facts)[:1]:
-        yield _hit(facts, turn, "Announces a call of {name}, but nothing was called.")
+        yield _hit(facts, turn, "Announces a call of {name}, but calls nothing, so the step brings nothing.")
 
 
 def _again(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turn in _announcements(facts)[1:]:
-        yield _hit(facts, turn, "Announces a call of {name} once more, and again nothing was called.")
+        yield _hit(
+            facts, turn, "Announces a call of {name} and calls nothing, as an earlier turn of this run did already."
+        )
 
 
 RULES: Final = (

@@ -37,7 +37,7 @@ def _failed(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) -> 
         llm = turn.turn.llm
         if llm is not None and llm.is_error and classify(_text(llm)) in kinds:
             said = llm.exceptions[-1].message if llm.exceptions else llm.raw.status_message
-            yield Hit(turn.span_id, quote(said.strip()), f"The LLM call failed: {what}.")
+            yield Hit(turn.span_id, quote(said.strip()), f"This LLM call failed: {what}.")
 
 
 RULES: Final = tuple(
@@ -49,5 +49,8 @@ RULES: Final = tuple(
         find=partial(_failed, kinds=kinds, what=what),
         confidence=0.6,
     )
-    for name, kinds, category, what in (*_CLASSES, ("service", _OTHERS, "Service Errors", "the provider or its client"))
+    for name, kinds, category, what in (
+        *_CLASSES,
+        ("service", _OTHERS, "Service Errors", "the provider or its client raised an error"),
+    )
 )

@@ -26,7 +26,12 @@ def _error_pages(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str
         for call in turn.calls:
             found, span = call.failure, call.call.span
             if found is not None and found.page and found.kind in kinds and span is not None and not span.is_error:
-                yield Hit(span.span_id, found.text, f"{call.call.name}: {what}, unnoticed by its status.", span.span_id)
+                yield Hit(
+                    span.span_id,
+                    found.text,
+                    f"{call.call.name} reports success, but its output says that {what}.",
+                    span.span_id,
+                )
 
 
 RULES: Final = tuple(
@@ -36,6 +41,8 @@ RULES: Final = tuple(
         dimensions=(Dimension.TOOL_CALLING, Dimension.EXECUTION_EFFICIENCY),
         severity=Severity.LOW,
         find=partial(_error_pages, kinds=kinds, what=what),
+        # A page that is not there is found out by looking.
+        confidence=0.2 if name == "not-found" else 0.5,
     )
     for name, kinds, category, what in _CLASSES
 )

@@ -46,7 +46,7 @@ def _first_tool_differs(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
             continue
         ran = called(first, ctx)
         if ran and planned[0] not in ran:
-            text = f"The plan starts with {planned[0]}; what was run first is {ran[0]}."
+            text = f"The plan starts with {planned[0]}, but {ran[0]} was run first."
             call = next((c.call for c in first.calls if c.call.name == ran[0]), None)
             evidence = quote_call(first.turn, call) if call else quote(first.said.lstrip())
             yield Hit(first.span_id, evidence, text, also_at=(plan.span_id,))
@@ -59,7 +59,7 @@ def _never_called(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
         missing = [name for name in planned if name not in ran]
         last = acts[-1] if acts else None
         if missing and ran and last is not None and last.answers and not last.attempted:
-            text = f"Answers although {missing[0]}, which the plan names, was never run."
+            text = f"Answers although {missing[0]}, which the plan names, was never called."
             yield Hit(last.span_id, quote(last.said.lstrip()), text, also_at=(plan.span_id,))
 
 

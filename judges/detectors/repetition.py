@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ...schemas.normalized import Json
 from ...schemas.taxonomy import Dimension, Severity
 from ..base import Context
 from ..facts import SURVEYS, RunFacts, TurnFacts
 from ..failure_text import FailureKind
+from ..phrases import ordinal, times
 from ..quoting import quote
 from ..rule import Hit, RunRule
 from .failures import made_hit, read_hit, tool_evidence
@@ -37,13 +39,32 @@ def _tool(turn: TurnFacts) -> str:
 def _repeated(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turns in failure_runs(facts):
         for turn in turns[-1:]:
-            text = f"{_tool(turn)} fails, {len(turns)} times in a row by now."
+            text = f"This is the {ordinal(len(turns))} failed call of {_tool(turn)} in a row."
             yield made_hit(facts, turn, text)
+
+
+def _identical(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    """The same call, with the same arguments, fails at least SAME_FAILURES times in a row."""
+    for turns in failure_runs(facts):
+        same = [t for t in turns if _arguments(t) == _arguments(turns[-1])]
+        if len(same) >= SAME_FAILURES and same == turns[-len(same) :] and _arguments(turns[-1]):
+            text = (
+                f"{_tool(turns[-1])} is called {times(len(same))} in a row with the same arguments and fails each time."
+            )
+            yield made_hit(facts, turns[-1], text)
+
+
+SAME_FAILURES: Final = 3
+"""Identical failing calls in a row that are a waste: a second attempt may be worth it."""
+
+
+def _arguments(turn: TurnFacts) -> Json:
+    return turn.failed_call.arguments if turn.failed_call else None
 
 
 def _repeated_read(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turns in failure_runs(facts):
-        hit = read_hit(facts, turns[-1], f"{_tool(turns[-1])} has failed {len(turns)} times in a row.")
+        hit = read_hit(facts, turns[-1], f"By now {_tool(turns[-1])} has failed {times(len(turns))} in a row.")
         if hit is not None:
             yield hit
 
@@ -54,19 +75,19 @@ def _surveyed(facts: RunFacts, _: Context) -> Iterator[Hit]:
         last = turns[-1]
         reader = facts.turns[last.read.position] if last.read else None
         if last.read is not None and reader is not None and reader.turn.kind in SURVEYS and reader.span_id:
-            text = f"Takes stock after {_tool(last)} has failed {len(turns)} times in a row."
+            text = f"Takes stock after {_tool(last)} has failed {times(len(turns))} in a row."
             yield Hit(reader.span_id, quote(last.read.text, last.read.offset), text, linked=(last.span_id,))
 
 
 def _repeated_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
     """Wrong arguments: the last of the run stands for all. Any other failure: each call from the second on."""
     for turns in failure_runs(facts):
-        for times, turn in enumerate(turns[1:], start=2):
+        for number, turn in enumerate(turns[1:], start=2):
             call = turn.failed_call
             wrong_arguments = turn.failure is not None and turn.failure.kind is FailureKind.SCHEMA
             if call is not None and call.span is not None and (turn is turns[-1] or not wrong_arguments):
                 evidence = tool_evidence(call.span, call, call.error or call.result or "")
-                text = f"{call.name} fails, {times} times in a row by now."
+                text = f"This is the {ordinal(number)} failed call of {call.name} in a row."
                 yield Hit(call.span.span_id, evidence, text, call.span.span_id)
 
 
@@ -79,6 +100,14 @@ RULES: Final = (
         dimensions=_EE,
         severity=Severity.MEDIUM,
         find=_repeated,
+    ),
+    RunRule(
+        name="identical-failure",
+        category="Resource Abuse",
+        dimensions=_EE,
+        severity=Severity.MEDIUM,
+        find=_identical,
+        confidence=0.5,
     ),
     RunRule(
         name="repeated-failure-read",

@@ -13,6 +13,7 @@ from ...schemas.trajectory import TurnKind
 from ..base import Context
 from ..facts import RunFacts
 from ..names import Role
+from ..phrases import times
 from ..quoting import quote
 from ..rule import Hit, RunRule
 
@@ -27,7 +28,12 @@ def _same_plan(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for old, new in pairwise(plans):
         a, b = old.low[:_PLAN_READ], new.low[:_PLAN_READ]
         if _nearly_same(a, b):
-            yield Hit(new.span_id, quote(new.said.lstrip()), "The new plan is the old one again.", also_at=())
+            yield Hit(
+                new.span_id,
+                quote(new.said.lstrip()),
+                "The new plan repeats the old one nearly word for word, so nothing is changed.",
+                also_at=(),
+            )
 
 
 def _nearly_same(a: str, b: str) -> bool:
@@ -45,7 +51,7 @@ def _relies_on_failed(facts: RunFacts, _: Context) -> Iterator[Hit]:
         if turn.turn.kind is TurnKind.PLAN and failing and turn.span_id:
             again = next((n for n in facts.named_tools(turn.low) if n in failing and failures[n] >= _FAILED_OFTEN), "")
             if again:
-                text = f"Plans with {again} again, which has failed {failures[again]} times."
+                text = f"Plans with {again} again, which has failed {times(failures[again])} and last did."
                 at = turn.low.find(again.lower())
                 yield Hit(turn.span_id, quote(turn.said, min(at, len(turn.said) - 1)), text)
         for call in turn.calls:

@@ -74,7 +74,7 @@ def _made(facts: RunFacts, _: Context) -> Iterator[Hit]:
         yield Hit(
             turn.span_id,
             quote_call(turn.turn, call.call),
-            f"{call.call.name} {why}.",
+            f"{call.call.name} {why}, so this call {'did not run' if call.ran is False else 'failed'}.",
             tool_span_id=call.call.span.span_id if call.call.span else "",
             seen_by_span_id=reader,
             linked=(reader,) if reader else (),
@@ -87,7 +87,7 @@ def _reader(facts: RunFacts, turn: TurnFacts) -> str:
 
 def _read(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turn, call, why in _violations(facts):
-        hit = read_hit(facts, turn, f"Reads that {call.call.name} {why}.")
+        hit = read_hit(facts, turn, f"This turn is the first to read that a call of {call.call.name} failed: it {why}.")
         if hit is not None:
             yield hit
 

@@ -32,11 +32,11 @@ def _switch(facts: RunFacts, _: Context) -> Iterator[Hit]:
         at = first_of(after.low, SWITCH)
         if at >= 0 and not gives_up_honestly(facts, after):
             text = after.said
-            what = before.failed_call.name if before.failed_call else "the step before"
+            what = before.failed_call.name if before.failed_call else "the step before it"
             yield Hit(
                 after.span_id,
                 quote(text, min(at, len(text) - 1)),
-                f"Takes another way after a failure of {what}, without a new plan.",
+                f"Goes another way after a failure of {what}, without a new plan.",
             )
 
 

@@ -20,6 +20,8 @@ from tracejury.schemas.taxonomy import Dimension, Severity
 
 OWN = {
     "identical-call",
+    "not-found-error-page",
+    "identical-failure",
     "entity-altered",
     "model-rate",
     "model-timeout",

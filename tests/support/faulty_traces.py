@@ -178,6 +178,7 @@ FAULTY: Final[Mapping[str, Trace]] = {
         for name, error in _MODEL_ERRORS.items()
     },
     "repeated-failure": failing("ValueError: no", 2),
+    "identical-failure": failing("ValueError: no", 3),
     "repeated-failure-read": failing("ValueError: no", 2),
     "repeated-failure-at-tool": failing("ValueError: no", 2),
     "repeated-failure-surveyed": surveyed_failures(),
