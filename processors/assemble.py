@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -44,8 +44,8 @@ class AssemblerConfig:
 class OpenTrace:
     """A trace that may still change. `held` is False where its spans must be loaded from the store.
 
-    `stored`: its findings as they stand in the store, by id (None: not known). `cache`: what the judges want to keep
-    between two passes over it.
+    `logs`: span id to its log records by identity. `stored`: its findings as they stand in the store, by id (None: not
+    known). `cache`: what the judges want to keep between two passes over it.
     """
 
     key: TraceKey
@@ -55,7 +55,7 @@ class OpenTrace:
     dirty: bool = True
     forced: bool = False
     spans: dict[str, NormalizedSpan] = field(default_factory=dict)
-    logs: dict[str, list[LogRecord]] = field(default_factory=dict)
+    logs: dict[str, dict[Hashable, LogRecord]] = field(default_factory=dict)
     size: int = 0
     last_judged: int = 0
     cost: int = 0
@@ -78,22 +78,25 @@ class OpenTrace:
             return False
         if known is not None and (known.raw == span or not span.beats(known.raw)):
             return False
-        self.spans[span.span_id] = normalize(span, self.logs.get(span.span_id, ()))
+        self.spans[span.span_id] = normalize(span, tuple(self.logs.get(span.span_id, {}).values()))
         self._ended = None
         self.size += span_size(span) - (span_size(known.raw) if known else 0)
         return True
 
-    def take_log(self, record: LogRecord) -> bool:
-        """Keep the record where it is news, and read its span again with it."""
-        beside = self.logs.setdefault(record.span_id, [])
-        if record in beside:
-            return False
-        beside.append(record)
-        self.size += len(record.body) + sum(map(len, record.attributes.values()))
-        known = self.spans.get(record.span_id)
-        if known is not None:
-            self.spans[record.span_id] = normalize(known.raw, beside)
-        return True
+    def take_logs(self, records: Iterable[LogRecord]) -> bool:
+        """Keep the records that are news, and read their spans again with them; True where there were any."""
+        touched: set[str] = set()
+        for record in records:
+            beside = self.logs.setdefault(record.span_id, {})
+            key = log_identity(record)
+            if key not in beside:
+                beside[key] = record
+                touched.add(record.span_id)
+                self.size += log_size(record)
+        for span_id in touched:
+            if (known := self.spans.get(span_id)) is not None:
+                self.spans[span_id] = normalize(known.raw, tuple(self.logs[span_id].values()))
+        return bool(touched)
 
     def root_ended(self) -> bool:
         """Whether every topmost span has ended and is a root: without parent, or below a remote one that is absent."""
@@ -113,6 +116,19 @@ def span_size(span: Span) -> int:
     """Approximate bytes that a span keeps alive."""
     events = sum(sum(map(len, e.attributes.values())) for e in span.events) if span.events else 0
     return 1000 + sum(map(len, span.attributes.values())) + events
+
+
+def log_size(record: LogRecord) -> int:
+    """Approximate bytes that a log record keeps alive."""
+    return 1000 + len(record.body) + sum(map(len, record.attributes.values()))
+
+
+def log_identity(record: LogRecord) -> Hashable:
+    """What makes two records of a span one: records have no id, so all that their sender set, as in the store."""
+    texts = (record.event_name, record.body, record.body_type, record.severity_text, record.service)
+    maps = (record.attributes, record.attribute_types, record.resource_attributes)
+    scope = (record.scope_name, record.scope_version, record.flags, record.severity_number)
+    return (record.time, record.observed_time, texts, scope, *(frozenset(m.items()) for m in maps))
 
 
 def is_root(span: Span) -> bool:
@@ -234,9 +250,7 @@ class Assembler:
     def _take(self, trace: OpenTrace, spans: Iterable[Span], logs: Iterable[LogRecord]) -> bool:
         before = trace.size
         limit = self.config.max_spans_per_trace
-        changed = False
-        for record in logs:
-            changed |= trace.take_log(record)
+        changed = trace.take_logs(logs)
         for span in spans:
             changed |= trace.take(span, limit)
         self._bytes += trace.size - before

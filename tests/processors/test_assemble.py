@@ -188,6 +188,17 @@ def test_a_log_record_joins_its_span_in_either_order(log_first: bool) -> None:  
     assert not assembler.due(T0 + SECOND, 10), "a re-sent record is no news"
 
 
+def test_a_span_may_have_very_many_log_records() -> None:
+    """Each counts once, also where they are sent again, and all are read with one look at the span."""
+    assembler = added(span("1"))
+    records = [log("1", f"line {i}") for i in range(20_000)]
+    for _ in range(2):
+        assembler.add(KEY, [], records, T0, T0)
+    trace = assembler.get(KEY)
+    assert trace is not None
+    assert len(trace.spans["1"].log_text) == trace.rows - 1 == len(records)
+
+
 def test_a_trace_asked_for_settles_by_its_own_times() -> None:
     """An old stored trace is judged at once as settled, however recently it was asked for."""
     assembler = Assembler()
