@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..schemas.normalized import NormalizedSpan, ToolRequest
+from ..schemas.normalized import Json, NormalizedSpan, ToolRequest
 from ..schemas.trajectory import AgentRun, ToolCall
 from .matching import match_requests
 from .names import canonical
@@ -57,20 +58,31 @@ def _delegated(
     requests: Sequence[ToolRequest], matched: Mapping[int, NormalizedSpan], context: CallContext
 ) -> tuple[dict[int, AgentRun], list[AgentRun]]:
     """Request index to the run that executed it without a TOOL span; and runs that nothing asked for by a request."""
+    asked = {r.call_id for r in requests}
     below_tools = {context.started_by.get(s.raw.span_id) for s in matched.values()}
     below_tools |= {context.started_by.get(requests[i].call_id) for i in matched if requests[i].call_id}
-    below_tools |= {run for key, run in context.started_by.items() if key not in {r.call_id for r in requests}}
+    below_tools |= {run for key, run in context.started_by.items() if key not in asked}
     free = {k: run for k, run in context.sub_runs.items() if k not in below_tools}
+    named: dict[str, deque[str]] = {}
+    for k, run in free.items():
+        named.setdefault(canonical(run.name), deque()).append(k)
     found: dict[int, AgentRun] = {}
     for i, request in enumerate(requests):
         if i in matched:
             continue
         key = context.started_by.get(request.call_id, "") if request.call_id else ""
         if key not in free:
-            key = next((k for k, run in free.items() if canonical(run.name) == canonical(request.name)), "")
+            key = _first_left(named.get(canonical(request.name)), free)
         if key:
             found[i] = free.pop(key)
     return found, list(free.values())
+
+
+def _first_left(keys: deque[str] | None, free: Mapping[str, AgentRun]) -> str:
+    """The first of `keys` that is still free, "" without one; drops those that are not."""
+    while keys and keys[0] not in free:
+        keys.popleft()
+    return keys[0] if keys else ""
 
 
 def _joined(request: ToolRequest, call: ToolCall, context: CallContext) -> ToolCall:
@@ -78,10 +90,20 @@ def _joined(request: ToolRequest, call: ToolCall, context: CallContext) -> ToolC
     return replace(
         call,
         requested=True,
-        arguments=call.arguments if call.arguments not in (None, "") else request.arguments,
+        arguments=_fuller(call.arguments, request.arguments),
         call_id=request.call_id or call.call_id,
         sub_run_id=call.sub_run_id or handed_to,
     )
+
+
+def _fuller(recorded: Json, requested: Json) -> Json:
+    """Arguments as the span records them, unless it has none, or a bare text where the request names them.
+
+    Some write a lone string argument bare, and of a hand-off who made it.
+    """
+    if recorded in (None, "") or (isinstance(recorded, str) and isinstance(requested, Mapping)):
+        return requested
+    return recorded
 
 
 def _delegation(run: AgentRun) -> ToolCall:
