@@ -19,7 +19,7 @@ from ...schemas.findings import Finding
 from ...schemas.spans import LogRecord, Span
 from ...schemas.trajectory import Trace, TraceState
 from ...schemas.verdicts import JudgedTrace, Judgement, Outcome, Subject, SubjectKind
-from .hints import first_trace_line
+from .hints import first_trace_line, has_no_parent
 from .inbox import Inbox, Taken, by_trace
 from .outcome import LIVE, compare, input_hash
 from .waiting import WaitingRequests
@@ -321,8 +321,11 @@ class Judging:
             self._save([one])
 
     def _introduce(self, trace: Trace) -> None:
-        told = trace.state is not TraceState.OPEN or any(run.span for run in trace.runs)
-        if told and trace.service not in self._services and len(self._services) < MAX_SERVICES:
+        if trace.service in self._services or len(self._services) >= MAX_SERVICES:
+            return
+        # Children come first: before the root is there, what seems to be missing may be on its way.
+        rooted = any(has_no_parent(s) and not s.raw.pending for s in trace.spans.values())
+        if trace.state is not TraceState.OPEN or (rooted and trace.runs):
             self._services.add(trace.service)
             log.info("%s", first_trace_line(trace))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -365,3 +366,18 @@ def test_a_trace_that_cannot_be_judged_keeps_its_findings_and_stops_no_other(sto
     assert bench.watch.failed == 1
     failed = next(j for j in bench.watch.judgings if j.judgement.outcome == "failed")
     assert "ZeroDivisionError" in failed.judgement.failures[0][1]
+
+
+def test_a_service_is_introduced_once_its_root_is_there(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    """A sub-agent's span comes before the manager's: what is on its way is not called missing."""
+    caplog.set_level(logging.INFO, "tracejury")
+    bench = Bench(store)
+    agent = {"openinference.span.kind": "AGENT"}
+    bench.commit(replace(span("2", "1"), attributes=agent))
+    bench.wait(1)
+    assert caplog.messages == []
+    bench.commit(replace(span("1"), attributes=agent))
+    bench.wait(1)
+    assert len(caplog.messages) == 1
+    assert "service shop" in caplog.messages[0]
+    assert "root span" not in caplog.messages[0]
