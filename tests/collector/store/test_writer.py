@@ -4,90 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
-import threading
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from clickhouse_connect.driver.exceptions import DatabaseError
 from store_parts import TRACE_ID, a_log, a_span
+from watched_store import WatchedStore, batch, group_behind_a_first, stored, until
 
-from tracejury.collector.store.client import Store
-from tracejury.collector.store.config import StoreConfig, WriterConfig
+from tracejury.collector.store.config import WriterConfig
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.migrate import migrate
 from tracejury.collector.store.writer import GroupCommitWriter
 from tracejury.schemas.batch import Batch
-from tracejury.schemas.errors import OverloadedError, PermanentError, RetryableError
+from tracejury.schemas.errors import PermanentError, RetryableError
 
 pytestmark = pytest.mark.store
 
 MANY_PARTS = DatabaseError("too many parts", code=252)
 OUT_OF_MEMORY = DatabaseError("memory limit", code=241)
-
-
-class WatchedStore(Store):
-    """The real store; inserts of spans are counted, and wait while `gate` is shut.
-
-    `faults`: what the insert of that number (from 0) raises instead.
-    """
-
-    gate: threading.Event
-    faults: dict[int, Exception]
-    inserts: list[int]
-
-    def insert(self, table: str, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> None:
-        if table == "spans" and columns[0]:
-            assert self.gate.wait(30)
-            self.inserts.append(len(columns[0]))
-            fault = self.faults.get(len(self.inserts) - 1)
-            if fault is not None:
-                raise fault
-        super().insert(table, names, columns)
-
-
-@pytest.fixture
-def watched(store_dsn: str) -> Iterator[WatchedStore]:
-    store = WatchedStore.open(store_dsn, StoreConfig(retention_days=None))
-    assert isinstance(store, WatchedStore)
-    store.gate, store.faults, store.inserts = threading.Event(), {}, []
-    store.gate.set()
-    migrate(store)
-    yield store
-    store.close()
-
-
-def batch(number: int, *, text: str = "", size: int = 1, spans: int = 1) -> Batch:
-    """Spans whose ids start with `number`."""
-    return Batch([a_span(span_id=f"{number:08x}{n:08x}", name=text) for n in range(spans)], (), size)
-
-
-def stored(store: Store) -> set[int]:
-    """The numbers of the batches of which spans are stored."""
-    spans, _ = StoredJudging(store).load_spans([TRACE_ID]).get(TRACE_ID, ([], []))
-    return {int(s.span_id[:8], 16) for s in spans}
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Let the loop run until it is so."""
-    while not condition():  # noqa: ASYNC110  what is waited for is the state of the part under test
-        await asyncio.sleep(0)
-
-
-async def group_behind_a_first(store: WatchedStore, writer: GroupCommitWriter, batches: Sequence[Batch]) -> list[Any]:
-    """Submit one batch, and while its insert runs all of `batches`: they form the next group. The latter's outcomes."""
-    groups = writer.counters.groups
-    store.gate.clear()
-    first = asyncio.create_task(writer.submit(batch(0xFFFF)))
-    await until(lambda: writer.counters.groups > groups)
-    tasks = [asyncio.create_task(writer.submit(b)) for b in batches]
-    await until(lambda: writer.queue_batches == 1 + len(batches))
-    assert not first.done()
-    store.gate.set()
-    outcomes = await asyncio.gather(first, *tasks, return_exceptions=True)
-    return list(outcomes[1:])
 
 
 async def test_concurrent_requests_share_one_insert(watched: WatchedStore) -> None:
@@ -231,89 +164,6 @@ async def test_logs_come_first_and_sending_again_is_safe(watched: WatchedStore) 
     await writer.stop(10)
 
 
-@pytest.mark.parametrize(
-    ("limits", "fits", "refused"),
-    [
-        ({"max_queue_requests": 3}, [1, 1], False),
-        ({"max_queue_requests": 3}, [1, 1, 1], True),
-        ({"max_queue_bytes": 100}, [50, 49], False),
-        ({"max_queue_bytes": 100}, [50, 50], True),
-    ],
-)
-async def test_the_queue_is_bounded(
-    watched: WatchedStore, limits: dict[str, int], fits: list[int], *, refused: bool
-) -> None:
-    """Below and at the bounds requests wait (one more of size 1 than `fits` here), beyond they are refused."""
-    writer = GroupCommitWriter(watched, WriterConfig(**limits))  # type: ignore[arg-type]  # ints by name
-    await writer.start()
-    watched.gate.clear()
-    tasks = [asyncio.create_task(writer.submit(batch(n, size=size))) for n, size in enumerate(fits)]
-    await until(lambda: writer.queue_batches == len(fits))
-    last = asyncio.create_task(writer.submit(batch(99, size=1)))
-    if refused:
-        with pytest.raises(OverloadedError, match="queue is full"):
-            await last
-    else:
-        await until(lambda: writer.queue_batches == len(fits) + 1)
-    watched.gate.set()
-    await asyncio.gather(*tasks, *([] if refused else [last]))
-    assert writer.counters.refused_batches == int(refused)
-    assert writer.queue_bytes == 0
-    await writer.stop(10)
-
-
-async def test_a_request_above_the_bound_passes_alone(watched: WatchedStore) -> None:
-    """A bound never makes a request impossible: an empty queue takes it."""
-    writer = GroupCommitWriter(watched, WriterConfig(max_queue_bytes=10, max_group_bytes=10))
-    await writer.start()
-    await writer.submit(batch(1, size=1_000))
-    assert stored(watched) == {1}
-    await writer.stop(10)
-
-
-@pytest.mark.parametrize(
-    ("limits", "inserts"),
-    [({"max_group_items": 4}, [1, 4, 2]), ({"max_group_items": 5}, [1, 4, 2]), ({"max_group_bytes": 10}, [1, 2, 2, 2])],
-)
-async def test_one_insert_is_bounded(watched: WatchedStore, limits: dict[str, int], inserts: list[int]) -> None:
-    """A group ends before the request that would exceed its bounds (three requests of 2 spans and 9 bytes here)."""
-    writer = GroupCommitWriter(watched, WriterConfig(**limits))  # type: ignore[arg-type]  # ints by name
-    await writer.start()
-    await group_behind_a_first(watched, writer, [batch(n, size=9, spans=2) for n in range(3)])
-    assert watched.inserts == inserts
-    await writer.stop(10)
-
-
-@pytest.mark.parametrize(("free", "refused"), [(999, True), (1000, False), (1001, False), (None, False)])
-async def test_a_nearly_full_disk_refuses_retryably(watched: WatchedStore, free: int | None, *, refused: bool) -> None:
-    """Below `min_free_bytes` everything is refused, with a long pause; an unknown disk (a server's) never is."""
-    writer = GroupCommitWriter(watched, WriterConfig(min_free_bytes=1000), free_bytes=lambda: free)
-    await writer.start()
-    if refused:
-        with pytest.raises(RetryableError, match="disk is nearly full") as full:
-            await writer.submit(batch(1))
-        assert full.value.retry_after >= 10
-    else:
-        await writer.submit(batch(1))
-    await writer.stop(10)
-
-
-async def test_a_folder_that_is_gone_refuses_retryably(watched: WatchedStore, tmp_path: Path) -> None:
-    """It may come back: an unmounted disk, a folder moved away by mistake."""
-    writer = GroupCommitWriter(watched, free_bytes=lambda: shutil.disk_usage(tmp_path / "gone").free)
-    await writer.start()
-    with pytest.raises(RetryableError, match="No such file or directory"):
-        await writer.submit(batch(1))
-    await writer.stop(10)
-
-
-def test_the_disk_of_an_embedded_store_is_known(store: Store) -> None:
-    """By default the free space is that of the store's own disk."""
-    free = store.free_bytes()
-    assert free is not None
-    assert free > 0
-
-
 async def test_arrival_times_grow_with_the_commits(watched: WatchedStore) -> None:
     """Every group's rows arrive later than those of the one before, also when the clock stands still or goes back."""
     clock = iter([1000, 1000, 500, 2000])
@@ -426,16 +276,6 @@ async def test_stop_without_start(watched: WatchedStore) -> None:
     assert stored(watched) == {1}
 
 
-async def test_an_unwritable_dead_letter_folder_refuses_retryably(watched: WatchedStore, tmp_path: Path) -> None:
-    """Where the copy cannot be kept the request is not given up: its sender still has it."""
-    (tmp_path / "file").write_text("")
-    writer = GroupCommitWriter(watched, WriterConfig(dead_letter=str(tmp_path / "file")))
-    await writer.start()
-    with pytest.raises(RetryableError, match="dead-letter folder cannot be written"):
-        await writer.submit(batch(1, text="\ud800"))
-    await writer.stop(10)
-
-
 async def test_a_failure_that_nobody_foresaw_ends_nothing(watched: WatchedStore) -> None:
     """Its group is refused retryably, and the next one is stored."""
     writer = GroupCommitWriter(watched, WriterConfig(attempts=1, dead_letter="no\0folder"))
@@ -446,9 +286,3 @@ async def test_a_failure_that_nobody_foresaw_ends_nothing(watched: WatchedStore)
     assert stored(watched) == {2}
     assert (writer.queue_batches, writer.queue_bytes) == (0, 0)
     await writer.stop(10)
-
-
-def test_the_dead_letter_folder_is_beside_the_store(store: Store) -> None:
-    """By default it stands in the data folder, not inside the engine's."""
-    assert store.folder is not None
-    assert GroupCommitWriter(store)._dead._path == store.folder.parent / "dead-letter"
