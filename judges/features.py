@@ -1,4 +1,8 @@
-"""What the ranker sees of a span: which families of rules fired there, and where it stands in its run."""
+"""What the ranker sees of a span: which families of rules fired there, and where it stands in its run.
+
+Few families on purpose: rules of a like precision on the annotated traces share a weight, which holds better on traces
+that the table has not seen than a weight for each of them.
+"""
 
 from __future__ import annotations
 
@@ -18,51 +22,50 @@ _FAMILY: Final[Mapping[str, str]] = {
     "ungrounded-recall": "ungrounded-wording",
     "ungrounded-claimed-verification": "ungrounded-wording",
     "ungrounded-tool-claim": "ungrounded-wording",
-    "intent-without-call": "intent",
-    "intent-without-call-again": "intent",
-    "schema-violation": "schema-made",
-    "unknown-tool": "schema-made",
     "schema-violation-read": "read",
     "repeated-failure": "repeated",
     "repeated-failure-read": "repeated",
-    "repeated-failure-surveyed": "surveyed",
-    "repeated-failure-at-tool": "tool-repeated",
-    "query-churn": "churn",
-    "query-churn-at-tool": "tool-churn",
-    "same-plan-again": "plan-again",
-    "plan-relies-on-failed-tool": "plan-again",
-    "plan-names-no-tool": "plan-without-tool",
-    "plan-needs-missing-interface": "plan-interface",
-    "first-tool-differs": "first-tool",
-    "planned-tool-never-called": "never-called",
-    "early-finish": "early",
-    "unfinished-plan": "unfinished",
-    "step-limit": "limit",
-    "output-limit": "limit",
-    "answer-after-failure": "answer",
-    "approach-switch": "switch",
-    "invented-path": "invented-path",
-    "unobserved-answer": "unobserved",
-    "fabrication-wording": "made-up",
+    "approach-switch": "strong",
+    "early-finish": "strong",
+    "first-tool-differs": "strong",
+    "invented-path": "strong",
+    "output-limit": "strong",
+    "step-limit": "strong",
+    "unobserved-answer": "strong",
+    "answer-after-failure": "plain",
+    "fabrication-wording": "plain",
+    "intent-without-call": "plain",
+    "intent-without-call-again": "plain",
+    "plan-needs-missing-interface": "plain",
+    "schema-violation": "plain",
+    "unknown-tool": "plain",
+    "plan-relies-on-failed-tool": "weak",
+    "planned-tool-never-called": "weak",
+    "query-churn-at-tool": "weak",
+    "repeated-failure-at-tool": "weak",
+    "repeated-failure-surveyed": "weak",
+    "same-plan-again": "weak",
+    "unfinished-plan": "weak",
+    "plan-names-no-tool": "very-weak",
+    "query-churn": "very-weak",
 }
 _SUFFIXES: Final = (
-    ("-error-page", "error-page"),
-    ("-error-at-tool", "tool-failed"),
+    ("-error-page", "strong"),
+    ("-error-at-tool", "very-weak"),
     ("-error-read", "read"),
-    ("-error", "made"),
+    ("-error", "plain"),
 )
 _OWN: Final = frozenset({"not-found-error-page"})
 """Rules that a suffix would give a family of whose cases they are none."""
 
 _SERVICE: Final = frozenset({"service-error-read", "broken-error-read", "not-found-error-read"})
-_OF_TOOLS: Final = frozenset({"tool-repeated", "tool-churn", "error-page"})
-"""Families of which managers have hardly a case: whose tool it is says nothing there."""
 
-_BY_ROLE: Final = frozenset({"plan-without-tool"})
+PLAIN: Final = "plain"
+"""The family without a weight: what its rules say is as sure as the bias and the place make it."""
 
 
 def family(rule: str) -> str:
-    """The feature that a built-in rule counts for; "" for a rule that the calibration does not know."""
+    """The family that a built-in rule belongs to; "" for a rule that the calibration does not know."""
     if rule in _OWN:
         return ""
     known = _FAMILY.get(rule)
@@ -74,29 +77,36 @@ def features(rules: Iterable[str], place: tuple[RunFacts, TurnFacts] | None) -> 
 
     `place`: the run and turn of the span, None outside all runs.
     """
-    names = set(rules)
-    found = {f for rule in names if (f := family(rule))}
+    names = _telling(set(rules), place)
+    values = dict.fromkeys({f for rule in names if (f := family(rule))} - {PLAIN}, 1.0)
     manager = place is not None and place[0].run.role == "manager"
-    values = {f"{f}/{'manager' if manager else 'sub-agent'}" if f in _BY_ROLE else f: 1.0 for f in found}
-    if "ungrounded" in found and not manager and "ungrounded-after-failure" not in names:
+    if "ungrounded" in values and not manager and "ungrounded-after-failure" not in names:
         values["ungrounded-delegate"] = values.pop("ungrounded")
-    if "ungrounded-wording" in found:
+    if "ungrounded-wording" in values:
         values["ungrounded-wording"] = float(sum(family(rule) == "ungrounded-wording" for rule in names))
-    if "plan-interface" in found:
-        values = {name: value for name, value in values.items() if not name.startswith("plan-without-tool")}
-    if "schema-made" in found:
-        values.pop("made", None)
-    if "tool-repeated" in found or "error-page" in found:
-        values.pop("tool-failed", None)
     if names & _SERVICE:
         values["read-service"] = 1.0
-    if place is not None and place[1].turn.llm is None and values.pop("tool-failed", 0.0):
-        values["made"] = 1.0
-    if manager and not found <= _OF_TOOLS:
+    if manager and any(family(rule) and not _of_tools(rule) for rule in names):
         values["manager"] = 1.0
-    if "file-error" in names and "invented-path" not in names and "read" not in found:
-        values["made-given-file"] = 1.0
     return values
+
+
+def _telling(names: set[str], place: tuple[RunFacts, TurnFacts] | None) -> set[str]:
+    """The rules without those of which another one at the span says more."""
+    if "plan-needs-missing-interface" in names:
+        names = names - {"plan-names-no-tool"}
+    at_tool = {rule for rule in names if rule.endswith("-error-at-tool")}
+    if any(_of_tools(rule) and rule != "query-churn-at-tool" for rule in names):
+        return names - at_tool
+    # Without an LLM call the tool's span is the only place for the error.
+    if place is not None and place[1].turn.llm is None and at_tool:
+        return (names - at_tool) | {"raised-error"}
+    return names
+
+
+def _of_tools(rule: str) -> bool:
+    """Of these, managers have hardly a case: whose tool it is says nothing there."""
+    return rule in ("repeated-failure-at-tool", "query-churn-at-tool") or rule.endswith("-error-page")
 
 
 def places(ctx: Context) -> dict[str, tuple[RunFacts, TurnFacts]]:

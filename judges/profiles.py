@@ -13,7 +13,7 @@ from typing import Final
 
 from ..schemas.errors import ConfigError
 
-PROFILES: Final[Mapping[str, float]] = MappingProxyType({"strict": 0.50, "balanced": 0.35, "recall": 0.18})
+PROFILES: Final[Mapping[str, float]] = MappingProxyType({"strict": 0.60, "balanced": 0.38, "recall": 0.15})
 DEFAULT_PROFILE: Final = "balanced"
 CAUTIOUS_PROFILE: Final = "strict"
 

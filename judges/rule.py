@@ -42,7 +42,7 @@ class RunRule:
     severity: Severity
     find: Find
     confidence: float = 0.5
-    version: int = 1
+    version: int = 2
     of_absence: bool = False
 
     def detect(self, trace: Trace, ctx: Context) -> Iterator[Draft]:

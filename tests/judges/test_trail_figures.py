@@ -170,7 +170,7 @@ def held_out(profile: str, seed: int) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize(
-    ("profile", "localised", "precision"), [("strict", 0.56, 0.70), ("balanced", 0.70, 0.63), ("recall", 0.78, 0.50)]
+    ("profile", "localised", "precision"), [("strict", 0.58, 0.80), ("balanced", 0.74, 0.69), ("recall", 0.83, 0.55)]
 )
 def test_the_calibration_holds_on_unseen_traces(profile: str, localised: float, precision: float) -> None:
     """Seven-fold over traces, three shufflings: what a reader of other traces of this kind may expect at least."""
