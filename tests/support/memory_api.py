@@ -162,7 +162,9 @@ def memory_api() -> Iterator[Api]:
 def served(app: FastAPI) -> Iterator[str]:
     """`app` on a free loopback port; gives its address."""
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off"))
+    # Clients live as long as the tests: a connection that idles for uvicorn's 5 seconds may be reset under a request.
+    config = uvicorn.Config(app, log_level="critical", lifespan="off", timeout_keep_alive=600)
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not server.started and thread.is_alive():
