@@ -141,9 +141,11 @@ class Judging:
         now = self._clock()
         if now < self._next_sweep or len(self.assembler) >= self.assembler.config.max_traces:
             return
-        forgotten, self.assembler.forgotten_since = self.assembler.forgotten_since, 0
-        more = self.sweep() >= SWEEP_LIMIT or forgotten
-        self._next_sweep = now + (SWEEP_SOON if more else SWEEP_EVERY)
+        self._next_sweep = now + SWEEP_SOON  # also where the store cannot answer: judging goes on meanwhile
+        forgotten = self.assembler.forgotten_since
+        if self.sweep() < SWEEP_LIMIT and not forgotten:
+            self._next_sweep = now + SWEEP_EVERY
+        self.assembler.forgotten_since -= forgotten
 
     def step(self, timeout: float) -> int:
         """Take what waits, judge what is due, store it; returns the number of traces judged."""

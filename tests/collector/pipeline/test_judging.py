@@ -339,6 +339,24 @@ def test_nobody_waits_for_a_collector_that_stops(store: Store) -> None:
             future.result(0)
 
 
+class Unsweepable(StoredJudging):
+    """A store too large, or too busy, to look for unjudged traces."""
+
+    def unjudged(self, version: str, limit: int) -> list[TraceKey]:  # noqa: ARG002  the protocol's signature
+        raise RetryableError("too much memory")
+
+
+def test_a_sweep_that_fails_does_not_stop_judging(store: Store) -> None:
+    """It is tried again later; what arrives meanwhile is judged."""
+    bench = Bench(store, reading=Unsweepable(store))
+    with pytest.raises(RetryableError):
+        bench.judging.sweep_if_due()
+    bench.judging.sweep_if_due()
+    bench.now += 11 * SECOND
+    with pytest.raises(RetryableError):
+        bench.judging.sweep_if_due()
+
+
 class Failing(Suite):
     """A suite with a bug that one trace brings out."""
 
