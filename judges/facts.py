@@ -12,6 +12,7 @@ from typing import Final
 
 from ..schemas.normalized import Kind
 from ..schemas.trajectory import AgentRun, ToolCall, Trace, Turn, TurnKind
+from .code_text import code_of, reaches_out
 from .failure_text import Failure, FailureKind, classify, error_page, gives_up, reported_failure
 from .names import Role, hints, named, role_of, text_of
 from .text import TextCache
@@ -54,7 +55,7 @@ class TurnFacts:
     `failure`: of a call or the step; `failed_call` the call it was, None for the step. `read`: where it was read.
     `gave_up`: the line by which a sub-agent started here says that it obtained nothing. `attempted`: data access
     was tried; `succeeded`: some of it brought something. `answers`: it hands over the run's answer by a tool, or
-    writes such a call out in code.
+    writes such a call out in code. `code`: what it wrote to be run and its framework ran.
     """
 
     turn: Turn
@@ -68,6 +69,7 @@ class TurnFacts:
     attempted: bool
     succeeded: bool
     answers: bool
+    code: str = ""
     read: Reading | None = None
 
     @property
@@ -137,9 +139,9 @@ class TraceFacts:
 
 def _read_run(run: AgentRun, runs: Mapping[str, AgentRun], texts: TextCache) -> RunFacts:
     enders = tuple(f"{t.name.lower()}(" for t in run.tools if role_of(t.name) is Role.FINAL)
-    turns = [_read_turn(turn, i, runs, texts, enders) for i, turn in enumerate(run.turns)]
-    turns = [_with_reading(t, turns) for t in turns]
     tools = _tools(run)
+    turns = [_read_turn(turn, i, runs, texts, enders, by_code=not tools) for i, turn in enumerate(run.turns)]
+    turns = [_with_reading(t, turns) for t in turns]
     plan_at, wants_data = _plans(turns, tools)
     return RunFacts(
         run=run,
@@ -189,8 +191,15 @@ MOST_TOOLS: Final = 256
 
 
 def _read_turn(
-    turn: Turn, position: int, runs: Mapping[str, AgentRun], texts: TextCache, enders: tuple[str, ...]
+    turn: Turn,
+    position: int,
+    runs: Mapping[str, AgentRun],
+    texts: TextCache,
+    enders: tuple[str, ...],
+    *,
+    by_code: bool,
 ) -> TurnFacts:
+    """`by_code`: the run has no tools to access data with, so that its code is how it does."""
     calls = tuple(_read_call(call) for call in turn.tool_calls)
     failed = next((c for c in calls if c.failure and not c.failure.page and c.role is not Role.FINAL), None)
     failure = failed.failure if failed else _step_failure(turn)
@@ -202,6 +211,8 @@ def _read_turn(
     worked = any(c.failure is None and (c.call.result is not None or failure is None) for c in accesses)
     said = _said(turn, calls)
     low = texts.low(said)
+    code = code_of(said) if turn.wrappers or turn.observation else ""
+    ran = bool(code) and (by_code or reaches_out(code))
     return TurnFacts(
         turn=turn,
         position=position,
@@ -211,9 +222,10 @@ def _read_turn(
         failure=failure,
         failed_call=failed.call if failed else None,
         gave_up=refusals[0] if refusals else "",
-        attempted=bool(accesses or subs) or (failure is not None and failure.kind is not FailureKind.PARSE),
-        succeeded=worked or len(subs) > len(refusals),
+        attempted=bool(accesses or subs) or ran or (failure is not None and failure.kind is not FailureKind.PARSE),
+        succeeded=worked or len(subs) > len(refusals) or (ran and failure is None),
         answers=any(c.role is Role.FINAL for c in calls) or first_of(low, enders) >= 0,
+        code=code,
     )
 
 

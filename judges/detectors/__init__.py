@@ -8,6 +8,7 @@ from ..base import Detector
 from . import (
     arguments,
     churn,
+    coding,
     completion,
     entities,
     fabrication,
@@ -31,6 +32,7 @@ BUILT_IN: Final[tuple[Detector, ...]] = (
     *models.RULES,
     *repetition.RULES,
     *churn.RULES,
+    *coding.RULES,
     *replanning.RULES,
     *switching.RULES,
     *pages.RULES,

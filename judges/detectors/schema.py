@@ -32,6 +32,36 @@ def violation(arguments: Json, parameters: Mapping[str, Any] | None) -> str:
     return f"needs the argument {missing[0][:40]!r}" if missing else ""
 
 
+def mistyped(arguments: Json, parameters: Mapping[str, Any] | None) -> str:
+    """The first argument whose value has not the JSON type that its schema names, "" if none or not decidable."""
+    properties = parameters.get("properties") if isinstance(parameters, Mapping) else None
+    if not isinstance(properties, Mapping) or not isinstance(arguments, Mapping):
+        return ""
+    for name, value in arguments.items():
+        schema = properties.get(name)
+        wanted = schema.get("type") if isinstance(schema, Mapping) else None
+        expected = _TYPES.get(wanted) if isinstance(wanted, str) else None
+        if expected is not None and value is not None and not _is_of(value, expected):
+            return str(name)
+    return ""
+
+
+_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list, tuple),
+    "object": (Mapping,),
+}
+
+
+def _is_of(value: object, expected: tuple[type, ...]) -> bool:
+    if isinstance(value, bool):
+        return bool in expected
+    return isinstance(value, expected) or (expected == (int,) and isinstance(value, float) and value.is_integer())
+
+
 def _parameters(facts: RunFacts, call: ToolCall) -> Mapping[str, Any] | None:
     if call.span is not None and call.span.tool_parameters is not None:
         return call.span.tool_parameters
@@ -101,7 +131,31 @@ def _unknown_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
                 yield Hit(turn.span_id, call.call.name, f"There is no tool named {call.call.name[:60]!r}.")
 
 
+def _mistyped(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    """A call that worked although an argument has another type than its schema says.
+
+    Arguments that the schema does not know, and missing ones, are no error where the call worked: frameworks add some
+    and have defaults for others.
+    """
+    for turn in facts.turns:
+        for call in turn.calls if turn.turn.llm is not None else ():
+            if call.role is not Role.ACCESS or call.failure is not None or not call.ran:
+                continue
+            name = mistyped(call.call.arguments, _parameters(facts, call.call))
+            if name:
+                text = f"{call.call.name} is given {name[:40]!r} in another type than its schema says; the call worked."
+                yield Hit(turn.span_id, quote_call(turn.turn, call.call), text)
+
+
 RULES: Final = (
+    RunRule(
+        name="mistyped-argument",
+        category="Formatting Errors",
+        dimensions=(Dimension.TOOL_CALLING,),
+        severity=Severity.LOW,
+        find=_mistyped,
+        confidence=0.2,
+    ),
     RunRule(
         name="schema-violation",
         category="Formatting Errors",

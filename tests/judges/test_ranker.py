@@ -20,6 +20,9 @@ from tracejury.schemas.taxonomy import Dimension, Severity
 
 OWN = {
     "identical-call",
+    "identical-step",
+    "tests-claimed",
+    "mistyped-argument",
     "not-found-error-page",
     "identical-failure",
     "entity-altered",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from coding_traces import GREP, coding
 from small_traces import Did, Said, run, tool, trace
 
 from tracejury.schemas.trajectory import Trace, TurnKind
@@ -242,6 +243,17 @@ FAULTY: Final[Mapping[str, Trace]] = {
         Said("a1", "Searching.", [asked("who wrote it", "t1")]),
         final("z1", "It was her.", "Jane Austen", "a page about somebody else"),
     ),
+    "mistyped-argument": trace(
+        run(
+            "r1",
+            Said("a1", "", [Did("open_file", {"path": ["data.csv"]}, "4 rows", None, "t1")]),
+            final("z1", "4 rows.", "4", "4 rows"),
+            tools=[OPEN],
+            goal="Count data.csv",
+        )
+    ),
+    "identical-step": coding(*[(GREP, "")] * 3),
+    "tests-claimed": coding((GREP, ""), last="I fixed it, and all tests pass."),
     "entity-altered": trace(
         run(
             "r1",

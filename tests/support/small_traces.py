@@ -29,7 +29,7 @@ class Did:
 
 @dataclass(frozen=True)
 class Said:
-    """A turn: what the LLM wrote and called, and the messages that it was sent newly."""
+    """A turn: what the LLM wrote and called, the messages that it was sent newly, what its step put out."""
 
     span_id: str
     text: str = ""
@@ -41,6 +41,7 @@ class Said:
     tools: Sequence[ToolDefinition] = ()
     finish_reasons: tuple[str, ...] = ()
     llm_error: str = ""
+    observed: str = ""
 
 
 def raw(span_id: str, name: str, *, error: str = "", start: int = 0) -> Span:
@@ -115,9 +116,9 @@ def _turn(index: int, said: Said, clock: _Clock) -> Turn:
         finish_reasons=said.finish_reasons,
     )
     wrappers: tuple[NormalizedSpan, ...] = ()
-    if said.step_error:
+    if said.step_error or said.observed:
         step = raw(f"{said.span_id}-step", "step", error=said.step_error, start=clock.tick())
-        wrappers = (NormalizedSpan(step, Kind.CHAIN, "test"),)
+        wrappers = (NormalizedSpan(step, Kind.CHAIN, "test", output_text=said.observed),)
     return Turn(
         index=index,
         kind=said.kind,
@@ -126,6 +127,7 @@ def _turn(index: int, said: Said, clock: _Clock) -> Turn:
         sub_run_ids=tuple(d.sub_run_id for d in said.did if d.sub_run_id),
         new_messages=tuple(Message("tool", text) for text in said.sees),
         wrappers=wrappers,
+        observation=said.observed,
         closed=said.closed,
     )
 

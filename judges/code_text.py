@@ -1,0 +1,43 @@
+"""Code that an agent writes in its text, to be run by its framework, and what that code does."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_FENCED: Final = re.compile(r"```[a-zA-Z_+-]{0,20}\s|<(?:code|execute\w{0,10})>")
+_CLOSED: Final = re.compile(r"```|</(?:code|execute\w{0,10})>")
+_READ: Final = 20_000
+
+_OUTSIDE: Final = (
+    "open(",
+    "subprocess",
+    "os.popen",
+    "os.system",
+    "os.listdir",
+    "os.walk",
+    "glob(",
+    "read_text(",
+    "read_csv(",
+    "read_excel(",
+    "requests.",
+    "urllib",
+    "urlopen(",
+    "sqlite3",
+)
+"""What code reaches files, commands and services by, as most agents write it (Python)."""
+
+
+def code_of(text: str) -> str:
+    """The first fenced piece of code in a text, without its fence; "" where there is none."""
+    opened = _FENCED.search(text[:_READ])
+    if opened is None:
+        return ""
+    rest = text[opened.end() : opened.end() + _READ]
+    closed = _CLOSED.search(rest)
+    return (rest[: closed.start()] if closed else rest).strip()
+
+
+def reaches_out(code: str) -> bool:
+    """Whether code reads files, runs commands or asks services."""
+    return any(way in code for way in _OUTSIDE)
