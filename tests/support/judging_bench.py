@@ -1,0 +1,121 @@
+"""Judging over the real store with a clock that only the test moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import pytest
+
+from tracejury.collector.pipeline.inbox import Inbox
+from tracejury.collector.pipeline.judging import Judging, JudgingStore
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.committer import Committed, Committer, WriterCounters
+from tracejury.collector.store.dead_letter import DeadLetterFolder
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.judges.base import Context
+from tracejury.judges.suite import Suite
+from tracejury.processors.assemble import SECOND, AssemblerConfig, TraceKey
+from tracejury.schemas.batch import Batch
+from tracejury.schemas.findings import Draft, FindingState
+from tracejury.schemas.spans import LogRecord, Span
+from tracejury.schemas.taxonomy import Dimension, Severity
+from tracejury.schemas.trajectory import Trace
+from tracejury.schemas.verdicts import JudgedTrace
+
+T0 = 1_700_000_000 * SECOND
+TRACE = "a" * 32
+KEY: TraceKey = ("", TRACE)
+
+
+@dataclass(frozen=True, slots=True)
+class Booms:
+    """A detector: every span whose output says boom, unless the trace's root says all is well."""
+
+    name: str = "booms"
+    version: int = 1
+
+    def detect(self, trace: Trace, ctx: Context) -> Iterable[Draft]:  # noqa: ARG002  the protocol's signature
+        if any(s.output_text == "all is well" for s in trace.spans.values() if not s.raw.parent_span_id):
+            return
+        for span in trace.spans.values():
+            if "boom" in span.output_text:
+                yield Draft(
+                    "",
+                    span.span_id,
+                    "Tool-related",
+                    (Dimension.TOOL_CALLING,),
+                    Severity.HIGH,
+                    0.9,
+                    "boom",
+                    "it went boom",
+                )
+
+
+class Watch:
+    """Remembers what it is told."""
+
+    def __init__(self) -> None:
+        self.judgings: list[JudgedTrace] = []
+        self.failed = 0
+
+    def judged(self, judged: JudgedTrace, cost: int) -> None:  # noqa: ARG002  the protocol's signature
+        self.judgings.append(judged)
+
+    def saved(self, judged: Sequence[JudgedTrace], now: int) -> None: ...
+
+    def failed_trace(self) -> None:
+        self.failed += 1
+
+
+class Bench:
+    """Judging with a clock that only `wait` moves."""
+
+    def __init__(
+        self,
+        store: Store,
+        suite: Suite | None = None,
+        reading: JudgingStore | None = None,
+        config: AssemblerConfig | None = None,
+    ) -> None:
+        self.now = T0
+        self.watch = Watch()
+        self.inbox = Inbox(1 << 20)
+        self.stored = StoredJudging(store)
+        folder = DeadLetterFolder(store.folder or pytest.fail("embedded"), 1)
+        self.committer = Committer(store, folder, WriterCounters(), clock=lambda: self.now)
+        self.judging = Judging(
+            reading or self.stored,
+            suite or Suite([Booms()]),
+            config or AssemblerConfig(),
+            self.inbox,
+            self.watch,
+            clock=lambda: self.now,
+            timer=lambda: 0,
+        )
+
+    def commit(self, *spans: Span, logs: Sequence[LogRecord] = (), tell: bool = True) -> None:
+        """Store the spans; without `tell` judging does not hear of them (as after a crash)."""
+        batch = Batch(spans, logs, 100)
+        (outcome,) = self.committer.commit([batch])
+        assert isinstance(outcome, Committed)
+        if tell:
+            self.inbox.put(batch, outcome.received_at)
+
+    def wait(self, seconds: float) -> int:
+        """Let time pass and judge what is due; returns how many traces were judged."""
+        self.judging.step(0)
+        self.now += round(seconds * SECOND)
+        return self.judging.step(0)
+
+    def states(self) -> dict[str, FindingState]:
+        """The stored findings' states by span id."""
+        return {f.span_id: f.state for f in self.stored.load_findings([TRACE]).get(TRACE, ())}
+
+
+def span(span_id: str, parent: str = "", output: str = "", trace_id: str = TRACE) -> Span:
+    span_id = span_id.rjust(16, "0")
+    return Span(
+        trace_id, span_id, parent and parent.rjust(16, "0"), "work", 1, 2,
+        {"openinference.span.kind": "CHAIN", "output.value": output}, service="shop",
+    )  # fmt: skip
