@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from ..processors.tokens import sum_tokens
 from ..schemas.findings import Finding
 from ..schemas.normalized import Json
 from ..schemas.taxonomy import Severity
@@ -17,6 +18,7 @@ from .shapes import (
     ErrorJson,
     FindingJson,
     JudgedJson,
+    TokensJson,
     ToolCallJson,
     TraceJson,
     TraceRowJson,
@@ -42,6 +44,7 @@ def present_trace(trace: Trace, findings: Iterable[Finding], verdicts: Iterable[
         "start": iso_time(trace.start),
         "end": iso_time(trace.end),
         "conventions": list(trace.conventions),
+        "tokens": _tokens(trace),
         "agent_runs": [_run(run) for run in trace.runs],
         "remainder": [span.span_id for span in trace.remainder],
         "findings": [present_finding(f) for f in sorted(findings, key=lambda f: _place(f, order))],
@@ -126,6 +129,11 @@ def present_verdict(verdict: Verdict) -> VerdictJson:
 def _place(finding: Finding, order: Mapping[str, int]) -> tuple[int, int, str, str, str]:
     run = order.get(finding.agent_run_id, len(order))
     return run, -1 if finding.turn is None else finding.turn, finding.span_id, finding.judge, finding.id
+
+
+def _tokens(trace: Trace) -> TokensJson:
+    sums = sum_tokens(trace.spans)
+    return {"input": sums.input_tokens, "output": sums.output_tokens, "llm_calls": sums.calls}
 
 
 def _run(run: AgentRun) -> AgentRunJson:

@@ -27,7 +27,7 @@ class ToolCallJson(TypedDict):
 
 
 class TurnJson(TypedDict):
-    """One LLM call of an agent run and the tool calls that it caused; `kind`: act, plan, facts or answer."""
+    """One LLM call of an agent run and the tool calls that it caused; `kind`: act, plan, facts, answer or inner."""
 
     index: int
     kind: str
@@ -107,6 +107,14 @@ class VerdictJson(TypedDict):
     sampling_probability: float
 
 
+class TokensJson(TypedDict):
+    """Tokens sent to and written by the models, over all LLM calls; null where no call recorded any."""
+
+    input: int | None
+    output: int | None
+    llm_calls: int
+
+
 class TraceJson(TypedDict):
     """A rebuilt trace with what was found in it; `remainder`: ids of the spans in no agent run."""
 
@@ -119,6 +127,7 @@ class TraceJson(TypedDict):
     start: str | None
     end: str | None
     conventions: list[str]
+    tokens: TokensJson
     agent_runs: list[AgentRunJson]
     remainder: list[str]
     findings: list[FindingJson]

@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.text import Text
 from rich.tree import Tree
 
-from .shapes import AgentRunJson, FindingJson, ToolCallJson, TraceJson, TurnJson, VerdictJson
+from .shapes import AgentRunJson, FindingJson, TokensJson, ToolCallJson, TraceJson, TurnJson, VerdictJson
 from .tables import STATE_STYLE, content, details, headline
 
 RUN_STYLE: Mapping[str, str] = {"ok": "green", "error": "red", "unfinished": "yellow"}
@@ -38,6 +38,8 @@ class _Pinned:
 def trace_tree(trace: TraceJson) -> Tree:
     """The whole trace."""
     root = Tree(_title(trace), guide_style="dim")
+    if not trace["agent_runs"]:
+        root.add(Text("no agent recognised: its spans stand outside of any agent run", style="dim"))
     pinned = _Pinned(trace["findings"])
     below: dict[str, list[AgentRunJson]] = defaultdict(list)
     known = {run["id"] for run in trace["agent_runs"]}
@@ -69,7 +71,15 @@ def _title(trace: TraceJson) -> Text:
         "  ",
         state,
         f"  {trace['spans']} spans, {len(trace['agent_runs'])} agent runs, {count} finding{'s' * (count != 1)}",
+        _spent(trace["tokens"]),
     )
+
+
+def _spent(tokens: TokensJson) -> str:
+    counts = [
+        f"{count:,} {name}" for name, count in (("in", tokens["input"]), ("out", tokens["output"])) if count is not None
+    ]
+    return f", tokens: {', '.join(counts)}" if counts else ""
 
 
 def _add_run(

@@ -87,6 +87,7 @@ def test_a_trace_has_exactly_the_promised_keys_and_values() -> None:
         "start": "1970-01-01T00:00:00.000001Z",
         "end": "1970-01-01T00:00:00.000002Z",
         "conventions": ["openinference"],
+        "tokens": {"input": None, "output": None, "llm_calls": 1},
         "remainder": ["loose"],
         "verdicts": [],
     }
@@ -247,3 +248,12 @@ def test_the_text_of_a_turn_is_what_was_written_in_words(messages: tuple[Message
     llm = replace(span("llm1", Kind.LLM), output_messages=messages)
     changed = replace(run, turns=(replace(run.turns[0], llm=llm),))
     assert present_trace(replace(shown, runs=(changed,)), [])["agent_runs"][0]["turns"][0]["text"] == text
+
+
+def test_tokens_are_those_of_the_model_calls() -> None:
+    """What the agent's span repeats is not counted again."""
+    shown = trace()
+    spans = dict(shown.spans)
+    spans["llm1"] = replace(spans["llm1"], input_tokens=7, output_tokens=0)
+    spans["run1"] = replace(spans["run1"], input_tokens=7, output_tokens=0)
+    assert present_trace(replace(shown, spans=spans), [])["tokens"] == {"input": 7, "output": 0, "llm_calls": 1}

@@ -93,6 +93,7 @@ def trace(runs: list[AgentRunJson], findings: list[FindingJson]) -> TraceJson:
         "start": None,
         "end": None,
         "conventions": [],
+        "tokens": {"input": None, "output": None, "llm_calls": 0},
         "agent_runs": runs,
         "remainder": [],
         "findings": findings,
@@ -196,3 +197,20 @@ def test_counts_and_times_for_people() -> None:
     assert counts({"LOW": 0, "MEDIUM": 0, "HIGH": 0}).plain == "-"
     assert moment("2026-11-20T10:09:46.123456Z").plain == "2026-11-20 10:09:46Z"
     assert moment(None).plain == "-"
+
+
+@pytest.mark.parametrize(
+    ("sent", "written", "told"),
+    [(None, None, ""), (1234, 0, ", tokens: 1,234 in, 0 out"), (None, 5, ", tokens: 5 out")],
+)
+def test_the_title_tells_the_tokens_that_are_known(sent: int | None, written: int | None, told: str) -> None:
+    """Nothing where no call recorded any."""
+    value = trace([run("a")], [])
+    value["tokens"] = {"input": sent, "output": written, "llm_calls": 1}
+    assert shown(value).splitlines()[0].rstrip().endswith(f"0 findings{told}")
+
+
+def test_a_trace_without_agents_says_so() -> None:
+    """An empty tree would look like lost spans."""
+    assert "no agent recognised" in shown(trace([], []))
+    assert "no agent recognised" not in shown(trace([run("a")], []))
