@@ -24,9 +24,9 @@ from tracejury.schemas.errors import PermanentError
 def test_the_demo_shows_localised_errors_and_goes_on_serving(tmp_path: Path) -> None:
     """Findings with span id and quote, the trees, how to point an agent at it; Ctrl-C ends it with 0."""
     pipe = subprocess.PIPE
-    with subprocess.Popen(
+    with subprocess.Popen(  # noqa: S603  ours
         [*COMMAND, "demo"], cwd=tmp_path, env=os.environ | {"COLUMNS": "200"}, stdout=pipe, stderr=pipe, text=True
-    ) as demo:  # noqa: S603  ours
+    ) as demo:
         try:
             text = until(demo, re.compile("Serving until Ctrl-C"))
             assert (tmp_path / ".tracejury" / "db").is_dir()
