@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-BIAS: Final = -0.241
+BIAS: Final = -0.286
 
 WEIGHTS: Final[Mapping[str, float]] = {
-    "manager": 0.566,
-    "read": 1.909,
-    "read-service": -1.876,
-    "repeated": -0.706,
-    "strong": 1.501,
-    "ungrounded": 1.096,
-    "ungrounded-delegate": -1.551,
-    "ungrounded-wording": 0.738,
-    "very-weak": -2.489,
-    "weak": -1.002,
+    "manager": 0.615,
+    "read": 1.980,
+    "read-service": -1.847,
+    "repeated": -0.716,
+    "strong": 1.330,
+    "ungrounded": 1.099,
+    "ungrounded-delegate": -1.531,
+    "ungrounded-wording": 0.746,
+    "very-weak": -2.473,
+    "weak": -0.953,
 }
 """By feature (features.py)."""
 

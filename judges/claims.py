@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from .candour import asks, candid, tokens
@@ -40,17 +40,30 @@ def statement(turn: TurnFacts) -> str:
 
 def gives_up_honestly(facts: RunFacts, turn: TurnFacts) -> bool:
     """Whether a turn admits that nothing was obtained, and claims nothing."""
-    text = statement(turn)
-    return bool(text.strip()) and candid(text, facts.seen(turn.position))
+    return _remembered("honest", facts, turn, _gives_up)
 
 
 def needs_no_support(facts: RunFacts, turn: TurnFacts) -> bool:
     """Whether what a turn says needs no look-up: it admits a failure, asks, or restates what it was told."""
-    text = statement(turn)
-    if not text.strip():
-        return False
-    seen = facts.seen(turn.position)
-    return candid(text, seen) or asks(text, seen) or _restates(turn, text, seen)
+    return gives_up_honestly(facts, turn) or _remembered("unclaiming", facts, turn, _asks_or_restates)
+
+
+def _remembered(
+    question: str, facts: RunFacts, turn: TurnFacts, answer: Callable[[TurnFacts, str, Sequence[str]], bool]
+) -> bool:
+    key = (question, turn.position)
+    if key not in facts.memo:
+        text = statement(turn)
+        facts.memo[key] = bool(text.strip()) and answer(turn, text, facts.seen(turn.position))
+    return facts.memo[key]
+
+
+def _gives_up(_: TurnFacts, text: str, seen: Sequence[str]) -> bool:
+    return candid(text, seen)
+
+
+def _asks_or_restates(turn: TurnFacts, text: str, seen: Sequence[str]) -> bool:
+    return asks(text, seen) or _restates(turn, text, seen)
 
 
 def _restates(turn: TurnFacts, text: str, seen: Sequence[str]) -> bool:

@@ -7,7 +7,7 @@ that of a call or of the step around it; it is *read* by the first later turn wh
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ..schemas.normalized import Kind
@@ -102,6 +102,8 @@ class RunFacts:
     captured: bool
     wants_data: tuple[bool, ...]
     plan_at: tuple[int, ...]
+    memo: dict[tuple[str, int], bool] = field(default_factory=dict, compare=False, repr=False)
+    """What was found out of a turn already: (question, position) to answer. Many rules ask the same."""
 
     def plan_before(self, position: int) -> TurnFacts | None:
         """The latest planning turn before a position."""
@@ -212,7 +214,9 @@ def _read_turn(
     said = _said(turn, calls)
     low = texts.low(said)
     code = code_of(said) if turn.wrappers or turn.observation else ""
-    ran = bool(code) and (by_code or reaches_out(code))
+    answers = any(c.role is Role.FINAL for c in calls) or first_of(low, enders) >= 0
+    # What code reads in the step that answers, nobody has looked at before answering.
+    ran = bool(code) and (by_code or (reaches_out(code) and not answers))
     return TurnFacts(
         turn=turn,
         position=position,
@@ -224,7 +228,7 @@ def _read_turn(
         gave_up=refusals[0] if refusals else "",
         attempted=bool(accesses or subs) or ran or (failure is not None and failure.kind is not FailureKind.PARSE),
         succeeded=worked or len(subs) > len(refusals) or (ran and failure is None),
-        answers=any(c.role is Role.FINAL for c in calls) or first_of(low, enders) >= 0,
+        answers=answers,
         code=code,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -31,7 +32,11 @@ def quote(text: str, around: int = 0, length: int = QUOTE) -> str:
     piece = text[start : start + length]
     if start + length < len(text):
         piece = piece[: _end(text[start : start + length + 1], max(_TELLING, around - start + _BACK))]
-    return piece.strip()
+    return _DANGLING.sub("", piece).strip()
+
+
+_DANGLING: Final = re.compile(r"\n\s{0,20}(?:\d{1,2}[.)]|[-*#\u2022])\s{0,9}$")
+"""The mark of a list's next item, whose text is cut off."""
 
 
 def _start(text: str, around: int, length: int) -> int:

@@ -55,11 +55,15 @@ def unsupported_share(answer: str, texts: list[str]) -> float:
     words = _WORD.findall(answer[:200])
     if not words or len(words) > MOST_WORDS:
         return 0.0
-    missing = [w for w in words if not any(w in t for t in texts)]
+    missing = [w for w in words if w.lower() not in _VERDICTS and not any(w in t for t in texts)]
     if missing:
         lowered = [t.lower() for t in texts]
-        missing = [w for w in missing if not any(w.lower() in t for t in lowered)]
+        missing = [w for w in missing if not any(w.lower()[:_STEM] in t for t in lowered)]
     return len(missing) / len(words)
+
+
+_STEM: Final = 6
+"""Letters by which a word is found in another form (booked in booking)."""
 
 
 def _unobserved_answer(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -87,8 +91,63 @@ def _names_something(answer: str) -> bool:
 
 
 _VERDICTS: Final = frozenset(
-    {"yes", "no", "true", "false", "none", "unknown", "positive", "negative", "neutral", "n", "a"}
+    {
+        "yes",
+        "no",
+        "true",
+        "false",
+        "none",
+        "unknown",
+        "positive",
+        "negative",
+        "neutral",
+        "mixed",
+        "n",
+        "a",
+        "ok",
+        "okay",
+        "done",
+        "success",
+        "successful",
+        "successfully",
+        "completed",
+        "complete",
+        "finished",
+        "approved",
+        "rejected",
+        "accepted",
+        "declined",
+        "confirmed",
+        "cancelled",
+        "canceled",
+        "booked",
+        "scheduled",
+        "sent",
+        "created",
+        "updated",
+        "deleted",
+        "removed",
+        "added",
+        "saved",
+        "fixed",
+        "resolved",
+        "closed",
+        "open",
+        "valid",
+        "invalid",
+        "high",
+        "medium",
+        "low",
+        "correct",
+        "incorrect",
+        "pass",
+        "passed",
+        "fail",
+        "failed",
+        "spam",
+    }
 )
+"""What an answer judges or reports as done, which need not have been read anywhere."""
 
 HALF: Final = 0.5
 

@@ -39,8 +39,14 @@ def answer_quote(turn: TurnFacts) -> str:
     """A quote of the answer that a turn hands over, where the model wrote it out, else of what it wrote."""
     answer = quote(answer_text(turn).strip())
     llm = turn.turn.llm
+    if answer in turn.said and 0 < len(answer) < _BARE:
+        return quote(turn.said, turn.said.rfind(answer))
     asked = llm is not None and any(r.arguments for m in llm.output_messages for r in m.tool_requests)
     return answer if answer and (asked or answer in turn.said) else quote(turn.said.strip())
+
+
+_BARE: Final = 20
+"""Characters below which an answer alone tells a reader little."""
 
 
 def _early(facts: RunFacts, _: Context) -> Iterator[Hit]:

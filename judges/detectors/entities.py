@@ -71,6 +71,6 @@ RULES: Final = (
         dimensions=(Dimension.LOGICAL_CONSISTENCY, Dimension.TOOL_CALLING),
         severity=Severity.MEDIUM,
         find=_altered,
-        confidence=0.4,
+        confidence=0.3,
     ),
 )

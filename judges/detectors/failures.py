@@ -43,6 +43,9 @@ _CLASSES: Final[tuple[tuple[str, tuple[F, ...], str, str, str], ...]] = (
     ("service", (F.SERVICE,), "Service Errors", "Service Errors", "the service behind it failed"),
     ("broken", (F.BROKEN,), "Environment Setup Errors", "Environment Setup Errors", "the tool itself is broken"),
 )
+_OUTAGES: Final = frozenset({F.SERVICE, F.RATE, F.TIMEOUT, F.AUTH, F.NOT_FOUND})
+"""Failures that are the world's, not the caller's."""
+
 _OF_STEPS: Final = frozenset({"code"})
 """Classes of what the model's own code raised; `raised` is the same of a tool."""
 
@@ -84,8 +87,9 @@ def read_hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Hit | None:
         return None
     reading = facts.turns[turn.read.position]
     reader = reading.span_id
-    # Who reports what was read has done right, and so has who tries the same once more and succeeds.
-    if not reader or gives_up_honestly(facts, reading) or _works_now(turn, reading):
+    # Who reports an outage has done right, and so has who tries the same once more and succeeds.
+    outage = turn.failure is not None and turn.failure.kind in _OUTAGES
+    if not reader or (outage and gives_up_honestly(facts, reading)) or _works_now(turn, reading):
         return None
     evidence = quote(turn.read.text, turn.read.offset)
     return Hit(reader, evidence, explanation, _tool_span(turn), reader, linked=(turn.span_id,))
