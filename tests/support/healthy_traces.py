@@ -225,6 +225,72 @@ def support() -> Trace:
     )
 
 
+def handed_over(answer: str) -> Trace:
+    """A plan, a call that acts, and an answer by a tool that reports or sorts."""
+    booked = Did("book_table", {"place": "Roma", "at": "19:00"}, '{"status": "ok", "id": 7}', None, "t1")
+    return trace(
+        run(
+            "r1",
+            Said("p1", "1. Use book_table.\n2. Report.", kind=PLAN),
+            Said("a1", "Booking it.", [booked]),
+            Said(
+                "a2", "", [Did("final_answer", {"answer": answer}, "done", None, "t2")], ['{"status": "ok", "id": 7}']
+            ),
+            goal="Book a table at Roma for 19:00.",
+            tools=[tool("book_table", ("place",), place="string", at="string")],
+        )
+    )
+
+
+def second_helper() -> Trace:
+    """One helper has nothing; the manager asks another one and answers from that."""
+    helpers = {"archive": "I could not find it in the archive.", "library": "The Rhine is 1230 km long."}
+    runs = [
+        run(
+            f"s{i}",
+            Said(f"s{i}1", "", [Did("lookup", {"q": "Rhine"}, "no entry" if i == 0 else answer, None, f"s{i}t")]),
+            Said(f"s{i}2", answer, sees=["no entry" if i == 0 else answer]),
+            role="sub-agent",
+            answer=answer,
+            parent_id="r1",
+            goal="How long is the Rhine?",
+            name=name,
+        )
+        for i, (name, answer) in enumerate(helpers.items())
+    ]
+    asks = [
+        Did(name, {"task": "How long is the Rhine?"}, answer, None, f"t{i}", sub_run_id=f"s{i}")
+        for i, (name, answer) in enumerate(helpers.items())
+    ]
+    manager = run(
+        "r1",
+        Said("p1", "1. Ask archive.\n2. Ask library if needed.\n3. Answer.", kind=PLAN),
+        Said("a1", "", [asks[0]]),
+        Said("a2", "Now the library.", [asks[1]], [helpers["archive"]]),
+        Said("a3", "The Rhine is 1230 km long.", sees=[helpers["library"]]),
+        goal="How long is the Rhine?",
+        answer="The Rhine is 1230 km long.",
+        managed=tuple(helpers),
+    )
+    return trace(manager, *runs)
+
+
+def reading_by_code() -> Trace:
+    """A code agent that reads a file itself and answers from what it printed, although it has a tool for files."""
+    code = "Thought: I read it.\n```py\nprint(open('data.csv').read())\n```"
+    seen = "Execution logs:\nname,age\nAda,36"
+    return trace(
+        run(
+            "r1",
+            Said("p1", "1. Use inspect_file or read the file.\n2. Answer.", kind=PLAN),
+            Said("a1", code, observed=seen),
+            Said("a2", "Thought: 36.\n```py\nfinal_answer(36)\n```", [Did("final_answer", {"answer": 36})], [seen]),
+            goal="How old is Ada? See data.csv.",
+            tools=[tool("inspect_file", ("path",), path="string")],
+        )
+    )
+
+
 HEALTHY: Final[Mapping[str, Trace]] = {
     "chat without tools": chat(),
     "retrieval in the prompt": retrieval(),
@@ -248,6 +314,11 @@ HEALTHY: Final[Mapping[str, Trace]] = {
     "names only": named_only(),
     "own plan": own_plan(),
     "support": support(),
+    "booked": handed_over("Booked."),
+    "reported": handed_over("Table booked successfully"),
+    "sorted": handed_over("confirmed"),
+    "second helper": second_helper(),
+    "reading by code": reading_by_code(),
 }
 """By what they show. Nothing should be shown of them."""
 
