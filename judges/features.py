@@ -60,6 +60,9 @@ _OWN: Final = frozenset({"not-found-error-page"})
 
 _SERVICE: Final = frozenset({"service-error-read", "broken-error-read", "not-found-error-read"})
 
+_PLAINLY_MADE_UP: Final = frozenset({"ungrounded-after-failure", "ungrounded-assumption", "ungrounded-simulation"})
+"""Without one of these, a sub-agent that is ungrounded may have been given its data with the task."""
+
 PLAIN: Final = "plain"
 """The family without a weight: what its rules say is as sure as the bias and the place make it."""
 
@@ -80,7 +83,7 @@ def features(rules: Iterable[str], place: tuple[RunFacts, TurnFacts] | None) -> 
     names = _telling(set(rules), place)
     values = dict.fromkeys({f for rule in names if (f := family(rule))} - {PLAIN}, 1.0)
     manager = place is not None and place[0].run.role == "manager"
-    if "ungrounded" in values and not manager and "ungrounded-after-failure" not in names:
+    if "ungrounded" in values and not manager and not names & _PLAINLY_MADE_UP:
         values["ungrounded-delegate"] = values.pop("ungrounded")
     if "ungrounded-wording" in values:
         values["ungrounded-wording"] = float(sum(family(rule) == "ungrounded-wording" for rule in names))
