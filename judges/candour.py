@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 from .candour_wording import ACCESS_FAILED, ADMITS, ATTEMPT, CLAIMS, OFFERS, PIVOT, STATES
@@ -35,6 +36,8 @@ def candid(text: str, seen: Sequence[str] = ()) -> bool:
     """
     if text.strip(" .!\n\"'").lower() in _EMPTY:
         return True
+    if not _admits(text[:_READ].replace("\u2019", "'").lower()):
+        return False
     waited = 0
     admitted = False
     for sentence in _sentences(text):
@@ -108,7 +111,11 @@ def _claims(sentence: str, seen: Sequence[str]) -> bool:
 
 def _unseen(sentence: str, seen: Sequence[str]) -> bool:
     """Whether a sentence has a number or a name that stands in nothing seen."""
-    return any(not any(found in text for text in seen) for found in tokens(sentence))
+    return any(not any(found in text for text in seen) for found in islice(tokens(sentence), _MOST_TOKENS))
+
+
+_MOST_TOKENS: Final = 40
+"""Names and numbers of one sentence that are looked for."""
 
 
 def tokens(sentence: str) -> Iterator[str]:

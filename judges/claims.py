@@ -54,8 +54,22 @@ def _remembered(
     key = (question, turn.position)
     if key not in facts.memo:
         text = statement(turn)
-        facts.memo[key] = bool(text.strip()) and answer(turn, text, facts.seen(turn.position))
+        facts.memo[key] = bool(text.strip()) and answer(turn, text, _latest(facts.seen(turn.position)))
     return facts.memo[key]
+
+
+_MOST_SEEN: Final = 300_000
+"""Characters of what a run was told that are looked through for one turn: the task, and the latest messages."""
+
+
+def _latest(seen: Sequence[str]) -> list[str]:
+    texts, left = list(seen[:1]), _MOST_SEEN
+    for text in reversed(seen[1:]):
+        texts.append(text[:left])
+        left -= len(text)
+        if left <= 0:
+            break
+    return texts
 
 
 def _gives_up(_: TurnFacts, text: str, seen: Sequence[str]) -> bool:

@@ -69,6 +69,25 @@ def test_only_how_a_result_opens_tells_of_a_failure(result: str, fails: object) 
 
 
 @pytest.mark.parametrize(
+    ("result", "absent"),
+    [
+        ("No results found for 'x'", True),
+        ("Error: page not found", True),
+        ("Error: 404 not found", True),
+        ('{"error": "not found"}', True),
+        ("Error: backend down", False),
+        ("Error: no such file or directory", False),
+        ("Error executing tool: TypeError: f() got an unexpected keyword argument 'x'", False),
+    ],
+)
+def test_that_there_is_nothing_is_an_answer(result: str, *, absent: bool) -> None:
+    """Such a result brings nothing, but nothing went wrong."""
+    found = reported_failure(result)
+    assert found is not None
+    assert found.page is absent
+
+
+@pytest.mark.parametrize(
     ("page", "kind"),
     [
         ("Address: x\nTitle: Error 403\n## Error 403", F.AUTH),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from coding_traces import GREP, coding
 from faulty_traces import (
     LONG_PLAN,
     announcing,
@@ -24,7 +25,7 @@ from tracejury.judges.detectors.arguments import MOST_WORDS, path_argument, unsu
 from tracejury.judges.detectors.churn import alike, free_text
 from tracejury.judges.detectors.completion import plan_steps
 from tracejury.judges.detectors.entities import slipped
-from tracejury.judges.detectors.schema import violation
+from tracejury.judges.detectors.schema import mistyped, violation
 from tracejury.schemas.normalized import Json
 from tracejury.schemas.trajectory import Trace
 
@@ -313,3 +314,54 @@ def test_only_calls_that_went_wrong_violate_a_schema(did: Did, *, fires: bool) -
         run("r1", Said("a1", "", [did]), Said("a2", "Well."), tools=[tool("web_search", ("query",), query="string")])
     )
     assert bool(at("schema-violation", whole)) is fires
+
+
+TYPED = {
+    "properties": {
+        "s": {"type": "string"},
+        "i": {"type": "integer"},
+        "n": {"type": "number"},
+        "b": {"type": "boolean"},
+        "a": {"type": "array"},
+        "o": {"type": "object"},
+        "u": {"type": ["string", "null"]},
+        "x": {},
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"s": "x", "i": 1, "n": 1.5, "b": True, "a": [], "o": {}, "u": 3, "x": 3, "other": 3}, ""),
+        ({"i": 2.0, "n": 2}, ""),
+        ({"s": None}, ""),
+        ({"s": 3}, "s"),
+        ({"i": "3"}, "i"),
+        ({"i": 2.5}, "i"),
+        ({"i": True}, "i"),
+        ({"n": False}, "n"),
+        ({"b": 0}, "b"),
+        ({"a": "x"}, "a"),
+        ({"o": []}, "o"),
+        ("x", ""),
+        (None, ""),
+    ],
+)
+def test_values_are_checked_against_the_types_of_the_schema(arguments: Json, name: str) -> None:
+    """As JSON has them: a whole number is an integer, a truth value is no number, what is not named may be anything."""
+    assert mistyped(arguments, TYPED) == name
+    assert mistyped(arguments, None) == ""
+
+
+@pytest.mark.parametrize(("times", "spans"), [(2, []), (3, ["a2"]), (4, ["a3"])])
+def test_three_equal_failing_calls_are_a_waste(times: int, spans: list[str]) -> None:
+    """Two may be hope; the arguments must be the same."""
+    assert at("identical-failure", failing("ValueError: no", times)) == spans
+
+
+@pytest.mark.parametrize(("times", "spans"), [(2, []), (3, ["a2"]), (5, ["a4"])])
+def test_three_equal_steps_are_a_waste(times: int, spans: list[str]) -> None:
+    """The same code with the same outcome; another outcome is progress."""
+    assert at("identical-step", coding(*[(GREP, "")] * times, ("ls", ""))) == spans
+    assert at("identical-step", coding(*[("wait", f"Error: {i}") for i in range(times)])) == []
