@@ -180,6 +180,12 @@ _NEEDLES: Final[tuple[tuple[FailureKind, tuple[str, ...]], ...]] = (
 )
 
 
+OUTAGES: Final = frozenset(
+    {FailureKind.SERVICE, FailureKind.RATE, FailureKind.TIMEOUT, FailureKind.AUTH, FailureKind.NOT_FOUND}
+)
+"""Failures that are the world's, not the caller's."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """A failure: its kind and the text that tells of it. `page`: what was fetched well says so, a page or a result."""

@@ -11,6 +11,7 @@ from ...schemas.trajectory import TurnKind
 from ..base import Context
 from ..claims import answer_text, gives_up_honestly
 from ..facts import RunFacts, TurnFacts
+from ..failure_text import OUTAGES
 from ..phrases import count
 from ..quoting import quote
 from ..rule import Hit, RunRule
@@ -31,8 +32,12 @@ def plan_steps(text: str) -> int:
 
 
 def _answering(facts: RunFacts) -> TurnFacts | None:
+    """The turn that answers; None without one, or where it reports an outage that keeps it from going on."""
     acts = facts.acts
-    return acts[-1] if acts and facts.settled and (acts[-1].answers or not acts[-1].attempted) else None
+    if not acts or not facts.settled or (acts[-1].attempted and not acts[-1].answers):
+        return None
+    out = any(t.failure is not None and t.failure.kind in OUTAGES for t in acts[-2:-1])
+    return None if out and gives_up_honestly(facts, acts[-1]) else acts[-1]
 
 
 def answer_quote(turn: TurnFacts) -> str:

@@ -16,6 +16,7 @@ from ...schemas.trajectory import ToolCall
 from ..base import Context
 from ..claims import gives_up_honestly
 from ..facts import SURVEYS, RunFacts, TurnFacts
+from ..failure_text import OUTAGES
 from ..failure_text import FailureKind as F
 from ..quoting import quote, quote_call, quote_executed
 from ..rule import Hit, RunRule
@@ -43,9 +44,6 @@ _CLASSES: Final[tuple[tuple[str, tuple[F, ...], str, str, str], ...]] = (
     ("service", (F.SERVICE,), "Service Errors", "Service Errors", "the service behind it failed"),
     ("broken", (F.BROKEN,), "Environment Setup Errors", "Environment Setup Errors", "the tool itself is broken"),
 )
-_OUTAGES: Final = frozenset({F.SERVICE, F.RATE, F.TIMEOUT, F.AUTH, F.NOT_FOUND})
-"""Failures that are the world's, not the caller's."""
-
 _OF_STEPS: Final = frozenset({"code"})
 """Classes of what the model's own code raised; `raised` is the same of a tool."""
 
@@ -88,7 +86,7 @@ def read_hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Hit | None:
     reading = facts.turns[turn.read.position]
     reader = reading.span_id
     # Who reports an outage has done right, and so has who tries the same once more and succeeds.
-    outage = turn.failure is not None and turn.failure.kind in _OUTAGES
+    outage = turn.failure is not None and turn.failure.kind in OUTAGES
     if not reader or (outage and gives_up_honestly(facts, reading)) or _works_now(turn, reading):
         return None
     evidence = quote(turn.read.text, turn.read.offset)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from faulty_traces import LOOK_UP_PLAN, SEARCH, asked
+from faulty_traces import LONG_PLAN, LOOK_UP_PLAN, SEARCH, asked
 from hypothesis import given
 from hypothesis import strategies as st
 from small_traces import Did, Said, run, trace
@@ -137,14 +137,14 @@ def test_any_text_can_be_read(text: str) -> None:
     assert asks(text) in (True, False)
 
 
-def answering(answer: str, *, by_tool: bool) -> Trace:
-    """An agent that plans a look-up, fails twice, and answers so."""
+def answering(answer: str, *, by_tool: bool, times: int = 2, role: str = "manager") -> Trace:
+    """An agent that plans look-ups, fails once or twice, and answers so."""
     error = "ConnectionError: 503 Service Unavailable"
     turns = [Said(f"a{i}", "", [asked("Dell Viaduct", f"t{i}", error=error)], [error][: i and 1]) for i in range(2)]
     last = Said("z1", "" if by_tool else answer, [Did("final_answer", {"answer": answer})] if by_tool else (), [error])
-    plan = Said("p1", LOOK_UP_PLAN, kind=TurnKind.PLAN)
+    plan = Said("p1", LONG_PLAN, kind=TurnKind.PLAN)
     goal = "How many arches has the Dell Viaduct?"
-    return trace(run("r1", plan, *turns, last, tools=[SEARCH], goal=goal, answer=answer))
+    return trace(run("r1", plan, *turns[:times], last, tools=[SEARCH], goal=goal, answer=answer, role=role))
 
 
 def at_the_answer(whole: Trace) -> set[str]:
@@ -158,6 +158,7 @@ def at_the_answer(whole: Trace) -> set[str]:
 def test_nobody_is_blamed_for_an_honest_answer(text: str, *, by_tool: bool) -> None:
     """Nothing at all is shown at the turn that admits a failure, handed over by a tool or said."""
     assert at_the_answer(answering(text, by_tool=by_tool)) == set()
+    assert at_the_answer(answering(text, by_tool=by_tool, times=1, role="sub-agent")) == set()
 
 
 @pytest.mark.parametrize("by_tool", [True, False])
