@@ -8,9 +8,17 @@ from __future__ import annotations
 import re
 from typing import Final
 
+_EDGE: Final = r"\b"
+
 
 def _any(*alternatives: str) -> re.Pattern[str]:
-    return re.compile("|".join(alternatives))
+    """One pattern. What begins at a word's edge shares one test for it, which makes the whole several times faster."""
+    edged, loose = [], []
+    for several in alternatives:
+        first, *more = several.split(f"|{_EDGE}")
+        (edged if first.startswith(_EDGE) else loose).append(first.removeprefix(_EDGE))
+        edged += more
+    return re.compile("|".join([f"{_EDGE}(?:{'|'.join(edged)})", *loose]))
 
 
 ADMITS: Final = _any(
