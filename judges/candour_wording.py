@@ -13,7 +13,8 @@ _EDGE: Final = r"\b"
 
 def _any(*alternatives: str) -> re.Pattern[str]:
     """One pattern. What begins at a word's edge shares one test for it, which makes the whole several times faster."""
-    edged, loose = [], []
+    edged: list[str] = []
+    loose: list[str] = []
     for several in alternatives:
         first, *more = several.split(f"|{_EDGE}")
         (edged if first.startswith(_EDGE) else loose).append(first.removeprefix(_EDGE))
