@@ -102,7 +102,8 @@ def load_config(path: Path | None, overrides: dict[str, Any] | None = None) -> C
     Raises:
         ConfigError: one line a problem, each with its place in the file.
     """
-    data = read_yaml(path) if path else {}
+    # A section whose keys are all commented out reads as null.
+    data = {key: {} if value is None else value for key, value in read_yaml(path).items()} if path else {}
     try:
         config = CollectorConfig.model_validate(merge(data, overrides or {}))
     except ValidationError as error:

@@ -59,7 +59,7 @@ class Collector:
         self.store_shown = config.store.dsn
         self.telemetry = Telemetry(__version__)
         self._clock = clock
-        self._inbox = Inbox(config.judging.max_inbox_bytes)
+        self._inbox: Inbox | None = None
         self._judging: Judging | None = None
         self._stops: list[Stop] = []
         self._ready = False
@@ -86,6 +86,7 @@ class Collector:
         if self._judging is not None:
             self._judging.dismiss()
         deadline = time.monotonic() + self.config.shutdown_seconds
+        self._stops.insert(0, lambda _: asyncio.to_thread(self.telemetry.shutdown))
         while self._stops:
             stop = self._stops.pop()
             try:
@@ -121,16 +122,17 @@ class Collector:
         self._stops.append(lambda _: asyncio.to_thread(store.close))
         self.store_shown = store.target.shown
         writer = GroupCommitWriter(store, config.writer, self._committed, clock=self._clock)
+        inbox = self._inbox = Inbox(config.judging.max_inbox_bytes)
         judging = Judging(
             StoredJudging(store),
             default_suite(),
             config.judging.assembler(),
-            self._inbox,
+            inbox,
             JudgingMetrics(self.telemetry),
             pressed=lambda: writer.queue_batches > PRESSED_REQUESTS,
             clock=self._clock,
         )
-        watch(self.telemetry, writer, self._inbox, judging)
+        watch(self.telemetry, writer, inbox, judging)
         self._judging = judging
         judging.start()
         self._stops.append(lambda deadline: asyncio.to_thread(judging.stop, deadline))
@@ -181,7 +183,8 @@ class Collector:
         self._stops.append(http.stop)
 
     def _committed(self, batch: Batch, received_at: int) -> None:
-        self._inbox.put(batch, received_at)
+        if self._inbox is not None:
+            self._inbox.put(batch, received_at)
 
 
 def run_serve(config: CollectorConfig) -> None:

@@ -23,6 +23,7 @@ TraceKey = tuple[str, str]  # (tenant, trace id)
 SECOND: Final = 1_000_000_000
 FLAG_HAS_IS_REMOTE: Final = 0x100
 FLAG_IS_REMOTE: Final = 0x200
+UNREAD_SPANS: Final = 30  # what a trace counts whose spans are not in memory
 COST_SHARE: Final = 4  # an open trace is judged at most a quarter of the time
 
 
@@ -60,7 +61,6 @@ class OpenTrace:
     last_judged: int = 0
     cost: int = 0
     received_through: int = 0
-    over_limit: int = 0
     stored: dict[str, Finding] | None = None
     cache: Any = None
     _ended: bool | None = None
@@ -70,12 +70,9 @@ class OpenTrace:
         """How many spans and log records of it are here."""
         return len(self.spans) + sum(map(len, self.logs.values()))
 
-    def take(self, span: Span, limit: int) -> bool:
+    def take(self, span: Span) -> bool:
         """Keep the span where it is news; True where the trace changed."""
         known = self.spans.get(span.span_id)
-        if known is None and len(self.spans) >= limit:
-            self.over_limit += 1
-            return False
         if known is not None and (known.raw == span or not span.beats(known.raw)):
             return False
         self.spans[span.span_id] = normalize(span, tuple(self.logs.get(span.span_id, {}).values()))
@@ -144,6 +141,7 @@ class Assembler:
         self.config = config or AssemblerConfig()
         self.forgotten = 0  # traces dropped at max_traces; the store's sweep finds them again
         self.forgotten_since = 0  # the same since the last sweep
+        self.over_limit = 0  # how often a span was left out for `max_spans_per_trace`
         self._traces: OrderedDict[TraceKey, OpenTrace] = OrderedDict()
         self._due: list[tuple[int, TraceKey]] = []
         self._bytes = 0
@@ -172,11 +170,12 @@ class Assembler:
         self._bound()
 
     def request(self, key: TraceKey, now: int) -> None:
-        """Judge this trace (again) from what the store has."""
+        """Judge this trace (again) from what the store has; what waits for it is the last to be forgotten."""
         trace = self._touch(key, now)
         trace.dirty = trace.forced = True
         trace.held = False
         self._schedule(trace)
+        self._bound(keep=key)
 
     def fill(self, key: TraceKey, spans: Sequence[Span], logs: Sequence[LogRecord], last_arrival: int) -> None:
         """Complete a trace that is not held with what the store has (`last_arrival`: unix nanos of its newest row)."""
@@ -199,11 +198,15 @@ class Assembler:
             trace.held = True
             self._schedule(trace)
 
-    def due(self, now: int, limit: int) -> list[OpenTrace]:
-        """Up to `limit` traces whose judging is due, the longest due first; each must be answered by `judged`."""
+    def due(self, now: int, limit: int, spans: int = 1000) -> list[OpenTrace]:
+        """Traces whose judging is due, the longest due first; each must be answered by `judged`.
+
+        At most `limit` of them, and no more once they have `spans` spans.
+        """
         ready: list[OpenTrace] = []
         seen: set[TraceKey] = set()
-        while self._due and len(ready) < limit and self._due[0][0] <= now:
+        weight = 0
+        while self._due and len(ready) < limit and weight < spans and self._due[0][0] <= now:
             _, key = heapq.heappop(self._due)
             trace = self._traces.get(key)
             if trace is None or key in seen:
@@ -212,6 +215,7 @@ class Assembler:
                 continue
             seen.add(key)
             ready.append(trace)
+            weight += len(trace.spans) or UNREAD_SPANS
         return ready
 
     def next_due(self) -> int | None:
@@ -252,7 +256,10 @@ class Assembler:
         limit = self.config.max_spans_per_trace
         changed = trace.take_logs(logs)
         for span in spans:
-            changed |= trace.take(span, limit)
+            if len(trace.spans) < limit or span.span_id in trace.spans:
+                changed |= trace.take(span)
+            else:
+                self.over_limit += 1
         self._bytes += trace.size - before
         return changed
 
@@ -281,6 +288,7 @@ class Assembler:
                 if self._bytes <= self.config.max_bytes:
                     break
         while len(self._traces) > self.config.max_traces:
-            self.forget(next(iter(self._traces)))
+            unasked = (t.key for t in self._traces.values() if not t.forced and t.key != keep)
+            self.forget(next(unasked, next(iter(self._traces))))
             self.forgotten += 1
             self.forgotten_since += 1

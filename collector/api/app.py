@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, Query, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -31,6 +32,7 @@ from .params import (
     write_cursor,
 )
 
+JUDGING_THREADS = 4
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 JudgeAgain = Callable[[Sequence[str]], Sequence[Judgement]]
@@ -93,8 +95,11 @@ def _add_reading(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None
 
 
 def _add_judging(app: FastAPI, reader: Reader, judge: JudgeAgain, clock: Callable[[], int]) -> None:
+    # Judging blocks for long: with threads of its own it cannot take those that reads need.
+    few = CapacityLimiter(JUDGING_THREADS)
+
     @app.post("/api/judge", responses=_documented(JudgedPage, 404))
-    def judge_again(body: JudgeBody) -> Response:
+    async def judge_again(body: JudgeBody) -> Response:
         """Judge stored traces again; `next` is the cursor of those that `limit` left."""
         more = None
         if body.trace_id:
@@ -106,9 +111,9 @@ def _add_judging(app: FastAPI, reader: Reader, judge: JudgeAgain, clock: Callabl
                 since=moment("since", body.since, clock()),
                 before=read_cursor("cursor", body.cursor),
             )
-            rows, more = _traces(reader, query)
+            rows, more = await to_thread.run_sync(_traces, reader, query)
             wanted = [row.trace_id for row in rows]
-        judged = judge(wanted)
+        judged = await to_thread.run_sync(judge, wanted, limiter=few)
         if body.trace_id and not judged:
             raise NotFoundError(f"no trace {wanted[0][:64]!r} is stored")
         return json_answer({"items": [present_judged(judgement) for judgement in judged], "next": more})

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from ...processors.assemble import span_size
 from ...schemas.findings import Finding, FindingState
 from ...schemas.trajectory import Trace, TraceState
 
@@ -47,9 +48,10 @@ def compare(found: Iterable[Finding], stored: Mapping[str, Finding], state: Trac
 
 
 def input_hash(trace: Trace) -> str:
-    """What a judgement saw: the trace's state and the version of each of its spans (32 hex digits)."""
+    """What a judgement saw: the trace's state and each of its spans, told by end, status and size (32 hex digits)."""
     digest = hashlib.blake2b(trace.state.encode(), digest_size=16)
     for span_id in sorted(trace.spans):
         span = trace.spans[span_id]
-        digest.update(f"{span_id}{span.raw.end}{int(span.raw.pending)}{len(span.log_text)};".encode())
+        raw, size = span.raw, span_size(span.raw)
+        digest.update(f"{span_id} {raw.end} {raw.pending} {raw.status_code} {size} {len(span.log_text)};".encode())
     return digest.hexdigest()

@@ -19,7 +19,7 @@ class StoreConfig(BaseModel):
     dsn: str = "chdb:///./.tracejury/db"
     """`chdb:///folder` (embedded) or `clickhouse[s]://user:password@host:port/database` (ClickHouse's HTTP port)."""
     retention_days: Annotated[float, Field(gt=0, le=MAX_RETENTION_DAYS)] | None = 30.0
-    """Days after its arrival at which a span, and what was found in it, is dropped; null keeps everything."""
+    """Days (at most 10,000) after its arrival at which a span, and what was found in it, is dropped; null keeps all."""
     fsync: bool = False
     """An acknowledged span also survives power loss, at a cost (docs/storage.md)."""
     migrate: bool = False

@@ -76,7 +76,7 @@ class StoredJudging:
         return found
 
     def unjudged(self, version: str, limit: int) -> list[tuple[str, str]]:
-        """Up to `limit` (tenant, trace id), of all tenants, the latest arrival first, whose judging is not finished.
+        """Up to `limit` (tenant, trace id), of all tenants, the earliest arrival first, whose judging is not finished.
 
         That is: never judged; rows have arrived since; last judged while the trace was open; or judging failed
         under another version than `version`.
@@ -144,6 +144,6 @@ SELECT stored.tenant, stored.TraceId
 FROM stored
 LEFT JOIN judged ON stored.tenant = judged.tenant AND stored.TraceId = judged.TraceId
 WHERE arrived > last.1 OR last.2 = 'open' OR (last.3 = 'failed' AND last.4 != {version:String})
-ORDER BY arrived DESC, stored.TraceId
+ORDER BY arrived, stored.TraceId
 LIMIT {limit:UInt64}
 """

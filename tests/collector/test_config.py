@@ -22,7 +22,7 @@ def test_accepted(file: Path) -> None:
     """The file loads, and what it sets is set."""
     config = load_config(file).model_dump(mode="json")
     for section, values in (yaml.safe_load(file.read_text()) or {}).items():
-        expected: Any = values
+        expected: Any = values or {}
         found = config[section]
         if isinstance(expected, dict):
             found = {key: found[key] for key in expected}

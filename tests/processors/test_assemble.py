@@ -168,7 +168,7 @@ def test_spans_beyond_the_limit_of_a_trace_are_counted(n: int, over: int) -> Non
     assembler = added(*(span(f"{i}") for i in range(n)), config=AssemblerConfig(max_spans_per_trace=3))
     trace = assembler.get(KEY)
     assert trace is not None
-    assert (len(trace.spans), trace.over_limit) == (min(n, 3), over)
+    assert (len(trace.spans), assembler.over_limit) == (min(n, 3), over)
 
 
 @pytest.mark.parametrize("log_first", [True, False])

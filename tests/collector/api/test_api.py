@@ -16,6 +16,7 @@ import pytest
 from memory_api import KNOWN, NOW, PLAIN, QUIET, SECOND, SPAN, Api, Judge, MemoryReader, finding, row, served
 
 from tracejury.collector.api import create_app
+from tracejury.collector.api.app import JUDGING_THREADS
 from tracejury.collector.api.guard import MAX_BODY, is_local
 from tracejury.collector.reader import Confidence, ErrorQuery
 from tracejury.judges.profiles import threshold
@@ -363,8 +364,8 @@ def test_hostile_text_is_still_json(api: Api) -> None:
     assert api.client.get("/api/errors").headers["x-content-type-options"] == "nosniff"
 
 
-async def test_health_is_answered_while_every_thread_is_busy() -> None:
-    """However many judgings or slow queries are waited for, nobody takes the collector for dead."""
+async def test_health_and_reads_are_answered_while_judgings_are_waited_for() -> None:
+    """However many there are, nobody takes the collector for dead, and what is stored can be read."""
     entered, free = threading.Semaphore(0), threading.Event()
 
     def slow(_ids: Sequence[str]) -> Sequence[Judgement]:
@@ -377,11 +378,11 @@ async def test_health_is_answered_while_every_thread_is_busy() -> None:
         threads = int(anyio.to_thread.current_default_thread_limiter().total_tokens)
         asking = [asyncio.create_task(client.post("/api/judge", json={"trace_id": KNOWN})) for _ in range(threads + 5)]
         try:
-            for _ in range(threads):
-                await asyncio.to_thread(entered.acquire)
+            for _ in range(JUDGING_THREADS):
+                assert await asyncio.to_thread(entered.acquire, timeout=20)
             async with asyncio.timeout(20):
-                answers = [await client.get(path) for path in ("/healthz", "/readyz", "/metrics")]
+                answers = [await client.get(path) for path in ("/healthz", "/readyz", "/metrics", "/api/traces")]
         finally:
             free.set()
             await asyncio.gather(*asking)
-    assert [answer.status_code for answer in answers] == [200, 200, 200]
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 200]

@@ -156,11 +156,11 @@ def test_a_trace_with_newer_spans_is_unjudged(store: Store, arrived: int, judged
     assert unjudged(store) == ([TRACE_ID] if found else [])
 
 
-def test_a_trace_never_judged_is_unjudged_and_the_latest_comes_first(store: Store) -> None:
-    """All traces of all tenants, the latest arrival first, up to the limit."""
+def test_a_trace_never_judged_is_unjudged_and_the_earliest_comes_first(store: Store) -> None:
+    """All traces of all tenants, the earliest arrival first, so that a sweep after the other reaches them all."""
     for n in range(1, 5):
         put(store, a_span(trace_id=f"{n:032x}", tenant="x" if n == 3 else ""), received_at=n)
-    assert StoredJudging(store).unjudged("v1", 3) == [("", f"{4:032x}"), ("x", f"{3:032x}"), ("", f"{2:032x}")]
+    assert StoredJudging(store).unjudged("v1", 3) == [("", f"{1:032x}"), ("", f"{2:032x}"), ("x", f"{3:032x}")]
 
 
 @pytest.mark.parametrize("state", list(TraceState))
