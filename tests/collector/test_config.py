@@ -78,3 +78,10 @@ def test_the_reference_in_the_docs_is_the_generated_one() -> None:
     rows = [line for line in reference().splitlines() if line.startswith("| `")]
     assert rows
     assert all(row.split("|")[3].strip() for row in rows)
+
+
+def test_the_shipped_configuration_is_accepted() -> None:
+    """What deploy/ offers can be served as it is."""
+    config = load_config(Path(__file__).parents[2] / "deploy" / "tracejury.yaml")
+    assert config.store.fsync
+    assert config.shutdown_seconds < 45, "the unit's TimeoutStopSec"
