@@ -44,6 +44,8 @@ def replay_command(
         counts = replay_files(paths, endpoint, protocol, fresh_ids=fresh_ids, progress=moved)
     for message in counts.messages:
         output.note(f"tracejury: refused: {one_line(message, 300)}")
+    for message in counts.broken:
+        output.note(f"tracejury: passed over: {one_line(message, 300)}")
     if style == "json":
         output.show_json(as_json(counts))
     else:
@@ -52,7 +54,7 @@ def replay_command(
             f"sent {counts.spans} spans and {counts.logs} log records in {counts.requests} requests, "
             f"{counts.seconds:.1f} s ({rate:.0f} items/s); {counts.rejected} refused, {counts.retried} retries"
         )
-    if counts.rejected:
+    if counts.rejected or counts.broken:
         ctx.exit(EXIT_ERROR)
 
 
@@ -66,4 +68,5 @@ def as_json(counts: Replayed) -> dict[str, object]:
         "retried": counts.retried,
         "seconds": round(counts.seconds, 3),
         "messages": list(counts.messages),
+        "broken": list(counts.broken),
     }

@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from ...schemas.errors import ConfigError, RetryableError
-from ..sources import find, read_file
+from ..sources import BrokenFileError, find, read_file
 from ..sources.groups import Request
 from .batches import batches
 from .fresh_ids import FreshIds
@@ -73,8 +73,10 @@ def replay_files(
 ) -> Replayed:
     """Send files and folders of stored traces; runs its own event loop.
 
+    A file of a folder that cannot be read is passed over and told in `Replayed.broken`.
+
     Raises:
-        BrokenFileError: a file cannot be read; what was read before has been sent.
+        BrokenFileError: a file that was named outright cannot be read; what was read before has been sent.
         ConfigError, RetryableError: see `replay`.
     """
     files = find(paths)
@@ -84,8 +86,13 @@ def replay_files(
     def requests() -> Iterator[Request]:
         for done, file in enumerate(files):
             progress(done, len(files), counts)
-            for source in read_file(file):
-                yield fresh.rewrite(source.request) if fresh else source.request
+            try:
+                for source in read_file(file):
+                    yield fresh.rewrite(source.request) if fresh else source.request
+            except BrokenFileError as error:
+                if file.named:
+                    raise
+                counts.broken.append(str(error))
         progress(len(files), len(files), counts)
 
     return asyncio.run(replay(requests(), endpoint, protocol, in_flight=in_flight, result=counts))

@@ -62,6 +62,7 @@ class Replayed:
     """Counts of a replay, in the making while it runs. Items are spans and log records.
 
     `rejected` items were refused for good, singly or with their request; `messages` says why, a few of them.
+    `broken`: a line for each file of a folder that could not be read and was passed over.
     """
 
     requests: int = 0
@@ -71,6 +72,7 @@ class Replayed:
     retried: int = 0
     seconds: float = 0.0
     messages: list[str] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
 
     @property
     def sent(self) -> int:

@@ -203,6 +203,20 @@ async def test_files_are_replayed_from_synchronous_code(receive: Receive, protoc
     assert TRACE.hex() not in {s.trace_id for s in sink.spans}
 
 
+async def test_a_broken_file_in_a_folder_is_passed_over(receive: Receive, protocol: str, tmp_path: Path) -> None:
+    """Its neighbours are sent, and it is named; named outright it ends the replay."""
+    (tmp_path / "a.pb").write_bytes(spans(1).SerializeToString())
+    (tmp_path / "b.pb").write_bytes(b"\x99garbage")
+    (tmp_path / "c.pb").write_bytes(spans(2).SerializeToString())
+    sink, endpoint = await receive()
+    counts = await asyncio.to_thread(replay_files, [tmp_path], endpoint, protocol)
+    assert counts.sent == len(sink.spans) == 2
+    (line,) = counts.broken
+    assert "b.pb" in line
+    with pytest.raises(BrokenFileError, match=r"b\.pb"):
+        await asyncio.to_thread(replay_files, [tmp_path / "b.pb"], endpoint, protocol)
+
+
 def test_a_broken_file_ends_a_replay(tmp_path: Path) -> None:
     """With the line that names it; a closed port is noticed before."""
     (tmp_path / "a.pb").write_bytes(b"\x99garbage")
