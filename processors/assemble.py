@@ -24,6 +24,7 @@ SECOND: Final = 1_000_000_000
 FLAG_HAS_IS_REMOTE: Final = 0x100
 FLAG_IS_REMOTE: Final = 0x200
 UNREAD_SPANS: Final = 30  # what a trace counts whose spans are not in memory
+DEAR: Final = SECOND // 10
 COST_SHARE: Final = 4  # an open trace is judged at most a quarter of the time
 
 
@@ -201,7 +202,8 @@ class Assembler:
     def due(self, now: int, limit: int, spans: int = 1000) -> list[OpenTrace]:
         """Traces whose judging is due, the longest due first; each must be answered by `judged`.
 
-        At most `limit` of them, and no more once they have `spans` spans.
+        At most `limit` of them, and no more once they have `spans` spans. One that was dear to judge comes alone: the
+        others' findings must not wait for it to be stored.
         """
         ready: list[OpenTrace] = []
         seen: set[TraceKey] = set()
@@ -213,8 +215,13 @@ class Assembler:
                 continue
             if self._due_at(trace) > now:  # an older entry of a trace that was scheduled again
                 continue
+            if trace.cost >= DEAR and ready:
+                self._schedule(trace)
+                break
             seen.add(key)
             ready.append(trace)
+            if trace.cost >= DEAR:
+                break
             weight += len(trace.spans) or UNREAD_SPANS
         return ready
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tracejury.processors.assemble import (
+    DEAR,
     FLAG_HAS_IS_REMOTE,
     FLAG_IS_REMOTE,
     SECOND,
@@ -139,6 +140,24 @@ def test_an_open_trace_is_judged_at_most_a_quarter_of_the_time() -> None:
     assembler.add(KEY, [span("2", "1")], (), now, now)
     assert not assembler.due(now + 4 * SECOND - 1, 10)
     assert assembler.due(now + 4 * SECOND, 10)
+
+
+def test_a_trace_that_was_dear_to_judge_comes_alone() -> None:
+    """What is found in the others is stored before it, or after it, but never waits inside the same step."""
+    assembler = Assembler()
+    cheap, dear, other = (("", f"{n:032x}") for n in range(3))
+    now = T0
+    for key, cost in ((cheap, DEAR - 1), (dear, DEAR), (other, 0)):
+        assembler.add(key, [span("1", pending=True)], (), now, now)
+        assembler.hold(key)
+        (trace,) = assembler.due(now + CONFIG.coalesce, 10)
+        assembler.judged(trace, TraceState.OPEN, now + CONFIG.coalesce, cost)
+    for key in (cheap, dear, other):
+        assembler.add(key, [span("2", "1")], (), now, now)
+    later = now + 10 * SECOND
+    steps = [[t.key for t in assembler.due(later, 10)] for _ in range(3)]
+    assert [s for s in steps if dear in s] == [[dear]]
+    assert sorted(key for step in steps for key in step) == [cheap, dear, other]
 
 
 def test_beyond_the_memory_bound_the_least_recent_content_is_released() -> None:
