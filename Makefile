@@ -10,6 +10,7 @@ STAMP := $(VENV)/.installed
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tracejury needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
 	@if command -v uv >/dev/null 2>&1; then \
 		uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && \
 		uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[embedded]' --group dev; \
@@ -31,12 +32,15 @@ check: setup
 
 bench: setup
 	$(BIN)/python tests/bench/judging.py ../shared/data/trail/gaia-dev
-	$(BIN)/python tests/bench/ingest.py
+	$(BIN)/python tests/bench/ingest.py --passes 30
+	$(BIN)/python tests/bench/ingest.py --passes 30 --protocol http
+	$(BIN)/python tests/bench/ingest.py --passes 20 --spans 32
+	$(BIN)/python tests/bench/commit.py
 	$(BIN)/python tests/bench/latency.py
 	$(BIN)/python tests/bench/lookup.py
 
 soak: setup
-	$(BIN)/python tests/bench/kill.py
+	$(BIN)/python tests/bench/kill.py --rounds 4
 
 docs: setup
 	$(BIN)/python -m tracejury.collector.config_docs > docs/configuration.md

@@ -40,7 +40,8 @@ class StoredReader:
         # The same assembly as in judging, so that state and content are the same.
         assembler = Assembler(self._config)
         assembler.request(key, self._clock())
-        assembler.fill(key, spans, logs, max(s.received_at for s in spans))
+        newest = max([s.received_at for s in spans] + [r.received_at for r in logs])
+        assembler.fill(key, spans, logs, newest)
         held = assembler.get(key)
         if held is None:
             return None

@@ -88,10 +88,9 @@ class RunFacts:
     """One agent run read.
 
     `acts`: the acting turns, in order. `tools`: names of the tools and agents that it could use, without the one that
-    hands over the answer. `settled`: its own span has ended, so that an absence in it means something. `captured`:
-    what its LLM calls said was recorded. By position: `wants_data`, whether the latest plan before it (else the survey
-    of facts, or a plan that opens what was said up to there) asks for data from outside; `plan_at`, where that plan
-    stands (-1: nowhere).
+    hands over the answer. `settled`: its own span has ended, so that an absence in it means something. By position:
+    `wants_data`, whether the latest plan before it (else the survey of facts, or a plan that opens what was said up to
+    there) asks for data from outside; `plan_at`, where that plan stands (-1: nowhere).
     """
 
     run: AgentRun
@@ -99,7 +98,6 @@ class RunFacts:
     acts: tuple[TurnFacts, ...]
     tools: tuple[str, ...]
     settled: bool
-    captured: bool
     wants_data: tuple[bool, ...]
     plan_at: tuple[int, ...]
     memo: dict[tuple[str, int], bool] = field(default_factory=dict, compare=False, repr=False)
@@ -151,7 +149,6 @@ def _read_run(run: AgentRun, runs: Mapping[str, AgentRun], texts: TextCache) -> 
         acts=tuple(t for t in turns if t.acting),
         tools=tools,
         settled=run.span is not None and not run.span.raw.pending,
-        captured=any(t.turn.llm is not None and t.turn.text for t in turns),
         wants_data=wants_data,
         plan_at=plan_at,
     )
