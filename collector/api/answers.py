@@ -35,7 +35,9 @@ async def on_error(_request: Request, error: Exception) -> Response:
         case TracejuryError():
             return problem(500, str(error))
         case _:
-            return problem(500, "an unexpected error; the collector's log tells more")
+            # The framework raises it again once it is answered, and the server then closes: the client must know, or
+            # its next request on this connection is lost.
+            return problem(500, "an unexpected error; the collector's log tells more", {"Connection": "close"})
 
 
 async def on_http_error(_request: Request, error: Exception) -> Response:

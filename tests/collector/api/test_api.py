@@ -203,10 +203,11 @@ def test_failures_of_the_store_say_whether_to_try_again(api: Api, error: Excepti
 
 
 def test_an_unexpected_error_tells_nothing_of_the_inside(api: Api) -> None:
-    """500 with a line of ours; the log has the rest."""
+    """500 with a line of ours; the log has the rest. The connection ends, and the client is told so."""
     api.reader.error = KeyError("secret")
     answer = api.client.get("/api/errors")
     assert answer.status_code == 500
+    assert answer.headers["connection"] == "close"
     assert "secret" not in answer.text
     assert "log" in answer.json()["detail"]
 
