@@ -13,11 +13,11 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tracejury needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
 	@if command -v uv >/dev/null 2>&1; then \
 		uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && \
-		uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[embedded]' --group dev; \
+		uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[embedded,llm]' --group dev; \
 	else \
 		$(PYTHON) -m venv $(VENV) && \
 		$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1' && \
-		$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[embedded]' --group dev; \
+		$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[embedded,llm]' --group dev; \
 	fi
 	@touch $@
 

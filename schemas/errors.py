@@ -41,3 +41,15 @@ class StoreError(TracejuryError):
 
 class NotFoundError(TracejuryError):
     """No such trace, span or finding."""
+
+
+class OverBudgetError(TracejuryError):
+    """A cap on judge spend is reached: do without, and say so; `until` unix nanos when the cap's period ends."""
+
+    def __init__(self, message: str, *, until: int = 0) -> None:
+        super().__init__(message)
+        self.until = until
+
+
+class LlmError(TracejuryError):
+    """A judge's model gave no usable answer; what it was to judge stays unscored."""

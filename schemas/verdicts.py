@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from .findings import Finding
-from .trajectory import Trace
+from .trajectory import Trace, TraceState
 
 
 class SubjectKind(StrEnum):
@@ -32,15 +32,23 @@ class Outcome(StrEnum):
     """The ledger's answer to "why has this subject no score?"."""
 
     DONE = "done"
+    CACHED = "cached"  # done without a call: every answer was known already
     NOT_APPLICABLE = "not-applicable"
     FAILED = "failed"
     PENDING = "pending"
     SUPERSEDED = "superseded"
+    SAMPLED_OUT = "sampled-out"
+    FILTERED = "filtered"
+    OVER_BUDGET = "over-budget"
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One judge's score of one subject: 0 to 3, or not applicable, or unscored (with the reason)."""
+    """One judge's score of one subject: 0 to 3, or not applicable, or unscored (with the reason).
+
+    `sampling_probability`: that this subject was judged at all, the upstream sampler's included; 0 where somebody asked
+    for it by hand, so that it counts in no rate.
+    """
 
     judge: str
     version: str
@@ -59,6 +67,8 @@ class Judgement:
 
     `received_through`: the latest `received_at` (unix nanos) among the spans it saw; a trace with later spans is
     judged again. `judged_at`: unix nanos. `failures`: (judge name, one line why) for each rule that raised.
+    `reason`: one line on the outcome for the ledger (which filter, which cap, why it failed, why not applicable).
+    `probability`: as a verdict's `sampling_probability`. `model`: that answered, "" for detectors.
     """
 
     subject: Subject
@@ -72,6 +82,9 @@ class Judgement:
     verdicts: tuple[Verdict, ...] = ()
     failures: tuple[tuple[str, str], ...] = ()
     dropped: int = 0
+    reason: str = ""
+    probability: float = 1.0
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +92,25 @@ class JudgedTrace:
     """What is stored after a trace was judged, the judgement last.
 
     `judgement.findings`: all that now hold; `changed`: those of them that differ from what is stored;
-    `retracted`: stored ones that no longer hold, in their new state.
+    `retracted`: stored ones that no longer hold, in their new state. `ledger`: what LLM judges were told to do about
+    its agent runs; stored before `judgement`, so that no run is forgotten between the two.
     """
 
     trace: Trace
     judgement: Judgement
+    changed: tuple[Finding, ...] = ()
+    retracted: tuple[Finding, ...] = ()
+    ledger: tuple[Judgement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSubject:
+    """What is stored after LLM judges looked at one subject, the judgements last.
+
+    `changed` and `retracted` as in `JudgedTrace`. `state`: the trace's when it was judged.
+    """
+
+    state: TraceState
+    judgements: tuple[Judgement, ...]
     changed: tuple[Finding, ...] = ()
     retracted: tuple[Finding, ...] = ()

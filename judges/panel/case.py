@@ -1,0 +1,71 @@
+"""What is put before the judges at one time, and what they said."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from ...schemas.errors import TracejuryError
+from ...schemas.findings import Finding
+from ...schemas.trajectory import AgentRun, Trace
+from ...schemas.transcript import PlanView, Transcript
+from ...schemas.verdicts import Verdict
+from .client import Prompt, Reply
+
+
+class Stage(StrEnum):
+    """What of a run is judged now."""
+
+    PLAN = "plan"  # one plan, by what was known then
+    WINDOW = "window"  # newly closed turns; findings are provisional
+    CLOSING = "closing"  # the whole run: scores, and which provisional findings stand
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One run before the judges.
+
+    `judges`: names of those asked. `transcript`: the run so far; a WINDOW case asks for findings at the steps from
+    label `first` on, a CLOSING case has first = "". `plans`: the views of the plans to judge (all of the run's at
+    CLOSING, the newly closed at PLAN). `provisional`: findings of earlier windows to confirm or retract at
+    CLOSING. `hints`: detector findings shown to the judges. `architecture`: description of the service, "" for none.
+    """
+
+    trace: Trace
+    run: AgentRun
+    transcript: Transcript
+    judges: tuple[str, ...]
+    stage: Stage
+    first: str = ""
+    plans: tuple[PlanView, ...] = ()
+    provisional: tuple[Finding, ...] = ()
+    hints: tuple[Finding, ...] = ()
+    architecture: str = ""
+    probability: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Deliberation:
+    """What came of a case.
+
+    `verdicts`: one a judge asked (at WINDOW none); `findings`: gated, identified, those that hold (at CLOSING with the
+    confirmed provisional ones). `failures`: judge name to one line why it has no answer. `dropped`: claims by why they
+    were dropped ("no-evidence", "unknown-label", "unsound"). `known`: every reply came from the answer cache.
+    `models`: those that answered.
+    """
+
+    verdicts: tuple[Verdict, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    failures: Mapping[str, str] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    known: bool = False
+    models: tuple[str, ...] = ()
+
+
+Outcomes = Sequence[Reply | TracejuryError]
+"""For each prompt of a batch, in order, its reply or why there is none."""
+
+Deliberating = Generator[Sequence[Prompt], Outcomes, Deliberation]
+"""A case as a conversation without I/O: yields batches of prompts (to be sent at once), takes their outcomes, returns
+what came of it. OverBudgetError and RetryableError among the outcomes end it: they are raised out of it."""

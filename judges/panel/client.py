@@ -1,0 +1,72 @@
+"""What the judges need of a language model: a prompt in, a reply out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class PromptMessage:
+    """One message. `cache`: a prefix that later calls repeat ends here (providers that must be told are told)."""
+
+    role: Literal["system", "user", "assistant"]
+    text: str
+    cache: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One call. `schema`: the JSON schema of the answer, {} for plain text; `purpose`: one word for logs and spend.
+
+    `service`, `trace_id`, `run_id`: whom the spend is for; they are not part of what is sent.
+    """
+
+    messages: tuple[PromptMessage, ...]
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    schema_name: str = "answer"
+    max_tokens: int = 4096
+    purpose: str = "panel"
+    service: str = ""
+    trace_id: str = ""
+    run_id: str = ""
+
+    @property
+    def characters(self) -> int:
+        """Length of all messages."""
+        return sum(len(m.text) for m in self.messages)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back. Tokens as the provider counted them; `cached_tokens` of the input came from its prefix cache.
+
+    `cost` in USD, None where the model's price is unknown; `known`: taken from our own answer cache, at no cost.
+    """
+
+    text: str
+    model: str
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    finish_reason: str = ""
+    known: bool = False
+
+
+class Client(Protocol):
+    """A language model. Wrappers (cache, budget, spans) have the same face."""
+
+    @property
+    def model(self) -> str:
+        """The model's name, part of a judge's version."""
+
+    async def complete(self, prompt: Prompt) -> Reply:
+        """The model's reply.
+
+        Raises:
+            LlmError: no usable reply, after all retries and fallbacks.
+            OverBudgetError: a cap on spend is reached; nothing was sent.
+            RetryableError: the answer can be had later (we are stopping, the store is away).
+        """

@@ -1,0 +1,71 @@
+"""A trajectory as text for a judge: labelled steps that map back to spans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class StepKind(StrEnum):
+    """What a step of a transcript shows."""
+
+    LLM = "llm"
+    TOOL = "tool"
+    AGENT = "agent"  # a sub-agent's task and answer, as its caller saw them
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a transcript. `label`: "S1", "S2" … in the order of the transcript.
+
+    `span_id`: where a finding at this step belongs; `turn` the index of its turn in the run. `text`: its lines as a
+    judge sees them, neutralised, the first of them with the label; `outline` one line for the step index.
+    """
+
+    label: str
+    kind: StepKind
+    span_id: str
+    turn: int
+    text: str
+    outline: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """One agent run as text: `header` (who, task, tools, limits), then the steps; append-only while the run goes on.
+
+    `closing`: what is known only once the run is over (its answer and status), "" before. `characters` is the
+    length of all of it.
+    """
+
+    trace_id: str
+    run_id: str
+    agent: str
+    role: str
+    header: str
+    steps: tuple[Step, ...]
+    closing: str = ""
+
+    @property
+    def characters(self) -> int:
+        """Length of the whole text."""
+        return len(self.header) + sum(len(s.text) for s in self.steps) + len(self.closing)
+
+    @property
+    def spans(self) -> Mapping[str, str]:
+        """Label to span id."""
+        return {step.label: step.span_id for step in self.steps}
+
+
+@dataclass(frozen=True, slots=True)
+class PlanView:
+    """What a plan could know: a transcript that ends with the plan, and the label of the step that holds it.
+
+    `turn`: index of the planning turn; `replan` whether an earlier plan stands before it.
+    """
+
+    transcript: Transcript
+    label: str
+    turn: int
+    replan: bool
