@@ -1,0 +1,108 @@
+"""When a run goes before the judges while its trace is still open."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ...schemas.findings import Finding
+from ...schemas.taxonomy import Severity
+from ...schemas.trajectory import AgentRun, Trace, TraceState, Turn
+
+SECOND: Final = 1_000_000_000
+CHARACTERS_PER_TOKEN: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class WindowRules:
+    """When a window closes.
+
+    After `turns` newly closed turns, `seconds` after the first of them, at `tokens` of their text (estimated), or, from
+    half of `turns` on, at a detector's finding of at least `severity` in them.
+    """
+
+    turns: int = 5
+    seconds: float = 60.0
+    tokens: int = 8000
+    severity: Severity = Severity.HIGH
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run's windows have come.
+
+    `turns` closed turns were put before the judges; `since`: unix nanos when the first later one was seen, 0 for none.
+    """
+
+    turns: int = 0
+    since: int = 0
+
+
+def is_over(trace: Trace, run: AgentRun) -> bool:
+    """Whether the run can have its closing pass: a sub-agent whose own span has ended, anybody once the trace settles.
+
+    A manager waits for the trace to settle: what its goal came to stands only then.
+    """
+    if trace.state is not TraceState.OPEN:
+        return True
+    return bool(run.parent_id) and run.span is not None and not run.span.raw.pending
+
+
+def closed_turns(run: AgentRun) -> Sequence[Turn]:
+    """The turns up to the first that is still open."""
+    for at, turn in enumerate(run.turns):
+        if not turn.closed:
+            return run.turns[:at]
+    return run.turns
+
+
+def window_due(run: AgentRun, progress: Progress, findings: Iterable[Finding], now: int, rules: WindowRules) -> bool:
+    """Whether the turns that closed since the last window should be judged now. `findings`: the detectors'."""
+    new = closed_turns(run)[progress.turns :]
+    if not new:
+        return False
+    if len(new) >= rules.turns or (progress.since and now - progress.since >= rules.seconds * SECOND):
+        return True
+    if sum(map(_characters, new)) >= rules.tokens * CHARACTERS_PER_TOKEN:
+        return True
+    if 2 * len(new) < rules.turns:
+        return False
+    indices = {turn.index for turn in new}
+    return any(
+        f.agent_run_id == run.id and f.turn in indices and f.severity.rank >= rules.severity.rank for f in findings
+    )
+
+
+def new_plans(run: AgentRun, progress: Progress) -> tuple[int, ...]:
+    """Indices of the planning turns that closed since the last look."""
+    new = {turn.index for turn in closed_turns(run)[progress.turns :]}
+    return tuple(plan for plan in run.plans if plan in new)
+
+
+def _characters(turn: Turn) -> int:
+    said = len(turn.text) + sum(len(m.text) for m in turn.new_messages)
+    return said + sum(len(call.result or "") for call in turn.tool_calls)
+
+
+def content_hash(trace: Trace, run: AgentRun) -> str:
+    """What a closing pass over the run looks at, without rendering it (32 hex digits).
+
+    Its spans told by end, status and size, the answers of its sub-agents, and, for a manager, the trace's state.
+    """
+    digest = hashlib.blake2b(f"{run.id} {run.status} {len(run.goal)} {run.answer}".encode(errors="replace"))
+    digest.update(str(trace.state if not run.parent_id else "").encode())
+    for turn in run.turns:
+        spans = (turn.llm, *(c.span for c in turn.tool_calls), *turn.wrappers)
+        for span in spans:
+            if span is not None:
+                raw = span.raw
+                size = sum(map(len, raw.attributes.values())) + sum(len(e.name) + len(e.attributes) for e in raw.events)
+                digest.update(f"{raw.span_id} {raw.end} {raw.pending} {raw.status_code} {size};".encode())
+                digest.update(str(sum(map(len, span.log_text))).encode())
+        for below in turn.sub_run_ids:
+            other = trace.run(below)
+            if other is not None:
+                digest.update(f"{below} {other.status} {other.answer}".encode(errors="replace"))
+    return digest.hexdigest()[:32]

@@ -1,0 +1,116 @@
+"""Which agent runs LLM judges look at: rules by service, agent and attributes, a rate, and what is always judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from ...schemas.findings import Finding
+from ...schemas.sampling import chosen, upstream_probability
+from ...schemas.spans import STATUS_ERROR
+from ...schemas.taxonomy import Severity
+from ...schemas.trajectory import AgentRun, Trace
+from ...schemas.verdicts import Outcome
+
+ANY: Final = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """For whom it holds, and then the share of traces to judge and the judges to ask (empty: all).
+
+    "*" stands for anybody; `attributes` of the run's own span or its resource must all be equal.
+    """
+
+    service: str = ANY
+    agent: str = ANY
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    rate: float = 1.0
+    judges: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The first rule that holds decides.
+
+    Whatever its rate (but 0), runs with a detector finding of at least `always_severity` (None: never for that) and
+    `confidence`, and, with `always_on_error`, runs with an error status are judged.
+    """
+
+    rules: tuple[Rule, ...] = (Rule(),)
+    always_severity: Severity | None = Severity.HIGH
+    always_on_error: bool = True
+    confidence: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What becomes of a run: PENDING (to be judged), SAMPLED_OUT or FILTERED, with one line why.
+
+    `probability`: that a run like this is judged, the upstream sampler's included. `judges`: to be asked, empty: all.
+    """
+
+    outcome: Outcome
+    reason: str
+    probability: float
+    judges: tuple[str, ...] = ()
+
+
+def decide(policy: Policy, trace: Trace, run: AgentRun, findings: Iterable[Finding]) -> Decision:
+    """Whether `run` goes before the judges; `findings`: the detectors' in its trace."""
+    rule = next((r for r in policy.rules if _holds(r, trace, run)), None)
+    if rule is None:
+        return Decision(Outcome.FILTERED, "no rule of the policy is for it", 0.0)
+    upstream = _upstream(trace, run)
+    if rule.rate <= 0:
+        return Decision(Outcome.FILTERED, "the policy's rate for it is 0", 0.0, rule.judges)
+    always = _always(policy, run, findings)
+    if always:
+        return Decision(Outcome.PENDING, always, upstream, rule.judges)
+    probability = upstream * min(rule.rate, 1.0)
+    if chosen(trace.trace_id, rule.rate):
+        return Decision(Outcome.PENDING, "", probability, rule.judges)
+    return Decision(Outcome.SAMPLED_OUT, f"not in the sample of {rule.rate:g}", probability, rule.judges)
+
+
+def _holds(rule: Rule, trace: Trace, run: AgentRun) -> bool:
+    if rule.service not in (ANY, trace.service) or rule.agent not in (ANY, run.name):
+        return False
+    return all(_attribute(trace, run, key) == value for key, value in rule.attributes.items())
+
+
+def _attribute(trace: Trace, run: AgentRun, key: str) -> str | None:
+    """Of the run's own span, else of its first call's, else of their resource."""
+    spans = [run.span] if run.span else []
+    spans += [turn.llm for turn in run.turns[:1] if turn.llm]
+    raws = [span.raw for span in spans] or [span.raw for span in list(trace.spans.values())[:1]]
+    for attributes in (*(r.attributes for r in raws), *(r.resource_attributes for r in raws)):
+        if key in attributes:
+            return attributes[key]
+    return None
+
+
+def _always(policy: Policy, run: AgentRun, findings: Iterable[Finding]) -> str:
+    """Why it is judged whatever the rate, "" where nothing says so."""
+    if policy.always_on_error and _failed(run):
+        return "a span of it has the status ERROR"
+    least = policy.always_severity
+    if least is not None:
+        for f in findings:
+            if f.agent_run_id == run.id and f.severity.rank >= least.rank and f.confidence >= policy.confidence:
+                return f"detector {f.judge} found an error of severity {f.severity.value}"
+    return ""
+
+
+def _failed(run: AgentRun) -> bool:
+    if run.span is not None and run.span.raw.status_code == STATUS_ERROR:
+        return True
+    spans = (s for t in run.turns for s in (t.llm, *(c.span for c in t.tool_calls), *t.wrappers))
+    return any(span is not None and span.is_error for span in spans)
+
+
+def _upstream(trace: Trace, run: AgentRun) -> float:
+    """Of the run's own span, else of the first span of the trace: a trace is sampled at its root."""
+    span = run.span or next(iter(trace.spans.values()), None)
+    return upstream_probability(span.raw.trace_state) if span else 1.0
