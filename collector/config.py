@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..processors.assemble import SECOND, AssemblerConfig
 from ..schemas.errors import ConfigError
+from .llm.config import LlmConfig
 from .receiver.grpc_server import GrpcConfig
 from .receiver.http_server import HttpConfig
 from .receiver.intake import IntakeConfig
@@ -86,6 +87,8 @@ class CollectorConfig(Section):
     """What one request and one span may hold."""
     judging: JudgingConfig = JudgingConfig()
     """When traces are judged."""
+    judges: LlmConfig = LlmConfig()
+    """The LLM judges."""
     api: ApiConfig = ApiConfig()
     """The HTTP API."""
     insecure: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import get_args
+from typing import get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -35,7 +35,13 @@ def section(path: str, model: type[BaseModel]) -> Iterator[str]:
     for name, field in fields:
         below = nested(field)
         if below is not None:
-            yield from section(f"{path}.{name}" if path else name, below)
+            yield from section((f"{path}.{name}" if path else name) + several(field), below)
+
+
+def several(field: FieldInfo) -> str:
+    """What follows the name of a list or mapping of sections; "" for a single one."""
+    kind = get_origin(field.annotation)
+    return "[]" if kind is tuple else ".*" if kind is dict else ""
 
 
 def nested(field: FieldInfo) -> type[BaseModel] | None:

@@ -1,0 +1,183 @@
+"""The configuration section `judges`: which model judges what, how, and for how much."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0)]
+Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Rate = Annotated[float, Field(ge=0, le=1)]
+
+DAY: Final = 24 * 3600.0
+
+
+class Section(BaseModel):
+    """A part of the configuration: frozen, and a key it does not know is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+def plain_url(value: str) -> str:
+    """An http(s) URL without credentials, or "".
+
+    Raises:
+        ValueError: neither; the text does not repeat the value, which may hold a password.
+    """
+    try:
+        parts = urlsplit(value)
+        secret = parts.username or parts.password
+    except ValueError:
+        raise ValueError("this is no URL") from None
+    if value and (parts.scheme not in {"http", "https"} or not parts.hostname):
+        raise ValueError("an http:// or https:// URL is expected")
+    if secret or parts.query:
+        raise ValueError("a URL here must hold no user, password or query; name the key's variable in api_key_env")
+    return value
+
+
+Url = Annotated[str, AfterValidator(plain_url)]
+
+
+class ModelConfig(Section):
+    """A model and where it is reached; in a file a plain string is its `model`."""
+
+    model: Annotated[str, Field(min_length=1)]
+    """A litellm model string: `provider/name`."""
+    api_base: Url = ""
+    """URL of an OpenAI-compatible (or the provider's) server; "" is the provider's own."""
+    api_key_env: str = ""
+    """Name of the environment variable that holds the key; "" is the provider's usual one."""
+
+
+def named(value: Any) -> Any:
+    """A plain string is a model's name."""
+    return {"model": value} if isinstance(value, str) else value
+
+
+class WindowConfig(Section):
+    """When newly closed turns of a live run are judged: at whichever comes first."""
+
+    turns: Annotated[int, Field(ge=1)] = 5
+    """After this many new turns."""
+    seconds: Seconds = 60.0
+    """After this time, where there is a new turn."""
+    tokens: Annotated[int, Field(ge=1)] = 8000
+    """After about this many new tokens of transcript."""
+
+
+class PolicyConfig(Section):
+    """Which agent runs are judged by LLMs; the first policy that fits a run decides."""
+
+    service: str = "*"
+    """The `service.name`, exactly; `*` is any."""
+    agent: str = "*"
+    """The agent's name, exactly; `*` is any."""
+    attributes: dict[str, str] = {}
+    """Attributes that the run's span or resource must have, with these values."""
+    rate: Rate = 1.0
+    """Share of the traces that is judged, by a hash of the trace id: the same in every process."""
+    judges: tuple[str, ...] = ()
+    """Names of the judges asked; none named: those of the section."""
+
+
+class ServiceCaps(Section):
+    """Caps on spend; null is no cap. Hours and days are those of UTC."""
+
+    usd_per_hour: Usd | None = None
+    """US dollars an hour."""
+    usd_per_day: Usd | None = None
+    """US dollars a day."""
+    tokens_per_hour: Count | None = None
+    """Tokens an hour, read and written."""
+    tokens_per_day: Count | None = None
+    """Tokens a day, read and written."""
+
+
+class BudgetConfig(ServiceCaps):
+    """Caps in all, and of single services. At a cap LLM judging stops until the hour or day ends; detectors go on."""
+
+    usd_per_day: Usd | None = 10.0
+    """US dollars a day, in all services together; with this default it is safe to leave the judges on."""
+    unpriced_tokens_per_day: Count | None = 10_000_000
+    """The `tokens_per_day` of a model whose price is unknown, as dollars cannot be counted for it."""
+    per_service: dict[str, ServiceCaps] = {}
+    """Caps by `service.name`; `*` is each service that is not named."""
+
+
+class LlmConfig(Section):
+    """The LLM judges. Without a model only the detectors judge."""
+
+    model: str = ""
+    """A litellm model string (`provider/name`); "" switches the LLM judges off."""
+    api_base: Url = ""
+    """URL of an OpenAI-compatible (or the provider's) server; "" is the provider's own."""
+    api_key_env: str = ""
+    """Name of the environment variable that holds the key (no key stands in a file); "" is the provider's usual one."""
+    fallbacks: tuple[Annotated[ModelConfig, BeforeValidator(named)], ...] = ()
+    """Models that are asked, in this order, when `model` does not answer: model strings, or mappings like these."""
+    criteria: str = "production"
+    """The criteria set: `production`, `paper`, or a folder with one of your own."""
+    mode: Literal["panel", "separate"] = "panel"
+    """`panel` asks all judges of a run in one call, `separate` each in its own."""
+    judges: tuple[str, ...] = ()
+    """Names of the judges asked; none named: all of the set."""
+    judge_files: tuple[str, ...] = ()
+    """YAML files with judges of your own."""
+    structured: Literal["auto", "schema", "json", "none"] = "auto"
+    """How the model is held to JSON: by the schema, as any JSON, by the prompt alone, or as it turns out to support."""
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
+    """Sampling temperature; null sends none, for models that refuse it."""
+    max_answer_tokens: Annotated[int, Field(ge=256)] = 8192
+    """Tokens that one answer may have at most."""
+    max_input_tokens: Count = 0
+    """Tokens that one prompt may have; 0 is the model's own limit, or 32,000 where litellm does not know the model."""
+    timeout_seconds: Seconds = 600.0
+    """How long one call may take."""
+    retries: Annotated[int, Field(ge=0, le=10)] = 2
+    """How often a call that failed for a passing reason is repeated at once; later the run is tried as a whole."""
+    requests_per_minute: Count = 0
+    """Calls a minute, at most; 0 is no limit."""
+    tokens_per_minute: Count = 0
+    """Tokens a minute, at most; 0 is no limit."""
+    concurrency: Annotated[int, Field(ge=1, le=1000)] = 8
+    """Calls in flight, at most."""
+    streaming: bool = True
+    """Judge windows of a live run, too; otherwise only finished runs."""
+    window: WindowConfig = WindowConfig()
+    """When a window is judged."""
+    hints: bool = True
+    """Show the judges what the detectors found."""
+    architecture: Literal["derived", "none"] = "derived"
+    """Show the judges a description of the service, derived from its trajectories or written by you."""
+    policies: tuple[PolicyConfig, ...] = ()
+    """Which runs are judged; a run that none fits is not. Without policies every run is."""
+    always_severity: Literal["LOW", "MEDIUM", "HIGH", "none"] = "HIGH"
+    """Whatever the rate, judge a run with a detector finding of at least this severity."""
+    always_on_error: bool = True
+    """Whatever the rate, judge a run with an error status."""
+    budget: BudgetConfig = BudgetConfig()
+    """Caps on spend."""
+    answer_cache_days: Annotated[float, Field(ge=0)] = 30.0
+    """Days for which an answer is kept and not asked for again; 0 keeps none."""
+    input_usd_per_million: Usd | None = None
+    """Price of a million tokens read, where litellm does not know it."""
+    output_usd_per_million: Usd | None = None
+    """Price of a million tokens written, where litellm does not know it."""
+    telemetry_endpoint: Url = ""
+    """OTLP/gRPC endpoint (http://host:port) for spans of the judges' own calls; "" sends none."""
+
+    @property
+    def on(self) -> bool:
+        """Whether there is a model."""
+        return bool(self.model)
+
+    @property
+    def chain(self) -> tuple[ModelConfig, ...]:
+        """The model and its fallbacks, in the order in which they are asked; none without a model."""
+        if not self.model:
+            return ()
+        return (ModelConfig(model=self.model, api_base=self.api_base, api_key_env=self.api_key_env), *self.fallbacks)
