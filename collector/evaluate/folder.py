@@ -78,7 +78,7 @@ def _named(folder: Path) -> dict[str, Path]:
 
 
 def _annotations(name: str, path: Path, labels: Mapping[str, Any]) -> tuple[Annotation, ...]:
-    document = _json(path)
+    document = read_json(path)
     errors = document.get("errors") if isinstance(document, dict) else None
     if not isinstance(errors, list) or not all(isinstance(e, dict) for e in errors):
         raise BrokenFileError(f'{path} holds no annotations: expected {{"errors": [...]}}')
@@ -105,7 +105,7 @@ def _annotation(name: str, error: Mapping[str, Any], dimensions: list[Any]) -> A
 def _dimensions(path: Path) -> Mapping[str, Any]:
     if not path.exists():
         return {}
-    labels = _json(path)
+    labels = read_json(path)
     if not isinstance(labels, dict) or not all(isinstance(rows, list) for rows in labels.values()):
         raise BrokenFileError(f"{path} holds no dimensions: expected {{trace: [[dimension, ...], ...]}}")
     return labels
@@ -114,8 +114,12 @@ def _dimensions(path: Path) -> Mapping[str, Any]:
 _TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
 
 
-def _json(path: Path) -> Any:
-    """A JSON file, gzipped or not; a comma too many before a bracket, which published annotations have, is mended."""
+def read_json(path: Path) -> Any:
+    """A JSON file, gzipped or not; a comma too many before a bracket, which published annotations have, is mended.
+
+    Raises:
+        BrokenFileError: it cannot be read, or is no JSON; names the file.
+    """
     try:
         data = path.read_bytes()
         text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig")

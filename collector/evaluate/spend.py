@@ -1,0 +1,96 @@
+"""What an evaluation's calls read, wrote and cost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from ...judges.panel.client import Client, Prompt, Reply
+from ...schemas.errors import TracejuryError
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """Calls that were answered, and that were not; tokens; USD of the calls with a known price (the rest: `unpriced`).
+
+    `cached_tokens` of the `input_tokens` came from the provider's prefix cache; `known` answers from our own.
+    """
+
+    calls: int = 0
+    failed: int = 0
+    known: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    usd: float = 0.0
+    unpriced: int = 0
+
+    def __add__(self, other: Spend) -> Spend:
+        return Spend(
+            self.calls + other.calls,
+            self.failed + other.failed,
+            self.known + other.known,
+            self.input_tokens + other.input_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.output_tokens + other.output_tokens,
+            self.usd + other.usd,
+            self.unpriced + other.unpriced,
+        )
+
+
+FAILED = Spend(failed=1)
+
+
+def of_reply(reply: Reply) -> Spend:
+    """One answered call; an answer from our own cache costs nothing."""
+    return Spend(
+        calls=1,
+        known=int(reply.known),
+        input_tokens=reply.input_tokens,
+        cached_tokens=reply.cached_tokens,
+        output_tokens=reply.output_tokens,
+        usd=0.0 if reply.known else reply.cost or 0.0,
+        unpriced=int(reply.cost is None and not reply.known),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MeteredClient:
+    """Adds up, by purpose, what passes through; share one `ledger` to add up over several clients."""
+
+    inner: Client
+    ledger: defaultdict[str, Spend] = field(default_factory=lambda: defaultdict(Spend))
+
+    @property
+    def model(self) -> str:
+        """The inner client's."""
+        return self.inner.model
+
+    async def complete(self, prompt: Prompt) -> Reply:
+        """The inner client's reply, counted; so is its failure."""
+        try:
+            reply = await self.inner.complete(prompt)
+        except TracejuryError:
+            self.ledger[prompt.purpose] += FAILED
+            raise
+        self.ledger[prompt.purpose] += of_reply(reply)
+        return reply
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedClient:
+    """At most so many calls at a time; the others wait their turn."""
+
+    inner: Client
+    turns: asyncio.Semaphore
+
+    @property
+    def model(self) -> str:
+        """The inner client's."""
+        return self.inner.model
+
+    async def complete(self, prompt: Prompt) -> Reply:
+        """The inner client's reply."""
+        async with self.turns:
+            return await self.inner.complete(prompt)
