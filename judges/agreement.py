@@ -22,7 +22,11 @@ from .bootstrap import Interval, intervals
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """What is scored of a finding. `dimensions`: first = primary."""
+    """What is scored of a finding. `dimensions`: first = primary.
+
+    `severity`, and `elsewhere`: the span ids where it showed or is relayed (`tool_span_id`, `seen_by_span_id`,
+    `also_at`), take part in no figure of this module.
+    """
 
     trace_id: str
     span_id: str
@@ -30,6 +34,8 @@ class Predicted:
     judge: str = ""
     confidence: float = 1.0
     dimensions: tuple[str, ...] = ()
+    severity: str = ""
+    elsewhere: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

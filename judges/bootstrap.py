@@ -20,8 +20,9 @@ def intervals(
 ) -> dict[str, Interval]:
     """Interval (low, high) of each statistic over resamples of the units, with replacement.
 
-    All statistics of one resample are computed from the same draw; the same seed gives the same intervals. Without
-    units there is nothing to resample and the result is empty.
+    All statistics of one resample are computed from the same draw; the same seed gives the same intervals. A statistic
+    that a draw leaves out is undefined there: its interval is over the draws that define it. Without units there is
+    nothing to resample and the result is empty.
     """
     if not units:
         return {}
@@ -30,8 +31,8 @@ def intervals(
     tail = (1 - level) / 2
     return {
         name: (quantile(values, tail), quantile(values, 1 - tail))
-        for name in draws[0]
-        for values in [sorted(draw[name] for draw in draws)]
+        for name in dict.fromkeys(name for draw in draws for name in draw)
+        for values in [sorted(draw[name] for draw in draws if name in draw)]
     }
 
 

@@ -1,0 +1,146 @@
+"""Which annotated errors a judge caught, and which it localised, as "What is your agent's GPA?" tells them apart.
+
+Whether a finding speaks of an annotated error is a matter of content, so somebody has to say it: an adjudicating model
+or a person, pair by pair. Where it points is a matter of span ids.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import Final
+
+from ..agreement import Annotated, Predicted
+from .dimension_labels import JUDGES
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One pair that was looked at: indices of the annotated error and of the finding, and whether they say the same."""
+
+    error: int
+    finding: int
+    caught: bool
+
+
+class Level(IntEnum):
+    """The paper's scale of what a judge made of an annotated error."""
+
+    MISSED = 0
+    CAUGHT = 1  # by content, at another span
+    LOCALISED = 2  # by content, at the annotated span
+
+
+class Basis(StrEnum):
+    """Who decided what is caught."""
+
+    ADJUDICATED = "adjudicated"
+    SAME_SPAN = "same-span"
+
+    @property
+    def note(self) -> str:
+        """One line on how to read figures on this basis."""
+        return _NOTES[self]
+
+
+_NOTES: Final[Mapping[str, str]] = {
+    "adjudicated": "caught: a matcher says that a finding speaks of the error; localised: one such is at its span",
+    "same-span": "nobody adjudicated: caught is only what is localised, whatever the finding says; a lower bound where "
+    "findings say what annotators mean",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Catch:
+    """What was made of one error. `nearby`: some finding that caught it names its span, if only among `elsewhere`."""
+
+    level: Level = Level.MISSED
+    nearby: bool = False
+
+    def __or__(self, other: Catch) -> Catch:
+        """What two findings, or two judges, made of it together."""
+        return Catch(max(self.level, other.level), self.nearby or other.nearby)
+
+
+@dataclass(frozen=True, slots=True)
+class Catches:
+    """Of each annotated error, in order, what each judge made of it; judges that missed it are left out.
+
+    `judges`: all those that count, by dimension (PQ, …) or, for findings without a dimension, by the judge's name.
+    `pairs`: how many pairs a matcher looked at.
+    """
+
+    basis: Basis
+    judges: tuple[str, ...]
+    by_error: tuple[Mapping[str, Catch], ...]
+    pairs: int = 0
+
+    def of(self, error: int, judge: str) -> Catch:
+        """What one judge made of one error."""
+        return self.by_error[error].get(judge, Catch())
+
+    def together(self, error: int) -> Catch:
+        """What all judges made of one error."""
+        result = Catch()
+        for catch in self.by_error[error].values():
+            result |= catch
+        return result
+
+
+def catches(
+    annotated: Sequence[Annotated], predicted: Sequence[Predicted], matches: Iterable[Match] | None = None
+) -> Catches:
+    """What each judge made of each error.
+
+    With `matches` (indices into the two sequences), a finding catches the errors that it is matched with; a pair that
+    nobody looked at is no match, and of a pair decided twice the last counts. Without, a finding catches every error
+    at its own span. Either way it localises what it catches at its own span. A finding of several dimensions is each
+    of their judges' finding: in a panel one finding stands for all faults of one decision.
+
+    Raises:
+        IndexError: a match names an error or a finding that is not there.
+        ValueError: a match pairs an error and a finding of two traces.
+    """
+    decided = None if matches is None else {(m.error, m.finding): m.caught for m in matches}
+    pairs = _same_span(annotated, predicted) if decided is None else [pair for pair, yes in decided.items() if yes]
+    if decided is not None:
+        _check(annotated, predicted, decided)
+    by_error: list[defaultdict[str, Catch]] = [defaultdict(Catch) for _ in annotated]
+    for error, finding in pairs:
+        catch = _catch(annotated[error], predicted[finding])
+        for judge in credited(predicted[finding]):
+            by_error[error][judge] |= catch
+    others = {judge for p in predicted for judge in credited(p)} - set(JUDGES)
+    return Catches(
+        Basis.SAME_SPAN if decided is None else Basis.ADJUDICATED,
+        (*JUDGES, *sorted(others)),
+        tuple(map(dict, by_error)),
+        0 if decided is None else len(decided),
+    )
+
+
+def credited(finding: Predicted) -> tuple[str, ...]:
+    """Whose finding it is: each of its dimensions, else the judge that made it."""
+    return tuple(dict.fromkeys(finding.dimensions)) or (finding.judge,)
+
+
+def _catch(error: Annotated, finding: Predicted) -> Catch:
+    here = finding.span_id == error.span_id
+    return Catch(Level.LOCALISED if here else Level.CAUGHT, here or error.span_id in finding.elsewhere)
+
+
+def _same_span(annotated: Sequence[Annotated], predicted: Sequence[Predicted]) -> list[tuple[int, int]]:
+    at: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for index, finding in enumerate(predicted):
+        at[finding.trace_id, finding.span_id].append(index)
+    return [(e, f) for e, error in enumerate(annotated) for f in at.get((error.trace_id, error.span_id), ())]
+
+
+def _check(annotated: Sequence[Annotated], predicted: Sequence[Predicted], pairs: Iterable[tuple[int, int]]) -> None:
+    for error, finding in pairs:
+        if not (0 <= error < len(annotated) and 0 <= finding < len(predicted)):
+            raise IndexError(f"no pair of error {error} and finding {finding}")
+        if annotated[error].trace_id != predicted[finding].trace_id:
+            raise ValueError(f"error {error} and finding {finding} are of two traces")
