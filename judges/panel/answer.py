@@ -1,0 +1,145 @@
+"""What judges answer: the JSON schema they are given, and how a reply is read.
+
+A reply is hostile text: it is read as one JSON object and as nothing else, bounded, item by item. Only a reply of which
+nothing can be used is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from ...schemas.taxonomy import Severity
+from . import leniency
+from .answer_items import MAX_FINDINGS, claims, numbers, retractions, scores
+from .answer_types import Answer, AnswerError, Claim, Score, Vocabulary
+from .case import Stage
+
+__all__ = [
+    "ANSWER_VERSION",
+    "MAX_CHARACTERS",
+    "MAX_FINDINGS",
+    "MAX_SUMMARY",
+    "Answer",
+    "AnswerError",
+    "Claim",
+    "Score",
+    "Vocabulary",
+    "parse",
+    "schema",
+]
+
+ANSWER_VERSION: Final = 1
+"""Counts changes of the schema or of what is made of a reply; part of a judge's version."""
+
+MAX_CHARACTERS: Final = 4 * 1024 * 1024
+"""Longest reply that is read."""
+
+MAX_SUMMARY: Final = 8000
+"""Longest summary of a chapter, in characters; the rest is cut."""
+
+
+def schema(
+    judges: Sequence[str], categories: Sequence[str], codes: Sequence[str], stage: Stage = Stage.CLOSING
+) -> dict[str, Any]:
+    """The JSON schema of an answer, in the subset that strict structured outputs allow.
+
+    It depends on no trace, and windows have the same one as the closing pass, since providers put it in front of the
+    cached prefix; a single plan needs neither decisions nor a summary.
+    """
+    finding = _object(
+        label=_text("label of the step where the error was made"),
+        quote=_text("copied verbatim from that step, the shortest telling passage"),
+        dimensions={"type": "array", "items": {"type": "string", "enum": [*codes]}, "description": "primary first"},
+        category={"type": "string", "enum": [*categories]},
+        severity={"type": "string", "enum": [s.value for s in Severity]},
+        why={"type": "string"},
+        shown_at={"type": ["string", "null"], "description": "label of the step where it showed"},
+        also_at={"type": "array", "items": {"type": "string"}, "description": "labels of steps that relay it"},
+        material={"type": "boolean"},
+    )
+    verdict = _object(
+        judge={"type": "string", "enum": [*judges]},
+        reasons={"type": "string"},
+        score={"type": ["integer", "null"], "description": "0 to 3; null: not applicable"},
+    )
+    parts: dict[str, Any] = {"findings": _list(finding)}
+    if stage is not Stage.PLAN:
+        parts["confirmed"] = _list({"type": "integer"})
+        parts["retracted"] = _list(_object(number={"type": "integer"}, why={"type": "string"}))
+    parts["verdicts"] = _list(verdict)
+    if stage is not Stage.PLAN:
+        parts["summary"] = {"type": ["string", "null"]}
+    return _object(**parts)
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+
+def _list(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+def _text(description: str) -> dict[str, Any]:
+    return {"type": "string", "description": description}
+
+
+_TRAIL: Final = Vocabulary()
+
+
+def parse(text: str, judges: Sequence[str], words: Vocabulary = _TRAIL, *, scored: bool = True) -> Answer:
+    """Read the reply to a prompt that asked `judges`, for their scores where `scored`.
+
+    The object may stand in a code fence or between lines of prose: it is taken from the first brace to the last, so
+    that prose which quotes another object makes the reply unreadable rather than ambiguous.
+
+    Raises:
+        AnswerError: nothing in it can be used.
+    """
+    reply = _load(text)
+    listed = reply.get("findings")
+    if not isinstance(listed, list):
+        raise AnswerError('"findings" must be a list, empty where there is nothing to report')
+    found, problems = claims(listed, words)
+    given, unscored = scores(reply.get("verdicts"), judges) if scored else ({}, {})
+    lacking = [f'"verdicts": {name}: {why}' for name, why in unscored.items()]
+    if not found and not given and (problems or lacking):
+        raise AnswerError((problems or lacking)[0])
+    summary = reply.get("summary")
+    return Answer(
+        scores=given,
+        unscored=unscored,
+        claims=found,
+        confirmed=numbers(reply.get("confirmed")),
+        retracted=retractions(reply.get("retracted")),
+        summary=leniency.text(summary, MAX_SUMMARY) if isinstance(summary, str) else "",
+        unsound=len(listed) - len(found),
+        problem=next(iter(lacking if found or not problems else [*lacking, *problems]), ""),
+    )
+
+
+def _load(text: str) -> Mapping[str, Any]:
+    if len(text) > MAX_CHARACTERS:
+        raise AnswerError(f"the answer must not be longer than {MAX_CHARACTERS} characters")
+    body = text.lstrip()
+    if body.startswith("<think>"):
+        body = body.partition("</think>")[2]
+    start, end = body.find("{"), body.rfind("}") + 1
+    if start < 0 or end <= start:
+        raise AnswerError("the answer must be one JSON object")
+    try:
+        reply = json.loads(body[start:end], parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise AnswerError(f"the answer must be one JSON object; it breaks at {where}: {error.msg}") from None
+    except (ValueError, RecursionError):
+        raise AnswerError("the answer must be one JSON object without NaN, endless numbers or deep nesting") from None
+    if not isinstance(reply, dict):
+        raise AnswerError("the answer must be one JSON object")
+    return reply
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)

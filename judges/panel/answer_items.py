@@ -1,0 +1,144 @@
+"""The items of an answer, each read by itself: what one gets wrong costs that one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Final
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
+
+from ...schemas.taxonomy import Severity
+from ..evidence import MAX_EVIDENCE
+from . import leniency
+from .answer_types import Claim, Score, Vocabulary
+
+MAX_FINDINGS: Final = 200
+"""Findings taken from one reply; later ones count as unsound."""
+
+MAX_TEXT: Final = 2000
+"""Longest explanation or reasons, in characters; the rest is cut."""
+
+MAX_DECISIONS: Final = 1000
+"""Decisions on provisional findings, and verdicts, taken from one reply."""
+
+
+def claims(listed: Sequence[object], words: Vocabulary) -> tuple[tuple[Claim, ...], list[str]]:
+    """The sound ones of the first `MAX_FINDINGS`, and a line on each other of them."""
+    sound: list[Claim] = []
+    problems: list[str] = []
+    for number, item in enumerate(listed[:MAX_FINDINGS], 1):
+        try:
+            read = _Finding.model_validate(item, context=words)
+        except ValidationError as error:
+            problems.append(f"finding {number}: {_line(error)}")
+        else:
+            sound.append(Claim(**dict(read)))
+    return tuple(sound), problems
+
+
+def scores(listed: object, judges: Sequence[str]) -> tuple[dict[str, Score], dict[str, str]]:
+    """Scores by judge, and why an asked judge has none: not mentioned, out of range, or scored twice unalike."""
+    found: dict[str, Score] = {}
+    unscored: dict[str, str] = {}
+    for name, item in _verdicts(listed):
+        if name not in judges:
+            continue
+        try:
+            score = _score(item)
+        except ValueError as error:
+            unscored[name] = f"its score {error}"
+            continue
+        if found.setdefault(name, score).score != score.score:
+            unscored[name] = "it has two different scores"
+    missing = {name: unscored.get(name, "it has no score") for name in judges if name in unscored or name not in found}
+    return {name: found[name] for name in judges if name not in missing}, missing
+
+
+def numbers(listed: object) -> tuple[int, ...]:
+    """Numbers of provisional findings, each once."""
+    items = listed[:MAX_DECISIONS] if isinstance(listed, list) else ()
+    return tuple(dict.fromkeys(n for item in items if (n := _number(item)) is not None))
+
+
+def retractions(listed: object) -> dict[int, str]:
+    """Numbers of provisional findings with the reason against each; a bare number has none."""
+    found: dict[int, str] = {}
+    for item in listed[:MAX_DECISIONS] if isinstance(listed, list) else ():
+        given = item if isinstance(item, dict) else {"number": item}
+        number, why = _number(given.get("number")), given.get("why")
+        if number is not None:
+            found.setdefault(number, leniency.text(why, MAX_TEXT) if isinstance(why, str) else "")
+    return found
+
+
+def _number(value: object) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 < value < MAX_DECISIONS:
+        return value
+    return None
+
+
+def _verdicts(listed: object) -> Iterator[tuple[str, object]]:
+    """A list of verdicts, or a mapping from judge to verdict, as weaker models write it."""
+    if isinstance(listed, dict):
+        yield from ((leniency.judge(name), item) for name, item in list(listed.items())[:MAX_DECISIONS])
+    elif isinstance(listed, list):
+        for item in listed[:MAX_DECISIONS]:
+            if isinstance(item, dict):
+                yield leniency.judge(item.get("judge")), item
+
+
+def _score(item: object) -> Score:
+    given = item if isinstance(item, dict) else {"score": item}
+    if "score" not in given:
+        raise ValueError("is missing")
+    score = leniency.score(given["score"])
+    reasons = given.get("reasons")
+    said = leniency.text(reasons, MAX_TEXT) if isinstance(reasons, str) else ""
+    if score is None and not said:
+        raise ValueError("is not applicable for no reason: say why in its reasons")
+    return Score(score, said)
+
+
+def _quote(value: object) -> str:
+    quote = leniency.verbatim(value, MAX_EVIDENCE)
+    if not quote:
+        raise ValueError("must be a verbatim quote from the step")
+    return quote
+
+
+def _category(value: object, info: ValidationInfo) -> str:
+    return leniency.category(value, _words(info).categories)
+
+
+def _codes(value: object, info: ValidationInfo) -> tuple[str, ...]:
+    return leniency.codes(value, _words(info).codes)
+
+
+def _words(info: ValidationInfo) -> Vocabulary:
+    return info.context if isinstance(info.context, Vocabulary) else Vocabulary()
+
+
+def _severity(value: object) -> object:
+    return value.strip().upper() if isinstance(value, str) else value
+
+
+class _Finding(BaseModel):
+    """One finding of a reply; fields that are not known are passed over."""
+
+    model_config = ConfigDict(extra="ignore", hide_input_in_errors=True)
+
+    labels: Annotated[tuple[str, ...], BeforeValidator(leniency.labels), Field(validation_alias="label")]
+    quote: Annotated[str, BeforeValidator(_quote)]
+    codes: Annotated[tuple[str, ...], BeforeValidator(_codes), Field(validation_alias="dimensions")]
+    category: Annotated[str, BeforeValidator(_category)]
+    severity: Annotated[Severity, BeforeValidator(_severity)]
+    why: Annotated[str, BeforeValidator(lambda value: leniency.text(value, MAX_TEXT))]
+    shown_at: Annotated[tuple[str, ...], BeforeValidator(leniency.optional_labels)] = ()
+    also_at: Annotated[tuple[str, ...], BeforeValidator(leniency.optional_labels)] = ()
+    material: Annotated[bool, BeforeValidator(lambda value: value is not False)] = True
+
+
+def _line(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    message = first["msg"].removeprefix("Value error, ")
+    return f'"{first["loc"][0]}" {message}' if first["loc"] else message
