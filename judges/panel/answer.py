@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from ...schemas.taxonomy import Severity
 from . import leniency
-from .answer_items import MAX_FINDINGS, claims, numbers, retractions, scores
+from .answer_items import MAX_FINDINGS, claims, decisions, scores
 from .answer_types import Answer, AnswerError, Claim, Score, Vocabulary
 from .case import Stage
 
@@ -40,35 +40,29 @@ MAX_SUMMARY: Final = 8000
 """Longest summary of a chapter, in characters; the rest is cut."""
 
 
-def schema(
-    judges: Sequence[str], categories: Sequence[str], codes: Sequence[str], stage: Stage = Stage.CLOSING
-) -> dict[str, Any]:
+def schema(words: Vocabulary, stage: Stage = Stage.CLOSING) -> dict[str, Any]:
     """The JSON schema of an answer, in the subset that strict structured outputs allow.
 
     It depends on no trace, and windows have the same one as the closing pass, since providers put it in front of the
     cached prefix; a single plan needs neither decisions nor a summary.
     """
+    code = {"type": "string", "enum": [*words.judges]}
     finding = _object(
-        label=_text("label of the step where the error was made"),
-        quote=_text("copied verbatim from that step, the shortest telling passage"),
-        dimensions={"type": "array", "items": {"type": "string", "enum": [*codes]}, "description": "primary first"},
-        category={"type": "string", "enum": [*categories]},
+        label={"type": "string"},
+        quote={"type": "string"},
+        dimensions=_list(code),
+        category={"type": "string", "enum": [*words.categories]},
         severity={"type": "string", "enum": [s.value for s in Severity]},
         why={"type": "string"},
-        shown_at={"type": ["string", "null"], "description": "label of the step where it showed"},
-        also_at={"type": "array", "items": {"type": "string"}, "description": "labels of steps that relay it"},
-        material={"type": "boolean"},
+        shown_at={"type": ["string", "null"]},
+        also_at=_list({"type": "string"}),
     )
-    verdict = _object(
-        judge={"type": "string", "enum": [*judges]},
-        reasons={"type": "string"},
-        score={"type": ["integer", "null"], "description": "0 to 3; null: not applicable"},
-    )
-    parts: dict[str, Any] = {"findings": _list(finding)}
+    score = {"type": ["integer", "null"], "description": "0 to 3; null: not applicable"}
+    parts = {"findings": _list(finding)}
     if stage is not Stage.PLAN:
-        parts["confirmed"] = _list({"type": "integer"})
-        parts["retracted"] = _list(_object(number={"type": "integer"}, why={"type": "string"}))
-    parts["verdicts"] = _list(verdict)
+        decision = _object(number={"type": "integer"}, reason={"type": "string"}, stands={"type": "boolean"})
+        parts["provisional"] = _list(decision)
+    parts["scores"] = _list(_object(judge=code, reason={"type": "string"}, score=score))
     if stage is not Stage.PLAN:
         parts["summary"] = {"type": ["string", "null"]}
     return _object(**parts)
@@ -82,15 +76,8 @@ def _list(items: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": items}
 
 
-def _text(description: str) -> dict[str, Any]:
-    return {"type": "string", "description": description}
-
-
-_TRAIL: Final = Vocabulary()
-
-
-def parse(text: str, judges: Sequence[str], words: Vocabulary = _TRAIL, *, scored: bool = True) -> Answer:
-    """Read the reply to a prompt that asked `judges`, for their scores where `scored`.
+def parse(text: str, asked: Sequence[str], words: Vocabulary, *, scored: bool = True) -> Answer:
+    """Read the reply to a prompt that asked these judges (names), for their scores where `scored`.
 
     The object may stand in a code fence or between lines of prose: it is taken from the first brace to the last, so
     that prose which quotes another object makes the reply unreadable rather than ambiguous.
@@ -103,8 +90,8 @@ def parse(text: str, judges: Sequence[str], words: Vocabulary = _TRAIL, *, score
     if not isinstance(listed, list):
         raise AnswerError('"findings" must be a list, empty where there is nothing to report')
     found, problems = claims(listed, words)
-    given, unscored = scores(reply.get("verdicts"), judges) if scored else ({}, {})
-    lacking = [f'"verdicts": {name}: {why}' for name, why in unscored.items()]
+    given, unscored = scores(reply.get("scores"), asked, words) if scored else ({}, {})
+    lacking = [f'"scores": {name}: {why}' for name, why in unscored.items()]
     if not found and not given and (problems or lacking):
         raise AnswerError((problems or lacking)[0])
     summary = reply.get("summary")
@@ -112,8 +99,7 @@ def parse(text: str, judges: Sequence[str], words: Vocabulary = _TRAIL, *, score
         scores=given,
         unscored=unscored,
         claims=found,
-        confirmed=numbers(reply.get("confirmed")),
-        retracted=retractions(reply.get("retracted")),
+        stands=decisions(reply.get("provisional")),
         summary=leniency.text(summary, MAX_SUMMARY) if isinstance(summary, str) else "",
         unsound=len(listed) - len(found),
         problem=next(iter(lacking if found or not problems else [*lacking, *problems]), ""),

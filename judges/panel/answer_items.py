@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
@@ -36,12 +37,14 @@ def claims(listed: Sequence[object], words: Vocabulary) -> tuple[tuple[Claim, ..
     return tuple(sound), problems
 
 
-def scores(listed: object, judges: Sequence[str]) -> tuple[dict[str, Score], dict[str, str]]:
-    """Scores by judge, and why an asked judge has none: not mentioned, out of range, or scored twice unalike."""
+def scores(listed: object, asked: Sequence[str], words: Vocabulary) -> tuple[dict[str, Score], dict[str, str]]:
+    """Scores by judge's name, and why an asked judge has none: not mentioned, out of range, or scored twice unalike."""
     found: dict[str, Score] = {}
     unscored: dict[str, str] = {}
-    for name, item in _verdicts(listed):
-        if name not in judges:
+    names = leniency.spellings(words.judges)
+    for written, item in _verdicts(listed):
+        name = names.get(leniency.letters(written))
+        if name not in asked or name is None:
             continue
         try:
             score = _score(item)
@@ -50,25 +53,19 @@ def scores(listed: object, judges: Sequence[str]) -> tuple[dict[str, Score], dic
             continue
         if found.setdefault(name, score).score != score.score:
             unscored[name] = "it has two different scores"
-    missing = {name: unscored.get(name, "it has no score") for name in judges if name in unscored or name not in found}
-    return {name: found[name] for name in judges if name not in missing}, missing
+    missing = {name: unscored.get(name, "it has no score") for name in asked if name in unscored or name not in found}
+    return {name: found[name] for name in asked if name not in missing}, missing
 
 
-def numbers(listed: object) -> tuple[int, ...]:
-    """Numbers of provisional findings, each once."""
-    items = listed[:MAX_DECISIONS] if isinstance(listed, list) else ()
-    return tuple(dict.fromkeys(n for item in items if (n := _number(item)) is not None))
-
-
-def retractions(listed: object) -> dict[int, str]:
-    """Numbers of provisional findings with the reason against each; a bare number has none."""
-    found: dict[int, str] = {}
+def decisions(listed: object) -> dict[int, bool]:
+    """Number of a provisional finding to whether it stands; two unlike decisions on one are none."""
+    found: dict[int, bool | None] = {}
     for item in listed[:MAX_DECISIONS] if isinstance(listed, list) else ():
-        given = item if isinstance(item, dict) else {"number": item}
-        number, why = _number(given.get("number")), given.get("why")
-        if number is not None:
-            found.setdefault(number, leniency.text(why, MAX_TEXT) if isinstance(why, str) else "")
-    return found
+        number = _number(item.get("number")) if isinstance(item, dict) else None
+        stands = item.get("stands") if isinstance(item, dict) else None
+        if number is not None and isinstance(stands, bool):
+            found[number] = stands if found.get(number, stands) is stands else None
+    return {number: stands for number, stands in found.items() if stands is not None}
 
 
 def _number(value: object) -> int | None:
@@ -80,11 +77,11 @@ def _number(value: object) -> int | None:
 def _verdicts(listed: object) -> Iterator[tuple[str, object]]:
     """A list of verdicts, or a mapping from judge to verdict, as weaker models write it."""
     if isinstance(listed, dict):
-        yield from ((leniency.judge(name), item) for name, item in list(listed.items())[:MAX_DECISIONS])
+        yield from islice(listed.items(), MAX_DECISIONS)
     elif isinstance(listed, list):
         for item in listed[:MAX_DECISIONS]:
-            if isinstance(item, dict):
-                yield leniency.judge(item.get("judge")), item
+            if isinstance(item, dict) and isinstance(item.get("judge"), str):
+                yield item["judge"], item
 
 
 def _score(item: object) -> Score:
@@ -92,10 +89,10 @@ def _score(item: object) -> Score:
     if "score" not in given:
         raise ValueError("is missing")
     score = leniency.score(given["score"])
-    reasons = given.get("reasons")
-    said = leniency.text(reasons, MAX_TEXT) if isinstance(reasons, str) else ""
+    reason = given.get("reason")
+    said = leniency.text(reason, MAX_TEXT) if isinstance(reason, str) else ""
     if score is None and not said:
-        raise ValueError("is not applicable for no reason: say why in its reasons")
+        raise ValueError('is null without a "reason"')
     return Score(score, said)
 
 
@@ -111,11 +108,12 @@ def _category(value: object, info: ValidationInfo) -> str:
 
 
 def _codes(value: object, info: ValidationInfo) -> tuple[str, ...]:
-    return leniency.codes(value, _words(info).codes)
+    return leniency.codes(value, _words(info).judges)
 
 
 def _words(info: ValidationInfo) -> Vocabulary:
-    return info.context if isinstance(info.context, Vocabulary) else Vocabulary()
+    words: Vocabulary = info.context  # type: ignore[assignment]  # `claims` hands it in
+    return words
 
 
 def _severity(value: object) -> object:
@@ -135,7 +133,6 @@ class _Finding(BaseModel):
     why: Annotated[str, BeforeValidator(lambda value: leniency.text(value, MAX_TEXT))]
     shown_at: Annotated[tuple[str, ...], BeforeValidator(leniency.optional_labels)] = ()
     also_at: Annotated[tuple[str, ...], BeforeValidator(leniency.optional_labels)] = ()
-    material: Annotated[bool, BeforeValidator(lambda value: value is not False)] = True
 
 
 def _line(error: ValidationError) -> str:

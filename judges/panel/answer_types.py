@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ...schemas.errors import TracejuryError
-from ...schemas.taxonomy import TRAIL_CATEGORIES, Dimension, Severity
+from ...schemas.taxonomy import TRAIL_CATEGORIES, Severity
 
 
 class AnswerError(TracejuryError):
@@ -15,10 +15,10 @@ class AnswerError(TracejuryError):
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The names that an answer may use. `codes`: dimensions, and judges that have none."""
+    """The names that an answer may use. `judges`: code (a dimension's letters, else the judge's name) to name."""
 
+    judges: Mapping[str, str]
     categories: tuple[str, ...] = TRAIL_CATEGORIES
-    codes: tuple[str, ...] = tuple(d.value for d in Dimension)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,8 @@ class Score:
 class Claim:
     """A finding as a judge words it, before the evidence gate.
 
-    `labels`: the step where the error was made, all of them where a range was named; `codes`: of the `Vocabulary`, the
-    first primary. `shown_at`: the steps where it showed, `also_at` those that relay it. `material`: whether it
-    changed, or could have changed, the outcome.
+    `labels`: the step where the error was made, all of them where a range was named; `codes`: of the judges concerned,
+    the first primary. `shown_at`: the steps where it showed, `also_at` those that relay it.
     """
 
     labels: tuple[str, ...]
@@ -46,23 +45,21 @@ class Claim:
     why: str
     shown_at: tuple[str, ...] = ()
     also_at: tuple[str, ...] = ()
-    material: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """One reply, read.
 
-    `scores` by judge; `unscored`: asked judges without a usable score, with one line why. `confirmed` and `retracted`
-    (with reasons) hold numbers of provisional findings. `unsound`: findings that could not be read. `problem`: what a
+    `scores` by judge's name; `unscored`: asked judges without a usable score, with one line why. `stands`: number of a
+    provisional finding to whether it is confirmed. `unsound`: findings that could not be read. `problem`: what a
     repaired reply should mend, "" where nothing is missing.
     """
 
     scores: Mapping[str, Score] = field(default_factory=dict)
     unscored: Mapping[str, str] = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
-    confirmed: tuple[int, ...] = ()
-    retracted: Mapping[int, str] = field(default_factory=dict)
+    stands: Mapping[int, bool] = field(default_factory=dict)
     summary: str = ""
     unsound: int = 0
     problem: str = ""

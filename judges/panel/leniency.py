@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from itertools import islice
 from typing import Final
 
 from ...schemas.shown import shown
-from ...schemas.taxonomy import Dimension
 
 MOST_LABELS: Final = 50
 """Labels taken from one field; a range is counted out up to here."""
@@ -81,47 +79,42 @@ def category(value: object, categories: Sequence[str]) -> str:
         ValueError: there is none.
     """
     if isinstance(value, str):
-        spellings = _spellings(tuple(categories))
+        known = {_singular(name): name for name in categories}
         for written in (value, value.rpartition(">")[2]):
-            if found := spellings.get(_singular(written[:200])):
+            if found := known.get(_singular(written)):
                 return found
     raise ValueError("must be one of the categories, verbatim")
 
 
-@lru_cache(maxsize=32)
-def _spellings(categories: tuple[str, ...]) -> dict[str, str]:
-    return {_singular(name): name for name in categories}
-
-
 def _singular(written: str) -> str:
-    return _letters(written).removesuffix("s")
+    return letters(written).removesuffix("s")
 
 
-def _letters(written: str) -> str:
-    return "".join(c for c in written.casefold() if c.isalnum())
-
-
-_NAMES: Final = {_letters(d.name): d.value for d in Dimension} | {_letters("goal fulfillment"): "GF"}
-
-
-def codes(value: object, known: Sequence[str]) -> tuple[str, ...]:
-    """Those of the `known` codes that are named, as codes or as names of dimensions, the first of them primary.
+def codes(value: object, judges: Mapping[str, str]) -> tuple[str, ...]:
+    """The codes of the judges named, by code or name, the first of them primary; unknown ones are passed over.
 
     Raises:
         ValueError: none is known.
     """
-    spelt = {_letters(code): code for code in known}
     written = value[:20] if isinstance(value, list) else [value]
-    letters = [_letters(item[:80]) for item in written if isinstance(item, str)]
-    found = [code for item in letters if (code := spelt.get(item) or spelt.get(_NAMES.get(item, "").lower()))]
+    by_name = {name: code for code, name in judges.items()}
+    names = spellings(judges)
+    found = [name for item in written if isinstance(item, str) and (name := names.get(letters(item)))]
     if not found:
-        raise ValueError(f"must name at least one of {', '.join(known)}")
-    return tuple(dict.fromkeys(found))
+        raise ValueError(f"must name at least one of {', '.join(judges)}")
+    return tuple(dict.fromkeys(by_name[name] for name in found))
 
 
-def judge(value: object) -> str:
-    """A judge's name in its usual spelling; "" for what is no string."""
-    return "-".join(value[:80].lower().replace("_", " ").replace("-", " ").split()) if isinstance(value, str) else ""
+def spellings(judges: Mapping[str, str]) -> dict[str, str]:
+    """`letters` of codes, names and their American spelling, to judge's name. `judges`: code to name."""
+    names = {letters(name): name for name in judges.values()}
+    american = {key.replace("fulfilment", "fulfillment"): name for key, name in names.items()}
+    return american | names | {letters(code): name for code, name in judges.items()}
+
+
+def letters(written: str) -> str:
+    """Letters and digits only, without case, of at most 200 characters."""
+    return "".join(c for c in written[:200].casefold() if c.isalnum())
 
 
 def score(value: object) -> int | None:
