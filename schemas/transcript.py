@@ -59,6 +59,29 @@ class Transcript:
 
 
 @dataclass(frozen=True, slots=True)
+class Chapter:
+    """One of several overlapping parts of a transcript that is too long to be read at once.
+
+    `before`: the step index of what came before `steps` ("" in the first). Chapters share the transcript's header; the
+    last one has its closing. `first`, `last`: offsets in the transcript's steps, `last` exclusive; a step that is cut
+    apart stands in several chapters. `fresh`: label of the first step that no chapter before has shown (whole).
+    """
+
+    header: str
+    before: str
+    steps: tuple[Step, ...]
+    closing: str
+    first: int
+    last: int
+    fresh: str = ""
+
+    @property
+    def text(self) -> str:
+        """All of it, in order."""
+        return self.header + self.before + "".join(s.text for s in self.steps) + self.closing
+
+
+@dataclass(frozen=True, slots=True)
 class PlanView:
     """What a plan could know: a transcript that ends with the plan, and the label of the step that holds it.
 

@@ -1,0 +1,39 @@
+"""The end of a transcript: what is known only once the run is over."""
+
+from __future__ import annotations
+
+from ...schemas.trajectory import AgentRun, Trace, TraceState
+from .limits import Limits
+from .lines import name
+from .llm_step import failures
+from .memory import Memory
+
+
+def closing(trace: Trace, run: AgentRun, limits: Limits, memory: Memory) -> str:
+    """How the run ended, what its own span says of it, and its answer; "" while it goes on."""
+    if run.status == "unfinished" and trace.state is TraceState.OPEN:
+        return ""
+    turns = f"{len(run.turns)} turn{'' if len(run.turns) == 1 else 's'}"
+    said = [f"End of the run after {turns}: {_ENDS[run.status]}."]
+    if told := _own_span(run):
+        said.append(told)
+    if run.span is not None:
+        said += failures(run.span, limits)
+    if run.answer:
+        told = memory.tell("end", run.answer, limits.answer)
+        said += [f"answer: {told}"] if told.startswith("= ") and "\n" not in told else ["answer:", told]
+    else:
+        said.append("no answer recorded")
+    return "\n".join(said) + "\n"
+
+
+_ENDS = {"ok": "finished", "error": "ended with an error", "unfinished": "the recording ends here"}
+
+
+def _own_span(run: AgentRun) -> str:
+    facts = [f"agent {name(run.name)}"] if run.name else []
+    if run.max_steps is not None:
+        facts.append(f"at most {run.max_steps} steps")
+    if run.managed_agents:
+        facts.append(f"manages {', '.join(name(a, 40) for a in run.managed_agents[:10])}")
+    return "; ".join(facts)

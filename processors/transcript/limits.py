@@ -1,0 +1,26 @@
+"""How much of each kind of text a judge is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Longest texts, in characters, by kind; what is longer is cut in the middle.
+
+    `system`: system prompts; `task`: the first call's user message; `message`: other new messages; `result`: tool
+    results; `output`: what an LLM wrote (quotes come from there); `arguments`: of one call; `errand`: a sub-agent's
+    task; `answer`: what a run gave back; `tool`: a tool's description; `line`: recorded text in a line of our own.
+    """
+
+    system: int = 3_000
+    task: int = 3_000
+    message: int = 1_500
+    result: int = 1_200
+    output: int = 8_000
+    arguments: int = 3_000
+    errand: int = 700
+    answer: int = 1_500
+    tool: int = 260
+    line: int = 90

@@ -1,0 +1,134 @@
+"""An LLM call as a step: what it was sent newly, what it wrote and asked for, how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from ...schemas.normalized import Message, NormalizedSpan, ToolRequest
+from ...schemas.trajectory import ToolCall, Turn, TurnKind
+from ..wording import ANSWER_TOOLS
+from .header import tool_lines
+from .limits import Limits
+from .lines import arguments_block, block, inline, name
+from .memory import Memory
+
+Said = tuple[list[str], str]
+"""Lines of a step, and its line for the index (both without the label's own place in the transcript)."""
+
+_NORMAL: Final = frozenset({"", "stop", "end_turn", "stop_sequence", "tool_calls", "tool_use", "function_call"})
+_MOST_NAMES: Final = 6
+
+
+def llm_step(label: str, turn: Turn, llm: NormalizedSpan, after: Turn | None, memory: Memory, limits: Limits) -> Said:
+    """The step of `turn`'s LLM call; `after`: the run's next call, where known."""
+    kind = "" if turn.kind is TurnKind.ACT else f" {turn.kind.value}"
+    inner = turn.kind is TurnKind.INNER
+    said = [f"{label} llm{kind}" + (" (made by a tool)" if inner else _settings(llm, memory))]
+    if not inner:
+        said += _new_tools(llm, memory, limits)
+    for message in turn.new_messages:
+        if message.text not in memory.given and (inner or not memory.replayed(message)):
+            said += _input(label, message, memory, limits)
+    if not llm.input_messages and llm.input_text and llm.input_text not in memory.given:
+        said += ["input:", memory.tell(label, llm.input_text, limits.message)]
+    said += _written(label, turn, llm, after, memory, limits)
+    if unusual := [r for r in llm.finish_reasons if r.lower() not in _NORMAL]:
+        said.append(f"finish reason: {name(', '.join(unusual))}")
+    said += failures(llm, limits)
+    asked = [name(c.name, 40) for c in turn.tool_calls if c.requested]
+    gist = f"calls {', '.join(asked[:_MOST_NAMES])}" if asked else inline(turn.text or "(no text)", limits.line)
+    return said, f"llm{kind}: {gist}" + (" (error)" if llm.is_error else "")
+
+
+def failures(span: NormalizedSpan, limits: Limits) -> list[str]:
+    """Lines for what a span says of its failure."""
+    return [part for text in failure_texts(span) for part in ("error:", block(text, limits.result))]
+
+
+def failure_texts(span: NormalizedSpan) -> list[str]:
+    """What a span says of its failure: its exceptions, else its status."""
+    told = [f"{e.type}: {e.message}" if e.type else e.message for e in span.exceptions]
+    if span.is_error and not told:
+        told = [span.raw.status_message or "status ERROR without a message"]
+    return list(dict.fromkeys(told))
+
+
+def _settings(llm: NormalizedSpan, memory: Memory) -> str:
+    """Limits and stop sequences of the call where they are not those of the call before."""
+    limit, stops = memory.settings(llm)
+    told = ""
+    if limit:
+        told += f"; at most {llm.max_tokens} tokens" if llm.max_tokens is not None else "; no token limit recorded"
+    if stops:
+        named = ", ".join(name(s, 40) for s in llm.stop_sequences[:8])
+        told += f"; stop sequences {named}" if named else "; no stop sequences"
+    return told
+
+
+def _new_tools(llm: NormalizedSpan, memory: Memory, limits: Limits) -> list[str]:
+    fresh = [t for t in llm.tools if t.name not in memory.tools]
+    memory.tools.update(t.name for t in fresh)
+    return ["tools from here on:", *tool_lines(fresh, limits)] if fresh else []
+
+
+def _input(label: str, message: Message, memory: Memory, limits: Limits) -> list[str]:
+    of = memory.names.get(message.tool_call_id, "") if message.tool_call_id else ""
+    title = f"input {name(message.role, 20)}" + (f" ({name(of)})" if of else "") + ":"
+    if message.text and (origin := memory.handed_on(message.text)):
+        return [f"{title} = {origin}"]
+    said: list[str] = []
+    if message.text:
+        system = message.role in ("system", "developer")
+        text = memory.tell(label, message.text, limits.system if system else limits.message)
+        said += [f"{title} {text}"] if text.startswith("= ") and "\n" not in text else [title, text]
+    for request in message.tool_requests:
+        said += [f"{title} called {name(request.name)}", arguments_block(request.arguments, limits.message)]
+    return said
+
+
+def _written(
+    label: str, turn: Turn, llm: NormalizedSpan, after: Turn | None, memory: Memory, limits: Limits
+) -> list[str]:
+    said: list[str] = []
+    reasoning = "\n".join(m.reasoning for m in llm.output_messages if m.reasoning)
+    for title, text in (("reasoning:", reasoning), ("wrote:", llm.output)):
+        if text:
+            said += [title, block(text, limits.output)]
+            memory.seen.learn(label, text)
+    requests = [r for m in llm.output_messages for r in m.tool_requests]
+    fates = _fates(requests, turn.tool_calls, after, memory)
+    for request, fate in zip(requests, fates, strict=True):
+        said.append(f"calls {name(request.name)}{fate}")
+        said += _arguments(label, request, memory, limits)
+        if request.call_id:
+            memory.names[request.call_id] = request.name
+    if turn.kind is not TurnKind.INNER:
+        memory.requested = tuple(r.name for r in requests)
+    return said or ([] if llm.is_error else ["wrote nothing that was recorded"])
+
+
+def _arguments(label: str, request: ToolRequest, memory: Memory, limits: Limits) -> list[str]:
+    if request.arguments in (None, "", {}):
+        return []
+    values = request.arguments.values() if isinstance(request.arguments, Mapping) else (request.arguments,)
+    for value in values:
+        if isinstance(value, str):
+            memory.seen.learn(label, value)
+    return [arguments_block(request.arguments, limits.arguments)]
+
+
+def _fates(requests: list[ToolRequest], calls: tuple[ToolCall, ...], after: Turn | None, memory: Memory) -> list[str]:
+    """What became of each request that no step of its own shows; told from this turn and the next call alone.
+
+    A turn's calls begin with its requests, in order. Whether an unseen call counts as not executed depends on whether
+    this run has shown tool spans so far, so that what comes later changes nothing.
+    """
+    answered = {m.tool_call_id for m in after.new_messages if m.tool_call_id} if after else set()
+    return [_fate(r, c, r.call_id in answered, memory) for r, c in zip(requests, calls, strict=False)]
+
+
+def _fate(request: ToolRequest, call: ToolCall, answered: bool, memory: Memory) -> str:  # noqa: FBT001 - one caller
+    if call.span is not None or call.sub_run_id or answered or request.name.lower() in ANSWER_TOOLS:
+        return ""
+    return " (not executed)" if memory.executes else " (no execution and no result recorded)"

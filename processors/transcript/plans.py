@@ -1,0 +1,91 @@
+"""Plans and what they could know: each plan's prompt, what stood before it, and the plan; nothing after it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from ...schemas.trajectory import AgentRun, Trace, Turn, TurnKind
+from ...schemas.transcript import PlanView, Step, StepKind, Transcript
+from ..names import canonical
+from .shorten import shorten
+
+_HEADER: Final = 2_400
+_FACTS: Final = 1_400  # characters of the steps right before a plan
+_TRIGGER: Final = 1_200
+_PLAN: Final = 6_000
+_FULL: Final = 2  # steps before a re-plan that are shown as they are
+_BRIEF: Final = 24  # steps before them that have their line
+
+TODO_TOOLS: Final = frozenset(
+    {"write_todos", "todowrite", "todo_write", "update_plan", "write_plan", "create_plan", "make_plan", "plan",
+     "todo", "todos", "update_todos", "update_todo_list", "manage_todo_list", "write_todo_list", "set_plan"}
+)  # fmt: skip
+"""Tools by which agents write down a plan (LangChain's deep agents, Claude Code, Codex and others)."""
+
+_THOUGHT: Final = re.compile(
+    r"\b(?:(?:my|the|here is my|here's my|a|new|revised|updated) plan\b|"
+    r"i(?:'ll| will| should| need to) (?:first|start)|"
+    r"steps? (?:to take|i will take)|let me plan|step[- ]by[- ]step plan)[^\n]{0,120}"
+    r"\n{1,3}\s{0,4}(?:1[.)]|[-*\u2022]|step 1)\s",
+    re.IGNORECASE,
+)
+_READ: Final = 6_000  # characters of a reply in which a plan is looked for
+
+
+def plan_views(
+    trace: Trace,  # noqa: ARG001 - the face of all that views a run
+    run: AgentRun,
+    transcript: Transcript,
+) -> tuple[PlanView, ...]:
+    """One view for each plan among the transcript's steps, in order; () where the run never planned.
+
+    The labelled plans are those of `run.plans`; without any, replies that write a plan into their text or thinking,
+    and calls of to-do tools. A view holds nothing that came after its plan, so later steps do not change it.
+    """
+    at = {step.turn: i for i, step in reversed(list(enumerate(transcript.steps))) if step.kind is StepKind.LLM}
+    plans = [i for i in planning_turns(run) if i in at]
+    return tuple(_view(transcript, at[turn], turn, again=i > 0) for i, turn in enumerate(plans))
+
+
+def planning_turns(run: AgentRun) -> tuple[int, ...]:
+    """Indices of the turns that plan, by the rule of `plan_views`."""
+    if run.plans:
+        return run.plans
+    return tuple(t.index for t in run.turns if t.kind is not TurnKind.INNER and (_listed(t) or _thought(t)))
+
+
+def _listed(turn: Turn) -> bool:
+    return any(canonical(c.name) in TODO_TOOLS for c in turn.tool_calls if c.requested)
+
+
+def _thought(turn: Turn) -> bool:
+    if turn.llm is None:
+        return False
+    texts = [text for m in turn.llm.output_messages for text in (m.reasoning, m.text) if text]
+    return any(_THOUGHT.search(text, 0, _READ) for text in texts)
+
+
+def _view(transcript: Transcript, at: int, turn: int, *, again: bool) -> PlanView:
+    before = transcript.steps[:at]
+    plan = transcript.steps[at]
+    steps = (*_before(before, _TRIGGER if again else _FACTS), _shorter(plan, _PLAN))
+    header = shorten(transcript.header, _HEADER)
+    return PlanView(replace(transcript, header=header, steps=steps, closing=""), plan.label, turn, again)
+
+
+def _before(steps: Sequence[Step], limit: int) -> tuple[Step, ...]:
+    """The last steps as they are, those before them by their line, those long ago not at all."""
+    full = steps[-_FULL:]
+    brief = steps[:-_FULL][-_BRIEF:]
+    skipped = len(steps) - len(full) - len(brief)
+    told = [replace(s, text=f"{s.outline}\n") for s in brief]
+    if told and skipped:
+        told[0] = replace(told[0], text=f"[… {skipped} earlier steps …]\n{told[0].text}")
+    return (*told, *(_shorter(s, limit) for s in full))
+
+
+def _shorter(step: Step, limit: int) -> Step:
+    return replace(step, text=shorten(step.text, limit))

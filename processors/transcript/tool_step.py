@@ -1,0 +1,94 @@
+"""What was done as steps: executed tools, sub-agents, and other spans that say what they found."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...schemas.normalized import NormalizedSpan
+from ...schemas.trajectory import AgentRun, ToolCall, Turn
+from .limits import Limits
+from .lines import arguments_block, inline, json_line, name
+from .llm_step import Said, failures
+from .memory import Memory
+
+_SLOW: Final = 10  # seconds from which a duration is told
+_NANOS: Final = 1_000_000_000
+_SHORT: Final = 240  # arguments up to this length are shown again at the tool
+
+
+def tool_step(label: str, turn: Turn, call: ToolCall, memory: Memory, limits: Limits) -> Said:
+    """An executed call that has a span of its own."""
+    span = call.span
+    if span is None:
+        raise ValueError("a tool step needs a span")
+    unasked = "; not asked for" if call.requested is False else ""
+    said = [f"{label} tool {name(call.name)}{_duration(span)}{unasked}"]
+    if call.arguments not in (None, "", {}):
+        long = len(json_line(call.arguments)) > _SHORT and _as_requested(turn, call)
+        said += (
+            ["arguments: as requested"] if long else ["arguments:", arguments_block(call.arguments, limits.arguments)]
+        )
+    failed = failures(span, limits)
+    said += _result(label, call.result, memory, limits, silent=bool(failed))
+    said += failed
+    for exception in span.exceptions:
+        memory.returned(label, exception.message)
+    outcome = inline(call.error or call.result or "no result", limits.line)
+    return said, f"tool {name(call.name, 40)}: {'error: ' if failed else ''}{outcome}"
+
+
+def agent_step(
+    label: str, called: str, call: ToolCall | None, sub_run: AgentRun | None, memory: Memory, limits: Limits
+) -> Said:
+    """A sub-agent as its caller saw it: the task it was given and what it gave back."""
+    said = [f"{label} agent {name(called)} (its own run is judged apart)"]
+    task = (sub_run.goal if sub_run else "") or (json_line(call.arguments) if call and call.arguments else "")
+    if task:
+        said += ["its task:", memory.tell(label, task, limits.errand)]
+    answer = (call.result if call else None) or (sub_run.answer if sub_run else "")
+    error = call.error if call else None
+    said += _result(label, answer or None, memory, limits, silent=bool(error), title="its answer", limit=limits.answer)
+    if error:
+        said += ["error:", memory.tell(label, error, limits.result)]
+        memory.returned(label, error)
+    return said, f"agent {name(called, 40)}: {inline(error or answer or 'no answer', limits.line)}"
+
+
+def other_step(label: str, span: NormalizedSpan, memory: Memory, limits: Limits) -> Said:
+    """A retriever, re-ranker or guardrail that ran in a turn."""
+    said = [f"{label} {span.kind.value} {name(span.raw.name)}{_duration(span)}"]
+    if span.input_text:
+        said += ["input:", memory.tell(label, span.input_text, limits.errand)]
+    failed = failures(span, limits)
+    said += [*_result(label, span.output_text or None, memory, limits, silent=bool(failed)), *failed]
+    return said, f"{span.kind.value} {name(span.raw.name, 40)}: {inline(span.output_text or 'no result', limits.line)}"
+
+
+def _result(
+    label: str,
+    result: str | None,
+    memory: Memory,
+    limits: Limits,
+    *,
+    silent: bool,
+    title: str = "result",
+    limit: int = 0,
+) -> list[str]:
+    if result is None:
+        return [] if silent else [f"no {title.rsplit(maxsplit=1)[-1]} recorded"]
+    if not result.strip():
+        return [f"{title}: empty"]
+    told = memory.tell(label, result, limit or limits.result)
+    memory.returned(label, result)
+    return [f"{title}: {told}"] if told.startswith("= ") and "\n" not in told else [f"{title}:", told]
+
+
+def _as_requested(turn: Turn, call: ToolCall) -> bool:
+    messages = turn.llm.output_messages if turn.llm else ()
+    asked = (r.arguments for m in messages for r in m.tool_requests if r.name == call.name)
+    return any(arguments == call.arguments for arguments in asked)
+
+
+def _duration(span: NormalizedSpan) -> str:
+    seconds = (span.raw.end - span.raw.start) // _NANOS
+    return f"; took {seconds} s" if seconds >= _SLOW else ""

@@ -1,0 +1,53 @@
+"""One agent run as text for a judge: compact, labelled, each text once, append-only while the run goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import takewhile
+
+from ...schemas.trajectory import AgentRun, Trace, Turn, TurnKind
+from ...schemas.transcript import Transcript
+from .closing import closing
+from .header import header
+from .limits import Limits
+from .memory import Memory
+from .writer import Writer
+
+
+def transcribe(trace: Trace, run: AgentRun, limits: Limits | None = None) -> Transcript:
+    """The transcript of `run` (one of `trace`) as far as its turns are closed.
+
+    Cost is linear in the size of the run, the text's length is bounded by `limits` a value.
+    """
+    limits = limits or Limits()
+    memory = Memory()
+    writer = Writer(trace, limits, memory)
+    begin = header(run, limits, memory)
+    following = _following(run.turns)
+    for turn in takewhile(lambda t: t.closed, run.turns):
+        writer.write(turn, following[turn.index])
+    return Transcript(
+        trace_id=trace.trace_id,
+        run_id=run.id,
+        agent=run.name,
+        role=run.role,
+        header=begin,
+        steps=tuple(writer.steps),
+        closing=closing(trace, run, limits, memory),
+    )
+
+
+def outline(transcript: Transcript) -> str:
+    """The step index: a line a step."""
+    return "".join(f"{step.outline}\n" for step in transcript.steps)
+
+
+def _following(turns: Sequence[Turn]) -> list[Turn | None]:
+    """For each turn the next one that holds a call of the agent's own."""
+    found: list[Turn | None] = []
+    after: Turn | None = None
+    for turn in reversed(turns):
+        found.append(after)
+        if turn.llm is not None and turn.kind is not TurnKind.INNER:
+            after = turn
+    return found[::-1]

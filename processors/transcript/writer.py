@@ -1,0 +1,92 @@
+"""Turns to steps: what is shown of a run, in order, each text once."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...schemas.normalized import Kind
+from ...schemas.trajectory import ToolCall, Trace, Turn
+from ...schemas.transcript import Step, StepKind
+from .limits import Limits
+from .llm_step import Said, failure_texts, llm_step
+from .memory import Memory
+from .tool_step import agent_step, other_step, tool_step
+
+_SHOWN: Final = (Kind.RETRIEVER, Kind.RERANKER, Kind.GUARDRAIL)
+_TELLING: Final = 16  # characters from which a line is compared
+
+
+class Writer:
+    """Writes the steps of one run's turns."""
+
+    __slots__ = ("_limits", "_memory", "_runs", "_turn", "steps")
+
+    def __init__(self, trace: Trace, limits: Limits, memory: Memory) -> None:
+        self._runs = {run.id: run for run in trace.runs}
+        self._limits = limits
+        self._memory = memory
+        self._turn: list[tuple[StepKind, str, Said]] = []
+        self.steps: list[Step] = []
+
+    def write(self, turn: Turn, after: Turn | None) -> None:
+        """The steps of `turn`; `after`: the run's next call, as far as known."""
+        self._turn = []
+        memory, limits = self._memory, self._limits
+        memory.executes = memory.executes or any(c.span is not None for c in turn.tool_calls)
+        if turn.llm is not None:
+            self._add(StepKind.LLM, turn.llm.span_id, llm_step(self._label, turn, turn.llm, after, memory, limits))
+        for call in turn.tool_calls:
+            if call.sub_run_id:
+                self._agent(turn, call.sub_run_id, call)
+            elif call.span is not None:
+                self._add(StepKind.TOOL, call.span.span_id, tool_step(self._label, turn, call, memory, limits))
+        called = {c.sub_run_id for c in turn.tool_calls}
+        for run in turn.sub_run_ids:
+            if run not in called:
+                self._agent(turn, run, None)
+        for span in turn.wrappers:
+            if span.kind in _SHOWN and (span.output_text or span.is_error):
+                self._add(StepKind.TOOL, span.span_id, other_step(self._label, span, memory, limits))
+        self._outcome(turn, after)
+        for kind, span_id, (lines, outline) in self._turn:
+            label = f"S{len(self.steps) + 1}"
+            text = "\n".join(lines) + "\n"
+            self.steps.append(Step(label, kind, span_id, turn.index, text, f"{label} {outline}"))
+
+    @property
+    def _label(self) -> str:
+        return f"S{len(self.steps) + len(self._turn) + 1}"
+
+    def _add(self, kind: StepKind, span_id: str, said: Said) -> None:
+        self._turn.append((kind, span_id, said))
+
+    def _agent(self, turn: Turn, run_id: str, call: ToolCall | None) -> None:
+        run = self._runs.get(run_id)
+        called = (call.name if call else "") or (run.name if run else "")
+        said = agent_step(self._label, called, call, run, self._memory, self._limits)
+        spans = (call.span if call else None, run.span if run else None, turn.llm)
+        span_id = next((s.span_id for s in spans if s is not None), run_id)
+        self._add(StepKind.AGENT, span_id, said)
+
+    def _outcome(self, turn: Turn, after: Turn | None) -> None:
+        """What the turn's step put out, or how it failed, unless a result or the next call's input shows it."""
+        if not self._turn:
+            return
+        lines = self._turn[-1][2][0]
+        label = f"S{len(self.steps) + len(self._turn)}"
+        failed = [e for w in turn.wrappers if w.kind not in _SHOWN for e in failure_texts(w)]
+        for title, text in (
+            ("outcome:", turn.observation),
+            *(("error of the step:", f) for f in dict.fromkeys(failed)),
+        ):
+            if text and not _told_by(after, text) and not self._memory.holds(text):
+                lines += [title, self._memory.tell(label, text, self._limits.result)]
+                self._memory.returned(label, text)
+
+
+def _told_by(after: Turn | None, text: str) -> bool:
+    """Whether the next call was sent `text`: its first and last telling lines stand in one new message."""
+    if after is None:
+        return False
+    lines = [bare for line in text.split("\n") if len(bare := line.strip()) >= _TELLING] or [text.strip()]
+    return any(lines[0] in m.text and lines[-1] in m.text for m in after.new_messages)
