@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from .findings import Finding, FindingState
 from .taxonomy import Dimension, Severity
-from .trajectory import AgentRun, Trace
+from .trajectory import AgentRun, Trace, TraceState
 from .verdicts import Judgement, Subject, SubjectKind, Verdict
 
 Row = tuple[Any, ...]
@@ -28,7 +28,8 @@ FINDING_SELECT: Final = ", ".join(_FINDING)
 
 JUDGEMENT_COLUMNS: Final = (
     "tenant", "TraceId", "SubjectKind", "SubjectId", "Judge", "Version", "InputHash", "Outcome", "TraceState",
-    "Findings", "Dropped", "Failures.Judge", "Failures.Reason", "JudgedAt", "ReceivedAt",
+    "Findings", "Dropped", "Failures.Judge", "Failures.Reason", "Reason", "Probability", "Model", "JudgedAt",
+    "ReceivedAt",
 )  # fmt: skip
 
 _VERDICT: Final = (
@@ -84,13 +85,13 @@ def finding_from_row(row: Sequence[Any]) -> Finding:
     )
 
 
-def judgement_row(judgement: Judgement, trace: Trace) -> Row:
-    """The judgement of a subject in `trace`."""
+def judgement_row(judgement: Judgement, state: TraceState) -> Row:
+    """The judgement of a subject in a trace that was in `state`."""
     j, subject = judgement, judgement.subject
     return (
         subject.tenant, subject.trace_id, subject.kind.value, subject.id, j.judge, j.version, j.input_hash,
-        j.outcome.value, trace.state.value, len(j.findings), j.dropped, [judge for judge, _ in j.failures],
-        [reason for _, reason in j.failures], j.judged_at, j.received_through,
+        j.outcome.value, state.value, len(j.findings), j.dropped, [judge for judge, _ in j.failures],
+        [reason for _, reason in j.failures], j.reason, j.probability, j.model, j.judged_at, j.received_through,
     )  # fmt: skip
 
 

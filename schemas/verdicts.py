@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from .findings import Finding
 from .trajectory import Trace, TraceState
+
+DETECTORS: Final = "detectors"
+"""The judge that all detectors together are; every other one is an LLM judge or a user's own."""
 
 
 class SubjectKind(StrEnum):
@@ -93,7 +97,8 @@ class JudgedTrace:
 
     `judgement.findings`: all that now hold; `changed`: those of them that differ from what is stored;
     `retracted`: stored ones that no longer hold, in their new state. `ledger`: what LLM judges were told to do about
-    its agent runs; stored before `judgement`, so that no run is forgotten between the two.
+    its agent runs; stored before `judgement`, so that no run is forgotten between the two. `heard`: ids of the runs of
+    which something of LLM judges was stored before.
     """
 
     trace: Trace
@@ -101,6 +106,7 @@ class JudgedTrace:
     changed: tuple[Finding, ...] = ()
     retracted: tuple[Finding, ...] = ()
     ledger: tuple[Judgement, ...] = ()
+    heard: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ...schemas.annotations import Annotation
-from ...schemas.errors import RetryableError, StoreError
 from ...schemas.taxonomy import Severity
 from .client import Store
-from .failures import is_passing, one_line
+from .inserting import insert_rows, storing
 from .scope import TENANT, Scope
 
 _COLUMNS: Final = (
@@ -31,13 +30,8 @@ def save_annotations(store: Store, annotations: Sequence[Annotation]) -> None:
         )
         for a in annotations
     ]  # fmt: skip
-    if not rows:
-        return
-    try:
-        store.insert("annotations", _COLUMNS, list(zip(*rows, strict=True)))
-    except Exception as error:
-        kind = RetryableError if is_passing(error) else StoreError
-        raise kind(f"annotations cannot be stored: {one_line(error)}") from error
+    with storing("annotations"):
+        insert_rows(store, "annotations", _COLUMNS, rows)
 
 
 def load_annotations(store: Store, trace_ids: Sequence[str], tenant: str = "") -> dict[str, list[Annotation]]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from ...schemas.errors import RetryableError, StoreError
 from ...schemas.findings import Finding
 from ...schemas.judged_rows import (
     FINDING_COLUMNS,
@@ -12,7 +11,6 @@ from ...schemas.judged_rows import (
     JUDGEMENT_COLUMNS,
     TRACE_COLUMNS,
     VERDICT_COLUMNS,
-    Row,
     finding_from_row,
     finding_row,
     judgement_row,
@@ -21,9 +19,11 @@ from ...schemas.judged_rows import (
 )
 from ...schemas.rows import LOG_SELECT, SPAN_SELECT, log_from_row, span_from_row
 from ...schemas.spans import LogRecord, Span
-from ...schemas.verdicts import JudgedTrace
+from ...schemas.verdicts import DETECTORS, JudgedTrace
+from ..panel.clerk import Ledger
+from . import ledger
 from .client import Store
-from .failures import is_passing, one_line
+from .inserting import insert_rows, storing
 from .scope import TENANT, Scope
 
 _IN_TRACES = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
@@ -67,12 +67,24 @@ class StoredJudging:
         return found
 
     def load_findings(self, trace_ids: Sequence[str]) -> dict[str, list[Finding]]:
-        """The findings of each trace, of any state."""
+        """The detectors' findings of each trace, of any state."""
         found: dict[str, list[Finding]] = {}
-        sql = f"SELECT {FINDING_SELECT} FROM findings FINAL WHERE {_IN_TRACES} ORDER BY FirstSeen, Id"
+        sql = (
+            f"SELECT {FINDING_SELECT} FROM findings FINAL WHERE {_IN_TRACES} AND JudgedBy = '{DETECTORS}' "
+            "ORDER BY FirstSeen, Id"
+        )
         for row in self._scope.select(sql, trace_ids=trace_ids):
             finding = finding_from_row(row)
             found.setdefault(finding.trace_id, []).append(finding)
+        return found
+
+    def load_ledger(self, trace_ids: Sequence[str]) -> dict[str, Ledger]:
+        """What LLM judges last said of the subjects in each trace, or are to say; absent: nothing."""
+        found: dict[str, Ledger] = {}
+        for trace_id, words in ledger.outcomes(self._store, trace_ids, self._scope.tenant).items():
+            said: Ledger = {key: word for key, word in words.items() if word.judge != DETECTORS}
+            if said:
+                found[trace_id] = said
         return found
 
     def unjudged(self, version: str, limit: int) -> list[tuple[str, str]]:
@@ -87,32 +99,30 @@ class StoredJudging:
     def save(self, judged: Sequence[JudgedTrace]) -> None:
         """Store what was judged, each judgement last: before it stands, the trace counts as not judged.
 
+        What LLM judges are to do about a trace stands before its own judgement, so that no agent run is forgotten.
         Storing the same again, or an older judging after a newer one, changes nothing.
 
         Raises:
             RetryableError: a passing failure; storing it again is safe.
             StoreError: something in it can never be stored.
         """
+        store = self._store
         findings = (finding_row(f, j.judgement) for j in judged for f in (*j.changed, *j.retracted))
         verdicts = (verdict_row(v, j.judgement) for j in judged for v in j.judgement.verdicts)
-        try:
-            self._insert("findings", FINDING_COLUMNS, findings)
-            self._insert("verdicts", VERDICT_COLUMNS, verdicts)
-            self._insert("traces", TRACE_COLUMNS, (trace_row(j.trace, j.judgement) for j in judged))
-            self._insert("judgements", JUDGEMENT_COLUMNS, (judgement_row(j.judgement, j.trace) for j in judged))
-        except Exception as error:
-            kind = RetryableError if is_passing(error) else StoreError
-            raise kind(f"what was judged cannot be stored: {one_line(error)}") from error
-
-    def _insert(self, table: str, names: Sequence[str], rows: Iterable[Row]) -> None:
-        columns = list(zip(*rows, strict=True))
-        if columns:
-            self._store.insert(table, names, columns)
+        traces = (trace_row(j.trace, j.judgement) for j in judged)
+        words = (judgement_row(word, j.trace.state) for j in judged for word in j.ledger)
+        judgements = (judgement_row(j.judgement, j.trace.state) for j in judged)
+        with storing("what was judged"):
+            insert_rows(store, "findings", FINDING_COLUMNS, findings)
+            insert_rows(store, "verdicts", VERDICT_COLUMNS, verdicts)
+            insert_rows(store, "traces", TRACE_COLUMNS, traces)
+            insert_rows(store, "judgements", JUDGEMENT_COLUMNS, words)
+            insert_rows(store, "judgements", JUDGEMENT_COLUMNS, judgements)
 
 
 # Over all tenants: a sweep is the collector's own. FINAL, so that a copy that lost to another one of its span, which
 # nobody will ever see again, does not count as news; log records count only where their trace has spans.
-_UNJUDGED = """
+_UNJUDGED = f"""
 WITH
     judged AS
     (
@@ -121,7 +131,7 @@ WITH
             TraceId,
             argMax((toUnixTimestamp64Nano(ReceivedAt), TraceState, Outcome, Version), JudgedAt) AS last
         FROM judgements
-        WHERE SubjectKind = 'trace'
+        WHERE SubjectKind = 'trace' AND Judge = '{DETECTORS}'
         GROUP BY tenant, TraceId
     ),
     stored AS
@@ -143,7 +153,7 @@ WITH
 SELECT stored.tenant, stored.TraceId
 FROM stored
 LEFT JOIN judged ON stored.tenant = judged.tenant AND stored.TraceId = judged.TraceId
-WHERE arrived > last.1 OR last.2 = 'open' OR (last.3 = 'failed' AND last.4 != {version:String})
+WHERE arrived > last.1 OR last.2 = 'open' OR (last.3 = 'failed' AND last.4 != {{version:String}})
 ORDER BY arrived, stored.TraceId
-LIMIT {limit:UInt64}
+LIMIT {{limit:UInt64}}
 """

@@ -7,8 +7,9 @@ from typing import Final
 
 from .client import Store
 
-RETAINED: Final = ("spans", "logs", "traces", "judgements", "findings", "verdicts")
-"""Tables whose rows expire by `ReceivedAt`. Human annotations never do."""
+RETAINED: Final = ("spans", "logs", "traces", "judgements", "findings", "verdicts", "answers")
+"""Tables whose rows expire by `ReceivedAt`. Human annotations, descriptions of architectures and
+the installation's key never do."""
 
 _TTL = re.compile(r" TTL (.+?)(?: SETTINGS |$)")
 

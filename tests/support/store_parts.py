@@ -8,7 +8,7 @@ from tracejury.schemas.findings import Finding, finding_id, fingerprint
 from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.taxonomy import TRAIL, Dimension, Severity
 from tracejury.schemas.trajectory import AgentRun, Trace, TraceState
-from tracejury.schemas.verdicts import JudgedTrace, Judgement, Outcome, Subject, SubjectKind
+from tracejury.schemas.verdicts import JudgedSubject, JudgedTrace, Judgement, Outcome, Subject, SubjectKind, Verdict
 
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 SPAN_ID = "b7ad6b7169203331"
@@ -78,3 +78,26 @@ def a_judged_trace(
         subject, "detectors", version, f"hash-{judged_at}", judged_at, received, outcome, findings=tuple(findings)
     )
     return JudgedTrace(Trace(**fields), judgement, tuple(findings), retracted)
+
+
+def a_judged_subject(
+    judge: str = "goal-fulfilment",
+    *findings: Finding,
+    judged_at: int = 1,
+    received: int = 1,
+    version: str = "v1",
+    content: str = "content",
+    outcome: Outcome = Outcome.DONE,
+    score: int | None = 2,
+    retracted: tuple[Finding, ...] = (),
+    subject: Subject | None = None,
+    **judgement: Any,
+) -> JudgedSubject:
+    """What one LLM judge said of an agent run, with a verdict where done; `judgement`: fields of its judgement."""
+    subject = subject or Subject(SubjectKind.AGENT_RUN, "run-1", TRACE_ID)
+    verdict = Verdict(judge, version, subject, score, "some/model", reasons="because")
+    said = Judgement(
+        subject, judge, version, content, judged_at, received, outcome, findings=tuple(findings),
+        verdicts=(verdict,) if outcome is Outcome.DONE else (), **judgement,
+    )  # fmt: skip
+    return JudgedSubject(TraceState.SETTLED, (said,), tuple(findings), retracted)

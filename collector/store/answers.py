@@ -1,0 +1,59 @@
+"""Answers of models: a cache by what was asked, and the ledger of what they cost. All of it blocks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from ...judges.panel.client import Reply
+from ...schemas.llm_rows import ANSWER_COLUMNS, AnswerRow, Spend, answer_row
+from .client import Store
+from .inserting import insert_rows, storing
+from .scope import TENANT, Scope
+
+DAY: Final = 86_400 * 1_000_000_000
+HOUR: Final = 3_600 * 1_000_000_000
+
+# An answer that was cut off, or withheld, may come out well the next time.
+_ANSWER: Final = f"""
+SELECT Text, Model, InputTokens, CachedTokens, OutputTokens, FinishReason FROM answers
+WHERE {TENANT} AND Key = {{key:String}} AND At >= {{since:UInt64}} AND FinishReason NOT IN ('length', 'content_filter')
+ORDER BY At DESC LIMIT 1
+"""
+
+# ReceivedAt is the same instant as At: beside it, it leaves out whole partitions.
+_SPEND: Final = f"""
+SELECT intDiv(At, {HOUR}) * {HOUR} AS hour, Service, sum(Cost), sum(InputTokens + OutputTokens), count()
+FROM answers FINAL
+WHERE {TENANT} AND At >= {{since:UInt64}} AND ReceivedAt >= fromUnixTimestamp64Nano({{since:Int64}})
+GROUP BY hour, Service ORDER BY hour, Service
+"""
+
+
+class StoredAnswers:
+    """Answers of one tenant. `max_age`: nanoseconds for which one is given again; `clock` gives unix nanos."""
+
+    def __init__(
+        self, store: Store, tenant: str = "", *, max_age: int = 30 * DAY, clock: Callable[[], int] = time.time_ns
+    ) -> None:
+        self._store, self._scope = store, Scope(store, tenant)
+        self._max_age, self._clock = max_age, clock
+
+    def answer(self, key: str) -> Reply | None:
+        """The latest answer under `key` that is not too old, nor cut off or withheld; at no cost, `known`."""
+        if not key or not self._max_age:
+            return None
+        rows = self._scope.select(_ANSWER, key=key, since=max(self._clock() - self._max_age, 0))
+        for text, model, read, cached, written, finish in rows:
+            return Reply(text, model, read, cached, written, 0.0, finish, known=True)
+        return None
+
+    def keep(self, rows: Sequence[AnswerRow]) -> None:
+        """Keep answers; keeping the same again changes nothing. Raises RetryableError, StoreError."""
+        with storing("answers"):
+            insert_rows(self._store, "answers", ANSWER_COLUMNS, (answer_row(row, self._scope.tenant) for row in rows))
+
+    def spend(self, since: int) -> list[Spend]:
+        """What calls from `since` (unix nanos) on cost, by hour (of UTC) and service."""
+        return [Spend(*row) for row in self._scope.select(_SPEND, since=max(since, 0))]

@@ -1,0 +1,35 @@
+"""Inserting rows, with the driver's errors told apart: what may pass, and what can never be stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from ...schemas.errors import RetryableError, StoreError, TracejuryError
+from ...schemas.judged_rows import Row
+from .client import Store
+from .failures import is_passing, one_line
+
+
+def insert_rows(store: Store, table: str, names: Sequence[str], rows: Iterable[Row]) -> None:
+    """Insert rows whose values are in the order of `names`. Raises the driver's errors: see `storing`."""
+    columns = list(zip(*rows, strict=True))
+    if columns:
+        store.insert(table, names, columns)
+
+
+@contextmanager
+def storing(what: str) -> Iterator[None]:
+    """Around inserts of `what` (plural, for the message).
+
+    Raises:
+        RetryableError: a passing failure; storing it again is safe.
+        StoreError: something in it can never be stored.
+    """
+    try:
+        yield
+    except TracejuryError:
+        raise
+    except Exception as error:
+        kind = RetryableError if is_passing(error) else StoreError
+        raise kind(f"{what} cannot be stored: {one_line(error)}") from error
