@@ -1,0 +1,171 @@
+"""What judges judge by, as data: criteria sets (a folder of YAML files) and single judges of users' own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+
+from ...schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, Dimension, Severity
+from .case import Stage
+
+Text = Annotated[str, StringConstraints(min_length=1, max_length=2000), Field(strict=True)]
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=60)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Score = Literal[0, 1, 2, 3]
+
+GPA_JUDGES: Final[Mapping[Dimension, str]] = {
+    Dimension.PLAN_QUALITY: "plan-quality",
+    Dimension.PLAN_ADHERENCE: "plan-adherence",
+    Dimension.GOAL_FULFILMENT: "goal-fulfilment",
+    Dimension.LOGICAL_CONSISTENCY: "logical-consistency",
+    Dimension.EXECUTION_EFFICIENCY: "execution-efficiency",
+    Dimension.TOOL_SELECTION: "tool-selection",
+    Dimension.TOOL_CALLING: "tool-calling",
+}
+"""The seven of "What is your agent's GPA?": dimension to the name of its judge."""
+
+
+class _Data(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _one_line(cls, value: Any) -> Any:
+        """Texts may be folded over lines in the file; a prompt has them in one."""
+        return " ".join(value.split()) if isinstance(value, str) else value
+
+
+class Example(_Data):
+    """A few-shot slot: what a step says, and the finding it deserves."""
+
+    step: Text
+    finding: Text
+
+
+class Principle(_Data):
+    """A rule for all judges of a set. `stages`: the prompts that it is part of."""
+
+    text: Text
+    stages: tuple[Stage, ...] = tuple(Stage)
+
+
+Confidence = dict[Severity, Share]
+
+
+class Criteria(_Data):
+    """What one judge looks for. `dimension` None: a judge of a user's own.
+
+    `categories`: the leaves of `taxonomy` that its findings may use. `scale`: what each score from 0 to 3 means.
+    `runs`: whose agent runs it judges; `stages`: when it is asked; `needs`: without a plan there is nothing to judge.
+    `confidence`: of its findings by severity, where it differs from the set's.
+    """
+
+    version: Annotated[int, Field(ge=1)]
+    name: Name
+    title: Text
+    dimension: Dimension | None = None
+    taxonomy: Text = TRAIL
+    categories: Annotated[tuple[Text, ...], Field(min_length=1)]
+    definition: Text
+    in_scope: Annotated[tuple[Text, ...], Field(min_length=1)]
+    out_of_scope: tuple[Text, ...] = ()
+    scale: dict[Score, Text]
+    examples: tuple[Example, ...] = ()
+    runs: Literal["all", "manager", "sub-agents"] = "all"
+    stages: Annotated[tuple[Stage, ...], Field(min_length=1)] = (Stage.WINDOW, Stage.CLOSING)
+    needs: Literal["plan"] | None = None
+    confidence: Confidence | None = None
+
+    @property
+    def code(self) -> str:
+        """What stands for it in prompts and answers: the dimension's two letters, or its name."""
+        return self.dimension.value if self.dimension else self.name
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        if set(self.scale) != {0, 1, 2, 3}:
+            raise ValueError("scale: say what each of 0, 1, 2 and 3 means")
+        if self.taxonomy == TRAIL and (unknown := set(self.categories) - set(TRAIL_CATEGORIES)):
+            raise ValueError(f"categories: not of the taxonomy {TRAIL!r}: {', '.join(sorted(unknown))}")
+        if len(set(self.categories)) != len(self.categories):
+            raise ValueError("categories: one stands there twice")
+        owner = GPA_JUDGES[self.dimension] if self.dimension else None
+        if owner and owner != self.name:
+            raise ValueError(
+                f"dimension {self.dimension} belongs to the judge {owner!r}; leave it out for one of your own"
+            )
+        if not owner and self.name in GPA_JUDGES.values():
+            raise ValueError(f"the judge {self.name!r} must name its dimension")
+        if Stage.PLAN in self.stages and len(self.stages) > 1:
+            raise ValueError("stages: plan stands alone, as nothing after the plan is shown then")
+        _complete(self.confidence)
+        return self
+
+
+class Rules(_Data):
+    """What the judges of a set share: rules, what the severities mean, how to score, how sure findings are."""
+
+    version: Annotated[int, Field(ge=1)]
+    title: Text
+    principles: Annotated[tuple[Principle, ...], Field(min_length=1)]
+    severities: dict[Severity, Text]
+    verdict: Text
+    confidence: Confidence
+
+    @field_validator("principles", mode="before")
+    @classmethod
+    def _plain(cls, value: Any) -> Any:
+        return [{"text": p} if isinstance(p, str) else p for p in value] if isinstance(value, list) else value
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        if set(self.severities) != set(Severity):
+            raise ValueError("severities: say what each of LOW, MEDIUM and HIGH means")
+        _complete(self.confidence)
+        return self
+
+
+class CriteriaSet(_Data):
+    """Judges and what they share. `name`: of the built-in set or the folder."""
+
+    name: Text
+    rules: Rules
+    judges: tuple[Criteria, ...]
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        names = [j.name for j in self.judges]
+        if twice := sorted({n for n in names if names.count(n) > 1}):
+            raise ValueError(f"two judges are named {twice[0]!r}")
+        return self
+
+    def judge(self, name: str) -> Criteria:
+        """The judge of that name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return {j.name: j for j in self.judges}[name]
+
+    def confidence(self, judge: str, severity: Severity) -> float:
+        """How sure a finding of that judge and severity is: in [0, 1]."""
+        return (self.judge(judge).confidence or self.rules.confidence)[severity]
+
+    def version_text(self, judge: str) -> str:
+        """The rules and the judge's criteria as canonical text: whatever changes them changes it."""
+        return f"{self.rules.model_dump_json()}\n{self.judge(judge).model_dump_json()}"
+
+    def joined(self, others: tuple[Criteria, ...]) -> CriteriaSet:
+        """This set with further judges.
+
+        Raises:
+            ValueError: a name is there already.
+        """
+        return CriteriaSet(name=self.name, rules=self.rules, judges=(*self.judges, *others))
+
+
+def _complete(confidence: Confidence | None) -> None:
+    if confidence is not None and set(confidence) != set(Severity):
+        raise ValueError("confidence: give a number from 0 to 1 for each of LOW, MEDIUM and HIGH")

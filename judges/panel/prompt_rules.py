@@ -1,0 +1,48 @@
+"""The system message: what the record is, the rules, how to answer, the criteria of the judges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...schemas.taxonomy import Severity
+from . import prompt_text as text
+from .case import Stage
+from .criteria import Criteria, Rules
+
+
+def system_text(rules: Rules, judges: Iterable[Criteria], stage: Stage) -> str:
+    """Rules and the criteria of all judges of one call."""
+    return "\n\n".join((rules_text(rules, stage), "# Judges", *map(criteria_text, judges)))
+
+
+def rules_text(rules: Rules, stage: Stage) -> str:
+    """What all judges share. A window's is the closing's, so that the one prompt begins as the other."""
+    stages = {Stage.PLAN} if stage is Stage.PLAN else {Stage.WINDOW, Stage.CLOSING}
+    principles = [f"- {p.text}" for p in rules.principles if stages & set(p.stages)]
+    severities = [f"{s}: {rules.severities[s]}" for s in (Severity.HIGH, Severity.MEDIUM, Severity.LOW)]
+    rule = "\n".join(("# Rules", *principles, f"- Severity. {'. '.join(severities)}.", f"- {rules.verdict}"))
+    answer = [text.ANSWER, text.FIELDS, text.SCORES]
+    if stage is not Stage.PLAN:
+        answer = [text.ANSWER, text.LABELS, text.FIELDS, text.SCORES, text.PROVISIONAL]
+    return "\n\n".join((text.ROLE, text.RECORD, rule, "\n".join(answer)))
+
+
+def criteria_text(judge: Criteria) -> str:
+    """What one judge looks for. Categories that its scope does not mention are listed."""
+    lines = [
+        f"## {judge.code} {judge.name}" if judge.dimension else f"## {judge.name}",
+        judge.definition,
+        *(f"- {item}" for item in judge.in_scope),
+    ]
+    scope = " ".join(judge.in_scope)
+    if rest := [c for c in judge.categories if c not in scope]:
+        lines.append(
+            f"Further categories: {', '.join(rest)}."
+            if len(rest) < len(judge.categories)
+            else f"Categories: {', '.join(rest)}."
+        )
+    if judge.out_of_scope:
+        lines.append(f"Not: {'; '.join(judge.out_of_scope)}.")
+    lines.append("; ".join(f"{score} {judge.scale[score]}" for score in sorted(judge.scale, reverse=True)))
+    lines += [f"Example: {e.step} -> {e.finding}" for e in judge.examples]
+    return "\n".join(lines)
