@@ -46,23 +46,24 @@ def schema(words: Vocabulary, stage: Stage = Stage.CLOSING) -> dict[str, Any]:
     It depends on no trace, and windows have the same one as the closing pass, since providers put it in front of the
     cached prefix; a single plan needs neither decisions nor a summary.
     """
-    code = {"type": "string", "enum": [*words.judges]}
     finding = _object(
         label={"type": "string"},
         quote={"type": "string"},
-        dimensions=_list(code),
+        dimensions=_list({"type": "string", "enum": [*words.judges]}),
         category={"type": "string", "enum": [*words.categories]},
         severity={"type": "string", "enum": [s.value for s in Severity]},
         why={"type": "string"},
-        shown_at={"type": ["string", "null"]},
+        shown_at=_list({"type": "string"}),
         also_at=_list({"type": "string"}),
+        material={"type": "boolean"},
     )
     score = {"type": ["integer", "null"], "description": "0 to 3; null: not applicable"}
     parts = {"findings": _list(finding)}
     if stage is not Stage.PLAN:
-        decision = _object(number={"type": "integer"}, reason={"type": "string"}, stands={"type": "boolean"})
-        parts["provisional"] = _list(decision)
-    parts["scores"] = _list(_object(judge=code, reason={"type": "string"}, score=score))
+        parts["confirmed"] = _list({"type": "integer"})
+        parts["retracted"] = _list(_object(number={"type": "integer"}, why={"type": "string"}))
+    judge = {"type": "string", "enum": [*words.judges.values()]}
+    parts["verdicts"] = _list(_object(judge=judge, reasons={"type": "string"}, score=score))
     if stage is not Stage.PLAN:
         parts["summary"] = {"type": ["string", "null"]}
     return _object(**parts)
@@ -90,8 +91,8 @@ def parse(text: str, asked: Sequence[str], words: Vocabulary, *, scored: bool = 
     if not isinstance(listed, list):
         raise AnswerError('"findings" must be a list, empty where there is nothing to report')
     found, problems = claims(listed, words)
-    given, unscored = scores(reply.get("scores"), asked, words) if scored else ({}, {})
-    lacking = [f'"scores": {name}: {why}' for name, why in unscored.items()]
+    given, unscored = scores(reply.get("verdicts"), asked, words) if scored else ({}, {})
+    lacking = [f'"verdicts": {name}: {why}' for name, why in unscored.items()]
     if not found and not given and (problems or lacking):
         raise AnswerError((problems or lacking)[0])
     summary = reply.get("summary")
@@ -99,10 +100,10 @@ def parse(text: str, asked: Sequence[str], words: Vocabulary, *, scored: bool = 
         scores=given,
         unscored=unscored,
         claims=found,
-        stands=decisions(reply.get("provisional")),
+        stands=decisions(reply.get("confirmed"), reply.get("retracted")),
         summary=leniency.text(summary, MAX_SUMMARY) if isinstance(summary, str) else "",
         unsound=len(listed) - len(found),
-        problem=next(iter(lacking if found or not problems else [*lacking, *problems]), ""),
+        problem=next(iter(problems), ""),
     )
 
 

@@ -57,15 +57,16 @@ def scores(listed: object, asked: Sequence[str], words: Vocabulary) -> tuple[dic
     return {name: found[name] for name in asked if name not in missing}, missing
 
 
-def decisions(listed: object) -> dict[int, bool]:
-    """Number of a provisional finding to whether it stands; two unlike decisions on one are none."""
-    found: dict[int, bool | None] = {}
-    for item in listed[:MAX_DECISIONS] if isinstance(listed, list) else ():
-        number = _number(item.get("number")) if isinstance(item, dict) else None
-        stands = item.get("stands") if isinstance(item, dict) else None
-        if number is not None and isinstance(stands, bool):
-            found[number] = stands if found.get(number, stands) is stands else None
-    return {number: stands for number, stands in found.items() if stands is not None}
+def decisions(confirmed: object, retracted: object) -> dict[int, bool]:
+    """Number of a provisional finding to whether it stands; what is both confirmed and retracted is neither."""
+    stands, falls = _numbers(confirmed), _numbers(retracted)
+    return dict.fromkeys(stands - falls, True) | dict.fromkeys(falls - stands, False)
+
+
+def _numbers(listed: object) -> set[int]:
+    items = listed[:MAX_DECISIONS] if isinstance(listed, list) else ()
+    found = (_number(item.get("number") if isinstance(item, dict) else item) for item in items)
+    return {number for number in found if number is not None}
 
 
 def _number(value: object) -> int | None:
@@ -89,10 +90,10 @@ def _score(item: object) -> Score:
     if "score" not in given:
         raise ValueError("is missing")
     score = leniency.score(given["score"])
-    reason = given.get("reason")
-    said = leniency.text(reason, MAX_TEXT) if isinstance(reason, str) else ""
+    reasons = given.get("reasons")
+    said = leniency.text(reasons, MAX_TEXT) if isinstance(reasons, str) else ""
     if score is None and not said:
-        raise ValueError('is null without a "reason"')
+        raise ValueError('is null without "reasons"')
     return Score(score, said)
 
 
@@ -133,6 +134,7 @@ class _Finding(BaseModel):
     why: Annotated[str, BeforeValidator(lambda value: leniency.text(value, MAX_TEXT))]
     shown_at: Annotated[tuple[str, ...], BeforeValidator(leniency.optional_labels)] = ()
     also_at: Annotated[tuple[str, ...], BeforeValidator(leniency.optional_labels)] = ()
+    material: Annotated[bool, BeforeValidator(lambda value: value is not False)] = True
 
 
 def _line(error: ValidationError) -> str:

@@ -34,7 +34,8 @@ class Claim:
     """A finding as a judge words it, before the evidence gate.
 
     `labels`: the step where the error was made, all of them where a range was named; `codes`: of the judges concerned,
-    the first primary. `shown_at`: the steps where it showed, `also_at` those that relay it.
+    the first primary. `shown_at`: the steps where it showed, `also_at` those that relay it. `material`: whether it
+    mattered.
     """
 
     labels: tuple[str, ...]
@@ -45,6 +46,7 @@ class Claim:
     why: str
     shown_at: tuple[str, ...] = ()
     also_at: tuple[str, ...] = ()
+    material: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,8 @@ class Answer:
     """One reply, read.
 
     `scores` by judge's name; `unscored`: asked judges without a usable score, with one line why. `stands`: number of a
-    provisional finding to whether it is confirmed. `unsound`: findings that could not be read. `problem`: what a
-    repaired reply should mend, "" where nothing is missing.
+    provisional finding to whether it is confirmed. `unsound`: findings that could not be read, `problem` a line on the
+    first of them.
     """
 
     scores: Mapping[str, Score] = field(default_factory=dict)
