@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from ...schemas.findings import Finding
 from ...schemas.shown import shown
-from ...schemas.transcript import PlanView, Step, Transcript
+from ...schemas.transcript import Chapter, PlanView, Step, Transcript
 from . import prompt_text as text
 from .case import Case, Stage
 from .client import Prompt, PromptMessage
@@ -32,19 +32,15 @@ MOST_REPLY: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Chapter:
-    """A part of a run that is too long for one call.
+class Part:
+    """A chapter of a run that is too long for one call, `number` of `count` from 1; only the last is asked for scores.
 
-    `steps`: those shown in full; findings are wanted from label `first` on (what stands before it overlaps with the
-    chapter before). `earlier`: steps of earlier chapters, shown as an index, with the judge's own `summary` of them.
-    `number` of `count`, from 1; only the last gives scores.
+    `summary`: the notes of the answer to the part before.
     """
 
+    chapter: Chapter
     number: int
     count: int
-    steps: tuple[Step, ...]
-    first: str
-    earlier: tuple[Step, ...] = ()
     summary: str = ""
 
     @property
@@ -54,7 +50,7 @@ class Chapter:
 
 
 def prompts(
-    case: Case, panel: Panel, *, schema: Mapping[str, Any], schema_name: str = "answer", chapter: Chapter | None = None
+    case: Case, panel: Panel, *, schema: Mapping[str, Any], schema_name: str = "answer", part: Part | None = None
 ) -> tuple[Prompt, ...]:
     """The prompts of a case.
 
@@ -73,7 +69,7 @@ def prompts(
             p for view in case.plans for p in _of(replace(_bare(case), transcript=view.transcript), panel, judges, view)
         ]
     else:
-        made = list(_of(case, panel, judges, None, chapter))
+        made = list(_of(case, panel, judges, None, part))
     return tuple(
         Prompt(
             messages,
@@ -102,9 +98,9 @@ def _bare(case: Case) -> Case:
 
 
 def _of(
-    case: Case, panel: Panel, judges: tuple[Criteria, ...], view: PlanView | None = None, chapter: Chapter | None = None
+    case: Case, panel: Panel, judges: tuple[Criteria, ...], view: PlanView | None = None, part: Part | None = None
 ) -> Iterator[tuple[PromptMessage, ...]]:
-    full, rest = _record(case, chapter)
+    full, rest = _record(case, part)
     if panel.mode == "panel":
         # Judges that sit out a window are described all the same: the closing prompt then begins as the windows' did.
         seated = (
@@ -113,13 +109,13 @@ def _of(
             else tuple(j for j in panel.of_run(case.run.role) if Stage.PLAN not in j.stages)
         )
         system = PromptMessage("system", system_text(panel.criteria.rules, seated, case.stage), cache=True)
-        question = _question(case, judges, view, chapter)
+        question = _question(case, judges, view, part)
         yield system, *_cached(full), PromptMessage("user", f"{rest}\n{question}")
         return
     system = PromptMessage("system", rules_text(panel.criteria.rules, case.stage), cache=True)
     record = (*_cached(full), PromptMessage("user", rest, cache=True))
     for judge in judges:
-        question = _question(case, (judge,), view, chapter)
+        question = _question(case, (judge,), view, part)
         yield system, *record, PromptMessage("user", f"{criteria_text(judge)}\n\n{question}")
 
 
@@ -127,11 +123,11 @@ def _cached(blocks: Sequence[str]) -> list[PromptMessage]:
     return [PromptMessage("user", b, cache=i == len(blocks)) for i, b in enumerate(blocks, 1)]
 
 
-def _record(case: Case, chapter: Chapter | None) -> tuple[list[str], str]:
+def _record(case: Case, part: Part | None) -> tuple[list[str], str]:
     """The fenced record: its full blocks, and the rest with the closing fence."""
     transcript = case.transcript
     nonce = _nonce(transcript)
-    pieces = list(_pieces(case, chapter))
+    pieces = list(_pieces(case, part))
     blocks: list[str] = []
     open_, size = [f"=== record {nonce} ===\n"], 0
     for piece in pieces:
@@ -140,40 +136,39 @@ def _record(case: Case, chapter: Chapter | None) -> tuple[list[str], str]:
             open_, size = [], 0
         open_.append(piece)
         size += len(piece)
-    if chapter is None or chapter.last:
-        open_.append(_lined(transcript.closing))
-    open_ += _listed(case, chapter)
+    open_.append(_lined(part.chapter.closing if part else transcript.closing))
+    open_ += _listed(case, part)
     return blocks, "".join(open_) + f"=== end of record {nonce} ===\n"
 
 
-def _pieces(case: Case, chapter: Chapter | None) -> Iterator[str]:
+def _pieces(case: Case, part: Part | None) -> Iterator[str]:
     if case.architecture:
         yield f"the service, as described by its operators:\n{_data(case.architecture)}"
-    yield _lined(case.transcript.header)
-    if chapter and chapter.earlier:
-        yield "index of the steps before this part:\n" + "".join(_data(s.outline) for s in chapter.earlier)
-    if chapter and chapter.summary:
-        yield f"what the judge of the part before noted:\n{_data(chapter.summary)}"
-    for step in chapter.steps if chapter else case.transcript.steps:
+    yield _lined(part.chapter.header if part else case.transcript.header)
+    if part:
+        yield _lined(part.chapter.before)
+    if part and part.summary:
+        yield f"notes of the judge of the part before:\n{_data(part.summary)}"
+    for step in part.chapter.steps if part else case.transcript.steps:
         yield _lined(step.text)
 
 
-def _listed(case: Case, chapter: Chapter | None) -> Iterator[str]:
+def _listed(case: Case, part: Part | None) -> Iterator[str]:
     """Provisional findings (at the end of the run) and hints: data as well."""
     labels = {step.span_id: step.label for step in reversed(case.transcript.steps)}
-    if case.provisional and _closes(case, chapter):
+    if case.provisional and _closes(case, part):
         yield f"{text.PROVISIONAL_HEAD}\n"
         for number, finding in enumerate(case.provisional[:MOST_LISTED], 1):
             yield _data(f"{number}. {_told(finding, labels)}")
-    shown_steps = {s.span_id for s in chapter.steps} if chapter else labels.keys()
-    if hints := [h for h in case.hints if h.span_id in shown_steps][:MOST_LISTED]:
+    here = {s.span_id for s in part.chapter.steps} if part else labels.keys()
+    if hints := [h for h in case.hints if h.span_id in here][:MOST_LISTED]:
         yield f"{text.HINTS_HEAD}\n"
         for hint in hints:
             yield _data(f"- {_told(hint, labels)}")
 
 
-def _closes(case: Case, chapter: Chapter | None) -> bool:
-    return case.stage is Stage.CLOSING and (chapter is None or chapter.last)
+def _closes(case: Case, part: Part | None) -> bool:
+    return case.stage is Stage.CLOSING and (part is None or part.last)
 
 
 def _told(finding: Finding, labels: Mapping[str, str]) -> str:
@@ -182,22 +177,31 @@ def _told(finding: Finding, labels: Mapping[str, str]) -> str:
     return f'{said}: "{_cut(finding.evidence, 160)}": {_cut(finding.explanation, 240)}'
 
 
-def _question(case: Case, judges: Sequence[Criteria], view: PlanView | None, chapter: Chapter | None) -> str:
+def _question(case: Case, judges: Sequence[Criteria], view: PlanView | None, part: Part | None) -> str:
     codes = ", ".join(j.code for j in judges)
     scores = f"verdicts for {codes}"
     if view is not None:
         trigger = text.TRIGGER if view.replan else ""
         return text.PLAN.format(label=view.label, codes=codes, scores=scores, trigger=trigger)
-    steps = chapter.steps if chapter else case.transcript.steps
-    first = chapter.first if chapter else case.first
-    span = _span(steps, first)
+    span = _span(part.chapter.steps if part else case.transcript.steps, _first(case, part))
     if case.stage is Stage.WINDOW:
         return text.WINDOW.format(span=span, codes=codes)
-    if chapter and not chapter.last:
-        return text.CHAPTER.format(number=chapter.number, count=chapter.count, span=span, codes=codes)
+    if part and not part.last:
+        return text.PART.format(number=part.number, count=part.count, span=span, codes=codes)
     end = text.BROKEN_OFF if case.run.status == "unfinished" else text.OVER
     asked = text.CLOSING.format(end=end, span=span, codes=codes, scores=scores)
     return f"{asked} {text.DECIDE}" if case.provisional else asked
+
+
+def _first(case: Case, part: Part | None) -> str:
+    """The label from which on findings are wanted: of a part, none that the part before has shown."""
+    if part is None or (case.first and _number(case.first) > _number(part.chapter.fresh)):
+        return case.first
+    return part.chapter.fresh
+
+
+def _number(label: str) -> int:
+    return int(label[1:]) if label[1:].isdecimal() else 0
 
 
 def _span(steps: Sequence[Step], first: str) -> str:

@@ -22,7 +22,7 @@ One JSON object, nothing else. Each of `findings`:
 - `label`: the step that decided the error, mostly the agent's own (llm), not the tool's that shows it"""
 
 LABELS: Final = """\
-- `shown_at`: where it showed (tool result, next call), or null; `also_at`: labels of steps that relay or repeat it"""
+- `shown_at`: labels where it showed (tool result, next call); `also_at`: labels of steps that relay or repeat it"""
 
 FIELDS: Final = """\
 - `quote`: 10 to 200 characters copied exactly from one recorded line of that step; for an absence, the words that \
@@ -54,7 +54,7 @@ WINDOW: Final = (
 CLOSING: Final = "{end} Report findings at {span}, as {codes}. Give {scores}."
 OVER: Final = "The run is over and shown to its end."
 BROKEN_OFF: Final = "The recording ends here, the run may have gone on: report nothing as missing after its last step."
-CHAPTER: Final = (
+PART: Final = (
     "This is part {number} of {count} of the run, which is too long to be shown at once. Report findings at {span} "
     "only, as {codes}; no verdicts and no absences yet. In `summary`, tell the judge of the next part in at most 250 "
     "words what it needs: task and constraints, plan in force, what was found where (labels), what failed, what is "
