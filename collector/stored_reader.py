@@ -5,13 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from ..processors.assemble import Assembler, AssemblerConfig
-from ..processors.rebuild import rebuild
+from ..processors.assemble import AssemblerConfig
+from .ledger import Ledger
 from .pipeline.outcome import LIVE
-from .reader import Confidence, ErrorQuery, Sighting, TraceQuery, TraceRow, TraceView
+from .reader import Architectures, Confidence, ErrorQuery, Sighting, TraceQuery, TraceRow, TraceView
+from .store.architectures import StoredArchitectures
 from .store.client import Store
 from .store.judging import StoredJudging
+from .store.ledger import StoredLedger
+from .store.panel import StoredPanel
 from .store.reading import StoredReading
+from .stored_trace import stored_trace
 
 
 class StoredReader:
@@ -20,6 +24,8 @@ class StoredReader:
     def __init__(self, store: Store, config: AssemblerConfig, clock: Callable[[], int] = time.time_ns) -> None:
         self._store, self._config, self._clock = store, config, clock
         self._reading = StoredReading(store)
+        self.ledger: Ledger = StoredLedger(store)
+        self.architectures: Architectures = StoredArchitectures(store, clock=clock)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """Up to `limit` traces."""
@@ -32,22 +38,12 @@ class StoredReader:
     def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
         """The trace rebuilt from its stored spans, None when there is no such trace."""
         judging = StoredJudging(self._store, tenant)
-        rows = judging.load_spans([trace_id]).get(trace_id)
-        if rows is None or not rows[0]:
+        trace = stored_trace(judging, trace_id, tenant, self._config, self._clock())
+        if trace is None:
             return None
-        spans, logs = rows
-        key = (tenant, trace_id)
-        # The same assembly as in judging, so that state and content are the same.
-        assembler = Assembler(self._config)
-        assembler.request(key, self._clock())
-        newest = max([s.received_at for s in spans] + [r.received_at for r in logs])
-        assembler.fill(key, spans, logs, newest)
-        held = assembler.get(key)
-        if held is None:
-            return None
-        trace = rebuild(held.spans.values(), state=assembler.state(held, self._clock()))
         least = confidence.least(trace.conventions)
-        findings = judging.load_findings([trace_id]).get(trace_id, ())
+        findings = judging.load_findings([trace_id]).get(trace_id, [])
+        findings += StoredPanel(self._store, tenant).run_findings([trace_id]).get(trace_id, [])
         return TraceView(
             trace,
             [f for f in findings if f.state in LIVE and f.confidence >= least],

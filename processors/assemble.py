@@ -47,7 +47,7 @@ class OpenTrace:
     """A trace that may still change. `held` is False where its spans must be loaded from the store.
 
     `logs`: span id to its log records by identity. `stored`: its findings as they stand in the store, by id (None: not
-    known). `cache`: what the judges want to keep between two passes over it.
+    known). `cache`, `ledger`: what the judges want to keep between two passes over it.
     """
 
     key: TraceKey
@@ -64,6 +64,7 @@ class OpenTrace:
     received_through: int = 0
     stored: dict[str, Finding] | None = None
     cache: Any = None
+    ledger: Any = None
     _ended: bool | None = None
 
     @property
@@ -107,7 +108,7 @@ class OpenTrace:
         """Forget the content; it stands in the store. Whether the root has ended stays known."""
         self.root_ended()
         self.spans, self.logs, self.size, self.held = {}, {}, 0, False
-        self.stored = self.cache = None
+        self.stored = self.cache = self.ledger = None
 
 
 def span_size(span: Span) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -19,9 +19,10 @@ from ...schemas.findings import Finding
 from ...schemas.spans import LogRecord, Span
 from ...schemas.trajectory import Trace, TraceState
 from ...schemas.verdicts import JudgedTrace, Judgement, Outcome, Subject, SubjectKind
+from ..panel.clerk import Clerks, Ledger, NoClerk
 from .hints import first_trace_line, has_no_parent
 from .inbox import Inbox, Taken, by_trace
-from .outcome import LIVE, compare, input_hash
+from .outcome import LIVE, compare, input_hash, standing
 from .waiting import WaitingRequests
 from .watch import JudgingWatch
 
@@ -52,7 +53,10 @@ class JudgingStore(Protocol):
         """All rows of these traces."""
 
     def load_findings(self, trace_ids: Sequence[str]) -> dict[str, list[Finding]]:
-        """Their findings, of any state."""
+        """The detectors' findings in them, of any state."""
+
+    def load_ledger(self, trace_ids: Sequence[str]) -> Mapping[str, Ledger]:
+        """What LLM judges have said of them, or are to say."""
 
     def unjudged(self, version: str, limit: int) -> list[TraceKey]:
         """Traces with rows newer than their last judgement, or last judged while open."""
@@ -68,13 +72,15 @@ class Stored:
     spans: list[Span]
     logs: list[LogRecord]
     findings: list[Finding]
+    ledger: Ledger
 
 
 class Judging:
     """Judges traces as they change. `put` and `ask` from any thread; one thread of its own does the work.
 
     `pressed` says whether clients wait for the store just now: judging then steps back, since an acknowledgement
-    cannot wait and a judgement can. `clock` gives unix nanos, `timer` nanos for costs.
+    cannot wait and a judgement can. `clerk` decides what LLM judges look at; `ours` tells the spans of their own calls,
+    which nobody judges. `clock` gives unix nanos, `timer` nanos for costs.
     """
 
     def __init__(
@@ -85,12 +91,15 @@ class Judging:
         inbox: Inbox,
         watch: JudgingWatch,
         *,
+        clerk: Clerks | None = None,
+        ours: Callable[[Span], bool] = lambda _span: False,
         pressed: Callable[[], bool] = lambda: False,
         clock: Callable[[], int] = time.time_ns,
         timer: Callable[[], int] = time.perf_counter_ns,
     ) -> None:
         self.assembler = Assembler(config)
         self._store, self._suite, self._inbox, self._watch = store, suite, inbox, watch
+        self._clerk, self._ours = clerk or NoClerk(), ours
         self._pressed, self._clock, self._timer = pressed, clock, timer
         self._waiting = WaitingRequests()
         self._stopping = threading.Event()
@@ -239,7 +248,7 @@ class Judging:
         for trace in cold:
             count = counts.get(trace.key[1], 0)
             if not trace.forced and count <= trace.rows:
-                trace.stored = {}
+                trace.stored, trace.ledger = {}, {}
                 self.assembler.hold(trace.key)
             elif not keys or rows + count <= LOAD_ROWS:
                 keys.append(trace.key)
@@ -248,11 +257,13 @@ class Judging:
         if not ids:
             return {}
         rows_of, findings = self._store.load_spans(ids), self._store.load_findings(ids)
-        return {key: Stored(*rows_of.get(key[1], ([], [])), findings.get(key[1], [])) for key in keys}
+        ledgers = self._store.load_ledger(ids) if self._clerk.reads else {}
+        return {k: Stored(*rows_of.get(k[1], ([], [])), findings.get(k[1], []), ledgers.get(k[1], {})) for k in keys}
 
     def _fill(self, trace: OpenTrace, stored: Stored) -> None:
         arrivals = [s.received_at for s in stored.spans] + [r.received_at for r in stored.logs]
         trace.stored = {f.id: f for f in stored.findings}
+        trace.ledger = dict(stored.ledger)
         self.assembler.fill(trace.key, stored.spans, stored.logs, max(arrivals, default=trace.last_arrival))
 
     def _judge(self, trace: OpenTrace, now: int) -> JudgedTrace | None:
@@ -261,8 +272,11 @@ class Judging:
         if not trace.spans:
             self.assembler.judged(trace, TraceState.SETTLED, now, 0)
             return None
+        judgeable = [span for span in trace.spans.values() if not self._ours(span.raw)]
+        if not judgeable:
+            return self._spare(trace, state, now)
         try:
-            rebuilt = replace(rebuild(trace.spans.values(), state=state), received_through=trace.received_through)
+            rebuilt = replace(rebuild(judgeable, state=state), received_through=trace.received_through)
             trace.cache = trace.cache or TextCache()
             result = self._suite.judge(rebuilt, trace.cache)
         except Exception as error:  # one trace that cannot be judged must not stop the others
@@ -278,12 +292,22 @@ class Judging:
         self._watch.judged(judged, cost)
         return judged
 
+    def _spare(self, trace: OpenTrace, state: TraceState, now: int) -> JudgedTrace:
+        """Nobody judges what our own judges did."""
+        unbuilt = unbuilt_trace(trace, state)
+        self.assembler.judged(trace, state, now, 0)
+        judgement = self._judgement(unbuilt, now, Outcome.FILTERED)
+        return JudgedTrace(unbuilt, replace(judgement, reason="calls of our own judges"))
+
     def _outcome(self, trace: OpenTrace, rebuilt: Trace, result: SuiteResult, now: int) -> JudgedTrace:
-        change = compare(result.findings, trace.stored or {}, rebuilt.state, now)
+        change = compare(result.findings, trace.stored or {}, standing(rebuilt.state), now)
         trace.stored = {**(trace.stored or {}), **{f.id: f for f in (*change.findings, *change.retracted)}}
         judgement = self._judgement(rebuilt, now, Outcome.DONE)
         judgement = replace(judgement, findings=change.findings, failures=result.failures, dropped=result.dropped)
-        return JudgedTrace(rebuilt, judgement, change.written, change.retracted)
+        if trace.ledger is None:
+            trace.ledger = {}
+        noted = self._clerk.consider(rebuilt, change.findings, trace.ledger, now)
+        return JudgedTrace(rebuilt, judgement, change.written, change.retracted, noted.rows, noted.heard)
 
     def _failure(self, trace: OpenTrace, rebuilt: Trace, why: str, now: int) -> JudgedTrace:
         """A judge's failure is not a verdict: what was found before stands."""
@@ -303,13 +327,16 @@ class Judging:
         )
 
     def _save(self, judged: Sequence[JudgedTrace]) -> None:
-        if judged:
-            try:
-                self._store.save(judged)
-            except RetryableError:
-                raise
-            except TracejuryError as error:
-                self._save_each(judged, error)
+        if not judged:
+            return
+        try:
+            self._store.save(judged)
+        except RetryableError:
+            raise
+        except TracejuryError as error:
+            self._save_each(judged, error)
+        else:
+            self._clerk.offer(judged)
             self._watch.saved(judged, self._clock())
 
     def _save_each(self, judged: Sequence[JudgedTrace], error: TracejuryError) -> None:

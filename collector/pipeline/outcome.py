@@ -22,15 +22,26 @@ class Change:
     retracted: tuple[Finding, ...]
 
 
-def compare(found: Iterable[Finding], stored: Mapping[str, Finding], state: TraceState, now: int) -> Change:
+def standing(state: TraceState) -> FindingState:
+    """How a detector's finding stands in a trace of that state."""
+    return FindingState.PROVISIONAL if state is TraceState.OPEN else FindingState.CURRENT
+
+
+def compare(
+    found: Iterable[Finding],
+    stored: Mapping[str, Finding],
+    standing: FindingState,
+    now: int,
+    others: Iterable[Finding] = (),
+) -> Change:
     """Give each finding its state and first sight, and retract the stored ones that no longer hold.
 
-    `stored`: the trace's findings by id, of any state. `first_seen` is the fingerprint's earliest, else `now`.
+    `stored`: by id, the findings of the same judges in the same subject, of any state; `others`: those of other judges.
+    `first_seen` is the fingerprint's earliest, whichever judge saw it, else `now`.
     """
     first_seen: dict[str, int] = {}
-    for old in stored.values():
+    for old in (*stored.values(), *others):
         first_seen[old.fingerprint] = min(first_seen.get(old.fingerprint, old.first_seen), old.first_seen)
-    standing = FindingState.PROVISIONAL if state is TraceState.OPEN else FindingState.CURRENT
     findings = tuple(
         replace(f, state=standing, first_seen=first_seen.get(f.fingerprint, now))
         for f in {f.id: f for f in found}.values()

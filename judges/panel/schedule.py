@@ -33,11 +33,13 @@ class WindowRules:
 class Progress:
     """How far a run's windows have come.
 
-    `turns` closed turns were put before the judges; `since`: unix nanos when the first later one was seen, 0 for none.
+    `turns` closed turns were put before the judges in windows, `plans` planning turns by themselves; `since`: unix
+    nanos when the first turn after the last window was seen, 0 for none.
     """
 
     turns: int = 0
     since: int = 0
+    plans: int = 0
 
 
 def is_over(trace: Trace, run: AgentRun) -> bool:
@@ -76,9 +78,12 @@ def window_due(run: AgentRun, progress: Progress, findings: Iterable[Finding], n
 
 
 def new_plans(run: AgentRun, progress: Progress) -> tuple[int, ...]:
-    """Indices of the planning turns that closed since the last look."""
-    new = {turn.index for turn in closed_turns(run)[progress.turns :]}
-    return tuple(plan for plan in run.plans if plan in new)
+    """Indices of the planning turns that closed since the last window, none where all of them were judged by then."""
+    closed = closed_turns(run)
+    plans = set(run.plans)
+    if sum(turn.index in plans for turn in closed) <= progress.plans:
+        return ()
+    return tuple(turn.index for turn in closed[progress.turns :] if turn.index in plans)
 
 
 def _characters(turn: Turn) -> int:

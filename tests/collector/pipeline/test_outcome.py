@@ -31,15 +31,15 @@ def test_a_new_finding_is_written_with_the_time_of_first_sight() -> None:
         (TraceState.SETTLED, FindingState.CURRENT),
         (TraceState.INCOMPLETE, FindingState.CURRENT),
     ]:
-        change = compare([finding("a")], {}, state, now=7)
+        change = compare([finding("a")], {}, standing(state), now=7)
         assert change.written == change.findings == (finding("a", state=standing, first_seen=7),)
         assert change.retracted == ()
 
 
 def test_judging_again_with_the_same_outcome_writes_nothing() -> None:
     """Judging again is safe, and cheap."""
-    first = compare([finding("a")], {}, TraceState.SETTLED, now=7)
-    again = compare([finding("a")], by_id(*first.findings), TraceState.SETTLED, now=9)
+    first = compare([finding("a")], {}, FindingState.CURRENT, now=7)
+    again = compare([finding("a")], by_id(*first.findings), FindingState.CURRENT, now=9)
     assert again.findings == first.findings
     assert (again.written, again.retracted) == ((), ())
 
@@ -47,16 +47,16 @@ def test_judging_again_with_the_same_outcome_writes_nothing() -> None:
 def test_a_finding_that_no_longer_holds_is_retracted_once() -> None:
     """A retracted one is not retracted again, and comes back under its id with its first sight."""
     held = finding("a", first_seen=7)
-    gone = compare([], by_id(held), TraceState.SETTLED, now=9)
+    gone = compare([], by_id(held), FindingState.CURRENT, now=9)
     assert gone.retracted == (replace(held, state=FindingState.RETRACTED),)
-    assert compare([], by_id(*gone.retracted), TraceState.SETTLED, now=10).retracted == ()
-    back = compare([finding("a")], by_id(*gone.retracted), TraceState.SETTLED, now=11)
+    assert compare([], by_id(*gone.retracted), FindingState.CURRENT, now=10).retracted == ()
+    back = compare([finding("a")], by_id(*gone.retracted), FindingState.CURRENT, now=11)
     assert back.written == (held,)
 
 
 def test_first_sight_is_the_fingerprints() -> None:
     """A reworded finding keeps the time at which the error was first seen."""
     old = finding("a", fingerprint="f", first_seen=7)
-    change = compare([finding("b", fingerprint="f")], by_id(old), TraceState.SETTLED, now=9)
+    change = compare([finding("b", fingerprint="f")], by_id(old), FindingState.CURRENT, now=9)
     assert [f.first_seen for f in change.findings] == [7]
     assert [f.id for f in change.retracted] == ["a"]

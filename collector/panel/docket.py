@@ -1,0 +1,150 @@
+"""What waits for the judges: bounded, each run once, one at a time; what does not fit stays pending in the store."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ...judges.panel.case import Stage
+from ...processors.assemble import TraceKey, span_size
+from ...schemas.findings import Finding
+from ...schemas.trajectory import Trace
+
+RunKey = tuple[TraceKey, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A run that is to go before the judges.
+
+    `content`: hash of what it will show, `received_through`: unix nanos of the newest arrival in it. `trace`: None
+    where it must be read from the store. `findings`: the detectors'. `turns`: of a window, positions of its first turn
+    and one past its last; `plans`: indices of the planning turns to judge by then. `fresh`: nothing of LLM judges is
+    stored of this run. `tries`: how often it was put back, not to be taken before `not_before` (unix nanos).
+    """
+
+    key: TraceKey
+    run_id: str
+    stage: Stage
+    judges: tuple[str, ...]
+    content: str
+    probability: float
+    received_through: int = 0
+    trace: Trace | None = None
+    findings: tuple[Finding, ...] = ()
+    turns: tuple[int, int] = (0, 0)
+    plans: tuple[int, ...] = ()
+    fresh: bool = False
+    tries: int = 0
+    not_before: int = 0
+
+    @property
+    def run_key(self) -> RunKey:
+        """Which run of which trace."""
+        return (self.key, self.run_id)
+
+
+MAX_WINDOWS: Final = 256
+"""Windows that wait; a later one is not judged by itself: the closing pass sees what it would have seen."""
+
+
+class Docket:
+    """Runs in the order in which they came. Any thread.
+
+    Holds at most `max_entries` and, of their traces, about `max_bytes`; a trace may be counted several times, once for
+    each of its runs. `overflowed` says that runs were left to the store since it was last cleared.
+    """
+
+    def __init__(self, max_entries: int = 20_000, max_bytes: int = 256 * 1024 * 1024) -> None:
+        self.overflowed = False
+        self.wake: Callable[[], None] = lambda: None
+        self._max_entries, self._max_bytes = max_entries, max_bytes
+        self._waiting: OrderedDict[RunKey, tuple[Entry, int]] = OrderedDict()
+        self._taken: dict[RunKey, Entry] = {}
+        self._bytes = self._windows = 0
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def in_flight(self) -> int:
+        """Runs before the judges just now."""
+        return len(self._taken)
+
+    @property
+    def held_bytes(self) -> int:
+        """Approximate bytes of the traces held."""
+        return self._bytes
+
+    def put(self, entry: Entry) -> bool:
+        """Add a run, in the place of what waits of it; False where there is no room (a closing pass stays pending)."""
+        with self._lock:
+            fits = self._put(entry)
+        self.wake()
+        return fits
+
+    def _put(self, entry: Entry) -> bool:
+        old = self._waiting.get(entry.run_key)
+        if entry.stage is not Stage.CLOSING:
+            if (old is None and self._windows >= MAX_WINDOWS) or (old and old[0].stage is Stage.CLOSING):
+                return False
+        elif old is None and len(self._waiting) >= self._max_entries:
+            self.overflowed = True
+            return False
+        size = _weight(entry.trace)
+        if old is not None:
+            self._forget(entry.run_key)
+        if self._bytes + size > self._max_bytes:
+            if entry.stage is not Stage.CLOSING:
+                return False
+            entry, size = replace(entry, trace=None), 0
+        self._waiting[entry.run_key] = (entry, size)
+        self._bytes += size
+        self._windows += entry.stage is not Stage.CLOSING
+        return True
+
+    def put_again(self, entry: Entry) -> None:
+        """Add a run that is in flight, to be tried later; what waits of it by now is newer and goes first."""
+        with self._lock:
+            if entry.run_key not in self._waiting:
+                self._put(entry)
+
+    def take(self, now: int) -> Entry | None:
+        """The next run of which nothing is in flight and whose time has come; to be answered by `done`."""
+        with self._lock:
+            for run_key, (entry, _) in self._waiting.items():
+                if run_key not in self._taken and entry.not_before <= now:
+                    self._forget(run_key)
+                    self._taken[run_key] = entry
+                    return entry
+            return None
+
+    def done(self, entry: Entry) -> None:
+        """The run's judging is over, for now."""
+        with self._lock:
+            self._taken.pop(entry.run_key, None)
+        self.wake()
+
+    def replaced(self, entry: Entry) -> bool:
+        """Whether the run waits once more with other content: what comes of `entry` is out of date."""
+        with self._lock:
+            later = self._waiting.get(entry.run_key)
+        return later is not None and later[0].stage is Stage.CLOSING and later[0].content != entry.content
+
+    def holds(self, run_key: RunKey) -> bool:
+        """Whether the run waits or is in flight."""
+        with self._lock:
+            return run_key in self._waiting or run_key in self._taken
+
+    def _forget(self, run_key: RunKey) -> None:
+        entry, size = self._waiting.pop(run_key)
+        self._bytes -= size
+        self._windows -= entry.stage is not Stage.CLOSING
+
+
+def _weight(trace: Trace | None) -> int:
+    return sum(span_size(span.raw) for span in trace.spans.values()) if trace is not None else 0
