@@ -1,8 +1,8 @@
 """A cassette: every prompt and reply of an evaluation in one file, so that it resumes and can be replayed offline.
 
-JSON lines, one a call that was answered: {"key", "run", "model", "purpose", "schema_name", "messages", "reply"}.
-Failed calls are not on it: the next evaluation tries them again. What a client is configured with (keys, addresses,
-headers) never comes near this file.
+JSON lines, one a call that was answered: {"key", "run", "model", "purpose", "schema_name", "messages", "reply"}, and
+before the first call of a model {"about": {"model", "max_input_tokens"}}. Failed calls are not on it: the next
+evaluation tries them again. What a client is configured with (keys, addresses, headers) never comes near this file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import fcntl
 import gzip
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Self
@@ -31,34 +31,44 @@ def call_key(model: str, prompt: Prompt, run: int) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class About:
+    """A model whose calls are on a cassette; with another limit its prompts would be other ones."""
+
+    model: str
+    max_input_tokens: int
+
+
 class Cassette:
-    """The file, open for reading or for recording as well; for one process at a time.
+    """The file, open for reading or for recording as well; for one process at a time. Without a path: memory only.
 
     Only replies are held in memory. A last line that a killed process left half written is taken off.
     """
 
-    def __init__(self, path: Path, *, record: bool) -> None:
+    def __init__(self, path: Path | None, *, record: bool) -> None:
         """Read what is there.
 
         Raises:
             ConfigError: no such file to replay; recording into .gz; another process records; not a cassette.
         """
-        self.path = path
         self.replies: dict[str, Reply] = {}
-        self.models: set[str] = set()
-        self._file = _open_to_record(path) if record else None
-        if record or path.exists():
-            self._load()
-        else:
+        self.about: list[About] = []
+        self._file = _open_to_record(path) if record and path else None
+        if path and not path.exists():
             raise ConfigError(f"there is no cassette {path} to replay")
+        if path:
+            self._load(path)
+
+    def describe(self, about: About) -> None:
+        """Say whose calls follow, unless that is said already."""
+        if about not in self.about:
+            self.about.append(about)
+            self._write({"about": asdict(about)})
 
     def add(self, key: str, run: int, model: str, prompt: Prompt, reply: Reply) -> None:
         """Keep a reply, on disk before this returns (a killed process loses none)."""
         self.replies[key] = reply
-        self.models.add(model)
-        if self._file is not None:
-            self._file.write(_line(key, run, model, prompt, reply))
-            self._file.flush()
+        self._write(_call(key, run, model, prompt, reply))
 
     def close(self) -> None:
         """Close the file; safe to repeat."""
@@ -72,21 +82,30 @@ class Cassette:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _load(self) -> None:
-        for number, line in enumerate(_lines(self.path), start=1):
+    def _write(self, entry: Mapping[str, Any]) -> None:
+        if self._file is not None:
+            # ASCII, so that lone surrogates in a trace or in an answer can be written.
+            self._file.write(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
+            self._file.flush()
+
+    def _load(self, path: Path) -> None:
+        for number, line in enumerate(_lines(path), start=1):
             try:
-                call = json.loads(line)
-                self.replies.setdefault(call["key"], Reply(**call["reply"]))
-                self.models.add(call["model"])
+                entry = json.loads(line)
+                if "about" in entry:
+                    self.about.append(About(**entry["about"]))
+                else:
+                    self.replies.setdefault(entry["key"], Reply(**entry["reply"]))
             except (ValueError, KeyError, TypeError, RecursionError) as error:
-                raise ConfigError(f"{self.path}, line {number}: not a cassette's ({type(error).__name__})") from error
+                raise ConfigError(f"{path}, line {number}: not a cassette's ({type(error).__name__})") from error
 
 
 @dataclass(frozen=True, slots=True)
 class CassetteClient:
     """Answers from a cassette; what is not on it is asked of `inner`, if any, and recorded.
 
-    `run`: the number of the run that it serves. The same prompt asked twice at once is sent once.
+    `run`: the number of the run that it serves. Within a run the same prompt is sent once, even when it is asked twice
+    at once; every later answer to it is `known`, as it would be from production's answer cache.
     """
 
     cassette: Cassette
@@ -106,12 +125,12 @@ class CassetteClient:
             LlmError: it is not on the cassette and there is nobody to ask; and what the inner client raises.
         """
         key = call_key(self.model, prompt, self.run)
+        again = key in self._asked
         async with self._asked.setdefault(key, asyncio.Lock()):
             reply = self.cassette.replies.get(key)
-            if reply is None:
-                reply = await self._ask(key, prompt)
-        self._asked.pop(key, None)
-        return reply
+            if reply is not None:
+                return replace(reply, known=again)
+            return await self._ask(key, prompt)
 
     async def _ask(self, key: str, prompt: Prompt) -> Reply:
         if self.inner is None:
@@ -121,8 +140,8 @@ class CassetteClient:
         return reply
 
 
-def _line(key: str, run: int, model: str, prompt: Prompt, reply: Reply) -> bytes:
-    call = {
+def _call(key: str, run: int, model: str, prompt: Prompt, reply: Reply) -> dict[str, Any]:
+    return {
         "key": key,
         "run": run,
         "model": model,
@@ -133,8 +152,6 @@ def _line(key: str, run: int, model: str, prompt: Prompt, reply: Reply) -> bytes
         "messages": [{"role": m.role, "text": m.text} for m in prompt.messages],
         "reply": asdict(reply),
     }
-    # ASCII, so that lone surrogates in a trace or in an answer can be written.
-    return json.dumps(call, separators=(",", ":")).encode() + b"\n"
 
 
 def _open_to_record(path: Path) -> BinaryIO:

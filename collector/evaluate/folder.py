@@ -8,6 +8,7 @@ import re
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -47,13 +48,15 @@ class TrailFolder:
         return len(set(self.names.values()) - set(self.annotations))
 
 
-def load(folder: Path, progress: Callable[[int, int], None] = lambda _done, _total: None) -> TrailFolder:
-    """Read all of a folder; `progress` is told (files read, files).
+def load(
+    folder: Path, progress: Callable[[int, int], None] = lambda _done, _total: None, *, limit: int = 0
+) -> TrailFolder:
+    """Read a folder, the first `limit` traces by name (0: all); `progress` is told (files read, files).
 
     Raises:
         BrokenFileError: there are no traces, or a file is not what it should be; names the file.
     """
-    files = _named(folder / "traces")
+    files = dict(islice(_named(folder / "traces").items(), limit or None))
     if not files:
         raise BrokenFileError(f"no traces in {folder}: expected {folder}/traces/*.json or *.json.gz")
     requests: list[Request] = []
@@ -68,7 +71,8 @@ def load(folder: Path, progress: Callable[[int, int], None] = lambda _done, _tot
     labels = _dimensions(folder / DIMENSIONS)
     marked = _named(folder / "annotations")
     annotations = {name: _annotations(name, path, labels) for name, path in marked.items() if name in files}
-    return TrailFolder(tuple(requests), names, annotations, len(marked) - len(annotations))
+    spare = 0 if limit else len(marked) - len(annotations)
+    return TrailFolder(tuple(requests), names, annotations, spare)
 
 
 def _named(folder: Path) -> dict[str, Path]:

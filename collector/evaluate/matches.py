@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...judges.agreement import Annotated
+from ...judges.measures.matching import Match
+from ...schemas.findings import Finding
 from ..sources import BrokenFileError
 from .folder import read_json
 
@@ -14,16 +17,6 @@ Pair = tuple[int, str]
 
 Matches = Mapping[str, frozenset[Pair]]
 """By trace name; a trace that is not named was not looked at."""
-
-
-@dataclass(frozen=True, slots=True)
-class PairCounts:
-    """How two raters judged the same pairs: both matched them, the first only, the second only, neither."""
-
-    both: int = 0
-    first: int = 0
-    second: int = 0
-    neither: int = 0
 
 
 def load_matches(path: Path) -> Matches:
@@ -49,18 +42,26 @@ def _pair(path: Path, pair: object) -> Pair:
     raise BrokenFileError(f"{path}: a match is [error number, finding id], not {str(pair)[:60]!r}")
 
 
-def compare(first: Matches, second: Matches, errors: Mapping[str, int], findings: Mapping[str, set[str]]) -> PairCounts:
-    """How two raters judged all pairs of the traces that both looked at.
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """What is matched: annotated errors, grouped by trace, and findings with the names of their traces."""
 
-    `errors`: number of annotated errors by trace, `findings`: finding ids by trace. Pairs that name anything else (a
-    finding of another version) are left out.
-    """
-    both = only_first = only_second = total = 0
-    for name in first.keys() & second.keys() & errors.keys():
-        ids = findings.get(name, set())
-        total += errors[name] * len(ids)
-        one, two = ({p for p in m[name] if p[0] < errors[name] and p[1] in ids} for m in (first, second))
-        both += len(one & two)
-        only_first += len(one - two)
-        only_second += len(two - one)
-    return PairCounts(both, only_first, only_second, total - both - only_first - only_second)
+    errors: Sequence[Annotated]
+    findings: Sequence[Finding]
+    names: Sequence[str]
+
+    def decisions(self, matches: Matches) -> Iterator[Match]:
+        """Every pair of the traces that were looked at, with the decision; by indices into the two sides.
+
+        Pairs of `matches` that are not there (a finding of another version) are passed over.
+        """
+        ids: dict[str, list[tuple[int, str]]] = {}
+        for place, (finding, name) in enumerate(zip(self.findings, self.names, strict=True)):
+            ids.setdefault(name, []).append((place, finding.id))
+        numbers: dict[str, int] = {}
+        for place, error in enumerate(self.errors):
+            number = numbers.setdefault(error.trace_id, 0)
+            numbers[error.trace_id] += 1
+            if (pairs := matches.get(error.trace_id)) is not None:
+                for other, finding_id in ids.get(error.trace_id, ()):
+                    yield Match(place, other, (number, finding_id) in pairs)

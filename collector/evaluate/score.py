@@ -19,7 +19,7 @@ from ...judges.annotations import missing_stop_sequence
 from ...judges.profiles import threshold
 from ...schemas.normalized import NormalizedSpan
 from ...schemas.spans import Span
-from .direct import normalized, stored
+from .direct import Stored, normalized, stored
 from .evidence import Grounding, grounding
 from .folder import TrailFolder
 from .judged import Found, Judged
@@ -60,15 +60,18 @@ def evaluate(
     shuffle: int | None = None,
     resamples: int = 1000,
     seed: int = 0,
+    received: Stored | None = None,
 ) -> Evaluation:
     """Score what was found in a folder's traces at the threshold of `profile`.
+
+    `received`: what a receiver makes of the folder's requests, where that is known already.
 
     Raises:
         ConfigError: no such profile.
     """
     shown = [f for f in judged.findings if f.confidence >= threshold(profile)]
     names = sorted(folder.annotations)
-    received = stored(folder.requests)
+    received = received or stored(folder.requests)
     gold = annotated(folder, received.spans)
     # In one order, so that sums of floats are the same however the findings were read.
     predicted = sorted((p for p in _predicted(shown, folder.names) if p.trace_id in folder.annotations), key=astuple)

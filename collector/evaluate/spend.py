@@ -14,7 +14,8 @@ from ...schemas.errors import TracejuryError
 class Spend:
     """Calls that were answered, and that were not; tokens; USD of the calls with a known price (the rest: `unpriced`).
 
-    `cached_tokens` of the `input_tokens` came from the provider's prefix cache; `known` answers from our own.
+    `cached_tokens` of the `input_tokens` came from the provider's prefix cache. `known`: prompts that were answered
+    before in the same run, so that nothing was sent; they are in no other figure.
     """
 
     calls: int = 0
@@ -43,15 +44,16 @@ FAILED = Spend(failed=1)
 
 
 def of_reply(reply: Reply) -> Spend:
-    """One answered call; an answer from our own cache costs nothing."""
+    """One answered call."""
+    if reply.known:
+        return Spend(known=1)
     return Spend(
         calls=1,
-        known=int(reply.known),
         input_tokens=reply.input_tokens,
         cached_tokens=reply.cached_tokens,
         output_tokens=reply.output_tokens,
-        usd=0.0 if reply.known else reply.cost or 0.0,
-        unpriced=int(reply.cost is None and not reply.known),
+        usd=reply.cost or 0.0,
+        unpriced=int(reply.cost is None),
     )
 
 

@@ -12,7 +12,7 @@ from canned_client import CannedClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracejury.collector.evaluate.cassette import Cassette, CassetteClient, call_key
+from tracejury.collector.evaluate.cassette import About, Cassette, CassetteClient, call_key
 from tracejury.judges.panel.client import Prompt, PromptMessage, Reply
 from tracejury.schemas.errors import ConfigError, LlmError
 
@@ -92,6 +92,36 @@ def test_a_torn_first_line_leaves_an_empty_cassette(path: Path) -> None:
     assert len(path.read_bytes().splitlines()) == 1
 
 
+def test_an_answer_is_known_from_the_second_time_on(path: Path) -> None:
+    """Within a run of one evaluation; a resumed one counts each call once again."""
+    for _ in range(2):
+        inner = CannedClient(echo)
+        with Cassette(path, record=True) as cassette:
+            client = CassetteClient(cassette, inner, inner.model)
+            assert [ask(client, "one").known for _ in range(3)] == [False, True, True]
+            assert ask(client.of_run(1), "one").known is False
+
+
+def test_without_a_file_answers_are_kept_in_memory() -> None:
+    """A prompt is sent once, too."""
+    inner = CannedClient(echo)
+    with Cassette(None, record=True) as cassette:
+        client = CassetteClient(cassette, inner, inner.model)
+        assert [ask(client, "one").known for _ in range(2)] == [False, True]
+    assert len(inner.asked) == 1
+
+
+def test_it_says_whose_calls_are_on_it(path: Path) -> None:
+    """Once a model: with another limit the prompts would be other ones."""
+    for _ in range(2):
+        with Cassette(path, record=True) as cassette:
+            cassette.describe(About("m", 8000))
+            cassette.describe(About("n", 9000))
+    with Cassette(path, record=False) as cassette:
+        assert cassette.about == [About("m", 8000), About("n", 9000)]
+    assert len(path.read_bytes().splitlines()) == 2
+
+
 def test_runs_have_answers_of_their_own(path: Path) -> None:
     """The same prompt in another run is another call."""
     record(path, "one", run=0)
@@ -109,7 +139,7 @@ def test_the_same_prompt_at_once_is_sent_once(path: Path) -> None:
             return await asyncio.gather(client.complete(prompt("one")), client.complete(prompt("one")))
 
         first, second = asyncio.run(twice())
-    assert first == second
+    assert (first.text, first.known, second.text, second.known) == ("to one", False, "to one", True)
     assert (len(inner.asked), len(path.read_bytes().splitlines())) == (1, 1)
 
 

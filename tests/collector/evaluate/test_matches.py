@@ -1,4 +1,4 @@
-"""Matches told by a person's file, compared with another rater's."""
+"""Matches told by a person's file, as decisions on every pair."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tracejury.collector.evaluate.matches import PairCounts, compare, load_matches
+from tracejury.collector.evaluate.matches import Sides, load_matches
 from tracejury.collector.sources import BrokenFileError
+from tracejury.judges.agreement import Annotated
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.taxonomy import Severity
 
 
 def test_a_file_of_matches(tmp_path: Path) -> None:
@@ -33,9 +36,19 @@ def test_other_files_are_refused(tmp_path: Path, document: object) -> None:
         load_matches(path)
 
 
-def test_pairs_of_traces_that_both_looked_at_are_compared() -> None:
-    """2 errors and 2 findings make 4 pairs; unknown findings and errors, and other traces, are left out."""
-    first = {"t": frozenset({(0, "f"), (1, "g"), (0, "gone")}), "only": frozenset({(0, "f")})}
-    second = {"t": frozenset({(0, "f"), (1, "f"), (7, "f")}), "other": frozenset[tuple[int, str]]()}
-    counts = compare(first, second, {"t": 2, "only": 1, "other": 1}, {"t": {"f", "g"}})
-    assert counts == PairCounts(both=1, first=1, second=1, neither=1)
+def finding(trace: str, finding_id: str) -> Finding:
+    return Finding(
+        id=finding_id, fingerprint="", tenant="", trace_id=trace, span_id="s", agent_run_id="r", turn=0,
+        judge="tool-calling", dimensions=(), taxonomy="trail", category="c", severity=Severity.LOW, confidence=1.0,
+        evidence="", explanation="",
+    )  # fmt: skip
+
+
+def test_every_pair_of_the_traces_looked_at_is_decided() -> None:
+    """Numbers of errors are those of their trace; unknown findings and errors, and other traces, are left out."""
+    errors = [Annotated("u", "s", "c"), Annotated("t", "s", "c"), Annotated("t", "s", "c")]
+    findings = [finding("1", "f"), finding("1", "g"), finding("2", "f")]
+    sides = Sides(errors, findings, ["t", "t", "u"])
+    matches = {"t": frozenset({(1, "f"), (0, "gone"), (7, "f")}), "elsewhere": frozenset({(0, "f")})}
+    decided = {(m.error, m.finding): m.caught for m in sides.decisions(matches)}
+    assert decided == {(1, 0): False, (1, 1): False, (2, 0): True, (2, 1): False}
