@@ -143,7 +143,7 @@ def _record(case: Case, part: Part | None) -> tuple[list[str], str]:
 
 def _pieces(case: Case, part: Part | None) -> Iterator[str]:
     if case.architecture:
-        yield f"the service, as described by its operators:\n{_data(case.architecture)}"
+        yield f"about the service:\n{_data(case.architecture)}"
     yield _lined(part.chapter.header if part else case.transcript.header)
     if part:
         yield _lined(part.chapter.before)
@@ -184,10 +184,10 @@ def _question(case: Case, judges: Sequence[Criteria], view: PlanView | None, par
         trigger = text.TRIGGER if view.replan else ""
         return text.PLAN.format(label=view.label, codes=codes, scores=scores, trigger=trigger)
     span = _span(part.chapter.steps if part else case.transcript.steps, _first(case, part))
-    if case.stage is Stage.WINDOW:
-        return text.WINDOW.format(span=span, codes=codes)
     if part and not part.last:
         return text.PART.format(number=part.number, count=part.count, span=span, codes=codes)
+    if case.stage is Stage.WINDOW:
+        return text.WINDOW.format(span=span, codes=codes)
     end = text.BROKEN_OFF if case.run.status == "unfinished" else text.OVER
     asked = text.CLOSING.format(end=end, span=span, codes=codes, scores=scores)
     return f"{asked} {text.DECIDE}" if case.provisional else asked
