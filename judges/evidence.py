@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ..schemas.normalized import Json, Message, NormalizedSpan
+from ..schemas.shown import folded
 from ..schemas.trajectory import AgentRun, Trace, Turn
 from .quoting import json_text, raw_texts
 
@@ -91,7 +92,7 @@ class OwnText:
                     self._places[span.span_id] = (run, turn)
                     members.append(span.span_id)
         self._raw: dict[str, list[str]] = {}
-        self._tolerant: dict[str, list[str]] = {}
+        self._tolerant: dict[str, list[tuple[str, str]]] = {}
         self._searches = 0
 
     def place(self, span_id: str) -> tuple[AgentRun, Turn] | None:
@@ -99,18 +100,23 @@ class OwnText:
         return self._places.get(span_id)
 
     def holds(self, span_id: str, evidence: str) -> bool:
-        """Whether the quote stands in the span's own text: exactly, or but for white space and case."""
-        raw = self._pieces(span_id)
-        if any(evidence in piece for piece in raw):
+        """Whether the quote stands in the span's own text: exactly, or as it is shown, but for white space and case."""
+        if self.verbatim(span_id, evidence):
             return True
-        if any(evidence in text for text in raw_texts(self._trace.spans[span_id])):
+        wanted = folded(evidence)
+        return bool(wanted) and any(wanted in piece for _, piece in self.texts(span_id))
+
+    def verbatim(self, span_id: str, evidence: str) -> bool:
+        """Whether the quote stands in the span's own text letter by letter."""
+        if any(evidence in piece for piece in self._pieces(span_id)):
             return True
-        wanted = _fold(evidence)
-        if not wanted:
-            return False
+        return any(evidence in text for text in raw_texts(self._trace.spans[span_id]))
+
+    def texts(self, span_id: str) -> list[tuple[str, str]]:
+        """The pieces of the span's own text, each as it is and folded for a tolerant comparison."""
         if span_id not in self._tolerant:
-            self._tolerant[span_id] = [_fold(piece) for piece in raw]
-        return any(wanted in piece for piece in self._tolerant[span_id])
+            self._tolerant[span_id] = [(piece, folded(piece)) for piece in self._pieces(span_id)]
+        return self._tolerant[span_id]
 
     def settle(self, span_id: str, evidence: str) -> str | None:
         """The span at which the quote stands: `span_id`, or the only other one of its run, or None."""
@@ -139,7 +145,3 @@ def turn_spans(turn: Turn) -> list[NormalizedSpan]:
     spans = [turn.llm] if turn.llm else []
     spans += [call.span for call in turn.tool_calls if call.span]
     return [*spans, *turn.wrappers]
-
-
-def _fold(text: str) -> str:
-    return " ".join(text.split()).casefold()

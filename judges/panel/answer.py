@@ -53,7 +53,7 @@ def schema(words: Vocabulary, stage: Stage = Stage.CLOSING) -> dict[str, Any]:
         category={"type": "string", "enum": [*words.categories]},
         severity={"type": "string", "enum": [s.value for s in Severity]},
         why={"type": "string"},
-        shown_at=_list({"type": "string"}),
+        shown_at={"type": ["string", "null"]},
         also_at=_list({"type": "string"}),
         material={"type": "boolean"},
     )

@@ -1,0 +1,100 @@
+"""Claims that stand, as findings: who makes them, how sure they are, what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ...schemas.findings import Finding, FindingState, finding_id, fingerprint
+from ...schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, Dimension, Severity
+from ...schemas.trajectory import Trace
+from ...schemas.transcript import StepKind, Transcript
+from .answer_types import Claim
+from .criteria_types import Criteria
+from .members import Panel
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """Where a claim stands: the span, its run and turn, and the evidence as the span's own text has it."""
+
+    span_id: str
+    run_id: str
+    turn: int | None
+    evidence: str
+
+
+def owner(claim: Claim, asked: Sequence[Criteria]) -> Criteria | None:
+    """The judge whom the claim belongs to: that of the first of its dimensions that one of those asked has."""
+    codes = {judge.code: judge for judge in asked}
+    return next((codes[code] for code in claim.codes if code in codes), None)
+
+
+def taxonomy(claim: Claim, judge: Criteria) -> str:
+    """The taxonomy of the claim's category, "" where it has none."""
+    if claim.category in judge.categories:
+        return judge.taxonomy
+    return TRAIL if claim.category in TRAIL_CATEGORIES else ""
+
+
+def finding(trace: Trace, claim: Claim, stand: Stand, judge: Criteria, panel: Panel, shown: Transcript) -> Finding:
+    """The claim as a provisional finding of `judge`; what is immaterial is as sure as what is LOW."""
+    severity = claim.severity if claim.material else Severity.LOW
+    confidence = min(panel.criteria.confidence(judge.name, s) for s in (claim.severity, severity))
+    kinds = {step.label: step.kind for step in shown.steps}
+    showed = [label for label in claim.shown_at if shown.spans.get(label, stand.span_id) != stand.span_id]
+    did = next((shown.spans[label] for label in showed if kinds[label] is not StepKind.LLM), "")
+    saw = next((shown.spans[label] for label in showed if kinds[label] is StepKind.LLM), "")
+    relayed = [shown.spans.get(label, "") for label in (*claim.labels[1:], *claim.also_at)]
+    scheme = taxonomy(claim, judge)
+    return Finding(
+        id=finding_id(trace.tenant, trace.trace_id, stand.span_id, judge.name, claim.category, stand.evidence),
+        fingerprint=fingerprint(trace.tenant, trace.trace_id, stand.span_id, scheme, claim.category),
+        tenant=trace.tenant,
+        trace_id=trace.trace_id,
+        span_id=stand.span_id,
+        agent_run_id=stand.run_id,
+        turn=stand.turn,
+        judge=judge.name,
+        dimensions=tuple(Dimension(code) for code in claim.codes if code in tuple(Dimension)),
+        taxonomy=scheme,
+        category=claim.category,
+        severity=claim.severity,
+        confidence=confidence,
+        evidence=stand.evidence,
+        explanation=claim.why,
+        tool_span_id=did,
+        seen_by_span_id=saw,
+        also_at=tuple(dict.fromkeys(i for i in relayed if i and i != stand.span_id)),
+        state=FindingState.PROVISIONAL,
+    )
+
+
+def merged(findings: Iterable[Finding]) -> list[Finding]:
+    """Each id once: the gravest and surest, with all dimensions and all places that relay it."""
+    kept: dict[str, Finding] = {}
+    for new in findings:
+        old = kept.setdefault(new.id, new)
+        first, second = (new, old) if _weight(new) > _weight(old) else (old, new)
+        kept[new.id] = replace(
+            first,
+            dimensions=tuple(dict.fromkeys((*first.dimensions, *second.dimensions))),
+            also_at=tuple(dict.fromkeys((*first.also_at, *second.also_at))),
+            tool_span_id=first.tool_span_id or second.tool_span_id,
+            seen_by_span_id=first.seen_by_span_id or second.seen_by_span_id,
+        )
+    return list(kept.values())
+
+
+def _weight(found: Finding) -> tuple[float, int]:
+    return (found.confidence, found.severity.rank)
+
+
+def ordered(trace: Trace, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Each id once, by time of the span, category and judge."""
+    return tuple(sorted(merged(findings), key=lambda f: (_start(trace, f), f.span_id, f.category, f.judge, f.id)))
+
+
+def _start(trace: Trace, found: Finding) -> int:
+    span = trace.spans.get(found.span_id)
+    return span.raw.start if span is not None else 0
