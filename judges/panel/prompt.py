@@ -7,46 +7,23 @@ at a fixed size, so that a later prompt repeats all full blocks of an earlier on
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from hashlib import blake2b
+from dataclasses import replace
 from typing import Any, Final
 
-from ...schemas.findings import Finding
 from ...schemas.shown import shown
-from ...schemas.transcript import Chapter, PlanView, Step, Transcript
+from ...schemas.transcript import PlanView, Step
 from . import prompt_text as text
 from .case import Case, Stage
 from .client import Prompt, PromptMessage
 from .criteria import Criteria
 from .members import Panel
 from .prompt_rules import criteria_text, rules_text, system_text
+from .record import Part, fenced
 
-BLOCK: Final = 16_000
-"""Characters from which a block of the record is full: about 4,000 tokens, above providers' least cached prefix."""
-
-MOST_LISTED: Final = 60
-"""Provisional findings and hints shown of each."""
+__all__ = ["MOST_REPLY", "Part", "prompts", "repair"]
 
 MOST_REPLY: Final = 20_000
 """Characters of an unusable reply that are shown to its author again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A chapter of a run that is too long for one call, `number` of `count` from 1; only the last is asked for scores.
-
-    `summary`: the notes of the answer to the part before.
-    """
-
-    chapter: Chapter
-    number: int
-    count: int
-    summary: str = ""
-
-    @property
-    def last(self) -> bool:
-        """Whether the run ends with it."""
-        return self.number >= self.count
 
 
 def prompts(
@@ -100,81 +77,27 @@ def _bare(case: Case) -> Case:
 def _of(
     case: Case, panel: Panel, judges: tuple[Criteria, ...], view: PlanView | None = None, part: Part | None = None
 ) -> Iterator[tuple[PromptMessage, ...]]:
-    full, rest = _record(case, part)
+    full, rest = fenced(case, part)
     if panel.mode == "panel":
-        # Judges that sit out a window are described all the same: the closing prompt then begins as the windows' did.
-        seated = (
-            judges
-            if case.stage is Stage.PLAN
-            else tuple(j for j in panel.of_run(case.run.role) if Stage.PLAN not in j.stages)
-        )
+        seated = judges if case.stage is Stage.PLAN else _seated(case, panel)
         system = PromptMessage("system", system_text(panel.criteria.rules, seated, case.stage), cache=True)
         question = _question(case, judges, view, part)
         yield system, *_cached(full), PromptMessage("user", f"{rest}\n{question}")
         return
     system = PromptMessage("system", rules_text(panel.criteria.rules, case.stage), cache=True)
-    record = (*_cached(full), PromptMessage("user", rest, cache=True))
+    shared = (*_cached(full), PromptMessage("user", rest, cache=True))
     for judge in judges:
         question = _question(case, (judge,), view, part)
-        yield system, *record, PromptMessage("user", f"{criteria_text(judge)}\n\n{question}")
+        yield system, *shared, PromptMessage("user", f"{criteria_text(judge)}\n\n{question}")
+
+
+def _seated(case: Case, panel: Panel) -> tuple[Criteria, ...]:
+    """All that look at such a run at some time: the closing prompt then begins as the windows' did."""
+    return tuple(j for j in panel.of_run(case.run.role) if Stage.PLAN not in j.stages)
 
 
 def _cached(blocks: Sequence[str]) -> list[PromptMessage]:
     return [PromptMessage("user", b, cache=i == len(blocks)) for i, b in enumerate(blocks, 1)]
-
-
-def _record(case: Case, part: Part | None) -> tuple[list[str], str]:
-    """The fenced record: its full blocks, and the rest with the closing fence."""
-    transcript = case.transcript
-    nonce = _nonce(transcript)
-    pieces = list(_pieces(case, part))
-    blocks: list[str] = []
-    open_, size = [f"=== record {nonce} ===\n"], 0
-    for piece in pieces:
-        if size >= BLOCK:
-            blocks.append("".join(open_))
-            open_, size = [], 0
-        open_.append(piece)
-        size += len(piece)
-    open_.append(_lined(part.chapter.closing if part else transcript.closing))
-    open_ += _listed(case, part)
-    return blocks, "".join(open_) + f"=== end of record {nonce} ===\n"
-
-
-def _pieces(case: Case, part: Part | None) -> Iterator[str]:
-    if case.architecture:
-        yield f"about the service:\n{_data(case.architecture)}"
-    yield _lined(part.chapter.header if part else case.transcript.header)
-    if part:
-        yield _lined(part.chapter.before)
-    if part and part.summary:
-        yield f"notes of the judge of the part before:\n{_data(part.summary)}"
-    for step in part.chapter.steps if part else case.transcript.steps:
-        yield _lined(step.text)
-
-
-def _listed(case: Case, part: Part | None) -> Iterator[str]:
-    """Provisional findings (at the end of the run) and hints: data as well."""
-    labels = {step.span_id: step.label for step in reversed(case.transcript.steps)}
-    if case.provisional and _closes(case, part):
-        yield f"{text.PROVISIONAL_HEAD}\n"
-        for number, finding in enumerate(case.provisional[:MOST_LISTED], 1):
-            yield _data(f"{number}. {_told(finding, labels)}")
-    here = {s.span_id for s in part.chapter.steps} if part else labels.keys()
-    if hints := [h for h in case.hints if h.span_id in here][:MOST_LISTED]:
-        yield f"{text.HINTS_HEAD}\n"
-        for hint in hints:
-            yield _data(f"- {_told(hint, labels)}")
-
-
-def _closes(case: Case, part: Part | None) -> bool:
-    return case.stage is Stage.CLOSING and (part is None or part.last)
-
-
-def _told(finding: Finding, labels: Mapping[str, str]) -> str:
-    codes = ", ".join(finding.dimensions) or finding.judge
-    said = f"{labels.get(finding.span_id, '?')} {codes}, {finding.category}, {finding.severity}"
-    return f'{said}: "{_cut(finding.evidence, 160)}": {_cut(finding.explanation, 240)}'
 
 
 def _question(case: Case, judges: Sequence[Criteria], view: PlanView | None, part: Part | None) -> str:
@@ -209,24 +132,3 @@ def _span(steps: Sequence[Step], first: str) -> str:
         return "the run's steps"
     begin, end = first or steps[0].label, steps[-1].label
     return begin if begin == end else f"{begin} to {end}"
-
-
-def _nonce(transcript: Transcript) -> str:
-    """Names the fence; the same for all prompts of a run, and not to be guessed by what the run records."""
-    known = f"{transcript.trace_id}\n{transcript.run_id}\n{transcript.header}"
-    return blake2b(known.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
-
-
-def _data(value: str) -> str:
-    """Any text as indented lines of the record."""
-    return "".join(f" {line}\n" for line in shown(value).rstrip().split("\n"))
-
-
-def _lined(value: str) -> str:
-    """Part of a transcript, which is indented already, closed by a line feed."""
-    return value if not value or value.endswith("\n") else f"{value}\n"
-
-
-def _cut(value: str, most: int) -> str:
-    line = " ".join(shown(value[: 4 * most]).split())
-    return line if len(line) <= most else line[: most - 1] + "…"

@@ -1,0 +1,106 @@
+"""A case's record between its fence: all of it data, our own lines in the first column, recorded ones indented."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final
+
+from ...schemas.findings import Finding
+from ...schemas.shown import shown
+from ...schemas.transcript import Chapter, Transcript
+from . import prompt_text as text
+from .case import Case, Stage
+
+BLOCK: Final = 16_000
+"""Characters from which a block of the record is full: about 4,000 tokens, above providers' least cached prefix."""
+
+MOST_LISTED: Final = 60
+"""Provisional findings and hints shown of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A chapter of a run that is too long for one call, `number` of `count` from 1; only the last is asked for scores.
+
+    `summary`: the notes of the answer to the part before.
+    """
+
+    chapter: Chapter
+    number: int
+    count: int
+    summary: str = ""
+
+    @property
+    def last(self) -> bool:
+        """Whether the run ends with it."""
+        return self.number >= self.count
+
+
+def fenced(case: Case, part: Part | None = None) -> tuple[list[str], str]:
+    """The fenced record: its full blocks, and the rest with what is only known now and the closing fence."""
+    nonce = _nonce(case.transcript)
+    full: list[str] = []
+    block, size = [f"=== record {nonce} ===\n"], 0
+    for piece in _pieces(case, part):
+        if size >= BLOCK:
+            full.append("".join(block))
+            block, size = [], 0
+        block.append(piece)
+        size += len(piece)
+    closing = _lined(part.chapter.closing if part else case.transcript.closing)
+    return full, "".join((*block, closing, *_listed(case, part), f"=== end of record {nonce} ===\n"))
+
+
+def _pieces(case: Case, part: Part | None) -> Iterator[str]:
+    if case.architecture:
+        yield f"about the service:\n{_data(case.architecture)}"
+    yield _lined(part.chapter.header if part else case.transcript.header)
+    if part:
+        yield _lined(part.chapter.before)
+    if part and part.summary:
+        yield f"notes of the judge of the part before:\n{_data(part.summary)}"
+    for step in part.chapter.steps if part else case.transcript.steps:
+        yield _lined(step.text)
+
+
+def _listed(case: Case, part: Part | None) -> Iterator[str]:
+    """Provisional findings (at the end of the run) and hints: data as well."""
+    labels = {step.span_id: step.label for step in reversed(case.transcript.steps)}
+    if case.provisional and case.stage is Stage.CLOSING and (part is None or part.last):
+        yield f"{text.PROVISIONAL_HEAD}\n"
+        for number, finding in enumerate(case.provisional[:MOST_LISTED], 1):
+            yield _data(f"{number}. {_told(finding, labels)}")
+    here = {s.span_id for s in part.chapter.steps} if part else labels.keys()
+    if hints := [h for h in case.hints if h.span_id in here][:MOST_LISTED]:
+        yield f"{text.HINTS_HEAD}\n"
+        for hint in hints:
+            yield _data(f"- {_told(hint, labels)}")
+
+
+def _told(finding: Finding, labels: Mapping[str, str]) -> str:
+    codes = ", ".join(finding.dimensions) or finding.judge
+    said = f"{labels.get(finding.span_id, '?')} {codes}, {finding.category}, {finding.severity}"
+    return f'{said}: "{_cut(finding.evidence, 160)}": {_cut(finding.explanation, 240)}'
+
+
+def _nonce(transcript: Transcript) -> str:
+    """Names the fence; the same for all prompts of a run, and not to be guessed by what the run records."""
+    known = f"{transcript.trace_id}\n{transcript.run_id}\n{transcript.header}"
+    return blake2b(known.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+
+
+def _data(value: str) -> str:
+    """Any text as indented lines of the record."""
+    return "".join(f" {line}\n" for line in shown(value).rstrip().split("\n"))
+
+
+def _lined(value: str) -> str:
+    """Part of a transcript, which is indented already, closed by a line feed."""
+    return value if not value or value.endswith("\n") else f"{value}\n"
+
+
+def _cut(value: str, most: int) -> str:
+    line = " ".join(shown(value[: 4 * most]).split())
+    return line if len(line) <= most else line[: most - 1] + "…"
