@@ -13,8 +13,11 @@ from .memory import Memory
 
 _MOST_TOOLS: Final = 60
 _MOST_PARAMETERS: Final = 12
-_HEAD_OF_PROMPT: Final = 0.35
+HEAD_OF_PROMPT: Final = 0.35
 """Prompts begin with who the agent is and end with its rules; between stand examples."""
+
+_HEAD_OF_TASK: Final = 0.4
+"""A task stands at the end of the words that a framework puts around it."""
 
 
 def header(run: AgentRun, limits: Limits, memory: Memory) -> str:
@@ -25,7 +28,7 @@ def header(run: AgentRun, limits: Limits, memory: Memory) -> str:
     turn = next((t for t in run.turns if t.llm is not None and t.kind is not TurnKind.INNER), None)
     first = turn.llm if turn else None
     named = f" of agent {name(first.agent_name)}" if first and first.agent_name else ""
-    said = [f"Run{named}, a {run.role}."]
+    said = [f"One run{named} ({run.role})."]
     if first is not None:
         said += _prompts(first, limits, memory)
         memory.tools.update(t.name for t in first.tools)
@@ -39,9 +42,9 @@ def _prompts(first: NormalizedSpan, limits: Limits, memory: Memory) -> list[str]
     system = "\n".join(m.text for m in first.input_messages if m.role in ("system", "developer") and m.text)
     task = next((m.text for m in reversed(first.input_messages) if m.role == "user" and m.text), "")
     if system:
-        said += ["system prompt:", block(system, limits.system, _HEAD_OF_PROMPT)]
+        said += ["system prompt:", block(system, limits.system, HEAD_OF_PROMPT)]
     if task or (not first.input_messages and first.input_text):
-        said += ["first message:", block(task or first.input_text, limits.task)]
+        said += ["first message:", block(task or first.input_text, limits.task, _HEAD_OF_TASK)]
     for message in first.input_messages:
         if message.role in ("system", "developer"):
             memory.given.add(message.text)

@@ -14,10 +14,10 @@ class Limits:
     task; `answer`: what a run gave back; `tool`: a tool's description; `line`: recorded text in a line of our own.
     """
 
-    system: int = 3_000
+    system: int = 2_400
     task: int = 3_000
-    message: int = 1_500
-    result: int = 1_200
+    message: int = 1_800
+    result: int = 2_000
     output: int = 8_000
     arguments: int = 3_000
     errand: int = 700

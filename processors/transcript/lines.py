@@ -74,11 +74,15 @@ def json_line(value: Json) -> str:
 
 
 def arguments_block(value: Json, limit: int) -> str:
+    """A call's arguments as recorded lines."""
+    return block(arguments_text(value), limit)
+
+
+def arguments_text(value: Json) -> str:
     """A call's arguments: one line of JSON, or an argument a line where some are long texts."""
     if isinstance(value, Mapping) and any(isinstance(v, str) and ("\n" in v or len(v) > _LONG) for v in value.values()):
-        text = "\n".join(f"{key}: {json_line(v)}" for key, v in value.items())
-        return block(text, limit)
-    return block(json_line(value), limit)
+        return "\n".join(f"{key}: {json_line(v)}" for key, v in value.items())
+    return json_line(value)
 
 
 _LONG: Final = 160

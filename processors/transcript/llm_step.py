@@ -8,9 +8,9 @@ from typing import Final
 from ...schemas.normalized import Message, NormalizedSpan, ToolRequest
 from ...schemas.trajectory import ToolCall, Turn, TurnKind
 from ..wording import ANSWER_TOOLS
-from .header import tool_lines
+from .header import HEAD_OF_PROMPT, tool_lines
 from .limits import Limits
-from .lines import arguments_block, block, inline, name
+from .lines import HEAD, arguments_block, block, inline, json_line, name
 from .memory import Memory
 
 Said = tuple[list[str], str]
@@ -28,7 +28,7 @@ def llm_step(label: str, turn: Turn, llm: NormalizedSpan, after: Turn | None, me
     if not inner:
         said += _new_tools(llm, memory, limits)
     for message in turn.new_messages:
-        if message.text not in memory.given and (inner or not memory.replayed(message)):
+        if message.text not in memory.given and (inner or not memory.replays(message)):
             said += _input(label, message, memory, limits)
     if not llm.input_messages and llm.input_text and llm.input_text not in memory.given:
         said += ["input:", memory.tell(label, llm.input_text, limits.message)]
@@ -36,9 +36,19 @@ def llm_step(label: str, turn: Turn, llm: NormalizedSpan, after: Turn | None, me
     if unusual := [r for r in llm.finish_reasons if r.lower() not in _NORMAL]:
         said.append(f"finish reason: {name(', '.join(unusual))}")
     said += failures(llm, limits)
-    asked = [name(c.name, 40) for c in turn.tool_calls if c.requested]
-    gist = f"calls {', '.join(asked[:_MOST_NAMES])}" if asked else inline(turn.text or "(no text)", limits.line)
-    return said, f"llm{kind}: {gist}" + (" (error)" if llm.is_error else "")
+    return said, f"llm{kind}: {_gist(turn, limits)}" + (" (error)" if llm.is_error else "")
+
+
+def _gist(turn: Turn, limits: Limits) -> str:
+    """What the reply comes down to, in a line."""
+    asked = [c for c in turn.tool_calls if c.requested]
+    if not asked:
+        return inline(turn.text, limits.line) or "(no text)"
+    calls = f"calls {', '.join(name(c.name, 40) for c in asked[:_MOST_NAMES])}"
+    if turn.text:
+        return f"{inline(turn.text, limits.line)} -> {calls}"
+    only = asked[0].arguments if len(asked) == 1 else None
+    return f"{calls} {inline(json_line(only), limits.line)}" if only else calls
 
 
 def failures(span: NormalizedSpan, limits: Limits) -> list[str]:
@@ -80,7 +90,8 @@ def _input(label: str, message: Message, memory: Memory, limits: Limits) -> list
     said: list[str] = []
     if message.text:
         system = message.role in ("system", "developer")
-        text = memory.tell(label, message.text, limits.system if system else limits.message)
+        limit, head = (limits.system, HEAD_OF_PROMPT) if system else (limits.message, HEAD)
+        text = memory.tell(label, message.text, limit, head=head)
         said += [f"{title} {text}"] if text.startswith("= ") and "\n" not in text else [title, text]
     for request in message.tool_requests:
         said += [f"{title} called {name(request.name)}", arguments_block(request.arguments, limits.message)]
@@ -104,7 +115,7 @@ def _written(
         if request.call_id:
             memory.names[request.call_id] = request.name
     if turn.kind is not TurnKind.INNER:
-        memory.requested = tuple(r.name for r in requests)
+        memory.replied(llm.output, tuple(r.name for r in requests))
     return said or ([] if llm.is_error else ["wrote nothing that was recorded"])
 
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 from ...schemas.normalized import Message, NormalizedSpan
-from .seen import Seen
+from .lines import HEAD
+from .seen import LEAST_GROUP, Seen
 
 _RECENT: Final = 8  # results that a message is compared with as a whole
 _LEAST_RESULT: Final = 24  # characters; shorter results are repeated rather than referred to
+_READ: Final = 20_000  # characters of a message in which a replay is looked for
+_LINES: Final = 40
+_TELLING: Final = 12
 _AROUND: Final = 200  # characters that a message may say around a result that it hands on
 
 
@@ -19,27 +24,29 @@ class Memory:
     """State of one transcript in the making.
 
     `seen`: lines shown; `given`: texts of the header; `tools`: names of tools shown; `names`: call id to the tool that
-    it asked for; `requested`: what the last reply asked for; `executes`: tool spans have been seen in this run.
+    it asked for; `executes`: tool spans have been seen in this run.
     """
 
     seen: Seen = field(default_factory=Seen)
     given: set[str] = field(default_factory=set)
     tools: set[str] = field(default_factory=set)
     names: dict[str, str] = field(default_factory=dict)
-    requested: tuple[str, ...] = ()
     executes: bool = False
     stops: tuple[str, ...] = ()
     most: int | None = None
+    _requested: tuple[str, ...] = ()
+    _said: tuple[str, ...] = ()
     _recent: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=_RECENT))
 
-    def tell(self, label: str, text: str, limit: int) -> str:
+    def tell(self, label: str, text: str, limit: int, least: int = LEAST_GROUP, head: float = HEAD) -> str:
         """`text` as recorded lines, what was told before by reference; from now on it stands at `label`."""
-        told = self.seen.block(text, limit)
+        told = self.seen.block(text, limit, head, least)
         self.seen.learn(label, text)
         return told
 
     def returned(self, label: str, result: str) -> None:
         """Note a result or the text of a failure, which the next messages are likely to hand on."""
+        result = result.strip()
         if len(result) >= _LEAST_RESULT:
             self._recent.append((label, result))
 
@@ -54,13 +61,24 @@ class Memory:
         """Whether all of `text` was told before, or it only wraps a recent result."""
         return bool(self.seen.whole(text)) or any(result in text for _, result in self._recent)
 
-    def replayed(self, message: Message) -> bool:
-        """Whether a message only repeats the calls that the run's last reply asked for."""
-        if message.role not in ("assistant", "tool-call") or not self.requested:
+    def replied(self, text: str, requested: tuple[str, ...]) -> None:
+        """Note the run's last reply: its text and the tools that it asked for."""
+        self._requested = requested
+        lines = (bare for line in text[-_READ:].split("\n") if len(bare := line.strip()) >= _TELLING)
+        self._said = tuple(islice(lines, _LINES))
+
+    def replays(self, message: Message) -> bool:
+        """Whether a message only repeats what the run's last reply asked for, in the framework's notation."""
+        if message.role not in ("assistant", "tool-call"):
             return False
         if message.tool_requests:
-            return not message.text and tuple(r.name for r in message.tool_requests) == self.requested
-        return message.role == "tool-call" and all(tool in message.text for tool in self.requested)
+            return not message.text and tuple(r.name for r in message.tool_requests) == self._requested
+        if message.role == "assistant":
+            return False
+        if self._requested:
+            return all(tool in message.text for tool in self._requested)
+        written = message.text[:_READ].replace("\\n", "\n").replace("\\'", "'").replace('\\"', '"')
+        return any(line in written for line in self._said)
 
     def settings(self, llm: NormalizedSpan) -> tuple[bool, bool]:
         """Whether the call's token limit and its stop sequences differ from those of the call before."""

@@ -10,11 +10,14 @@ from typing import Final
 from ...schemas.trajectory import AgentRun, Trace, Turn, TurnKind
 from ...schemas.transcript import PlanView, Step, StepKind, Transcript
 from ..names import canonical
+from .header import header
+from .limits import Limits
+from .memory import Memory
 from .shorten import shorten
 
-_HEADER: Final = 2_400
-_FACTS: Final = 1_400  # characters of the steps right before a plan
-_TRIGGER: Final = 1_200
+_LIMITS: Final = Limits(system=800, task=1_100, tool=80)
+_FACTS: Final = 1_100  # characters of the steps right before a plan
+_TRIGGER: Final = 1_100
 _PLAN: Final = 6_000
 _FULL: Final = 2  # steps before a re-plan that are shown as they are
 _BRIEF: Final = 24  # steps before them that have their line
@@ -47,7 +50,8 @@ def plan_views(
     """
     at = {step.turn: i for i, step in reversed(list(enumerate(transcript.steps))) if step.kind is StepKind.LLM}
     plans = [i for i in planning_turns(run) if i in at]
-    return tuple(_view(transcript, at[turn], turn, again=i > 0) for i, turn in enumerate(plans))
+    begin = header(run, _LIMITS, Memory()) if plans else ""
+    return tuple(_view(transcript, begin, at[turn], turn, again=i > 0) for i, turn in enumerate(plans))
 
 
 def planning_turns(run: AgentRun) -> tuple[int, ...]:
@@ -68,12 +72,11 @@ def _thought(turn: Turn) -> bool:
     return any(_THOUGHT.search(text, 0, _READ) for text in texts)
 
 
-def _view(transcript: Transcript, at: int, turn: int, *, again: bool) -> PlanView:
+def _view(transcript: Transcript, begin: str, at: int, turn: int, *, again: bool) -> PlanView:
     before = transcript.steps[:at]
     plan = transcript.steps[at]
     steps = (*_before(before, _TRIGGER if again else _FACTS), _shorter(plan, _PLAN))
-    header = shorten(transcript.header, _HEADER)
-    return PlanView(replace(transcript, header=header, steps=steps, closing=""), plan.label, turn, again)
+    return PlanView(replace(transcript, header=begin, steps=steps, closing=""), plan.label, turn, again)
 
 
 def _before(steps: Sequence[Step], limit: int) -> tuple[Step, ...]:

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...schemas.shown import shown
-from .lines import block, halves
+from .lines import HEAD, block, halves
 
 _LEAST_LINE: Final = 16  # shorter lines stand in many texts by chance
-_LEAST_GROUP: Final = 60  # characters; a reference takes some, too
+LEAST_GROUP: Final = 60
+"""Characters from which a repetition is left out: the reference takes some, too."""
+
 _LONGEST: Final = 60_000  # characters of one text that are compared
 
 
@@ -27,15 +29,17 @@ class Seen:
         begin, _, end = halves(text, _LONGEST)
         for part in (begin, end):
             for line in shown(part).split("\n") if part else ():
-                bare = line.strip()
-                if len(bare) >= _LEAST_LINE:
+                if _telling(bare := line.strip()):
                     self._origin.setdefault(hash(bare), label)
 
-    def block(self, text: str, limit: int, head: float = 0.6) -> str:
-        """`text` as recorded lines, those that were shown before replaced by where; then cut."""
+    def block(self, text: str, limit: int, head: float = HEAD, least: int = LEAST_GROUP) -> str:
+        """`text` as recorded lines, those that were shown before replaced by where; then cut.
+
+        `least`: characters from which lines that were shown before are left out.
+        """
         if len(text) > _LONGEST:
             return block(text, limit, head)
-        parts = list(self._parts(shown(text)))
+        parts = list(self._parts(shown(text), least))
         room = sum(len(part) for label, part in parts if not label)
         share = limit / room if room > limit else 1.0
         lines = []
@@ -45,18 +49,19 @@ class Seen:
 
     def whole(self, text: str) -> str:
         """The one label under which all of `text` was shown before, "" where there is none."""
-        parts = list(self._parts(shown(text))) if len(text) <= _LONGEST else []
+        parts = list(self._parts(shown(text), 0)) if len(text) <= _LONGEST else []
         return parts[0][0] if len(parts) == 1 else ""
 
-    def _parts(self, text: str) -> Iterator[tuple[str, str]]:
+    def _parts(self, text: str, least: int) -> Iterator[tuple[str, str]]:
         """(where shown before or "", lines) in order."""
         fresh: list[str] = []
         known: list[str] = []
         labels: dict[str, None] = {}
         for line in text.rstrip().split("\n"):
             bare = line.strip()
-            label = self._origin.get(hash(bare)) if len(bare) >= _LEAST_LINE else None
-            if label is None and known and len(bare) < _LEAST_LINE:
+            telling = _telling(bare)
+            label = self._origin.get(hash(bare)) if telling else None
+            if label is None and known and not telling:
                 known.append(line)  # a short line goes with what stands around it
                 continue
             if label is not None:
@@ -64,17 +69,21 @@ class Seen:
                 labels[label] = None
                 continue
             if known:
-                yield from _flush(fresh, known, labels)
+                yield from _flush(fresh, known, labels, least)
             fresh.append(line)
         if known:
-            yield from _flush(fresh, known, labels)
+            yield from _flush(fresh, known, labels, least)
         if fresh:
             yield "", "\n".join(fresh)
 
 
-def _flush(fresh: list[str], known: list[str], labels: dict[str, None]) -> Iterator[tuple[str, str]]:
+def _telling(bare: str) -> bool:
+    return len(bare) >= _LEAST_LINE and any(c.isalnum() for c in bare)
+
+
+def _flush(fresh: list[str], known: list[str], labels: dict[str, None], least: int) -> Iterator[tuple[str, str]]:
     text = "\n".join(known)
-    if len(text) < _LEAST_GROUP:
+    if len(text) < least:
         fresh += known
     else:
         if fresh:

@@ -7,12 +7,13 @@ from typing import Final
 from ...schemas.normalized import NormalizedSpan
 from ...schemas.trajectory import AgentRun, ToolCall, Turn
 from .limits import Limits
-from .lines import arguments_block, inline, json_line, name
+from .lines import arguments_block, arguments_text, inline, json_line, name
 from .llm_step import Said, failures
 from .memory import Memory
 
 _SLOW: Final = 10  # seconds from which a duration is told
 _NANOS: Final = 1_000_000_000
+_LEAST_KNOWN: Final = 300  # characters from which what a result repeats is left out: quotes come from results
 _SHORT: Final = 240  # arguments up to this length are shown again at the tool
 
 
@@ -23,11 +24,7 @@ def tool_step(label: str, turn: Turn, call: ToolCall, memory: Memory, limits: Li
         raise ValueError("a tool step needs a span")
     unasked = "; not asked for" if call.requested is False else ""
     said = [f"{label} tool {name(call.name)}{_duration(span)}{unasked}"]
-    if call.arguments not in (None, "", {}):
-        long = len(json_line(call.arguments)) > _SHORT and _as_requested(turn, call)
-        said += (
-            ["arguments: as requested"] if long else ["arguments:", arguments_block(call.arguments, limits.arguments)]
-        )
+    said += _arguments(label, turn, call, memory, limits)
     failed = failures(span, limits)
     said += _result(label, call.result, memory, limits, silent=bool(failed))
     said += failed
@@ -35,6 +32,18 @@ def tool_step(label: str, turn: Turn, call: ToolCall, memory: Memory, limits: Li
         memory.returned(label, exception.message)
     outcome = inline(call.error or call.result or "no result", limits.line)
     return said, f"tool {name(call.name, 40)}: {'error: ' if failed else ''}{outcome}"
+
+
+def _arguments(label: str, turn: Turn, call: ToolCall, memory: Memory, limits: Limits) -> list[str]:
+    """What it was called with; long arguments that the call before shows are referred to."""
+    if call.arguments in (None, "", {}):
+        return []
+    if len(json_line(call.arguments)) <= _SHORT:
+        return ["arguments:", arguments_block(call.arguments, limits.arguments)]
+    if _as_requested(turn, call):
+        return ["arguments: as requested"]
+    told = memory.tell(label, arguments_text(call.arguments), limits.arguments)
+    return [f"arguments: {told}"] if told.startswith("= ") and "\n" not in told else ["arguments:", told]
 
 
 def agent_step(
@@ -78,7 +87,7 @@ def _result(
         return [] if silent else [f"no {title.rsplit(maxsplit=1)[-1]} recorded"]
     if not result.strip():
         return [f"{title}: empty"]
-    told = memory.tell(label, result, limit or limits.result)
+    told = memory.tell(label, result, limit or limits.result, _LEAST_KNOWN)
     memory.returned(label, result)
     return [f"{title}: {told}"] if told.startswith("= ") and "\n" not in told else [f"{title}:", told]
 

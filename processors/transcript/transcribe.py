@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import takewhile
 
-from ...schemas.trajectory import AgentRun, Trace, Turn, TurnKind
+from ...schemas.normalized import Kind, NormalizedSpan
+from ...schemas.trajectory import AgentRun, Trace, TraceState, Turn, TurnKind
 from ...schemas.transcript import Transcript
 from .closing import closing
 from .header import header
@@ -26,6 +28,8 @@ def transcribe(trace: Trace, run: AgentRun, limits: Limits | None = None) -> Tra
     following = _following(run.turns)
     for turn in takewhile(lambda t: t.closed, run.turns):
         writer.write(turn, following[turn.index])
+    for span in _outside(trace, run):
+        writer.write_outside(span, run.turns[-1].index)
     return Transcript(
         trace_id=trace.trace_id,
         run_id=run.id,
@@ -40,6 +44,26 @@ def transcribe(trace: Trace, run: AgentRun, limits: Limits | None = None) -> Tra
 def outline(transcript: Transcript) -> str:
     """The step index: a line a step."""
     return "".join(f"{step.outline}\n" for step in transcript.steps)
+
+
+def _outside(trace: Trace, run: AgentRun) -> list[NormalizedSpan]:
+    """Once the trace is settled, LLM calls outside any agent that came after `run`, the last manager before them."""
+    if trace.state is TraceState.OPEN or run.role != "manager" or not run.turns:
+        return []
+    calls = [s for s in trace.remainder if s.kind is Kind.LLM]
+    if not calls:
+        return []
+    starts = sorted((_start(r), r.id) for r in trace.runs if r.role == "manager" and r.turns)
+    own = starts.index((_start(run), run.id))
+    until = starts[own + 1][0] if own + 1 < len(starts) else math.inf
+    return [s for s in calls if _start(run) < s.raw.start <= until]
+
+
+def _start(run: AgentRun) -> int:
+    """When a run's first turn began."""
+    turn = run.turns[0]
+    spans = [turn.llm, *(c.span for c in turn.tool_calls), *turn.wrappers]
+    return min((s.raw.start for s in spans if s is not None), default=run.span.raw.start if run.span else 0)
 
 
 def _following(turns: Sequence[Turn]) -> list[Turn | None]:

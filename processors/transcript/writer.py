@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...schemas.normalized import Kind
-from ...schemas.trajectory import ToolCall, Trace, Turn
+from ...schemas.normalized import Kind, NormalizedSpan
+from ...schemas.trajectory import ToolCall, Trace, Turn, TurnKind
 from ...schemas.transcript import Step, StepKind
 from .limits import Limits
 from .llm_step import Said, failure_texts, llm_step
@@ -48,6 +48,18 @@ class Writer:
             if span.kind in _SHOWN and (span.output_text or span.is_error):
                 self._add(StepKind.TOOL, span.span_id, other_step(self._label, span, memory, limits))
         self._outcome(turn, after)
+        self._flush(turn)
+
+    def write_outside(self, llm: NormalizedSpan, index: int) -> None:
+        """An LLM call outside any agent, which came after the run's turn `index`, its last."""
+        last = max((i for i, m in enumerate(llm.input_messages) if m.role == "assistant"), default=-1)
+        turn = Turn(index, TurnKind.ACT, llm, new_messages=llm.input_messages[last + 1 :])
+        self._turn = []
+        lines, gist = llm_step(self._label, turn, llm, None, self._memory, self._limits)
+        self._add(StepKind.LLM, llm.span_id, ([f"{lines[0]}; outside any agent, after the run", *lines[1:]], gist))
+        self._flush(turn)
+
+    def _flush(self, turn: Turn) -> None:
         for kind, span_id, (lines, outline) in self._turn:
             label = f"S{len(self.steps) + 1}"
             text = "\n".join(lines) + "\n"
@@ -74,14 +86,20 @@ class Writer:
             return
         lines = self._turn[-1][2][0]
         label = f"S{len(self.steps) + len(self._turn)}"
-        failed = [e for w in turn.wrappers if w.kind not in _SHOWN for e in failure_texts(w)]
-        for title, text in (
-            ("outcome:", turn.observation),
-            *(("error of the step:", f) for f in dict.fromkeys(failed)),
-        ):
-            if text and not _told_by(after, text) and not self._memory.holds(text):
+        told = [("outcome:", turn.observation, turn.observation)] if turn.observation else []
+        told += [("error of the step:", full, core) for w in turn.wrappers for full, core in _failures(w)]
+        for title, text, core in dict.fromkeys(told):
+            if not _told_by(after, core) and not self._memory.holds(core):
                 lines += [title, self._memory.tell(label, text, self._limits.result)]
-                self._memory.returned(label, text)
+                self._memory.returned(label, core)
+
+
+def _failures(span: NormalizedSpan) -> list[tuple[str, str]]:
+    """What a step's span says of its failure: with the type of the exception, and the bare message."""
+    if span.kind in _SHOWN:
+        return []
+    cores = [e.message for e in span.exceptions]
+    return list(zip(failure_texts(span), cores or failure_texts(span), strict=False))
 
 
 def _told_by(after: Turn | None, text: str) -> bool:
