@@ -61,7 +61,7 @@ DEFAULT_DIMENSIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "Task Orchestration": ("EE",),
     }
 )
-"""Dimensions of a TRAIL category: those that at least half of its labelled errors on TRAIL/GAIA dev have.
+"""Dimensions of a TRAIL category: those that more than half of its labelled errors on TRAIL/GAIA dev have.
 
 Where fewer than five errors were labelled, what the category's definition says. The environment's own faults (rate
 limits, credentials, services) are no judge's.

@@ -36,7 +36,7 @@ class Alpha:
     """Krippendorff's alpha, 1 for perfect agreement, 0 for chance, or why there is none (`reason`, where it is None).
 
     `units` with at least two valid ratings, and their `ratings` in all; `left_out`: units with fewer. `interval`: 95%
-    over units.
+    over units, of the resamples in which ratings differ.
     """
 
     alpha: float | None
@@ -102,16 +102,10 @@ def krippendorff_alpha(
     rows = [_valid(row) for row in ratings]
     units = [row for row in rows if len(row) > 1]
     alpha = _alpha(units, metric)
-    return Alpha(
-        alpha=alpha,
-        interval=None
-        if alpha is None
-        else intervals(units, lambda draw: _defined(_alpha(draw, metric)), resamples=resamples, seed=seed)["alpha"],
-        units=len(units),
-        ratings=sum(map(len, units)),
-        left_out=len(rows) - len(units),
-        reason=_why_none(units) if alpha is None else "",
-    )
+    if alpha is None:
+        return Alpha(None, None, len(units), sum(map(len, units)), len(rows) - len(units), _why_none(units))
+    drawn = intervals(units, lambda draw: _defined(_alpha(draw, metric)), resamples=resamples, seed=seed)
+    return Alpha(alpha, drawn.get("alpha"), len(units), sum(map(len, units)), len(rows) - len(units))
 
 
 def spread(ratings: Ratings, *, resamples: int = 1000, seed: int = 0) -> Spread:
