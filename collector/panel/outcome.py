@@ -34,11 +34,8 @@ def closing(
     """
     silent = set(said.failures)
     heard = [judge for judge in entry.judges if judge not in silent]
-    before = {
-        f.id: f
-        for f in stored.findings
-        if (f.agent_run_id == entry.run_id and f.judge in heard) or _stray(f, case.trace)
-    }
+    ours = [f for f in stored.findings if f.judge in heard]
+    before = {f.id: f for f in ours if f.agent_run_id == entry.run_id or _stray(f, case.trace)}
     change = compare(
         [f for f in said.findings if f.judge in heard],
         before,
