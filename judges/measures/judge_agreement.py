@@ -46,8 +46,9 @@ class JudgeRow:
 class CoverageRow:
     """Errors of one impact, by what any judge made of them; shares are None without errors.
 
-    `nearby`: caught by a finding that names the annotated span as its own or among the spans where the error showed
-    or is relayed. `intervals`: 95% over traces, by "caught", "localised", "nearby".
+    `nearby`: a finding that caught it (where nobody adjudicated: any finding) names the annotated span, as its own or
+    among the spans where the error showed or is relayed. `intervals`: 95% over traces, by "caught", "localised",
+    "nearby".
     """
 
     impact: str
@@ -69,7 +70,7 @@ class CoverageRow:
 
     @property
     def nearby_share(self) -> float | None:
-        """Share caught by a finding that names the annotated span anywhere."""
+        """Share whose span a finding names anywhere."""
         return self.nearby / self.errors if self.errors else None
 
 

@@ -54,7 +54,11 @@ _NOTES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Catch:
-    """What was made of one error. `nearby`: some finding that caught it names its span, if only among `elsewhere`."""
+    """What was made of one error.
+
+    `nearby`: a finding that caught it (where nobody adjudicated: any finding) names its span, as its own or among
+    `elsewhere`.
+    """
 
     level: Level = Level.MISSED
     nearby: bool = False
@@ -66,7 +70,7 @@ class Catch:
 
 @dataclass(frozen=True, slots=True)
 class Catches:
-    """Of each annotated error, in order, what each judge made of it; judges that missed it are left out.
+    """Of each annotated error, in order, what each judge made of it; judges that made nothing of it are left out.
 
     `judges`: all those that count, by dimension (PQ, …) or, for findings without a dimension, by the judge's name.
     `pairs`: how many pairs a matcher looked at.
@@ -104,21 +108,18 @@ def catches(
         ValueError: a match pairs an error and a finding of two traces.
     """
     decided = None if matches is None else {(m.error, m.finding): m.caught for m in matches}
-    pairs = _same_span(annotated, predicted) if decided is None else [pair for pair, yes in decided.items() if yes]
-    if decided is not None:
+    if decided is None:
+        basis, by_content, pairs = Basis.SAME_SPAN, Level.MISSED, _by_span(annotated, predicted)
+    else:
         _check(annotated, predicted, decided)
+        basis, by_content, pairs = Basis.ADJUDICATED, Level.CAUGHT, [pair for pair, yes in decided.items() if yes]
     by_error: list[defaultdict[str, Catch]] = [defaultdict(Catch) for _ in annotated]
     for error, finding in pairs:
-        catch = _catch(annotated[error], predicted[finding])
+        catch = _catch(annotated[error], predicted[finding], by_content)
         for judge in credited(predicted[finding]):
             by_error[error][judge] |= catch
     others = {judge for p in predicted for judge in credited(p)} - set(JUDGES)
-    return Catches(
-        Basis.SAME_SPAN if decided is None else Basis.ADJUDICATED,
-        (*JUDGES, *sorted(others)),
-        tuple(map(dict, by_error)),
-        0 if decided is None else len(decided),
-    )
+    return Catches(basis, (*JUDGES, *sorted(others)), tuple(map(dict, by_error)), len(decided or ()))
 
 
 def credited(finding: Predicted) -> tuple[str, ...]:
@@ -126,15 +127,17 @@ def credited(finding: Predicted) -> tuple[str, ...]:
     return tuple(dict.fromkeys(finding.dimensions)) or (finding.judge,)
 
 
-def _catch(error: Annotated, finding: Predicted) -> Catch:
+def _catch(error: Annotated, finding: Predicted, by_content: Level) -> Catch:
     here = finding.span_id == error.span_id
-    return Catch(Level.LOCALISED if here else Level.CAUGHT, here or error.span_id in finding.elsewhere)
+    return Catch(Level.LOCALISED if here else by_content, here or error.span_id in finding.elsewhere)
 
 
-def _same_span(annotated: Sequence[Annotated], predicted: Sequence[Predicted]) -> list[tuple[int, int]]:
+def _by_span(annotated: Sequence[Annotated], predicted: Sequence[Predicted]) -> list[tuple[int, int]]:
+    """Pairs of an error and a finding that names its span, as its own or elsewhere."""
     at: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for index, finding in enumerate(predicted):
-        at[finding.trace_id, finding.span_id].append(index)
+        for span in {finding.span_id, *finding.elsewhere}:
+            at[finding.trace_id, span].append(index)
     return [(e, f) for e, error in enumerate(annotated) for f in at.get((error.trace_id, error.span_id), ())]
 
 

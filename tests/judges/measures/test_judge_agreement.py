@@ -90,7 +90,8 @@ def test_without_adjudication_caught_is_what_is_localised() -> None:
     assert result.pairs == 0
     assert row(result, "TC").caught == row(result, "TC").localised == Confusion(fp=1, fn=1, tn=2)
     assert row(result, "LC").caught == Confusion(fn=2, tn=2)
-    assert all(c.caught == c.localised == c.nearby for c in result.coverage)
+    assert all(c.caught == c.localised for c in result.coverage)
+    assert [(c.localised, c.nearby) for c in result.coverage] == [(2, 3), (1, 1), (1, 1), (0, 1)]
 
 
 def test_an_empty_adjudication_is_not_no_adjudication() -> None:
@@ -184,7 +185,7 @@ SOME_FINDINGS = st.lists(
 def test_every_error_is_in_one_cell_and_localised_is_caught(
     errors: list[Annotated], found: list[Predicted], data: st.DataObject
 ) -> None:
-    """Cells add up to the errors of the impact; localised never exceeds nearby, nor that caught."""
+    """Cells add up to the errors of the impact; localised is nearby and caught; adjudicated, nearby is caught, too."""
     pairs = [(e, f) for e, a in enumerate(errors) for f, p in enumerate(found) if a.trace_id == p.trace_id]
     said = data.draw(st.none() | st.lists(st.booleans(), min_size=len(pairs), max_size=len(pairs)))
     matches = None if said is None else [Match(*pair, caught=c) for pair, c in zip(pairs, said, strict=True)]
@@ -197,4 +198,5 @@ def test_every_error_is_in_one_cell_and_localised_is_caught(
         assert r.localised.fp <= r.caught.fp
         assert r.caught.tp + r.caught.fn == r.mapped
     for c in result.coverage:
-        assert c.localised <= c.nearby <= c.caught <= c.errors
+        assert c.localised <= min(c.nearby, c.caught) <= max(c.nearby, c.caught) <= c.errors
+        assert c.caught == c.localised if matches is None else c.nearby <= c.caught
