@@ -18,7 +18,8 @@ AWAY: Final = frozenset({429, 502, 503, 529})
 """HTTP statuses of a provider that is there again later."""
 KEY: Final = frozenset({401, 403})
 NOISE: Final = re.compile(
-    r"\b(?:litellm\.)?\w+(?:Error|Exception)(?:: | - )|\s*(?:LiteLLM: model group|Received Model Group|LiteLLM Retried).*",
+    r"\b(?:litellm\.)?\w+(?:Error|Exception)(?:: | - )"
+    r"|\s*(?:LiteLLM: model group|Received Model Group|LiteLLM Retried).*",
     re.DOTALL,
 )
 """What litellm puts around the provider's words."""

@@ -12,19 +12,20 @@ from .config import LlmConfig, ModelConfig
 from .failures import failure, late, refuses_form
 from .library import LIBRARY, Library
 from .pace import Pace
-from .price import Price, set_price
+from .price import CHARACTERS_PER_TOKEN, Price, set_price, tokens_in
 from .routing import build_router, full_name, group, marks_prefixes, place
 from .secrets import secret_values
 from .structured import FORMS, Form, at_most, messages, response_format
 
 UNKNOWN_LIMIT: Final = 32_000
 """Tokens of a prompt for a model that litellm does not know."""
-CHARACTERS_PER_TOKEN: Final = 3.5
 SLACK_SECONDS: Final = 60.0
 
 
 class LiteLlmClient:
     """Asks `config.model`, then its fallbacks. Belongs to one event loop; `close` it there.
+
+    Tokens of a reply that the provider did not count are estimated.
 
     `price`, `max_input_tokens` and `count_tokens` block until litellm is imported: await `prepare` first.
     """
@@ -87,7 +88,7 @@ class LiteLlmClient:
         except ConfigError as error:
             raise LlmError(str(error)) from None
         async with self._places:
-            await self._pace.turn(round(prompt.characters / CHARACTERS_PER_TOKEN) + self._longest(prompt))
+            await self._pace.turn(tokens_in(prompt) + self._longest(prompt))
             return await self._asked(prompt)
 
     async def close(self) -> None:
@@ -105,7 +106,7 @@ class LiteLlmClient:
             if not isinstance(outcome, TracejuryError | Exception):
                 if prompt.schema and not self._proven:
                     self._proven, self._forms = True, at_most(form)
-                return self._reply(outcome)
+                return self._reply(prompt, outcome)
             # The first refusal is the one to tell: a laxer form may fail of something else.
             failed = failed or self._failure(outcome)
             refused, says_so = refuses_form(outcome)
@@ -135,7 +136,7 @@ class LiteLlmClient:
         except Exception as error:  # noqa: BLE001  litellm lets through whatever its parts raise
             return error
 
-    def _reply(self, response: Any) -> Reply:
+    def _reply(self, prompt: Prompt, response: Any) -> Reply:
         number = place(response, len(self._chain))
         asked = self._chain[number]
         choice = next(iter(response.choices or ()), None)
@@ -146,6 +147,8 @@ class LiteLlmClient:
         if not text and reason != "length":
             raise LlmError(f"{asked.model} answered nothing")
         read, written, cached = usage_of(response)
+        # A server that counts nothing is not free.
+        read, written = read or tokens_in(prompt), written or round(len(text) / CHARACTERS_PER_TOKEN)
         return Reply(
             text=text,
             model=asked.model,

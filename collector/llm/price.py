@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ...judges.panel.client import Prompt
 from .config import LlmConfig
 
 MILLION: Final = 1_000_000
+CHARACTERS_PER_TOKEN: Final = 3.5
+"""Of English and code, on the safe side: tokenizers make 3.5 to 4.5 of them a token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +43,8 @@ def set_price(config: LlmConfig) -> Price | None:
     if read is None and written is None:
         return None
     return Price((read or 0.0) / MILLION, (read or 0.0) / MILLION, (written or 0.0) / MILLION)
+
+
+def tokens_in(prompt: Prompt) -> int:
+    """About how many tokens a prompt has."""
+    return round(prompt.characters / CHARACTERS_PER_TOKEN) + len(prompt.messages)

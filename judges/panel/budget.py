@@ -1,0 +1,182 @@
+"""Caps on what judging may cost: by hour and day of UTC, per service and in all, in US dollars and tokens. Pure.
+
+A call is admitted with an estimate, which is held back until the call is settled: calls in flight together cannot pass
+a cap that each alone would keep. A call counts in the hour in which it was admitted.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final
+
+from ...schemas.errors import OverBudgetError
+from ...schemas.llm_rows import Spend
+
+HOUR: Final = 3_600 * 1_000_000_000
+DAY: Final = 24 * HOUR
+ANY: Final = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """None is no cap. `unpriced_tokens_per_day`: those of a model whose price is not known."""
+
+    usd_per_hour: float | None = None
+    usd_per_day: float | None = None
+    tokens_per_hour: float | None = None
+    tokens_per_day: float | None = None
+    unpriced_tokens_per_day: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """US dollars; tokens read and written; those of them without a price."""
+
+    usd: float = 0.0
+    tokens: int = 0
+    unpriced: int = 0
+
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(self.usd + other.usd, self.tokens + other.tokens, self.unpriced + other.unpriced)
+
+    def __sub__(self, other: Amount) -> Amount:
+        return Amount(self.usd - other.usd, self.tokens - other.tokens, self.unpriced - other.unpriced)
+
+
+def amount(tokens: int, usd: float | None) -> Amount:
+    """What a call costs; `usd` None: no price is known."""
+    return Amount(usd or 0.0, tokens, tokens if usd is None else 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reservation:
+    """An admitted call. `hour`: unix nanos at which the hour of its admission began."""
+
+    hour: int
+    service: str
+    held: Amount
+
+
+@dataclass(slots=True)
+class _Hour:
+    spent: Amount = field(default_factory=Amount)
+    held: Amount = field(default_factory=Amount)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cap:
+    """One cap: over `period` nanoseconds, of what `part` reads."""
+
+    name: str
+    period: int
+    unit: str
+    part: Callable[[Amount], float]
+    limit: Callable[[Caps], float | None]
+
+
+_CAPS: Final = (
+    _Cap("usd_per_hour", HOUR, "USD", lambda a: a.usd, lambda c: c.usd_per_hour),
+    _Cap("usd_per_day", DAY, "USD", lambda a: a.usd, lambda c: c.usd_per_day),
+    _Cap("tokens_per_hour", HOUR, "tokens", lambda a: a.tokens, lambda c: c.tokens_per_hour),
+    _Cap("tokens_per_day", DAY, "tokens", lambda a: a.tokens, lambda c: c.tokens_per_day),
+    _Cap("unpriced_tokens_per_day", DAY, "tokens", lambda a: a.unpriced, lambda c: c.unpriced_tokens_per_day),
+)
+
+
+class Budget:
+    """Spend against caps. `services`: caps by service; "*" is each service that is not named.
+
+    One thread uses it; times are unix nanos and are passed in.
+    """
+
+    def __init__(self, overall: Caps, services: Mapping[str, Caps] | None = None) -> None:
+        self._overall = overall
+        self._services = dict(services or {})
+        self._hours: defaultdict[int, defaultdict[str, _Hour]] = defaultdict(lambda: defaultdict(_Hour))
+
+    def load(self, spends: Iterable[Spend]) -> None:
+        """Count what was spent before, as the store has it."""
+        for spend in spends:
+            hour = self._hours[_start(spend.hour, HOUR)][spend.service]
+            hour.spent += Amount(spend.usd, spend.tokens, spend.unpriced)
+
+    def admit(self, service: str, tokens: int, usd: float | None, now: int) -> Reservation:
+        """Hold back an estimate for a call; `settle` or `release` it.
+
+        Raises:
+            OverBudgetError: it does not fit under a cap; names the cap and when its period ends.
+        """
+        self._forget(now)
+        wanted = amount(tokens, usd)
+        own = self._services.get(service, self._services.get(ANY, Caps()))
+        for caps, whose in ((self._overall, None), (own, service)):
+            for cap, limit in _set(caps):
+                self._check(cap, limit, whose, wanted, now)
+        reservation = Reservation(_start(now, HOUR), service, wanted)
+        self._hours[reservation.hour][service].held += wanted
+        return reservation
+
+    def settle(self, reservation: Reservation, tokens: int, usd: float | None) -> None:
+        """The call is over and cost this. Exactly once a reservation."""
+        self._let_go(reservation, amount(tokens, usd))
+
+    def release(self, reservation: Reservation) -> None:
+        """The call came to nothing and costs nothing."""
+        self._let_go(reservation, Amount())
+
+    def spent(self, now: int, period: int = DAY, service: str | None = None) -> Amount:
+        """What was spent in the running hour or day, by one service or (None) by all."""
+        return sum((hour.spent for hour in self._within(now, period, service)), Amount())
+
+    def held(self, now: int, period: int = DAY, service: str | None = None) -> Amount:
+        """What is held back for calls in flight that were admitted in the running hour or day."""
+        return sum((hour.held for hour in self._within(now, period, service)), Amount())
+
+    def _check(self, cap: _Cap, limit: float, service: str | None, wanted: Amount, now: int) -> None:
+        more = cap.part(wanted)
+        taken = cap.part(self.spent(now, cap.period, service) + self.held(now, cap.period, service))
+        if not more or taken + more <= limit:
+            return
+        until = _start(now, cap.period) + cap.period
+        of = "" if service is None else f" of service {service[:100]!r}"
+        end = f"{datetime.fromtimestamp(until // 10**9, UTC):%Y-%m-%d %H:%M} UTC"
+        raise OverBudgetError(
+            f"judges.budget {cap.name}{of}: {_shown(taken, cap)} of {_shown(limit, cap)} spent or reserved, "
+            f"this call may take {_shown(more, cap)}; until {end}",
+            until=until,
+        )
+
+    def _within(self, now: int, period: int, service: str | None) -> Iterator[_Hour]:
+        first = _start(now, period)
+        for start, services in self._hours.items():
+            if first <= start < first + period:
+                yield from services.values() if service is None else filter(None, (services.get(service),))
+
+    def _let_go(self, reservation: Reservation, cost: Amount) -> None:
+        hour = self._hours[reservation.hour][reservation.service]
+        hour.held -= reservation.held
+        hour.spent += cost
+
+    def _forget(self, now: int) -> None:
+        """Drop the hours that no running period reaches."""
+        for start in [start for start in self._hours if start < _start(now, DAY) - HOUR]:
+            del self._hours[start]
+
+
+def _set(caps: Caps) -> Iterator[tuple[_Cap, float]]:
+    for cap in _CAPS:
+        limit = cap.limit(caps)
+        if limit is not None:
+            yield cap, limit
+
+
+def _start(at: int, period: int) -> int:
+    """When the hour or day began; unix time has whole days of UTC."""
+    return at // period * period
+
+
+def _shown(value: float, cap: _Cap) -> str:
+    return f"{value:.2f} {cap.unit}" if cap.unit == "USD" else f"{value:,.0f} {cap.unit}"
