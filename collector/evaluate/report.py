@@ -82,7 +82,7 @@ def _headlines(e: Evaluation) -> Iterator[RenderableType]:
     a = e.agreement
     order = "" if e.shuffle is None else f", shuffled with seed {e.shuffle}"
     yield Text(f"{a.traces} traces, {a.errors} annotated errors; profile {e.profile}, over {e.protocol}{order}")
-    table = _grid("", "all", "95%", f"without {a.invalid} invalid", "95%")
+    table = grid("", "all", "95%", f"without {a.invalid} invalid", "95%")
     every, valid = asdict(a.all), asdict(a.valid)
     for key, label in HEADLINES.items():
         table.add_row(
@@ -97,7 +97,7 @@ def _headlines(e: Evaluation) -> Iterator[RenderableType]:
 
 def _notes(e: Evaluation) -> Iterator[RenderableType]:
     if e.invalid:
-        table = _grid("invalid annotation", "span", "reason")
+        table = grid("invalid annotation", "span", "reason")
         for i in e.invalid:
             table.add_row(*(Text(one_line(cell, 100)) for cell in (i.trace_id, i.span_id, i.invalid)))
         yield table
@@ -115,13 +115,14 @@ def _notes(e: Evaluation) -> Iterator[RenderableType]:
 
 def _table(title: str, rows: Mapping[str, Any]) -> Table:
     columns = [name.replace("_", " ") for name in next((asdict(r) for r in rows.values()), {})]
-    table = _grid(title, *columns)
+    table = grid(title, *columns)
     for name, row in rows.items():
         table.add_row(Text(one_line(name, 60)), *(_number(value) for value in asdict(row).values()))
     return table
 
 
-def _grid(first: str, *others: str) -> Table:
+def grid(first: str, *others: str) -> Table:
+    """A table without lines: a first column of names, others of figures."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title_justify="left")
     table.add_column(first)
     for name in others:

@@ -1,0 +1,125 @@
+"""An evaluation of LLM judges as JSON for programs, whole enough to be compared with another one later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ...judges.agreement import ratio
+from ...schemas.findings import Finding
+from .judges_options import JudgesOptions
+from .judges_report import Judged, JudgesReport
+from .judges_result import TraceResult
+from .plain import plain
+from .report import as_json
+from .spend import Spend
+
+
+def judges_json(report: JudgesReport) -> dict[str, Any]:
+    """The report: what was asked, headline figures, tables, then all that was said."""
+    first = report.repetitions[0]
+    return {
+        "asked": _asked(report.options, report),
+        "traces": len(report.rebuilt.traces),
+        "errors": len(report.rebuilt.errors),
+        "spans": {source: as_json(evaluation) for source, evaluation in report.sources.items()},
+        "judges": plain(report.agreement.all),
+        "judges_valid": plain(report.agreement.valid),
+        "judged_against": report.agreement.traces,
+        "precision": plain(report.agreement.precision),
+        "kappa": plain(report.agreement.kappa),
+        "unadjudicated": report.unadjudicated,
+        "labels": {"labelled": report.rebuilt.gold.labelled, "defaulted": report.rebuilt.gold.defaulted},
+        "scales": plain(report.scales),
+        "repeatability": plain(report.repeatability),
+        "answered": plain(first.answered),
+        "spend": _spend(first.spend.values(), first.spend, len(report.rebuilt.traces)),
+        "adjudication": plain(report.sessions.adjudication),
+        "repetitions": [_repetition(one, report) for one in report.repetitions],
+        "baseline": {name: _repetition(one, report) for name, one in report.baseline.items()},
+        "matches": None if report.matches is None else {n: sorted(p) for n, p in sorted(report.matches.items())},
+        "results": [_result(result) for result in report.sessions.results],
+    }
+
+
+def _asked(options: JudgesOptions, report: JudgesReport) -> dict[str, Any]:
+    panel = report.sessions.panel
+    return {
+        "criteria": panel.criteria.name,
+        "versions": {judge.name: panel.version(judge.name) for judge in panel.judges},
+        "model": report.sessions.models[0],
+        "adjudicator": report.sessions.models[1] if options.adjudicate else None,
+        "mode": options.mode,
+        "streaming": options.streaming,
+        "architecture": options.architecture,
+        "hints": options.hints,
+        "runs": options.runs,
+        "profile": options.profile,
+        "temperature": options.llm.temperature,
+    }
+
+
+def _spend(spends: Iterable[Spend], by_purpose: Any, traces: int) -> dict[str, Any]:
+    total = sum(spends, Spend())
+    per_trace = {
+        "calls": ratio(total.calls, traces),
+        "input_tokens": ratio(total.input_tokens, traces),
+        "cached_tokens": ratio(total.cached_tokens, traces),
+        "output_tokens": ratio(total.output_tokens, traces),
+        "usd": ratio(total.usd, traces),
+    }
+    return {**plain(total), "per_trace": per_trace, "by_purpose": plain(by_purpose)}
+
+
+def _repetition(one: Judged, report: JudgesReport) -> dict[str, Any]:
+    a = one.evaluation.agreement
+    return {
+        "findings": one.evaluation.findings,
+        **plain(a.all),
+        "localised_valid": a.valid.localised,
+        "answered": plain(one.answered),
+        "spend": _spend(one.spend.values(), one.spend, len(report.rebuilt.traces)),
+    }
+
+
+def _result(result: TraceResult) -> dict[str, Any]:
+    return {
+        "trace": result.name,
+        "trace_id": result.trace_id,
+        "repetition": result.repetition,
+        "runs": [
+            {
+                "run": run.run_id,
+                "role": run.role,
+                "verdicts": [
+                    {"judge": v.judge, "score": v.score, "not_applicable": v.not_applicable, "reasons": v.reasons}
+                    for v in run.verdicts
+                ],
+                "findings": _findings(run.findings),
+                "failures": dict(run.failures),
+                "dropped": dict(run.dropped),
+                "provisional": run.provisional,
+            }
+            for run in result.runs
+        ],
+        "spend": plain(sum(result.spend.values(), Spend())),
+    }
+
+
+def _findings(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": f.id,
+            "span_id": f.span_id,
+            "turn": f.turn,
+            "judge": f.judge,
+            "dimensions": [d.value for d in f.dimensions],
+            "category": f.category,
+            "severity": f.severity.value,
+            "confidence": f.confidence,
+            "evidence": f.evidence,
+            "explanation": f.explanation,
+            "elsewhere": [i for i in (f.tool_span_id, f.seen_by_span_id, *f.also_at) if i],
+        }
+        for f in findings
+    ]
