@@ -11,7 +11,7 @@ from ...schemas.trajectory import AgentRun, Trace
 from ...schemas.transcript import Step, Transcript
 from ..evidence import OwnText
 from .answer_types import Claim
-from .identity import Stand, finding, merged, owner, taxonomy
+from .identity import Stand, finding, one_a_decision, owner, taxonomy
 from .members import Panel
 from .stop_sequences import missed_stop
 from .verbatim import standing
@@ -37,7 +37,7 @@ class Gate:
     def findings(
         self, claims: Sequence[Claim], asked: Collection[str], transcript: Transcript, first: str = ""
     ) -> list[Finding]:
-        """Provisional findings of the judges `asked`, each id once.
+        """Provisional findings of the judges `asked`, one a decision.
 
         `transcript`: what they were shown; `first`: the label from which on findings were wanted.
         """
@@ -55,7 +55,7 @@ class Gate:
                 found.append(finding(self._trace, claim, placed, judge, self._panel, transcript))
             else:
                 self.dropped[placed] += 1
-        return merged(found)
+        return one_a_decision(found)
 
     def _place(self, claim: Claim, steps: dict[str, Step], wanted: Sequence[Step]) -> Stand | str:
         """Where the claim stands, or why nowhere."""

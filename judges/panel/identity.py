@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ...schemas.findings import Finding, FindingState, finding_id, fingerprint
+from ...schemas.findings import Finding, FindingState, finding_id, fingerprint, normalise_evidence
 from ...schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, Dimension, Severity
 from ...schemas.trajectory import Trace
 from ...schemas.transcript import StepKind, Transcript
@@ -70,13 +70,18 @@ def finding(trace: Trace, claim: Claim, stand: Stand, judge: Criteria, panel: Pa
     )
 
 
-def merged(findings: Iterable[Finding]) -> list[Finding]:
-    """Each id once: the gravest and surest, with all dimensions and all places that relay it."""
+def one_a_decision(findings: Iterable[Finding]) -> list[Finding]:
+    """One answer's findings; of those with one span, category and quote, one: the surest, with all dimensions."""
+    return _merged(findings, lambda f: f"{f.fingerprint} {normalise_evidence(f.evidence)}")
+
+
+def _merged(findings: Iterable[Finding], key: Callable[[Finding], str]) -> list[Finding]:
+    """Each key once: the surest and gravest, with the dimensions and places of all."""
     kept: dict[str, Finding] = {}
     for new in findings:
-        old = kept.setdefault(new.id, new)
+        old = kept.setdefault(key(new), new)
         first, second = (new, old) if _weight(new) > _weight(old) else (old, new)
-        kept[new.id] = replace(
+        kept[key(new)] = replace(
             first,
             dimensions=tuple(dict.fromkeys((*first.dimensions, *second.dimensions))),
             also_at=tuple(dict.fromkeys((*first.also_at, *second.also_at))),
@@ -92,7 +97,8 @@ def _weight(found: Finding) -> tuple[float, int]:
 
 def ordered(trace: Trace, findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Each id once, by time of the span, category and judge."""
-    return tuple(sorted(merged(findings), key=lambda f: (_start(trace, f), f.span_id, f.category, f.judge, f.id)))
+    once = _merged(findings, lambda f: f.id)
+    return tuple(sorted(once, key=lambda f: (_start(trace, f), f.span_id, f.category, f.judge, f.id)))
 
 
 def _start(trace: Trace, found: Finding) -> int:

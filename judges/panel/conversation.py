@@ -1,0 +1,93 @@
+"""Prompts and replies without I/O: one answer with at most one repair, and many conversations in step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from ...schemas.errors import OverBudgetError, RetryableError, TracejuryError
+from .answer_types import Answer, AnswerError
+from .case import Outcomes
+from .client import Prompt, Reply
+from .prompt import repair
+
+T = TypeVar("T")
+
+Asking = Generator[Prompt, Reply | TracejuryError, T]
+"""One conversation: yields a prompt, takes its outcome."""
+
+CUT_OFF: Final = "length"
+"""The finish reason of a reply that reached the limit of its tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What came of asking: the answer, or why there is none; `replies`: all that were had."""
+
+    answer: Answer | None
+    failure: str = ""
+    replies: tuple[Reply, ...] = ()
+
+
+def ask(prompt: Prompt, read: Callable[[str], Answer], lacks: Callable[[Answer], str]) -> Asking[Said]:
+    """One answer. Where `read` refuses it, or `lacks` names what is missing in it, it may be repaired once.
+
+    Of two answers the second counts, unless it cannot be read or leaves more judges unscored.
+    """
+    outcome = yield prompt
+    if not isinstance(outcome, Reply):
+        return Said(None, _one_line(outcome))
+    first, problem = _read(outcome, read, lacks)
+    if not problem:
+        return Said(first, "", (outcome,))
+    mended = yield repair(prompt, outcome.text, problem)
+    if not isinstance(mended, Reply):
+        return Said(first, "" if first else _one_line(mended), (outcome,))
+    second, still = _read(mended, read, lacks)
+    replies = (outcome, mended)
+    if second is None or (first is not None and len(first.unscored) < len(second.unscored)):
+        return Said(first, "" if first else f"no usable answer: {still}", replies)
+    return Said(second, "", replies)
+
+
+def _read(reply: Reply, read: Callable[[str], Answer], lacks: Callable[[Answer], str]) -> tuple[Answer | None, str]:
+    """The answer if it can be used, and what should be mended, "" for nothing."""
+    try:
+        answer = read(reply.text)
+    except AnswerError as error:
+        if reply.finish_reason == CUT_OFF:
+            return None, f"it was cut off at its limit of {reply.output_tokens} tokens, so keep it shorter"
+        return None, str(error)
+    return answer, lacks(answer)
+
+
+def _one_line(error: TracejuryError) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def together(conversations: Iterable[Asking[T]]) -> Generator[Sequence[Prompt], Outcomes, list[T]]:
+    """All conversations at once: a batch holds the next prompt of each. Their results, in order.
+
+    Raises:
+        OverBudgetError, RetryableError: one of the outcomes is that; the others are lost, or in the answer cache.
+    """
+    going = list(conversations)
+    results: dict[int, T] = {}
+    outcomes: dict[int, Reply | TracejuryError] = {}
+    while True:
+        batch: dict[int, Prompt] = {}
+        for at, conversation in enumerate(going):
+            if at in results:
+                continue
+            try:
+                batch[at] = conversation.send(outcomes[at]) if at in outcomes else next(conversation)
+            except StopIteration as end:
+                results[at] = end.value
+        if not batch:
+            return [results[at] for at in range(len(going))]
+        came = yield tuple(batch.values())
+        for outcome in came:
+            if isinstance(outcome, OverBudgetError | RetryableError):
+                raise outcome
+        outcomes = dict(zip(batch, came, strict=True))

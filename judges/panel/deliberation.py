@@ -1,0 +1,158 @@
+"""A case put to the judges: which prompts, in which order, and what is made of the answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from ...schemas.findings import Finding
+from ...schemas.transcript import Chapter, PlanView
+from .answer import parse, schema
+from .answer_types import Answer, Vocabulary
+from .case import Case, Deliberating, Deliberation, Stage
+from .client import Prompt, Reply
+from .conversation import Asking, ask, together
+from .criteria_types import Criteria
+from .gate import Gate
+from .identity import ordered
+from .members import Panel
+from .prompt import Part, prompts
+from .ruling import NO_CONTENT, NO_PLAN, Ruling, captured, may_stay_unscored
+
+
+def deliberate(case: Case, panel: Panel, chapters: Sequence[Chapter] = ()) -> Deliberating:
+    """Judge a case. `chapters`: the parts in which its transcript is read, none for all at once.
+
+    In panel mode all judges of the run answer one prompt, in separate mode each its own; plans have prompts of their
+    own, in the same first batch. Chapters follow one another, each prompt with the notes from the one before. Without
+    captured content, or without a plan where a judge needs one, nothing is asked: not applicable.
+
+    Raises:
+        OverBudgetError, RetryableError: as they came.
+        KeyError: a judge of the case does not sit in the panel.
+    """
+    session = _Session(case, panel, tuple(chapters))
+    yield from together(session.conversations())
+    return session.deliberation()
+
+
+@dataclass(slots=True)
+class _Session:
+    case: Case
+    panel: Panel
+    chapters: tuple[Chapter, ...]
+    ruling: Ruling = field(init=False)
+    gate: Gate = field(init=False)
+    found: list[Finding] = field(default_factory=list)
+    replies: list[Reply] = field(default_factory=list)
+    unsound: int = 0
+
+    def __post_init__(self) -> None:
+        self.ruling = Ruling(self.case, self.panel)
+        self.gate = Gate(self.case.trace, self.case.run, self.panel)
+
+    def conversations(self) -> list[Asking[None]]:
+        """All that must be asked; what needs no asking is ruled."""
+        case = self.case
+        if not captured(case.run):
+            self.ruling.spare(case.judges, NO_CONTENT)
+            return []
+        judges = [self.panel.judge(name) for name in case.judges]
+        planners = [j for j in judges if Stage.PLAN in j.stages and case.stage is not Stage.WINDOW]
+        others = [j for j in judges if case.stage in j.stages and j not in planners]
+        if case.stage is not Stage.WINDOW and not case.plans:
+            planless = [*planners, *(j for j in others if j.needs == "plan")]
+            self.ruling.spare((j.name for j in planless), NO_PLAN)
+            planners, others = [], [j for j in others if j not in planless]
+        plans = [self._plan(bench, view) for bench in self._benches(planners) for view in case.plans]
+        return [*plans, *(self._run(bench, others) for bench in self._benches(others))]
+
+    def _benches(self, judges: Sequence[Criteria]) -> list[tuple[Criteria, ...]]:
+        """Who answers together."""
+        if self.panel.mode == "separate":
+            return [(judge,) for judge in judges]
+        return [tuple(judges)] if judges else []
+
+    def _plan(self, bench: Sequence[Criteria], view: PlanView) -> Asking[None]:
+        """One plan, by what was known then."""
+        names = [judge.name for judge in bench]
+        words = vocabulary(bench)
+        case = replace(self.case, stage=Stage.PLAN, judges=tuple(names), plans=(view,))
+        (prompt,) = prompts(case, self.panel, schema=schema(words, Stage.PLAN))
+        said = yield from self._ask(prompt, names, words, scored=True)
+        if said is None:
+            return
+        self.found += self.gate.findings(said.claims, names, view.transcript, view.label)
+        where = view.label + (" (re-plan)" if view.replan else "")
+        self.ruling.score_plan(where, said.scores, said.unscored)
+
+    def _run(self, bench: Sequence[Criteria], asked: Sequence[Criteria]) -> Asking[None]:
+        """The run, chapter after chapter; findings of an unfinished reading stand, too."""
+        names = [judge.name for judge in bench]
+        case = replace(self.case, judges=tuple(names), provisional=self._listed(asked))
+        words = vocabulary(self._seated())
+        said = Answer()
+        for chapter in self._parts():
+            part = replace(chapter, summary=said.summary) if chapter else None
+            scored = case.stage is Stage.CLOSING and (part is None or part.last)
+            (prompt,) = prompts(case, self.panel, schema=schema(words), part=part)
+            answer = yield from self._ask(prompt, names, words, scored=scored)
+            if answer is None:
+                return
+            self.found += self.gate.findings(answer.claims, names, case.transcript, case.first)
+            said = answer
+        self.ruling.score(said.scores, said.unscored)
+        self.ruling.decide(case.provisional, said.stands, names)
+
+    def _ask(self, prompt: Prompt, names: Sequence[str], words: Vocabulary, *, scored: bool) -> Asking[Answer | None]:
+        """The answer of these judges, None where there is none: their failure is noted then."""
+        said = yield from ask(prompt, lambda text: parse(text, names, words, scored=scored), self._lacks)
+        self.replies += said.replies
+        if said.replies:
+            self.ruling.models.update(dict.fromkeys(names, said.replies[-1].model))
+        if said.answer is None:
+            self.ruling.fail(names, said.failure)
+            return None
+        self.unsound += said.answer.unsound
+        return said.answer
+
+    def _lacks(self, answer: Answer) -> str:
+        """What an answer should be sent again for."""
+        for judge, why in answer.unscored.items():
+            if not may_stay_unscored(judge, self.case.run):
+                return f'"verdicts": {judge}: {why}'
+        return "" if answer.claims else answer.problem
+
+    def _seated(self) -> list[Criteria]:
+        """All judges of such runs but those of plans: their names are the same in windows and at the end."""
+        return [j for j in self.panel.of_run(self.case.run.role) if Stage.PLAN not in j.stages]
+
+    def _listed(self, asked: Sequence[Criteria]) -> tuple[Finding, ...]:
+        """The provisional findings that those asked decide on."""
+        names = {judge.name for judge in asked}
+        return tuple(finding for finding in self.case.provisional if finding.judge in names)
+
+    def _parts(self) -> list[Part | None]:
+        count = len(self.chapters)
+        return [Part(chapter, number, count) for number, chapter in enumerate(self.chapters, 1)] or [None]
+
+    def deliberation(self) -> Deliberation:
+        """What came of it."""
+        dropped = Counter(self.gate.dropped)
+        dropped["unsound"] += self.unsound
+        return Deliberation(
+            verdicts=self.ruling.verdicts(),
+            findings=ordered(self.case.trace, self.ruling.findings(self.found)),
+            failures=dict(self.ruling.failures),
+            dropped=dict(+dropped),
+            known=bool(self.replies) and all(reply.known for reply in self.replies),
+            models=tuple(dict.fromkeys(reply.model for reply in self.replies)),
+        )
+
+
+def vocabulary(judges: Iterable[Criteria]) -> Vocabulary:
+    """The codes, names and categories of these judges."""
+    seated = tuple(judges)
+    categories = dict.fromkeys(category for judge in seated for category in judge.categories)
+    return Vocabulary({judge.code: judge.name for judge in seated}, tuple(categories))
