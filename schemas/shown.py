@@ -13,32 +13,47 @@ TAGS: Final = range(0xE0000, 0xE0080)
 """Unicode tag characters: an invisible copy of ASCII, a known carrier of hidden instructions."""
 
 _BREAKS: Final = re.compile("\r\n|[\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]")
-_SPECIAL: Final = re.compile(r"<\||\|>")
-# What may need a second look: controls, format characters, surrogates, private use, and the tokens of chat templates.
-_SUSPECT: Final = re.compile(
-    "[\x00-\x08\x0e-\x1b\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ud800-\udfff\ufff0-\ufffb\U000e0000-\U000e0fff]+"
+"""What ends a line somewhere: Unicode's mandatory breaks, and those of Python's `splitlines`."""
+
+_UNSEEN: Final = (
+    "\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f"  # controls
+    "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"  # joiners, fillers, a mark of direction
+    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"  # zero width, bidirectional controls
+    "\ufe00-\ufe0f\U000e0100-\U000e01ef"  # variation selectors: bytes can be hidden in them
+    "\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"  # annotations, format controls of notations
+    "\ud800-\udfff"  # lone surrogates
+    "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"  # tag characters and what is reserved beside them
 )
+_SUSPECT: Final = re.compile(f"[{_UNSEEN}]+")
+_ODD: Final = re.compile(f"[{_UNSEEN}\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]")
+
+_TOKENS: Final = ("<|", "|>", "<\uff5c", "\uff5c>", "INST]", "SYS>>", "<s>", "</s>", "_of_turn>")
+_SPECIAL: Final = re.compile(
+    "(?<=<)(?=[|\uff5c])|(?<=[|\uff5c])(?=>)|"
+    r"(?<=\[)(?=/?INST\])|(?<=<)(?=<?/?SYS>>)|(?<=<)(?=/?s>)|(?<=<)(?=(?:start|end)_of_turn>)"
+)
+"""Where chat templates' special tokens are taken apart: <|im_start|>, [INST], <<SYS>>, </s>, <start_of_turn>."""
 
 
 def shown(text: str) -> str:
     """`text` with plain line feeds and without what the eye does not see.
 
     Runs of tag characters become the text that they hide, in ⟨hidden: …⟩; other invisible, control and lone surrogate
-    characters go; the brackets of chat templates' special tokens (`<|`, `|>`) are taken apart. Idempotent.
+    characters go; a space stands inside the brackets of chat templates' special tokens. Idempotent.
     """
-    if "\r" in text or not text.isascii() or not text.isprintable():
-        text = _SUSPECT.sub(_plain, _BREAKS.sub("\n", text))
-    return _SPECIAL.sub(_apart, text) if "<|" in text or "|>" in text else text
+    if not _is_plain(text) and _ODD.search(text):
+        text = _SUSPECT.sub(_revealed, _BREAKS.sub("\n", text))
+    return _SPECIAL.sub(" ", text) if any(token in text for token in _TOKENS) else text
 
 
-def _plain(match: re.Match[str]) -> str:
+def _is_plain(text: str) -> bool:
+    return text.isascii() and text.replace("\n", "").replace("\t", "").isprintable()
+
+
+def _revealed(match: re.Match[str]) -> str:
     letters = (chr(ord(c) - TAGS.start) for c in match[0] if ord(c) in TAGS)
     hidden = "".join(c for c in letters if c.isprintable())
     return f"\u27e8hidden: {hidden}\u27e9" if hidden else ""
-
-
-def _apart(match: re.Match[str]) -> str:
-    return "< |" if match[0] == "<|" else "| >"
 
 
 def folded(text: str) -> str:

@@ -27,9 +27,18 @@ def block(text: str, limit: int, head: float = HEAD) -> str:
     Cost is bounded by `limit`, however long the text.
     """
     begin, missing, end = halves(text, limit, head)
+    return _joined(shown(begin), missing, shown(end))
+
+
+def cut(text: str, limit: int, head: float = HEAD) -> str:
+    """As `block`, of text that is `shown` already."""
+    return _joined(*halves(text, limit, head))
+
+
+def _joined(begin: str, missing: int, end: str) -> str:
     if not missing:
-        return recorded(shown(begin))
-    parts = [recorded(shown(begin)) if begin else "", notice(missing), recorded(shown(end)) if end else ""]
+        return recorded(begin)
+    parts = [recorded(begin) if begin else "", notice(missing), recorded(end) if end else ""]
     return "\n".join(part for part in parts if part)
 
 
@@ -53,7 +62,7 @@ def halves(text: str, limit: int, head: float = HEAD) -> tuple[str, int, str]:
 
 def inline(text: str, limit: int) -> str:
     """Recorded text within a line of our own: shown, on one line, cut at its end."""
-    line = " ".join(shown(text[: 4 * limit]).split())
+    line = " ".join(shown(text[: 4 * limit]).split()) if text else ""
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 

@@ -40,9 +40,7 @@ class Memory:
 
     def tell(self, label: str, text: str, limit: int, least: int = LEAST_GROUP, head: float = HEAD) -> str:
         """`text` as recorded lines, what was told before by reference; from now on it stands at `label`."""
-        told = self.seen.block(text, limit, head, least)
-        self.seen.learn(label, text)
-        return told
+        return self.seen.tell(label, text, limit, head, least)
 
     def returned(self, label: str, result: str) -> None:
         """Note a result or the text of a failure, which the next messages are likely to hand on."""
@@ -59,7 +57,7 @@ class Memory:
 
     def holds(self, text: str) -> bool:
         """Whether all of `text` was told before, or it only wraps a recent result."""
-        return bool(self.seen.whole(text)) or any(result in text for _, result in self._recent)
+        return self.seen.whole(text) or any(result in text for _, result in self._recent)
 
     def replied(self, text: str, requested: tuple[str, ...]) -> None:
         """Note the run's last reply: its text and the tools that it asked for."""
