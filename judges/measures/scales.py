@@ -18,7 +18,7 @@ THREE_POINT: Final = ((0,), (1, 2), (3,))
 """Failed, in part, met."""
 
 TWO_POINT: Final = ((0, 1), (2, 3))
-"""Rather failed, rather met: the scale cut in its middle. The split is a parameter, since a report names none."""
+"""Rather failed, rather met: the scale cut in its middle, which favours neither side."""
 
 Bins = Sequence[Sequence[int]]
 """Scores that count as the same; each of the scale in exactly one bin."""

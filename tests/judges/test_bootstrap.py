@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -42,3 +43,14 @@ def test_resamples_have_as_many_units_as_there_are() -> None:
 def test_nothing_to_resample() -> None:
     """Without units there is no interval."""
     assert intervals([], lambda _: {"x": 0.0}) == {}
+
+
+def test_a_statistic_that_some_draws_leave_out_has_the_interval_of_the_others() -> None:
+    """A share without denominator in a draw is undefined there; one that no draw defines has no interval."""
+
+    def shares(draw: Sequence[tuple[int, int]]) -> dict[str, float]:
+        hits, trials = (sum(column) for column in zip(*draw, strict=True))
+        return {"share": hits / trials} if trials else {}
+
+    assert intervals([(1, 1), (0, 0)], shares, resamples=100) == {"share": (1.0, 1.0)}
+    assert intervals([(0, 0), (0, 0)], shares, resamples=100) == {}
