@@ -11,7 +11,15 @@ from urllib.parse import quote
 import httpx
 
 from ..schemas.errors import ConfigError, NotFoundError, PermanentError, RetryableError
-from .shapes import ErrorJson, JudgedJson, TraceJson, TraceRowJson
+from .shapes import (
+    ArchitectureJson,
+    ClearedJson,
+    ErrorJson,
+    JudgedJson,
+    LedgerPage,
+    TraceJson,
+    TraceRowJson,
+)
 
 DEFAULT_URL = "http://127.0.0.1:8321"
 PAGE = 500
@@ -63,6 +71,38 @@ class Client:
         page = self._ask("GET", "/api/errors", {**filters, "after": after, "limit": str(PAGE)})
         return page["items"], page["next"]
 
+    def ledger(self, filters: Mapping[str, str], limit: int) -> LedgerPage:
+        """Up to `limit` last words of judges, latest first, with what comes beside them; `next` is null at the end.
+
+        Raises NotFoundError for an unknown trace.
+        """
+        page = self._page("/api/ledger", filters, limit)
+        while page["next"] and len(page["items"]) < limit:
+            more = self._page("/api/ledger", filters, limit - len(page["items"]), page["next"])
+            page = {**page, "items": page["items"] + more["items"], "next": more["next"]}
+        return cast("LedgerPage", page)
+
+    def architectures(self) -> list[ArchitectureJson]:
+        """The description that holds of each service."""
+        return cast("list[ArchitectureJson]", self._ask("GET", "/api/architectures")["items"])
+
+    def architecture(self, service: str) -> ArchitectureJson:
+        """The description that holds of a service. Raises NotFoundError where there is none."""
+        return cast("ArchitectureJson", self._ask("GET", _architecture(service)))
+
+    def architecture_versions(self, service: str) -> list[ArchitectureJson]:
+        """What was derived, edited and cleared, latest first."""
+        page = self._ask("GET", _architecture(service), {"history": "true"})
+        return cast("list[ArchitectureJson]", page["items"])
+
+    def edit_architecture(self, service: str, text: str) -> ArchitectureJson:
+        """Put a description in the place of the derived one. Raises ConfigError for one that is empty or too long."""
+        return cast("ArchitectureJson", self._ask("PUT", _architecture(service), json={"text": text}))
+
+    def clear_architecture(self, service: str) -> ClearedJson:
+        """Let the derived description hold again."""
+        return cast("ClearedJson", self._ask("DELETE", _architecture(service), json={}))
+
     def judge(self, *, trace_id: str = "", since: str = "") -> Iterator[JudgedJson]:
         """Judge one stored trace, or all that arrived since a point in time (ISO 8601), again; what was judged."""
         cursor = ""
@@ -78,12 +118,14 @@ class Client:
         items: list[Any] = []
         cursor = ""
         while True:
-            wanted = min(PAGE, limit - len(items))
-            page = self._ask("GET", path, {**filters, "limit": str(wanted), "cursor": cursor})
+            page = self._page(path, filters, limit - len(items), cursor)
             items += page["items"]
             cursor = page["next"] or ""
             if not cursor or len(items) >= limit:
                 return items[:limit], bool(cursor)
+
+    def _page(self, path: str, filters: Mapping[str, str], limit: int, cursor: str = "") -> Any:
+        return self._ask("GET", path, {**filters, "limit": str(min(PAGE, limit)), "cursor": cursor})
 
     def _ask(self, method: str, path: str, params: Mapping[str, str] | None = None, json: object = None) -> Any:
         given = {key: value for key, value in (params or {}).items() if value}
@@ -116,6 +158,10 @@ class Client:
         if answer.status_code in _BUSY:
             raise RetryableError(detail)
         raise PermanentError(detail)
+
+
+def _architecture(service: str) -> str:
+    return f"/api/architectures/{quote(service, safe='')}"
 
 
 def _is_loopback(host: str) -> bool:

@@ -101,12 +101,13 @@ def present_row(row: TraceRow) -> TraceRowJson:
     }
 
 
-def present_judged(judgement: Judgement) -> JudgedJson:
-    """What judging a trace again led to as JSON."""
+def present_judged(judgement: Judgement, pending_judges: int = 0) -> JudgedJson:
+    """What judging a trace again led to as JSON; `pending_judges`: its agent runs that wait for LLM judges."""
     return {
         "trace_id": judgement.subject.trace_id,
         "findings": len(judgement.findings),
         "failures": [f"{judge}: {why}" for judge, why in judgement.failures],
+        "pending_judges": pending_judges,
     }
 
 

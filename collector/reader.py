@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ..judges.profiles import CAUTIOUS_PROFILE, DEFAULT_PROFILE, threshold
 from ..schemas.findings import Finding
+from ..schemas.llm_rows import Architecture, Source
 from ..schemas.taxonomy import Severity
 from ..schemas.trajectory import Trace, TraceState
 from ..schemas.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from .ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +118,35 @@ class TraceView:
     verdicts: Sequence[Verdict] = ()
 
 
+class Architectures(Protocol):
+    """Descriptions of services' architectures. Every method may block: call it on a thread."""
+
+    def current(self, service: str) -> Architecture | None:
+        """The one that holds: the last edited one unless it was cleared, else the last derived one."""
+
+    def all_current(self) -> Sequence[Architecture]:
+        """The one that holds of each service, by name of service."""
+
+    def versions(self, service: str) -> Sequence[Architecture]:
+        """What was derived, edited and cleared, latest first."""
+
+    def keep(self, service: str, text: str, source: Source) -> Architecture:
+        """Keep a version; nothing changes where the last of its source is the same."""
+
+    def clear_edit(self, service: str) -> bool:
+        """Let the derived one hold again; whether there was an edited one."""
+
+
 class Reader(Protocol):
     """Answers from the store. Every method may block: call it on a thread."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """What LLM judges said, are to say, and cost."""
+
+    @property
+    def architectures(self) -> Architectures:
+        """What they are told of services."""
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """Up to `limit` traces."""

@@ -150,11 +150,110 @@ class TraceRowJson(TypedDict):
 
 
 class JudgedJson(TypedDict):
-    """What judging a trace again led to: the findings that hold now and, rule by rule, what failed."""
+    """What judging a trace again led to: the findings that hold now and, rule by rule, what failed.
+
+    `pending_judges`: its agent runs that wait for LLM judges now; 0 where these are off.
+    """
 
     trace_id: str
     findings: int
     failures: list[str]
+    pending_judges: int
+
+
+class LedgerSubjectJson(SubjectJson):
+    """What a judge spoke of, and the agent whose run it is."""
+
+    agent: str | None
+
+
+class LedgerJson(TypedDict):
+    """The last word of one judge on one subject; `score` is that of the verdict that stands, if any."""
+
+    trace_id: str
+    service: str
+    subject: LedgerSubjectJson
+    judge: str
+    version: str
+    outcome: str
+    reason: str | None
+    model: str | None
+    score: int | None
+    not_applicable: bool
+    sampling_probability: float
+    findings: int
+    at: str | None
+
+
+class SpentJson(TypedDict):
+    """What judging cost since then; `unpriced`: tokens that no price is known for, and that are not in `usd`."""
+
+    since: str | None
+    usd: float
+    tokens: int
+    unpriced: int
+    calls: int
+
+
+class ServiceSpentJson(TypedDict):
+    """What judging one service cost today."""
+
+    service: str
+    usd: float
+    tokens: int
+
+
+class SpendJson(TypedDict):
+    """This hour and this day of UTC; `caps` of all services together, by name."""
+
+    hour: SpentJson
+    day: SpentJson
+    services: list[ServiceSpentJson]
+    caps: dict[str, float]
+
+
+class JudgesJson(TypedDict):
+    """What the collector does with LLM judges: agent runs that wait (`pending`), and that they look at just now."""
+
+    on: bool
+    model: str | None
+    pending: int
+    in_flight: int
+
+
+class LedgerPage(TypedDict):
+    """A page of the ledger; `summary`: how many words of each outcome; `why`: why a trace has no word of a judge."""
+
+    items: list[LedgerJson]
+    next: str | None
+    summary: dict[str, int]
+    spend: SpendJson
+    judges: JudgesJson
+    why: str | None
+
+
+class ArchitectureJson(TypedDict):
+    """One version of the description of a service's architecture; `source`: derived, edited, or cleared (no text)."""
+
+    service: str
+    version: str
+    source: str
+    text: str
+    at: str | None
+
+
+class ArchitecturePage(TypedDict):
+    """Descriptions: the one that holds of each service, or all of one service, latest first."""
+
+    items: list[ArchitectureJson]
+    next: str | None
+
+
+class ClearedJson(TypedDict):
+    """Whether there was an edited description, and the one that holds now."""
+
+    cleared: bool
+    current: ArchitectureJson | None
 
 
 class TracePage(TypedDict):

@@ -28,7 +28,7 @@ def traces_table(rows: Sequence[TraceRowJson]) -> RenderableType:
     """A line a trace."""
     if not rows:
         return Text("no traces")
-    table = _table("trace", "received", "service", "agents", "spans", "state", "findings")
+    table = plain_table("trace", "received", "service", "agents", "spans", "state", "findings")
     for row in rows:
         table.add_row(
             content(row["trace_id"]),
@@ -88,10 +88,14 @@ def judged_table(rows: Sequence[JudgedJson]) -> RenderableType:
     """A line a trace that was judged again."""
     if not rows:
         return Text("no traces to judge")
-    table = _table("trace", "findings", "failures")
+    table = plain_table("trace", "findings", "failures")
     for row in rows:
         table.add_row(content(row["trace_id"]), str(row["findings"]), content("; ".join(row["failures"]), 200))
-    return Group(table, Text(f"{len(rows)} judged, {sum(row['findings'] for row in rows)} findings"))
+    summary = Text(f"{len(rows)} judged, {sum(row['findings'] for row in rows)} findings")
+    waiting = sum(row["pending_judges"] for row in rows)
+    if waiting:
+        summary.append(f"; {waiting} agent run{'s' * (waiting != 1)} await LLM judges (see tracejury ledger)")
+    return Group(table, summary)
 
 
 def counts(findings: Mapping[str, int]) -> Text:
@@ -105,7 +109,8 @@ def moment(iso: str | None) -> Text:
     return Text(f"{iso[:10]} {iso[11:19]}Z" if iso else "-", style="dim")
 
 
-def _table(*columns: str) -> Table:
+def plain_table(*columns: str) -> Table:
+    """An empty table without lines; its first column is never folded."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for position, column in enumerate(columns):
         table.add_column(column, no_wrap=position == 0, overflow="fold")

@@ -18,17 +18,27 @@ MAX_DEPTH = 50  # of agent runs under agent runs; beyond it they hang on the top
 
 
 class _Pinned:
-    """The findings by span; each is shown once, where its span first stands."""
+    """The findings by span; each is shown once, where its span first stands. And the verdicts by run."""
 
-    def __init__(self, findings: Iterable[FindingJson]) -> None:
+    def __init__(self, findings: Iterable[FindingJson], verdicts: Iterable[VerdictJson]) -> None:
         self._by_span: dict[str, list[FindingJson]] = defaultdict(list)
         for finding in findings:
             self._by_span[finding["span_id"]].append(finding)
+        self._verdicts: dict[str, list[VerdictJson]] = defaultdict(list)
+        for verdict in verdicts:
+            self._verdicts[verdict["subject"]["id"]].append(verdict)
 
     def pin(self, span_id: str | None, node: Tree) -> None:
         """Hang the findings of a span under its node."""
         for finding in self._by_span.pop(span_id or "", ()):
             node.add(Group(Text.assemble("✗ ", *headline(finding)), *details(finding)))
+
+    def scores(self, run_id: str, node: Tree) -> None:
+        """Hang the scores of a run under its node, on one line."""
+        verdicts = sorted(self._verdicts.get(run_id, ()), key=lambda v: v["judge"])
+        if verdicts:
+            parts = [Text.assemble(content(v["judge"], 60), " ", _score(v)) for v in verdicts]
+            node.add(Text.assemble("scores: ", Text(", ").join(parts)))
 
     def rest(self) -> list[str]:
         """The spans whose findings have not been shown."""
@@ -40,7 +50,7 @@ def trace_tree(trace: TraceJson) -> Tree:
     root = Tree(_title(trace), guide_style="dim")
     if not trace["agent_runs"]:
         root.add(Text("no agent recognised: its spans stand outside of any agent run", style="dim"))
-    pinned = _Pinned(trace["findings"])
+    pinned = _Pinned(trace["findings"], trace["verdicts"])
     below: dict[str, list[AgentRunJson]] = defaultdict(list)
     known = {run["id"] for run in trace["agent_runs"]}
     for run in trace["agent_runs"]:
@@ -56,7 +66,8 @@ def trace_tree(trace: TraceJson) -> Tree:
         for span_id in rest:
             pinned.pin(span_id, outside.add(Text.assemble("span ", content(span_id, style="bold"))))
     for verdict in trace["verdicts"]:
-        root.add(_verdict(verdict))
+        if verdict["subject"]["id"] not in known:
+            root.add(_verdict(verdict))
     return root
 
 
@@ -92,6 +103,7 @@ def _add_run(
 ) -> None:
     shown.add(run["id"])
     node = parent.add(_run_title(run))
+    pinned.scores(run["id"], node)
     pinned.pin(run["span_id"], node)
     children = {child["id"]: child for child in below.get(run["id"], ()) if child["id"] not in shown}
     for turn in run["turns"]:
@@ -151,10 +163,12 @@ def _call_title(call: ToolCallJson) -> Text:
 
 
 def _verdict(verdict: VerdictJson) -> Text:
+    return Text.assemble("verdict ", content(verdict["judge"], 60), "  ", _score(verdict))
+
+
+def _score(verdict: VerdictJson) -> Text:
     if verdict["not_applicable"]:
-        score = "not applicable"
-    elif verdict["score"] is None:
-        score = f"unscored: {verdict['unscored_reason'] or 'no reason given'}"
-    else:
-        score = f"{verdict['score']} of 3"
-    return Text.assemble("verdict ", content(verdict["judge"], 60), "  ", content(score, TEXT))
+        return Text("not applicable", style="dim")
+    if verdict["score"] is None:
+        return content(f"unscored: {verdict['unscored_reason'] or 'no reason given'}", TEXT, "yellow")
+    return Text(f"{verdict['score']} of 3")

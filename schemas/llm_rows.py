@@ -84,13 +84,17 @@ class AnswerRow:
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """What the calls for one service cost in one hour. `hour`: its first unix nano; `tokens`: read and written."""
+    """What the calls for one service cost in one hour. `hour`: its first unix nano; `tokens`: read and written.
+
+    `unpriced`: those of the tokens that no price is known for, and that are not in `usd`.
+    """
 
     hour: int
     service: str
     usd: float
     tokens: int
     calls: int = 0
+    unpriced: int = 0
 
 
 class Source(StrEnum):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -10,6 +11,7 @@ from starlette.exceptions import HTTPException
 
 from ...schemas.errors import ConfigError, NotFoundError, PermanentError, RetryableError, TracejuryError
 from ..jsontext import bytes_of
+from ..shapes import ProblemJson
 
 
 def json_answer(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -21,6 +23,11 @@ def json_answer(value: object, status: int = 200, headers: Mapping[str, str] | N
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
     """A refusal."""
     return json_answer({"detail": detail}, status, headers)
+
+
+def documented(model: Any, *refusals: int) -> dict[int | str, dict[str, Any]]:
+    """The answers of an endpoint for the OpenAPI document: its shape, and those of its refusals."""
+    return {200: {"model": model}, **{status: {"model": ProblemJson} for status in (*refusals, 422)}}
 
 
 async def on_error(_request: Request, error: Exception) -> Response:

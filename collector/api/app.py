@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, Query, Response
@@ -15,11 +15,13 @@ from starlette.exceptions import HTTPException
 from ... import __version__
 from ...schemas.errors import NotFoundError, TracejuryError
 from ...schemas.verdicts import Judgement
+from ..ledger import JudgesStatus
 from ..present import present_error, present_judged, present_row, present_trace
 from ..reader import Confidence, ErrorQuery, Position, Reader, TraceQuery, TraceRow
-from ..shapes import ErrorPage, JudgedPage, ProblemJson, TraceJson, TracePage
-from .answers import json_answer, on_bad_parameters, on_error, on_http_error, problem
+from ..shapes import ErrorPage, JudgedPage, TraceJson, TracePage
+from .answers import documented, json_answer, on_bad_parameters, on_error, on_http_error, problem
 from .guard import Guard
+from .llm import add_architectures, add_ledger
 from .params import (
     ErrorsParams,
     JudgeBody,
@@ -45,13 +47,15 @@ def create_app(
     *,
     problems: Callable[[], Sequence[str]],
     metrics: Callable[[], bytes],
+    judges: Callable[[], JudgesStatus] = JudgesStatus,
     any_host: bool = False,
     clock: Callable[[], int] = time.time_ns,
 ) -> FastAPI:
     """The API over `reader`.
 
     `problems` says, a line each, why the collector is not ready (nothing: it is); `metrics` gives Prometheus text;
-    `any_host` lifts the check that requests are for a loopback name; `clock` gives unix nanos.
+    `judges` says what this process does with LLM judges just now (by default: nothing); `any_host` lifts the check that
+    requests are for a loopback name; `clock` gives unix nanos.
     """
     app = FastAPI(title="tracejury", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
     app.add_middleware(Guard, any_host=any_host)
@@ -60,19 +64,21 @@ def create_app(
     app.add_exception_handler(HTTPException, on_http_error)
     app.add_exception_handler(RequestValidationError, on_bad_parameters)
     _add_reading(app, reader, clock)
-    _add_judging(app, reader, judge, clock)
+    _add_judging(app, reader, judge, judges, clock)
+    add_ledger(app, reader, judges, clock)
+    add_architectures(app, reader.architectures)
     _add_watching(app, problems, metrics)
     return app
 
 
 def _add_reading(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
-    @app.get("/api/traces", responses=_documented(TracePage))
+    @app.get("/api/traces", responses=documented(TracePage))
     def list_traces(params: Annotated[TracesParams, Query()]) -> Response:
         """Traces, latest arrival first."""
         rows, more = _traces(reader, params.query(clock()))
         return json_answer({"items": [present_row(row) for row in rows], "next": more})
 
-    @app.get("/api/traces/{trace_id}", responses=_documented(TraceJson, 404))
+    @app.get("/api/traces/{trace_id}", responses=documented(TraceJson, 404))
     def one_trace(trace_id: str, params: Annotated[TraceParams, Query()]) -> Response:
         """The tree of agent runs, turns and tool calls, and the findings at their spans."""
         view = reader.trace(an_id(trace_id), Confidence.of(params.profile))
@@ -80,7 +86,7 @@ def _add_reading(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None
             raise NotFoundError(f"no trace {an_id(trace_id)[:64]!r} is stored")
         return json_answer(present_trace(view.trace, view.findings, view.verdicts))
 
-    @app.get("/api/spans/{span_id}/errors", responses=_documented(ErrorPage, 404))
+    @app.get("/api/spans/{span_id}/errors", responses=documented(ErrorPage, 404))
     def errors_of_span(span_id: str, params: Annotated[SpanErrorsParams, Query()]) -> Response:
         """Findings at one span, over all traces that have a span of that id unless `trace` narrows it."""
         query = params.query(clock(), span_id)
@@ -88,17 +94,23 @@ def _add_reading(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None
             raise NotFoundError(f"no span {span_id[:64]!r} is stored")
         return _errors(reader, query)
 
-    @app.get("/api/errors", responses=_documented(ErrorPage, 404))
+    @app.get("/api/errors", responses=documented(ErrorPage, 404))
     def errors(params: Annotated[ErrorsParams, Query()]) -> Response:
         """Findings, latest first; with `after` earliest first, and `next` is then never null."""
         return _errors(reader, params.query(clock(), params.span))
 
 
-def _add_judging(app: FastAPI, reader: Reader, judge: JudgeAgain, clock: Callable[[], int]) -> None:
+def _add_judging(
+    app: FastAPI,
+    reader: Reader,
+    judge: JudgeAgain,
+    judges: Callable[[], JudgesStatus],
+    clock: Callable[[], int],
+) -> None:
     # Judging blocks for long: with threads of its own it cannot take those that reads need.
     few = CapacityLimiter(JUDGING_THREADS)
 
-    @app.post("/api/judge", responses=_documented(JudgedPage, 404))
+    @app.post("/api/judge", responses=documented(JudgedPage, 404))
     async def judge_again(body: JudgeBody) -> Response:
         """Judge stored traces again; `next` is the cursor of those that `limit` left."""
         more = None
@@ -116,7 +128,11 @@ def _add_judging(app: FastAPI, reader: Reader, judge: JudgeAgain, clock: Callabl
         judged = await to_thread.run_sync(judge, wanted, limiter=few)
         if body.trace_id and not judged:
             raise NotFoundError(f"no trace {wanted[0][:64]!r} is stored")
-        return json_answer({"items": [present_judged(judgement) for judgement in judged], "next": more})
+        left: Mapping[str, int] = {}
+        if judges().on and judged:
+            left = await to_thread.run_sync(reader.ledger.pending_runs, [j.subject.trace_id for j in judged])
+        items = [present_judged(j, left.get(j.subject.trace_id, 0)) for j in judged]
+        return json_answer({"items": items, "next": more})
 
 
 def _add_watching(app: FastAPI, problems: Callable[[], Sequence[str]], metrics: Callable[[], bytes]) -> None:
@@ -163,7 +179,3 @@ def _unknown(query: ErrorQuery) -> str:
     parts = [f"span {query.span_id[:64]!r}"] if query.span_id else []
     parts += [f"trace {query.trace_id[:64]!r}"] if query.trace_id else []
     return f"no {' of '.join(parts)} is stored"
-
-
-def _documented(model: Any, *refusals: int) -> dict[int | str, dict[str, Any]]:
-    return {200: {"model": model}, **{status: {"model": ProblemJson} for status in (*refusals, 422)}}

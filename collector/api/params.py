@@ -11,10 +11,16 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ...schemas.errors import ConfigError
 from ...schemas.taxonomy import Severity
+from ...schemas.verdicts import Outcome
+from ..ledger import LedgerQuery
 from ..moments import parse_since
 from ..reader import Confidence, ErrorQuery, Position, TraceQuery
 
 MAX_LIMIT = 1000
+MAX_ARCHITECTURE = 20_000
+"""Bytes of a description: it stands in every prompt about the service."""
+LEDGER_SINCE = "1d"
+"""How far back the ledger of all traces is looked through where nobody says."""
 
 Text = Annotated[str, Field(max_length=1000)]
 Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT, description="How many items at most")]
@@ -111,6 +117,56 @@ class ErrorsParams(SpanErrorsParams):
     """Of the findings anywhere."""
 
     span: Text = ""
+
+
+class LedgerParams(Params):
+    """Of the ledger of judges."""
+
+    trace: Text = ""
+    judge: Annotated[Text, Field(description="The name of the judge; detectors for all detectors together")] = ""
+    outcome: Outcome | None = None
+    service: Text = ""
+    since: Annotated[
+        Text,
+        Field(description="As elsewhere, by the time of the word; by default a day, and of one trace everything"),
+    ] = ""
+    limit: Limit = 100
+    cursor: Cursor = ""
+    all: Annotated[bool, Field(description="Also superseded windows, and what detectors said")] = False
+
+    def query(self, now: int) -> LedgerQuery:
+        """As the ledger's question. Raises ConfigError on a value that means nothing."""
+        trace_id = an_id(self.trace)
+        return LedgerQuery(
+            limit=self.limit,
+            trace_id=trace_id,
+            judge=self.judge,
+            outcome=self.outcome,
+            service=self.service,
+            since=moment("since", self.since or ("" if trace_id else LEDGER_SINCE), now),
+            everything=self.all,
+            before=read_cursor("cursor", self.cursor),
+        )
+
+
+class ArchitectureParams(Params):
+    """Of one service's architecture."""
+
+    history: bool = False
+
+
+class ArchitectureBody(Params):
+    """A description of a service's architecture."""
+
+    text: Annotated[str, Field(min_length=1, max_length=MAX_ARCHITECTURE)]
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Self:
+        if len(self.text.encode()) > MAX_ARCHITECTURE:
+            raise ValueError(f"is larger than {MAX_ARCHITECTURE} bytes")
+        if not self.text.strip():
+            raise ValueError("is empty (DELETE takes an edited description back)")
+        return self
 
 
 class JudgeBody(Params):

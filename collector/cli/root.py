@@ -17,6 +17,8 @@ COMMANDS: Final = {
     "traces": "List stored traces.",
     "trace": "Show one trace: agent runs, turns, findings at their spans.",
     "judge": "Judge stored traces again.",
+    "ledger": "Show what LLM judges did, or why not, and its cost.",
+    "architecture": "Show or edit what LLM judges are told about a service.",
     "replay": "Send stored traces over OTLP.",
     "evaluate": "Measure agreement with human annotations.",
     "validate": "Check a configuration file.",

@@ -24,7 +24,9 @@ ORDER BY At DESC LIMIT 1
 
 # ReceivedAt is the same instant as At: beside it, it leaves out whole partitions.
 _SPEND: Final = f"""
-SELECT intDiv(At, {HOUR}) * {HOUR} AS hour, Service, sum(Cost), sum(InputTokens + OutputTokens), count()
+SELECT
+    intDiv(At, {HOUR}) * {HOUR} AS hour, Service, sum(Cost), sum(InputTokens + OutputTokens), count(),
+    sumIf(InputTokens + OutputTokens, NOT Priced)
 FROM answers FINAL
 WHERE {TENANT} AND At >= {{since:UInt64}} AND ReceivedAt >= fromUnixTimestamp64Nano({{since:Int64}})
 GROUP BY hour, Service ORDER BY hour, Service

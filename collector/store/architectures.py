@@ -20,7 +20,7 @@ from .inserting import insert_rows, storing
 from .scope import TENANT, Scope
 
 MAX_VERSIONS: Final = 200
-"""Versions of one service that are listed, and services."""
+"""Versions of one service that are listed."""
 
 # The last of each kind of source by service: what a person did last, and what was derived last.
 _LAST: Final = f"""
@@ -61,13 +61,12 @@ class StoredArchitectures:
         """What was derived, edited and cleared, latest first; at most `MAX_VERSIONS`."""
         return [architecture_from_row(row) for row in self._scope.select(_VERSIONS, service=service)]
 
-    def keep(self, service: str, text: str, source: Source | str) -> Architecture:
+    def keep(self, service: str, text: str, source: Source) -> Architecture:
         """Keep a version; nothing is written where the last of its source is the same.
 
         Raises:
             RetryableError, StoreError: the store failed.
         """
-        source = Source(source)
         same = self._last(service).get(source)
         if same is not None and same.text == text:
             return same

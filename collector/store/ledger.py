@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
-from ...schemas.llm_rows import LATEST, LEDGER_SELECT, LedgerRow, ledger_from_row
-from ...schemas.verdicts import SubjectKind
+from ...schemas.llm_rows import LATEST, LEDGER_SELECT, LedgerRow, Spend, ledger_from_row
+from ...schemas.trajectory import TraceState
+from ...schemas.verdicts import DETECTORS, Outcome, SubjectKind
+from ..ledger import Judged, LedgerEntry, LedgerQuery
+from .answers import StoredAnswers
 from .client import Store
+from .reading import OF_SERVICE, StoredReading, places
 from .scope import TENANT, Scope
 
 LedgerKey = tuple[SubjectKind, str, str]
@@ -47,3 +51,102 @@ def outcomes(store: Store, trace_ids: Sequence[str], tenant: str = "") -> dict[s
         word = ledger_from_row(row)
         found.setdefault(word.trace_id, {})[word.kind, word.subject_id, word.judge] = word
     return found
+
+
+# A place among words of one time; of a fixed length, whatever the ids are.
+_ID: Final = "hex(sipHash128(TraceId, SubjectKind, SubjectId, Judge)) AS Id"
+
+_JUDGED: Final = f"SELECT State, length(Runs.Id) FROM traces FINAL WHERE {TENANT} AND TraceId = {{trace_id:String}}"
+
+_PENDING_RUNS: Final = f"""
+SELECT TraceId, uniqExact(SubjectId) FROM (SELECT * FROM judgements FINAL WHERE {TENANT}
+AND TraceId IN {{trace_ids:Array(String)}} AND SubjectKind = 'agent-run' {LATEST})
+WHERE Outcome = 'pending' GROUP BY TraceId
+"""
+
+
+class StoredLedger:
+    """The ledger as people ask it. Methods raise RetryableError for what may pass, StoreError for the rest."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def entries(self, query: LedgerQuery) -> list[LedgerEntry]:
+        """Up to `query.limit` words, latest first."""
+        latest, values = _latest(query)
+        shown = _shown(query)
+        if query.outcome is not None:
+            shown += " AND Outcome = {outcome:String}"
+            values["outcome"] = query.outcome.value
+        if query.before is not None:
+            shown += " AND (JudgedAt, Id) < ({time:UInt64}, {id:String})"
+            values |= {"time": query.before.time, "id": query.before.id}
+        sql = f"SELECT * FROM ({latest}) WHERE {shown} ORDER BY JudgedAt DESC, Id DESC LIMIT {{limit:UInt64}}"
+        rows = Scope(self._store, query.tenant).select(sql, limit=query.limit, **values)
+        return self._placed([(ledger_from_row(row), row[-1]) for row in rows], query.tenant)
+
+    def summary(self, query: LedgerQuery) -> dict[Outcome, int]:
+        """How many words of each outcome there are, whatever outcome and place in the list the query names."""
+        latest, values = _latest(query)
+        sql = f"SELECT Outcome, count() FROM ({latest}) WHERE {_shown(query)} GROUP BY Outcome"
+        counts = {Outcome(row[0]): row[1] for row in Scope(self._store, query.tenant).select(sql, **values)}
+        return {outcome: counts[outcome] for outcome in Outcome if outcome in counts}
+
+    def judged(self, trace_id: str, tenant: str = "") -> Judged | None:
+        """What was seen of a trace; None where it has not been judged."""
+        for state, runs in Scope(self._store, tenant).select(_JUDGED, trace_id=trace_id):
+            return Judged(TraceState(state), runs)
+        return None
+
+    def pending_runs(self, trace_ids: Sequence[str], tenant: str = "") -> dict[str, int]:
+        """How many agent runs of each trace wait for LLM judges; absent: none."""
+        rows = Scope(self._store, tenant).select(_PENDING_RUNS, trace_ids=list(trace_ids))
+        return {row[0]: row[1] for row in rows}
+
+    def spend(self, since: int, tenant: str = "") -> list[Spend]:
+        """What calls from `since` (unix nanos) on cost, by hour and service."""
+        return StoredAnswers(self._store, tenant).spend(since)
+
+    def _placed(self, words: Sequence[tuple[LedgerRow, str]], tenant: str) -> list[LedgerEntry]:
+        ids = {word.trace_id for word, _ in words}
+        names = places(self._store, ids, tenant)
+        found = StoredReading(self._store).load_verdicts(sorted(ids), tenant) if ids else {}
+        verdicts = {(v.subject.trace_id, v.subject.kind, v.subject.id, v.judge): v for vs in found.values() for v in vs}
+        return [
+            LedgerEntry(
+                word,
+                place,
+                names.get((word.trace_id, ""), ""),
+                names.get((word.trace_id, _run_id(word)), "") if _run_id(word) else "",
+                verdicts.get((word.trace_id, word.kind, word.subject_id, word.judge)),
+            )
+            for word, place in words
+        ]
+
+
+def _latest(query: LedgerQuery) -> tuple[str, dict[str, Any]]:
+    """The last words, of the traces and judges in question; a condition on anything else must come after."""
+    conditions, values = [TENANT], dict[str, Any]()
+    for text, name, value in (
+        ("TraceId = {trace_id:String}", "trace_id", query.trace_id),
+        ("Judge = {judge:String}", "judge", query.judge),
+        (OF_SERVICE, "service", query.service),
+        # What is older than this is the last word of none whose last word is not.
+        ("JudgedAt >= {since:UInt64}", "since", query.since),
+    ):
+        if value:
+            conditions.append(text)
+            values[name] = value
+    if not (query.trace_id or query.judge or query.everything):
+        conditions.append(f"Judge != '{DETECTORS}'")
+    return f"SELECT {LEDGER_SELECT}, {_ID} FROM judgements FINAL WHERE {' AND '.join(conditions)} {LATEST}", values
+
+
+def _shown(query: LedgerQuery) -> str:
+    return "1" if query.everything else "NOT (SubjectKind = 'turn-window' AND Outcome = 'superseded')"
+
+
+def _run_id(word: LedgerRow) -> str:
+    if word.kind is SubjectKind.AGENT_RUN:
+        return word.subject_id
+    return word.subject_id.rpartition(":")[0] if word.kind is SubjectKind.TURN_WINDOW else ""

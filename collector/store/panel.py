@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from ...judges.panel.client import Reply
-from ...schemas.errors import StoreError
 from ...schemas.findings import Finding
 from ...schemas.judged_rows import (
     FINDING_COLUMNS,
@@ -59,7 +59,7 @@ class StoredPanel:
 
         Raises:
             RetryableError: a passing failure; storing it again is safe.
-            StoreError: something in it can never be stored, such as a finding whose judge gave no judgement.
+            StoreError: something in it can never be stored.
         """
         said = [(judgement, s.state) for s in subjects for judgement in s.judgements]
         with storing("what LLM judges said"):
@@ -103,7 +103,7 @@ class StoredPanel:
 
     def keep_architecture(self, service: str, text: str, source: Source | str) -> Architecture:
         """Keep a version of a description; nothing is written where the last of its source is the same."""
-        return self._architectures.keep(service, text, source)
+        return self._architectures.keep(service, text, Source(source))
 
     def clear_edit(self, service: str) -> bool:
         """Let the derived description hold again; whether there was an edited one."""
@@ -122,6 +122,6 @@ def _finding_rows(subject: JudgedSubject) -> Iterator[Row]:
     said = {judgement.judge: judgement for judgement in subject.judgements}
     for finding in (*subject.changed, *subject.retracted):
         judgement = said.get(finding.judge)
-        if judgement is None:
-            raise StoreError(f"a finding of {finding.judge} comes without that judge's judgement")
+        if judgement is None:  # of a judge that was not asked now, such as one of a run that is part of another now
+            judgement = replace(subject.judgements[-1], judge=finding.judge)
         yield finding_row(finding, judgement)

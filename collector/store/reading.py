@@ -7,9 +7,10 @@ those at or above the asked confidence, which is another one for traces of an un
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
+from ...schemas.findings import Finding
 from ...schemas.judged_rows import FINDING_SELECT, VERDICT_SELECT, finding_from_row, verdict_from_row
 from ...schemas.taxonomy import Severity
 from ...schemas.trajectory import TraceState
@@ -20,9 +21,7 @@ from .scope import TENANT, Scope
 
 _HOLDS: Final = "State IN ('current', 'provisional')"
 
-_OF_SERVICE: Final = (
-    f"TraceId IN (SELECT TraceId FROM traces FINAL WHERE {TENANT} AND ServiceName = {{service:String}})"
-)
+OF_SERVICE: Final = f"TraceId IN (SELECT TraceId FROM traces FINAL WHERE {TENANT} AND ServiceName = {{service:String}})"
 
 _OF_AGENT: Final = f"""(TraceId, AgentRunId) IN (
     SELECT TraceId, run.1 FROM traces FINAL ARRAY JOIN arrayZip(Runs.Id, Runs.Name) AS run
@@ -65,15 +64,27 @@ class StoredReading:
             **values,
         )
         findings = [finding_from_row(row) for row in rows]
-        places = self._places({f.trace_id for f in findings}, query.tenant)
+        names = places(self._store, {f.trace_id for f in findings}, query.tenant)
         return [
             Sighting(
                 f,
-                places.get((f.trace_id, ""), ""),
-                places.get((f.trace_id, f.agent_run_id), "") if f.agent_run_id else "",
+                names.get((f.trace_id, ""), ""),
+                names.get((f.trace_id, f.agent_run_id), "") if f.agent_run_id else "",
             )
             for f in findings
         ]
+
+    def load_findings(self, trace_ids: Sequence[str], tenant: str = "") -> dict[str, list[Finding]]:
+        """What detectors and judges found in each trace, of any state."""
+        found: dict[str, list[Finding]] = {}
+        sql = (
+            f"SELECT {FINDING_SELECT} FROM findings FINAL WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} "
+            "ORDER BY FirstSeen, Id"
+        )
+        for row in Scope(self._store, tenant).select(sql, trace_ids=trace_ids):
+            finding = finding_from_row(row)
+            found.setdefault(finding.trace_id, []).append(finding)
+        return found
 
     def load_verdicts(self, trace_ids: Sequence[str], tenant: str = "") -> dict[str, list[Verdict]]:
         """The latest verdict of each judge on each subject, by trace id."""
@@ -119,18 +130,19 @@ class StoredReading:
                 counts[trace_id][Severity(severity)] = count
         return counts
 
-    def _places(self, trace_ids: set[str], tenant: str) -> dict[tuple[str, str], str]:
-        """Names by (trace id, agent run id); the service's under run id ""."""
-        places: dict[tuple[str, str], str] = {}
-        if trace_ids:
-            sql = (
-                f"SELECT TraceId, ServiceName, Runs.Id, Runs.Name FROM traces FINAL WHERE {TENANT} "
-                "AND TraceId IN {trace_ids:Array(String)}"
-            )
-            for trace_id, service, ids, names in Scope(self._store, tenant).select(sql, trace_ids=sorted(trace_ids)):
-                places[trace_id, ""] = service
-                places.update(((trace_id, run_id), name) for run_id, name in zip(ids, names, strict=True))
-        return places
+
+def places(store: Store, trace_ids: Collection[str], tenant: str) -> dict[tuple[str, str], str]:
+    """Names by (trace id, agent run id); the service's under run id ""."""
+    found: dict[tuple[str, str], str] = {}
+    if trace_ids:
+        sql = (
+            f"SELECT TraceId, ServiceName, Runs.Id, Runs.Name FROM traces FINAL WHERE {TENANT} "
+            "AND TraceId IN {trace_ids:Array(String)}"
+        )
+        for trace_id, service, ids, names in Scope(store, tenant).select(sql, trace_ids=sorted(trace_ids)):
+            found[trace_id, ""] = service
+            found.update(((trace_id, run_id), name) for run_id, name in zip(ids, names, strict=True))
+    return found
 
 
 def _trace_conditions(query: TraceQuery) -> tuple[str, dict[str, Any]]:
@@ -155,7 +167,7 @@ def _finding_conditions(query: ErrorQuery) -> tuple[str, dict[str, Any]]:
     for text, name, value in (
         ("TraceId = {trace_id:String}", "trace_id", query.trace_id),
         ("SpanId = {span_id:String}", "span_id", query.span_id),
-        (_OF_SERVICE, "service", query.service),
+        (OF_SERVICE, "service", query.service),
         (_OF_AGENT, "agent", query.agent),
         ("Judge = {judge:String}", "judge", query.judge),
         ("Category = {category:String}", "category", query.category),

@@ -225,7 +225,12 @@ def test_rows_of_lists() -> None:
         (finding("llm1"),),
         failures=(("rule", "KeyError: x"),),
     )
-    assert present_judged(judgement) == {"trace_id": TRACE, "findings": 1, "failures": ["rule: KeyError: x"]}
+    assert present_judged(judgement) == {
+        "trace_id": TRACE,
+        "findings": 1,
+        "failures": ["rule: KeyError: x"],
+        "pending_judges": 0,
+    }
 
 
 def test_the_json_of_a_trace_can_be_written() -> None:

@@ -13,17 +13,22 @@ from typing import Any
 import httpx
 import uvicorn
 from fastapi import FastAPI
+from memory_ledger import KNOWN, NOW, SECOND, MemoryArchitectures, MemoryLedger
 
 from tracejury.collector.api import create_app
+from tracejury.collector.ledger import JudgesStatus
 from tracejury.collector.reader import Confidence, ErrorQuery, Sighting, TraceQuery, TraceRow, TraceView
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.trajectory import Trace, TraceState
-from tracejury.schemas.verdicts import Judgement, Outcome, Subject, SubjectKind
+from tracejury.schemas.verdicts import Judgement, Outcome, Subject, SubjectKind, Verdict
 
-NOW = 1_795_169_386_000_000_000
-SECOND = 1_000_000_000
-KNOWN, PLAIN = "a" * 32, "b" * 32
+__all__ = [
+    "KNOWN", "NOW", "PLAIN", "QUIET", "SECOND", "SPAN", "Api", "Judge", "MemoryReader", "finding", "memory_api", "row",
+    "served",
+]  # fmt: skip
+
+PLAIN = "b" * 32
 SPAN, QUIET = "1" * 16, "2" * 16
 
 
@@ -64,6 +69,9 @@ class MemoryReader:
     found: list[Finding] = field(default_factory=list)
     error: Exception | None = None
     asked: list[ErrorQuery | TraceQuery] = field(default_factory=list)
+    verdicts: list[Verdict] = field(default_factory=list)
+    ledger: MemoryLedger = field(default_factory=MemoryLedger)
+    architectures: MemoryArchitectures = field(default_factory=MemoryArchitectures)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """By latest arrival."""
@@ -98,7 +106,8 @@ class MemoryReader:
         if trace_id not in (KNOWN, PLAIN):
             return None
         trace = Trace(trace_id, tenant, "svc", "", TraceState.SETTLED, (), {}, (), ("openinference",))
-        return TraceView(trace, [f for f in self.found if f.confidence >= confidence.least(trace.conventions)])
+        shown = [f for f in self.found if f.confidence >= confidence.least(trace.conventions)]
+        return TraceView(trace, shown, self.verdicts)
 
     def knows(self, trace_id: str, span_id: str, tenant: str = "") -> bool:  # noqa: ARG002  the protocol's signature
         """Two traces and two spans."""
@@ -129,6 +138,7 @@ class Api:
     judge: Judge
     problems: list[str]
     client: httpx.Client
+    status: list[JudgesStatus]
 
     def empty(self) -> None:
         """Forget everything."""
@@ -136,6 +146,12 @@ class Api:
         self.reader.asked.clear()
         self.judge.asked.clear()
         self.problems.clear()
+        self.reader.verdicts.clear()
+        self.status[:] = [JudgesStatus()]
+        for kept in (self.reader.ledger.words, self.reader.ledger.spent, self.reader.ledger.asked):
+            kept.clear()
+        self.reader.ledger.seen.clear()
+        self.reader.architectures.kept.clear()
 
     @property
     def url(self) -> str:
@@ -152,10 +168,17 @@ class Api:
 @contextmanager
 def memory_api() -> Iterator[Api]:
     """The API, empty, on a port of its own."""
-    reader, judge, problems = MemoryReader(), Judge(), list[str]()
-    app = create_app(reader, judge, problems=lambda: problems, metrics=lambda: b"accepted_spans 1\n", clock=lambda: NOW)
+    reader, judge, problems, status = MemoryReader(), Judge(), list[str](), [JudgesStatus()]
+    app = create_app(
+        reader,
+        judge,
+        problems=lambda: problems,
+        metrics=lambda: b"accepted_spans 1\n",
+        judges=lambda: status[0],
+        clock=lambda: NOW,
+    )
     with served(app) as url, httpx.Client(base_url=url, trust_env=False) as client:
-        yield Api(reader, judge, problems, client)
+        yield Api(reader, judge, problems, client, status)
 
 
 @contextmanager

@@ -179,7 +179,7 @@ def test_traces_are_listed(api: Api) -> None:
 def test_judging_again_says_what_was_judged(api: Api) -> None:
     """One trace, or those since."""
     assert lines(run(api, "judge", "--trace", KNOWN, "--format", "json")) == [
-        {"trace_id": KNOWN, "findings": 1, "failures": []}
+        {"trace_id": KNOWN, "findings": 1, "failures": [], "pending_judges": 0}
     ]
     api.reader.rows = [row(0), row(1)]
     assert "2 judged, 2 findings" in run(api, "judge", "--since", "2020-01-01").stdout

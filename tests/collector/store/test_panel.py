@@ -64,11 +64,14 @@ def test_findings_belong_to_their_own_judges(store: Store) -> None:
     assert store.rows("SELECT JudgedBy, JudgeVersion FROM findings ORDER BY JudgedBy") == [(GOAL, "g"), (LOGIC, "l")]
 
 
-def test_a_finding_without_its_judge_is_refused(store: Store) -> None:
-    """Nobody could say who made it and when; nothing of the save is stored."""
-    with pytest.raises(StoreError, match="without that judge's judgement"):
-        StoredPanel(store).save([a_judged_subject(GOAL, a_finding(judge="somebody"))])
-    assert visible(store) == {"findings": [], "verdicts": [], "judgements": []}
+def test_a_finding_of_a_judge_that_was_not_asked_is_taken_back(store: Store) -> None:
+    """A run may become part of another one, with other judges: what stood at it goes, at the time of the judging."""
+    panel, stray = StoredPanel(store), a_finding(judge=LOGIC)
+    panel.save([a_judged_subject(LOGIC, stray, judged_at=1)])
+    gone = replace(stray, state=FindingState.RETRACTED)
+    panel.save([a_judged_subject(GOAL, judged_at=2, retracted=(gone,))])
+    assert panel.run_findings([TRACE_ID]) == {TRACE_ID: [gone]}
+    assert store.rows("SELECT JudgedBy, JudgedAt FROM findings FINAL") == [(LOGIC, 2)]
 
 
 def test_a_save_that_broke_off_is_repeated(store: Store) -> None:

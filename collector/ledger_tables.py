@@ -1,0 +1,98 @@
+"""The ledger of LLM judges and architectures for people, from the JSON of the API: plain text, made safe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from .shapes import ArchitectureJson, JudgesJson, LedgerJson, LedgerPage, SpendJson, SpentJson
+from .tables import content, moment, plain_table
+
+OUTCOME_STYLE: Final[Mapping[str, str]] = {
+    "done": "green", "cached": "green", "failed": "red", "over-budget": "red", "pending": "yellow",
+}  # fmt: skip
+WHY = 120
+
+
+def ledger_table(page: LedgerPage) -> RenderableType:
+    """A line a word of a judge, then how many of each outcome, what judging costs, and why a trace has no score."""
+    parts: list[RenderableType] = []
+    if page["items"]:
+        table = plain_table("trace", "at", "service / agent", "subject", "judge", "outcome", "score", "why")
+        for row in page["items"]:
+            table.add_row(*_cells(row))
+        parts.append(table)
+    else:
+        parts.append(Text("no words of judges"))
+    if page["why"]:
+        parts.append(Text.assemble("no score: ", content(page["why"])))
+    if page["summary"]:
+        parts.append(Text(", ".join(f"{count} {outcome}" for outcome, count in page["summary"].items())))
+    parts += _spend(page["spend"])
+    parts.append(_judges(page["judges"]))
+    return Group(*parts)
+
+
+def architectures_table(rows: Sequence[ArchitectureJson]) -> RenderableType:
+    """A line a description, without its text."""
+    if not rows:
+        return Text("no architectures")
+    table = plain_table("service", "version", "source", "at", "characters")
+    for row in rows:
+        table.add_row(
+            content(row["service"] or "unknown service"),
+            content(row["version"]),
+            Text(row["source"]),
+            moment(row["at"]),
+            f"{len(row['text']):,}",
+        )
+    return table
+
+
+def architecture_text(row: ArchitectureJson) -> RenderableType:
+    """One description as it stands, under a line that says which it is."""
+    head = Text.assemble(
+        content(row["service"] or "unknown service", style="bold"),
+        f"  {row['source']}  version {row['version']}  ",
+        moment(row["at"]),
+    )
+    return Group(head, Text(), *(content(line) for line in row["text"].splitlines()))
+
+
+def _cells(row: LedgerJson) -> Iterator[Text]:
+    subject = row["subject"]
+    yield content(row["trace_id"])
+    yield moment(row["at"])
+    yield content(f"{row['service'] or 'unknown service'} / {subject['agent'] or '-'}", 60)
+    yield content(subject["kind"] if subject["kind"] == "trace" else f"{subject['kind']} {subject['id']}", 60)
+    yield content(row["judge"], 40)
+    yield Text(row["outcome"], OUTCOME_STYLE.get(row["outcome"], ""))
+    yield Text("n/a" if row["not_applicable"] else "-" if row["score"] is None else f"{row['score']} of 3")
+    yield content(row["reason"], WHY)
+
+
+def _spend(spend: SpendJson) -> Iterator[Text]:
+    yield Text(f"this hour: {_spent(spend['hour'])}; today (UTC): {_spent(spend['day'])}")
+    for one in spend["services"][:5] if len(spend["services"]) > 1 else ():
+        name = content(one["service"] or "unknown service", 60)
+        yield Text.assemble("  ", name, f" ${one['usd']:.4f}, {one['tokens']:,} tokens")
+    if spend["caps"]:
+        yield content("caps: " + ", ".join(f"{name} {cap:,g}" for name, cap in spend["caps"].items()))
+
+
+def _spent(spent: SpentJson) -> str:
+    text = f"${spent['usd']:.4f}, {spent['tokens']:,} tokens, {spent['calls']:,} calls"
+    return f"{text} ({spent['unpriced']:,} tokens of unknown price)" if spent["unpriced"] else text
+
+
+def _judges(judges: JudgesJson) -> Text:
+    if not judges["on"]:
+        return Text("LLM judges: off")
+    return Text.assemble(
+        "LLM judges: ",
+        content(judges["model"], 80),
+        f", {judges['pending']:,} agent runs wait, {judges['in_flight']:,} in flight",
+    )
