@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Self
 
 from .. import __version__
@@ -18,8 +19,12 @@ from ..schemas.verdicts import Judgement
 from .api import create_app
 from .config import CollectorConfig
 from .endpoints import check_loopback
+from .ledger import JudgesStatus
+from .llm.config import LlmConfig
+from .llm.mark import is_ours
 from .logs import set_up
 from .metrics import JudgingMetrics, ReceiverCounts, Telemetry, watch
+from .panel.build import LlmJudging, build_llm_judging
 from .pipeline.inbox import Inbox
 from .pipeline.judging import Judging
 from .receiver.grpc_server import GrpcReceiver
@@ -29,6 +34,7 @@ from .receiver.ports import split_endpoint
 from .store.client import Store
 from .store.judging import StoredJudging
 from .store.migrate import ensure
+from .store.panel import StoredPanel
 from .store.upkeep import apply
 from .store.writer import GroupCommitWriter
 from .stored_reader import StoredReader
@@ -61,6 +67,7 @@ class Collector:
         self._clock = clock
         self._inbox: Inbox | None = None
         self._judging: Judging | None = None
+        self._llm: LlmJudging | None = None
         self._stops: list[Stop] = []
         self._ready = False
 
@@ -101,16 +108,24 @@ class Collector:
     @property
     def idle(self) -> bool:
         """Whether everything committed is judged and every trace closed, as far as this moment tells."""
-        return self._judging is None or self._judging.idle
+        return (self._judging is None or self._judging.idle) and (self._llm is None or self._llm.bench.idle)
 
-    def judge_again(self, trace_ids: Sequence[str]) -> Sequence[Judgement]:
-        """Judge stored traces again; blocks until it is done, so call it on a thread.
+    def judges(self) -> JudgesStatus:
+        """What LLM judges do just now."""
+        return self._llm.status() if self._llm is not None else JudgesStatus()
+
+    def judge_again(self, trace_ids: Sequence[str], *, by_hand: bool = False) -> Sequence[Judgement]:
+        """Judge stored traces again; blocks until the detectors are done, so call it on a thread.
+
+        Of these traces LLM judges catch up with what they left; `by_hand` has all of their runs judged, sample or not.
 
         Raises:
             RetryableError: it takes too long, or the collector is stopping.
         """
         if self._judging is None or not self._ready:
             raise RetryableError("the collector is not ready")
+        if self._llm is not None:
+            self._llm.clerk.expect([("", i) for i in trace_ids], by_hand=by_hand)
         try:
             return self._judging.ask([("", i) for i in trace_ids]).result(JUDGE_AGAIN_SECONDS)
         except TimeoutError:
@@ -123,17 +138,35 @@ class Collector:
         self.store_shown = store.target.shown
         writer = GroupCommitWriter(store, config.writer, self._committed, clock=self._clock)
         inbox = self._inbox = Inbox(config.judging.max_inbox_bytes)
+        secret = await asyncio.to_thread(StoredPanel(store).mark_key)
+        ours = partial(is_ours, secret=secret)
+        if config.judges.on:
+            self._llm = await asyncio.to_thread(
+                build_llm_judging,
+                store,
+                config.judges,
+                config.judging.assembler(),
+                self.telemetry,
+                ours,
+                self._clock,
+            )
         judging = Judging(
             StoredJudging(store),
             default_suite(),
             config.judging.assembler(),
             inbox,
             JudgingMetrics(self.telemetry),
+            clerk=self._llm.clerk if self._llm else None,
+            ours=ours,
             pressed=lambda: writer.queue_batches > PRESSED_REQUESTS,
             clock=self._clock,
         )
         watch(self.telemetry, writer, inbox, judging)
         self._judging = judging
+        if self._llm is not None:
+            bench = self._llm.bench
+            bench.start()
+            self._stops.append(lambda deadline: asyncio.to_thread(bench.stop, deadline))
         judging.start()
         self._stops.append(lambda deadline: asyncio.to_thread(judging.stop, deadline))
         await writer.start()
@@ -220,4 +253,13 @@ def ready_text(collector: Collector) -> str:
         f"  OTLP/HTTP  http://{host['http']}:{collector.http_port}\n"
         f"  API        http://{host['api']}:{collector.api_port}\n"
         f"  store      {collector.store_shown}\n"
+        f"  judges     {judges_text(collector.config.judges)}\n"
     )
+
+
+def judges_text(config: LlmConfig) -> str:
+    """Who judges, in one line."""
+    if not config.on:
+        return "detectors only; --model NAME adds LLM judges"
+    where = f" at {config.api_base}" if config.api_base else ""
+    return f"detectors and LLM judges ({config.criteria} criteria, {config.model}{where})"

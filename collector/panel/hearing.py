@@ -15,6 +15,9 @@ from ...schemas.trajectory import AgentRun, Trace
 from ...schemas.transcript import Chapter
 from .docket import Entry
 
+LEAST_PER_TOKEN: Final = 3
+"""Characters: fewer than a token has on average."""
+
 LEAST_BUDGET: Final = 2000
 """Tokens that a transcript may always take, whatever a model's limit leaves."""
 
@@ -37,10 +40,9 @@ class Preparation:
     count: Callable[[str], int]
     hints: bool = True
 
-    @property
-    def room(self) -> int:
-        """Tokens that a transcript may take."""
-        return max(self.budget, LEAST_BUDGET)
+    def room(self, description: str) -> int:
+        """Tokens that a transcript may take beside the description of its service."""
+        return max(self.budget - len(description) // LEAST_PER_TOKEN, LEAST_BUDGET)
 
 
 def hearings(
@@ -63,7 +65,7 @@ def hearings(
         probability=entry.probability,
     )
     if entry.stage is Stage.CLOSING:
-        chapters = split(transcript, how.room, how.count)
+        chapters = split(transcript, how.room(architecture), how.count)
         return [Hearing(case, chapters, (0, len(run.turns) - 1))]
     made = _plans(case, entry, how)
     return made + _window(case, entry, how) if entry.stage is Stage.WINDOW else made
@@ -88,4 +90,6 @@ def _window(case: Case, entry: Entry, how: Preparation) -> list[Hearing]:
     so_far = replace(case.transcript, steps=case.transcript.steps[: at[-1] + 1], closing="")
     window = replace(case, transcript=so_far, first=so_far.steps[at[0]].label, plans=())
     # What came before the last chapter is in its index of steps.
-    return [Hearing(window, split(so_far, how.room, how.count)[-1:], (turns[0].index, turns[-1].index))]
+    return [
+        Hearing(window, split(so_far, how.room(case.architecture), how.count)[-1:], (turns[0].index, turns[-1].index))
+    ]

@@ -14,12 +14,10 @@ RESERVED: Final = 6_000
 """Tokens kept for what stands beside rules and transcript: the question, provisional findings, hints."""
 
 
-def preparation(
-    panel: Panel, max_input_tokens: int, count: Callable[[str], int], *, hints: bool, architecture: str = ""
-) -> Preparation:
+def preparation(panel: Panel, max_input_tokens: int, count: Callable[[str], int], *, hints: bool) -> Preparation:
     """How cases are made for a model that reads `max_input_tokens`, as its tokenizer `count`s them.
 
-    Of these, the answer takes its part as well: many models count both. `architecture`: the longest that is shown.
+    Of these, the answer takes its part as well: many models count both.
     """
-    fixed = count(system_text(panel.criteria.rules, panel.judges, Stage.CLOSING)) + count(architecture)
+    fixed = count(system_text(panel.criteria.rules, panel.judges, Stage.CLOSING))
     return Preparation(panel, max_input_tokens - panel.max_answer_tokens - fixed - RESERVED, count, hints)

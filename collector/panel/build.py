@@ -1,0 +1,143 @@
+"""LLM judging put together from the configuration."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from ...judges.panel.budget import DAY, HOUR
+from ...judges.panel.criteria import extended, load_judge, load_set, offered_judges
+from ...judges.panel.members import Panel, panel_of
+from ...judges.panel.schedule import WindowRules
+from ...judges.panel.selection import Policy, Rule
+from ...judges.profiles import DEFAULT_PROFILE, threshold
+from ...processors.assemble import AssemblerConfig
+from ...schemas.errors import ConfigError
+from ...schemas.spans import Span
+from ...schemas.taxonomy import Severity
+from ..ledger import JudgesStatus
+from ..llm.budgeted import budget_of
+from ..llm.build import open_model, parameters
+from ..llm.config import LlmConfig
+from ..metrics import Telemetry
+from ..store.client import Store
+from ..store.panel import StoredPanel
+from .bench import Bench
+from .calendar import Calendar
+from .clerk import Clerk
+from .descriptions import Descriptions, NoDescriptions
+from .docket import Docket
+from .metrics import PanelMetrics, watch_panel
+from .preparation import preparation
+from .sitting import Sitting
+from .stored import StoredCases
+from .windows import Windows
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LlmJudging:
+    """All of it: `clerk` for the judging thread, `bench` to be started and stopped, `status` for whoever asks."""
+
+    panel: Panel
+    clerk: Clerk
+    bench: Bench
+    status: Callable[[], JudgesStatus]
+
+
+def build_llm_judging(
+    store: Store,
+    config: LlmConfig,
+    assembler: AssemblerConfig,
+    telemetry: Telemetry,
+    ours: Callable[[Span], bool],
+    clock: Callable[[], int] = time.time_ns,
+) -> LlmJudging:
+    """LLM judging over an open store; blocks for a moment. litellm is imported once the bench is started.
+
+    Raises:
+        ConfigError: criteria, judges or a policy cannot be had as configured.
+    """
+    panel, troubles = panel_from(config)
+    for trouble in troubles:
+        log.warning("%s", trouble)
+    policy = policy_from(config, panel)
+    docket = Docket()
+    versions = {judge.name: panel.version(judge.name) for judge in panel.judges}
+    windows = Windows(panel, policy, windows_from(config), docket) if config.streaming else None
+    calendar = Calendar(docket, windows, versions, clock)
+    clerk = Clerk(panel, policy, calendar)
+    kept = StoredPanel(store, answer_age=round(config.answer_cache_days * DAY), clock=clock)
+    cases = StoredCases(store, assembler, ours, clock)
+    metrics = PanelMetrics(telemetry)
+    describe = Descriptions(kept) if config.architecture == "derived" else NoDescriptions()
+
+    @asynccontextmanager
+    async def open_sitting() -> AsyncIterator[Sitting]:
+        budget = budget_of(config.budget)
+        budget.load(await asyncio.to_thread(kept.spend, clock() - DAY - HOUR))
+        secret = await asyncio.to_thread(kept.mark_key)
+        async with open_model(config, answers=kept, budget=budget, secret=secret, clock=clock) as model:
+            limit = model.llm.max_input_tokens
+            how = preparation(panel, limit, model.llm.count_tokens, hints=config.hints)
+            yield Sitting(model.client, how, cases, describe, versions, metrics, clock)
+
+    bench = Bench(
+        cases, docket, calendar, windows, open_sitting, versions, metrics, concurrency=config.concurrency, clock=clock
+    )
+    watch_panel(telemetry, docket, windows, clerk)
+
+    def status() -> JudgesStatus:
+        caps = {name: cap for name, cap in config.budget.model_dump().items() if isinstance(cap, int | float)}
+        return JudgesStatus(not bench.trouble, config.model, caps, len(docket), docket.in_flight)
+
+    return LlmJudging(panel, clerk, bench, status)
+
+
+def panel_from(config: LlmConfig) -> tuple[Panel, tuple[str, ...]]:
+    """The panel that sits, and one line for each judge of an installed package that cannot be had.
+
+    Raises:
+        ConfigError: criteria or a judge that the configuration names cannot be had.
+    """
+    offered, broken = offered_judges()
+    named, refused = extended(load_set(config.criteria), [load_judge(path) for path in config.judge_files])
+    if refused:
+        raise ConfigError(f"judges.judge_files: {refused[0][1]}")
+    criteria, taken = extended(named, offered)
+    panel = panel_of(
+        criteria,
+        config.model,
+        config.judges,
+        parameters=parameters(config),
+        mode=config.mode,
+        max_answer_tokens=config.max_answer_tokens,
+    )
+    return panel, tuple(f"judge {name}: {why}" for name, why in (*broken, *taken))
+
+
+def policy_from(config: LlmConfig, panel: Panel) -> Policy:
+    """Whom the panel judges; findings count here as they do in the profile that users start with.
+
+    Raises:
+        ConfigError: a policy names a judge that does not sit.
+    """
+    sitting = {judge.name for judge in panel.judges}
+    for number, policy in enumerate(config.policies):
+        for name in policy.judges:
+            if name not in sitting:
+                known = ", ".join(sorted(sitting))
+                raise ConfigError(f"judges.policies.{number}.judges: no judge {name[:60]!r} sits: use {known}")
+    rules = tuple(Rule(p.service, p.agent, p.attributes, p.rate, p.judges) for p in config.policies) or (Rule(),)
+    least = None if config.always_severity == "none" else Severity(config.always_severity)
+    return Policy(rules, least, config.always_on_error, threshold(DEFAULT_PROFILE))
+
+
+def windows_from(config: LlmConfig) -> WindowRules:
+    """When windows of live runs close."""
+    return WindowRules(config.window.turns, config.window.seconds, config.window.tokens)
