@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from ...judges.panel.members import Mode
 from ..llm.config import LlmConfig
 
 CassetteMode = Literal["auto", "record", "replay"]
@@ -19,20 +18,15 @@ DERIVED: Final = "derived"
 class JudgesOptions:
     """Which judges, with which model, over how much of a folder, and what is measured.
 
-    `criteria`: a set's name or folder. `llm`: the model, how it is reached, and its limits; without a model only a
-    cassette can answer. `architecture`: "none", "derived", or a file with a description. `detectors`: score them, too,
-    alone and together with the judges. `runs`: how often each trace is judged. `adjudicator`: a model for the matcher,
-    "" for the judges' own. `human`: matches by people; `labels`: scores by people. `limit`: traces, 0 for all.
+    `llm`: as production has it: model, criteria, mode, hints, streaming; without a model only a cassette can answer.
+    `architecture`: "none", "derived", or a file with a description. `detectors`: score them, too, alone and together
+    with the judges. `runs`: how often each trace is judged. `adjudicator`: a model for the matcher, "" for the judges'
+    own. `human`: matches by people; `labels`: scores by people. `limit`: traces, 0 for all.
     """
 
     folder: Path
     llm: LlmConfig
-    criteria: str = "production"
-    judges: tuple[str, ...] = ()
-    mode: Mode = "panel"
-    streaming: bool = False
     architecture: str = DERIVED
-    hints: bool = True
     detectors: bool = True
     baseline: bool = False
     runs: int = 1

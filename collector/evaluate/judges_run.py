@@ -8,18 +8,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from ...judges.panel.criteria import load_set
-from ...judges.panel.members import Panel, panel_of
-from ...judges.panel.schedule import WindowRules
+from ...judges.panel.members import Panel
 from ...schemas.errors import TracejuryError
 from ...schemas.findings import Finding
 from ...schemas.trajectory import Trace
+from ..panel.build import panel_from, windows_from
 from ..panel.preparation import preparation
 from .adjudicate import Adjudicated, adjudicate
 from .adjudication_sides import adjudication_sides
 from .architecture import Architecture
 from .baseline import judge_baseline
-from .judges_client import Ledger, Models, open_models
+from .judges_client import Ledger, Models, open_models, replace_model
 from .judges_options import NO_ARCHITECTURE, JudgesOptions
 from .judges_result import TraceResult
 from .judges_trace import Judging, judge_trace
@@ -54,20 +53,14 @@ async def hold(options: JudgesOptions, rebuilt: Rebuilt, progress: Progress) -> 
     Raises:
         ConfigError: the judges, the model or the cassette cannot be used at all.
     """
-    criteria = load_set(options.criteria)
+    architecture = Architecture.of(options.architecture, rebuilt.traces)
+    panel_from(options.llm)  # what is wrong with the criteria should not cost a look at the model
     async with open_models(options) as models:
-        llm, model = options.llm, models.judges
-        panel = panel_of(
-            criteria,
-            model.about.model,
-            options.judges,
-            parameters={"temperature": llm.temperature},
-            mode=options.mode,
-            max_answer_tokens=llm.max_answer_tokens,
-        )
-        windows = WindowRules(llm.window.turns, llm.window.seconds, llm.window.tokens) if options.streaming else None
-        how = Judging(preparation(panel, model.about.max_input_tokens, model.count, hints=options.hints), windows)
-        architecture = Architecture.of(options.architecture, rebuilt.traces)
+        model = models.judges.about
+        llm = replace_model(options.llm, model.model)
+        panel, _ = panel_from(llm)
+        room = preparation(panel, model.max_input_tokens, models.judges.count, hints=llm.hints)
+        how = Judging(room, windows_from(llm) if llm.streaming else None)
         held = _Held(options, rebuilt, models, progress)
         results = await held.judged(how, architecture)
         adjudicated, cost = await held.adjudicated(results) if options.adjudicate else ({}, Spend())

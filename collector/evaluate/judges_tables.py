@@ -45,10 +45,10 @@ def _title(report: JudgesReport) -> Text:
     how = [
         f"criteria {panel.criteria.name}",
         f"model {report.sessions.models[0]}",
-        options.mode,
-        "streaming" if options.streaming else "finished runs",
+        options.llm.mode,
+        "streaming" if options.llm.streaming else "finished runs",
         f"architecture {options.architecture}",
-        "hints" if options.hints else "no hints",
+        "hints" if options.llm.hints else "no hints",
         f"profile {options.profile}",
     ]
     traces = f"{len(report.rebuilt.traces)} traces, {len(report.rebuilt.errors)} annotated errors"

@@ -1,0 +1,61 @@
+"""The description of a service that judges are shown: none, derived from the folder's traces, or a file."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from ...processors.architecture import Architecture as Derived
+from ...schemas.errors import ConfigError
+from ...schemas.trajectory import Trace
+from .judges_options import DERIVED, NO_ARCHITECTURE
+
+MOST_CHARACTERS: Final = 12_000
+"""A longer description would take the room that is kept beside a transcript."""
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """One text for all services, or one a service."""
+
+    written: str = ""
+    derived: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, chosen: str, traces: Iterable[Trace]) -> Architecture:
+        """`chosen`: "none", "derived", or the path of a file.
+
+        Raises:
+            ConfigError: the file cannot be read, or is no short text.
+        """
+        if chosen == NO_ARCHITECTURE:
+            return cls()
+        if chosen != DERIVED:
+            return cls(written=_read(Path(chosen)))
+        services: defaultdict[str, Derived] = defaultdict(Derived)
+        for trace in traces:
+            services[trace.service] = services[trace.service].take(trace)
+        return cls(derived={service: derived.text for service, derived in services.items()})
+
+    @property
+    def shown(self) -> bool:
+        """Whether there is any."""
+        return bool(self.written) or any(self.derived.values())
+
+    def text(self, trace: Trace) -> str:
+        """What is shown with a trace, "" for nothing."""
+        return self.written or self.derived.get(trace.service, "")
+
+
+def _read(path: Path) -> str:
+    try:
+        text = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is no text"
+        raise ConfigError(f"cannot read the architecture {path}: {why}") from None
+    if not text or len(text) > MOST_CHARACTERS:
+        raise ConfigError(f"{path} is no architecture: expected a text of at most {MOST_CHARACTERS} characters")
+    return text
