@@ -269,7 +269,18 @@ def test_texts_can_be_stored_and_hide_nothing() -> None:
         said(verdicts=[{"judge": "-" * 90, "score": 1}] * 8000),
         "`" * 500_000 + said() + "`" * 500_000,
     ],
-    ids=str,
+    ids=[
+        "braces",
+        "depth",
+        "quotes",
+        "escapes",
+        "findings",
+        "surrogates",
+        "labels",
+        "category",
+        "verdicts",
+        "fences",
+    ],
 )
 @pytest.mark.timeout(20)
 def test_a_megabyte_of_anything_is_read_or_refused(text: str) -> None:
