@@ -18,7 +18,8 @@ _SWITCH_ON: Final = "switch them on with `tracejury serve --model …` or in the
 class JudgesStatus:
     """What this process does with LLM judges. `caps`: by name, such as `usd_per_day`; those of all services together.
 
-    `pending`: agent runs that wait, `in_flight`: that are before the judges just now.
+    `pending`: agent runs that wait, `in_flight`: that are before the judges just now. `trouble`: one line on why they
+    do not work, although a model is configured.
     """
 
     on: bool = False
@@ -26,6 +27,7 @@ class JudgesStatus:
     caps: Mapping[str, float] = field(default_factory=dict)
     pending: int = 0
     in_flight: int = 0
+    trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +93,11 @@ def why_unscored(words: Sequence[LedgerRow], judged: Judged | None, status: Judg
     `words`: all that stand of the trace; `judged`: None where it was not judged at all.
     """
     of_judges = [word for word in words if word.judge != DETECTORS]
-    if of_judges and (status.on or all(word.outcome is not Outcome.PENDING for word in of_judges)):
+    working = status.on and not status.trouble
+    if of_judges and (working or all(word.outcome is not Outcome.PENDING for word in of_judges)):
         return None
     for true, why in (
+        (status.trouble, f"the LLM judges do not work: {status.trouble}"),
         (bool(of_judges), f"judges are still to look at it, and this collector has none: {_SWITCH_ON}"),
         (judged is None, "it has just come and was not judged at all yet"),
         (not status.on, f"no LLM judge is switched on: {_SWITCH_ON}"),

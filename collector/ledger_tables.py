@@ -89,6 +89,8 @@ def _spent(spent: SpentJson) -> str:
 
 
 def _judges(judges: JudgesJson) -> Text:
+    if judges["trouble"]:
+        return Text.assemble("LLM judges do not work: ", content(judges["trouble"]))
     if not judges["on"]:
         return Text("LLM judges: off")
     return Text.assemble(

@@ -67,6 +67,7 @@ def present_status(status: JudgesStatus) -> JudgesJson:
         "model": status.model or None,
         "pending": status.pending,
         "in_flight": status.in_flight,
+        "trouble": status.trouble or None,
     }
 
 

@@ -213,12 +213,16 @@ class SpendJson(TypedDict):
 
 
 class JudgesJson(TypedDict):
-    """What the collector does with LLM judges: agent runs that wait (`pending`), and that they look at just now."""
+    """What the collector does with LLM judges: agent runs that wait (`pending`), and that they look at just now.
+
+    `trouble`: why they do not work, although a model is configured.
+    """
 
     on: bool
     model: str | None
     pending: int
     in_flight: int
+    trouble: str | None
 
 
 class LedgerPage(TypedDict):
