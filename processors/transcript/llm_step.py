@@ -41,14 +41,13 @@ def llm_step(label: str, turn: Turn, llm: NormalizedSpan, after: Turn | None, me
 
 def _gist(turn: Turn, limits: Limits) -> str:
     """What the reply comes down to, in a line."""
-    asked = [c for c in turn.tool_calls if c.requested]
+    asked = [r for m in turn.llm.output_messages for r in m.tool_requests] if turn.llm else []
     if not asked:
         return inline(turn.text, limits.line) or "(no text)"
-    calls = f"calls {', '.join(name(c.name, 40) for c in asked[:_MOST_NAMES])}"
+    calls = f"calls {', '.join(name(r.name, 40) for r in asked[:_MOST_NAMES])}"
     if turn.text:
         return f"{inline(turn.text, limits.line)} -> {calls}"
-    only = asked[0].arguments if len(asked) == 1 else None
-    return f"{calls} {inline(json_line(only), limits.line)}" if only else calls
+    return f"{calls} {inline(json_line(asked[0].arguments), limits.line)}" if len(asked) == 1 else calls
 
 
 def failures(span: NormalizedSpan, limits: Limits) -> list[str]:

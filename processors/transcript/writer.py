@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...schemas.normalized import Kind, NormalizedSpan
-from ...schemas.trajectory import ToolCall, Trace, Turn, TurnKind
+from ...schemas.trajectory import AgentRun, ToolCall, Trace, Turn, TurnKind
 from ...schemas.transcript import Step, StepKind
 from .limits import Limits
 from .llm_step import Said, failure_texts, llm_step
@@ -74,8 +74,7 @@ class Writer:
 
     def _agent(self, turn: Turn, run_id: str, call: ToolCall | None) -> None:
         run = self._runs.get(run_id)
-        called = (call.name if call else "") or (run.name if run else "")
-        said = agent_step(self._label, called, call, run, self._memory, self._limits)
+        said = agent_step(self._label, _called(turn, run_id, call, run), call, run, self._memory, self._limits)
         spans = (call.span if call else None, run.span if run else None, turn.llm)
         span_id = next((s.span_id for s in spans if s is not None), run_id)
         self._add(StepKind.AGENT, span_id, said)
@@ -100,6 +99,19 @@ def _failures(span: NormalizedSpan) -> list[tuple[str, str]]:
         return []
     cores = [e.message for e in span.exceptions]
     return list(zip(failure_texts(span), cores or failure_texts(span), strict=False))
+
+
+def _called(turn: Turn, run_id: str, call: ToolCall | None, run: AgentRun | None) -> str:
+    """The sub-agent's name as the request or its own span has it: what is known besides may come from later spans."""
+    asked = (
+        any(r.name == call.name for m in turn.llm.output_messages for r in m.tool_requests)
+        if call and turn.llm
+        else False
+    )
+    if call and (asked or call.span is not None):
+        return call.name
+    span = run.span if run else None
+    return (span.agent_name or span.raw.name.removesuffix(".run")) if span else run_id
 
 
 def _told_by(after: Turn | None, text: str) -> bool:
