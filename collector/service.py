@@ -114,7 +114,7 @@ class Collector:
         """What LLM judges do just now."""
         return self._llm.status() if self._llm is not None else JudgesStatus()
 
-    def judge_again(self, trace_ids: Sequence[str], *, by_hand: bool = False) -> Sequence[Judgement]:
+    def judge_again(self, trace_ids: Sequence[str], by_hand: bool = False) -> Sequence[Judgement]:  # noqa: FBT001, FBT002  JudgeAgain
         """Judge stored traces again; blocks until the detectors are done, so call it on a thread.
 
         Of these traces LLM judges catch up with what they left; `by_hand` has all of their runs judged, sample or not.
@@ -188,6 +188,7 @@ class Collector:
         app = create_app(
             StoredReader(store, self.config.judging.assembler(), self._clock),
             self.judge_again,
+            judges=self.judges,
             problems=self.problems,
             metrics=self.telemetry.prometheus,
             any_host=self.config.insecure,

@@ -37,8 +37,11 @@ from .params import (
 JUDGING_THREADS = 4
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-JudgeAgain = Callable[[Sequence[str]], Sequence[Judgement]]
-"""Judges stored traces again and returns what came of it; blocks; leaves out ids that are not stored."""
+JudgeAgain = Callable[[Sequence[str], bool], Sequence[Judgement]]
+"""Judges stored traces again and returns what came of it; blocks; leaves out ids that are not stored.
+
+True: these were asked for one by one, so LLM judges look at all of their runs; False: they catch up with what was left.
+"""
 
 
 def create_app(
@@ -125,7 +128,7 @@ def _add_judging(
             )
             rows, more = await to_thread.run_sync(_traces, reader, query)
             wanted = [row.trace_id for row in rows]
-        judged = await to_thread.run_sync(judge, wanted, limiter=few)
+        judged = await to_thread.run_sync(judge, wanted, bool(body.trace_id), limiter=few)
         if body.trace_id and not judged:
             raise NotFoundError(f"no trace {wanted[0][:64]!r} is stored")
         left: Mapping[str, int] = {}

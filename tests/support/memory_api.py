@@ -119,10 +119,12 @@ class Judge:
 
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
+        self.by_hand: list[bool] = []
 
-    def __call__(self, trace_ids: Sequence[str]) -> Sequence[Judgement]:
+    def __call__(self, trace_ids: Sequence[str], by_hand: bool) -> Sequence[Judgement]:  # noqa: FBT001  JudgeAgain
         """All traces are known but one."""
         self.asked.append(list(trace_ids))
+        self.by_hand.append(by_hand)
         return [
             Judgement(Subject(SubjectKind.TRACE, t, t), "detectors", "v", "h", NOW, NOW, Outcome.DONE, (finding(1),))
             for t in trace_ids

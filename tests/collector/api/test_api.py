@@ -220,6 +220,7 @@ def test_one_trace_is_judged_again(api: Api) -> None:
         "next": None,
     }
     assert api.judge.asked == [[KNOWN]]
+    assert api.judge.by_hand == [True]
 
 
 def test_traces_since_are_judged_page_by_page(api: Api) -> None:
@@ -229,6 +230,7 @@ def test_traces_since_are_judged_page_by_page(api: Api) -> None:
     first = api.client.post("/api/judge", json=body).json()
     second = api.client.post("/api/judge", json={**body, "cursor": first["next"]}).json()
     assert api.judge.asked == [[row(n).trace_id for n in range(3)], [row(3).trace_id]]
+    assert api.judge.by_hand == [False, False]
     assert second["next"] is None
 
 
@@ -372,7 +374,7 @@ async def test_health_and_reads_are_answered_while_judgings_are_waited_for() -> 
     """However many there are, nobody takes the collector for dead, and what is stored can be read."""
     entered, free = threading.Semaphore(0), threading.Event()
 
-    def slow(_ids: Sequence[str]) -> Sequence[Judgement]:
+    def slow(_ids: Sequence[str], _by_hand: bool) -> Sequence[Judgement]:
         entered.release()
         assert free.wait(30)
         return ()

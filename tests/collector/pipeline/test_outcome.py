@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tracejury.collector.pipeline.outcome import compare
+from tracejury.collector.pipeline.outcome import compare, standing
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.taxonomy import TRAIL, Dimension, Severity
 from tracejury.schemas.trajectory import TraceState
@@ -26,13 +26,13 @@ def by_id(*findings: Finding) -> dict[str, Finding]:
 
 def test_a_new_finding_is_written_with_the_time_of_first_sight() -> None:
     """It is provisional while its trace is open and current once that is closed."""
-    for state, standing in [
+    for state, expected in [
         (TraceState.OPEN, FindingState.PROVISIONAL),
         (TraceState.SETTLED, FindingState.CURRENT),
         (TraceState.INCOMPLETE, FindingState.CURRENT),
     ]:
         change = compare([finding("a")], {}, standing(state), now=7)
-        assert change.written == change.findings == (finding("a", state=standing, first_seen=7),)
+        assert change.written == change.findings == (finding("a", state=expected, first_seen=7),)
         assert change.retracted == ()
 
 
