@@ -113,7 +113,10 @@ def _question(case: Case, judges: Sequence[Criteria], view: PlanView | None, par
         return text.WINDOW.format(span=span, codes=codes)
     end = text.BROKEN_OFF if case.run.status == "unfinished" else text.OVER
     asked = text.CLOSING.format(end=end, span=span, codes=codes, scores=scores)
-    return f"{asked} {text.DECIDE}" if case.provisional else asked
+    if not case.provisional:
+        return asked
+    whole = {j.name for j in judges} >= {f.judge for f in case.provisional}
+    return f"{asked} {text.DECIDE if whole else text.DECIDE_OWN.format(codes=codes)}"
 
 
 def _first(case: Case, part: Part | None) -> str:

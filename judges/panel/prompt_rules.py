@@ -21,7 +21,7 @@ def rules_text(rules: Rules, stage: Stage) -> str:
     principles = [f"- {p.text}" for p in rules.principles if stages & set(p.stages)]
     severities = [f"{s}: {rules.severities[s]}" for s in (Severity.HIGH, Severity.MEDIUM, Severity.LOW)]
     rule = "\n".join(("# Rules", *principles, f"- Severity. {'. '.join(severities)}.", f"- {rules.verdict}"))
-    answer = [text.ANSWER, text.FIELDS, text.SCORES]
+    answer = [text.ANSWER, text.PLAN_LABEL, text.FIELDS, text.SCORES]
     if stage is not Stage.PLAN:
         answer = [text.ANSWER, text.LABELS, text.FIELDS, text.SCORES, text.PROVISIONAL]
     return "\n\n".join((text.ROLE, text.RECORD, rule, "\n".join(answer)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from panel_cases import case, finding, ours, record_lines, step, transcript
+from prompt_cases import case, finding, ours, record_lines, step, transcript
 
 from tracejury.judges.panel.case import Stage
 from tracejury.judges.panel.client import Prompt
@@ -191,6 +191,14 @@ def test_separate_judges_share_all_but_their_criteria() -> None:
         assert prompt.messages[-1].text.startswith(f"## {judge.code} {name}\n")
         assert prompt.messages[-1].text.endswith(f"as {judge.code}. Give verdicts for {judge.code}.")
         assert "## " not in prompt.messages[0].text
+
+
+def test_separate_judges_decide_on_their_own_findings() -> None:
+    """All see the whole list, which is part of the common prefix."""
+    asked = case(transcript("1"), ("tool-selection", "tool-calling"), provisional=(finding("s1", "q", "w"),))
+    other, own = prompts(asked, SEPARATE, schema=SCHEMA)
+    assert "Decide on the provisional findings whose first code is TS, by number" in question(other)
+    assert "Decide on each provisional finding by its number" in question(own)
 
 
 def test_a_part_of_a_long_run() -> None:

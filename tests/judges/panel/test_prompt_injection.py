@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from panel_cases import case, finding, ours, record_lines, transcript
+from prompt_cases import case, finding, ours, record_lines, transcript
 from small_traces import Did, Said, run, trace
 
 from tracejury.judges.panel.baseline import baseline_prompt
