@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
+from .judges_options import FILE, judges_options, options_from, progress_bar
 from .options import format_option
 
 
@@ -25,9 +27,39 @@ def evaluate_command() -> None:
     help="How the traces reach the collector; direct: judged in this process, without transport and store.",
 )
 @click.option("--shuffle", type=int, metavar="SEED", help="Send the spans in random order over all traces.")
+@click.option("--judges", "criteria", default="", metavar="production|paper|DIR", help="Evaluate these LLM judges.")
+@click.option("--tokens", is_flag=True, help="Only count what LLM judges would read; needs no model.")
+@click.option("--human", type=FILE, help="Which findings describe which errors, by people: for kappa, or instead.")
+@click.option("--labels", type=FILE, help="Scores from 0 to 3 by people.")
+@click.option("--with-detectors/--only-judges", "detectors", default=True, help="Score the detectors, too, and both.")
+@click.option("--baseline", is_flag=True, help="Also one call over the raw trace, as the TRAIL benchmark does it.")
+@judges_options
 @format_option
-def trail(*, folder: Path, profile: str, protocol: str, shuffle: int | None, style: str) -> None:
-    """Judge the traces of a TRAIL folder (traces/, annotations/) in a temporary store and score what was found."""
+def trail(
+    *,
+    folder: Path,
+    profile: str,
+    protocol: str,
+    shuffle: int | None,
+    criteria: str,
+    tokens: bool,
+    style: str,
+    **asked: Any,
+) -> None:
+    """Judge the traces of a TRAIL folder (traces/, annotations/) and score what was found.
+
+    Without --judges and --model the detectors are scored, over a temporary store. With them LLM judges are, in this
+    process; docs/evaluate.md tells what every table says.
+    """
+    if tokens:
+        _tokens(folder, criteria, asked, profile, style)
+    elif criteria or asked["model"] or asked["cassette"]:
+        _judges(folder, criteria, asked, profile, style)
+    else:
+        _detectors(folder, profile, protocol, shuffle, style)
+
+
+def _detectors(folder: Path, profile: str, protocol: str, shuffle: int | None, style: str) -> None:
     from ..evaluate import as_json, as_tables, evaluate_trail
     from . import output
 
@@ -44,3 +76,30 @@ def trail(*, folder: Path, profile: str, protocol: str, shuffle: int | None, sty
         output.show_json(as_json(found))
     else:
         output.show(as_tables(found))
+
+
+def _judges(folder: Path, criteria: str, asked: dict[str, Any], profile: str, style: str) -> None:
+    from ..evaluate.judges_json import judges_json
+    from ..evaluate.judges_report import evaluate_judges
+    from ..evaluate.judges_tables import judges_tables
+    from . import output
+
+    with progress_bar() as progress:
+        report = evaluate_judges(options_from(folder, criteria or "production", asked, profile=profile), progress)
+    if style == "json":
+        output.show_json(judges_json(report))
+    else:
+        output.show(judges_tables(report))
+
+
+def _tokens(folder: Path, criteria: str, asked: dict[str, Any], profile: str, style: str) -> None:
+    from ..evaluate.token_report import report_tokens
+    from ..evaluate.token_tables import token_json, token_tables
+    from . import output
+
+    with progress_bar() as progress:
+        report = report_tokens(options_from(folder, criteria or "production", asked, profile=profile), progress)
+    if style == "json":
+        output.show_json(token_json(report))
+    else:
+        output.show(token_tables(report))

@@ -54,7 +54,7 @@ def against_annotators(
     errors = [e for e in rebuilt.errors if e.trace_id in names]
     shown = [f for f in findings if f.confidence >= threshold(profile) and rebuilt.folder.names[f.trace_id] in names]
     said = predicted(shown, rebuilt.folder.names)
-    sides = Sides(errors, shown, [p.trace_id for p in said])
+    sides = Sides(errors, [(p.trace_id, f.id) for p, f in zip(said, shown, strict=True)])
     pairs = None if decided is None else list(sides.decisions(decided))
     kappa = None
     if matches is not None and human is not None:

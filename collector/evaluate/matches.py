@@ -8,7 +8,6 @@ from pathlib import Path
 
 from ...judges.agreement import Annotated
 from ...judges.measures.matching import Match
-from ...schemas.findings import Finding
 from ..sources import BrokenFileError
 from .folder import read_json
 
@@ -44,11 +43,10 @@ def _pair(path: Path, pair: object) -> Pair:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What is matched: annotated errors, grouped by trace, and findings with the names of their traces."""
+    """What is matched: annotated errors, grouped by trace, and findings by (name of the trace, id)."""
 
     errors: Sequence[Annotated]
-    findings: Sequence[Finding]
-    names: Sequence[str]
+    findings: Sequence[tuple[str, str]]
 
     def decisions(self, matches: Matches) -> Iterator[Match]:
         """Every pair of the traces that were looked at, with the decision; by indices into the two sides.
@@ -56,8 +54,8 @@ class Sides:
         Pairs of `matches` that are not there (a finding of another version) are passed over.
         """
         ids: dict[str, list[tuple[int, str]]] = {}
-        for place, (finding, name) in enumerate(zip(self.findings, self.names, strict=True)):
-            ids.setdefault(name, []).append((place, finding.id))
+        for place, (name, finding_id) in enumerate(self.findings):
+            ids.setdefault(name, []).append((place, finding_id))
         numbers: dict[str, int] = {}
         for place, error in enumerate(self.errors):
             number = numbers.setdefault(error.trace_id, 0)

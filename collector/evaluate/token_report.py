@@ -1,7 +1,7 @@
 """What judging a folder's traces takes in input tokens: ours, the paper's, all that was recorded. No model is asked.
 
 The prompts are those that would be sent: the same code makes them, and a script answers each with the shortest
-well-formed answer (a score of every judge; in a window one finding, so that closing prompts list what is to confirm).
+well-formed answer: a score of every judge, and to a window some findings, so that closing prompts list them.
 """
 
 from __future__ import annotations
@@ -154,16 +154,34 @@ class _Counting:
 
 
 def shortest(prompt: Prompt) -> str:
-    """The shortest well-formed answer; to a window with a finding at its last step."""
+    """The shortest well-formed answer; to a window with findings, one at each of its last steps."""
     if prompt.purpose != Stage.WINDOW.value:
         return answer(prompt)
-    text = "".join(m.text for m in prompt.messages)
-    steps = _STEP.findall(text)
-    return answer(prompt, [finding(*steps[-1])] if steps else [])
+    quotes = list(_quotes("".join(m.text for m in prompt.messages[1:])).items())[-FINDINGS:]
+    return answer(prompt, [finding(label, quote, why=WHY) for label, quote in quotes])
 
 
-_STEP: Final = re.compile(r"^(S\d+) .*\n (\S.{9,160})", re.MULTILINE)
-"""A step's label and the beginning of its first line of record."""
+FINDINGS: Final = 4
+"""Findings of a window: a frontier model had 17 in a trace of about two runs (docs/evaluate.md)."""
+
+WHY: Final = (
+    "The step takes for granted what the tool has not shown, and goes on as if the question were answered by it."
+)
+_STEP: Final = re.compile(r"(S\d+) ")
+_LEAST, _MOST = 20, 120
+
+
+def _quotes(record: str) -> dict[str, str]:
+    """The first quotable line of record in each step, by label."""
+    label = ""
+    found: dict[str, str] = {}
+    for line in record.splitlines():
+        if not line.startswith(" "):
+            step = _STEP.match(line)
+            label = step[1] if step else label
+        elif label and len(line) > _LEAST:
+            found.setdefault(label, line[1:_MOST])
+    return found
 
 
 def _once(prompts: Iterable[Prompt]) -> list[Prompt]:

@@ -10,8 +10,6 @@ import pytest
 from tracejury.collector.evaluate.matches import Sides, load_matches
 from tracejury.collector.sources import BrokenFileError
 from tracejury.judges.agreement import Annotated
-from tracejury.schemas.findings import Finding
-from tracejury.schemas.taxonomy import Severity
 
 
 def test_a_file_of_matches(tmp_path: Path) -> None:
@@ -36,19 +34,10 @@ def test_other_files_are_refused(tmp_path: Path, document: object) -> None:
         load_matches(path)
 
 
-def finding(trace: str, finding_id: str) -> Finding:
-    return Finding(
-        id=finding_id, fingerprint="", tenant="", trace_id=trace, span_id="s", agent_run_id="r", turn=0,
-        judge="tool-calling", dimensions=(), taxonomy="trail", category="c", severity=Severity.LOW, confidence=1.0,
-        evidence="", explanation="",
-    )  # fmt: skip
-
-
 def test_every_pair_of_the_traces_looked_at_is_decided() -> None:
     """Numbers of errors are those of their trace; unknown findings and errors, and other traces, are left out."""
     errors = [Annotated("u", "s", "c"), Annotated("t", "s", "c"), Annotated("t", "s", "c")]
-    findings = [finding("1", "f"), finding("1", "g"), finding("2", "f")]
-    sides = Sides(errors, findings, ["t", "t", "u"])
+    sides = Sides(errors, [("t", "f"), ("t", "g"), ("u", "f")])
     matches = {"t": frozenset({(1, "f"), (0, "gone"), (7, "f")}), "elsewhere": frozenset({(0, "f")})}
     decided = {(m.error, m.finding): m.caught for m in sides.decisions(matches)}
     assert decided == {(1, 0): False, (1, 1): False, (2, 0): True, (2, 1): False}

@@ -1,0 +1,118 @@
+"""Options of the commands that put traces before LLM judges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from ..evaluate.judges_options import JudgesOptions
+    from ..evaluate.judges_run import Progress
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+OPTIONS: tuple[Decorator, ...] = (
+    click.option("--model", default="", help="A litellm model string (provider/name)."),
+    click.option("--api-base", default="", metavar="URL", help="An OpenAI-compatible server."),
+    click.option("--api-key-env", default="", metavar="NAME", help="The environment variable that holds the key."),
+    click.option(
+        "--judge", "judges", multiple=True, metavar="NAME", help="Only this judge; may be given several times."
+    ),
+    click.option("--mode", type=click.Choice(["panel", "separate"]), default="panel", show_default=True),
+    click.option("--streaming/--no-streaming", default=False, help="Judge windows of turns, too, as of live runs."),
+    click.option(
+        "--architecture",
+        default="derived",
+        show_default=True,
+        metavar="none|derived|FILE",
+        help="What judges are told.",
+    ),
+    click.option("--hints/--no-hints", default=True, help="Show the judges what the detectors found."),
+    click.option(
+        "--runs", type=click.IntRange(1, 100), default=1, show_default=True, help="Judge each trace so often."
+    ),
+    click.option("--adjudicate", is_flag=True, help="Have an LLM say which findings describe which errors."),
+    click.option("--adjudicator", default="", metavar="MODEL", help="Another model for that."),
+    click.option(
+        "--cassette", type=click.Path(dir_okay=False, path_type=Path), help="Keep all prompts and replies here."
+    ),
+    click.option(
+        "--cassette-mode",
+        type=click.Choice(["auto", "record", "replay"]),
+        default="auto",
+        show_default=True,
+        help="auto: answer from it and record the rest; record: a new one; replay: ask nobody.",
+    ),
+    click.option("--concurrency", type=click.IntRange(1, 1000), default=8, show_default=True, help="Calls in flight."),
+    click.option("--limit", type=click.IntRange(min=0), default=0, help="Only the first so many traces."),
+    click.option("--temperature", type=click.FloatRange(0, 2), default=0.0, show_default=True),
+    click.option("--timeout", type=click.FloatRange(min=1), default=600.0, show_default=True, help="Seconds a call."),
+    click.option("--retries", type=click.IntRange(0, 10), default=2, show_default=True),
+    click.option("--max-answer-tokens", type=click.IntRange(min=256), default=8192, show_default=True),
+    click.option("--max-input-tokens", type=click.IntRange(min=0), default=0, help="The default is the model's limit."),
+)
+
+
+def judges_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """All of them; the command gets them as further keywords, for `options_from`."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def options_from(folder: Path, criteria: str, asked: dict[str, Any], **more: Any) -> JudgesOptions:
+    """What the options say; `more`: further fields.
+
+    Raises:
+        ConfigError: the model's address or another value cannot be.
+    """
+    from pydantic import ValidationError
+
+    from ...schemas.errors import ConfigError
+    from ..evaluate.judges_options import JudgesOptions
+    from ..llm.config import LlmConfig
+
+    try:
+        llm = LlmConfig(criteria=criteria, **{field: asked.pop(option) for option, field in LLM_FIELDS.items()})
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        raise ConfigError(f"{problem['loc'][0]}: {problem['msg'].removeprefix('Value error, ')}") from None
+    return JudgesOptions(folder, llm, **asked, **more)
+
+
+LLM_FIELDS = {
+    "model": "model",
+    "api_base": "api_base",
+    "api_key_env": "api_key_env",
+    "judges": "judges",
+    "mode": "mode",
+    "streaming": "streaming",
+    "hints": "hints",
+    "concurrency": "concurrency",
+    "temperature": "temperature",
+    "timeout": "timeout_seconds",
+    "retries": "retries",
+    "max_answer_tokens": "max_answer_tokens",
+    "max_input_tokens": "max_input_tokens",
+}
+"""Option to field of the configuration section `judges`."""
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """A bar on stderr that the work reports to."""
+    from . import output
+
+    with output.progress() as bar:
+        task = bar.add_task("starting", total=None)
+
+        def told(stage: str, done: int, of: int) -> None:
+            bar.update(task, description=stage, completed=done, total=of or None)
+
+        yield told
