@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from ..schemas.normalized import Json, Message, NormalizedSpan
 from ..schemas.shown import folded
 from ..schemas.trajectory import AgentRun, Trace, Turn
+from .folding import Folded
 from .quoting import json_text, raw_texts
 
 MAX_EVIDENCE = 2000
@@ -92,7 +93,7 @@ class OwnText:
                     self._places[span.span_id] = (run, turn)
                     members.append(span.span_id)
         self._raw: dict[str, list[str]] = {}
-        self._tolerant: dict[str, list[tuple[str, str]]] = {}
+        self._tolerant: dict[str, list[Folded]] = {}
         self._searches = 0
 
     def place(self, span_id: str) -> tuple[AgentRun, Turn] | None:
@@ -104,7 +105,7 @@ class OwnText:
         if self.verbatim(span_id, evidence):
             return True
         wanted = folded(evidence)
-        return bool(wanted) and any(wanted in piece for _, piece in self.texts(span_id))
+        return bool(wanted) and any(wanted in piece.text for piece in self.texts(span_id))
 
     def verbatim(self, span_id: str, evidence: str) -> bool:
         """Whether the quote stands in the span's own text letter by letter."""
@@ -112,10 +113,10 @@ class OwnText:
             return True
         return any(evidence in text for text in raw_texts(self._trace.spans[span_id]))
 
-    def texts(self, span_id: str) -> list[tuple[str, str]]:
-        """The pieces of the span's own text, each as it is and folded for a tolerant comparison."""
+    def texts(self, span_id: str) -> list[Folded]:
+        """The pieces of the span's own text, for a tolerant comparison."""
         if span_id not in self._tolerant:
-            self._tolerant[span_id] = [(piece, folded(piece)) for piece in self._pieces(span_id)]
+            self._tolerant[span_id] = [Folded.of(piece) for piece in self._pieces(span_id)]
         return self._tolerant[span_id]
 
     def settle(self, span_id: str, evidence: str) -> str | None:

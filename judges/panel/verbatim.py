@@ -24,12 +24,6 @@ _KEY: Final = re.compile(r"[\w.\-]{1,60}: +(?=\S)")
 _ESCAPES: Final = {r"\n": "\n", r"\t": "\t", r"\"": '"', r"\'": "'", r"\\": "\\"}
 _ESCAPED: Final = re.compile(r"\\[nt\"'\\]")
 
-_WORD: Final = re.compile(r"[\S\x1f]+")
-"""What `folded` keeps together; unit separators are invisible to it, not white."""
-
-_LONGEST_WORD: Final = 4096
-"""Characters of a word in which the beginning of a quote is looked for where folding changes lengths."""
-
 
 def standing(own: OwnText, span_id: str, quote: str) -> str:
     """The quote as the span's own text has it; "" where it does not stand there.
@@ -54,13 +48,7 @@ def _forms(quote: str) -> Iterator[str]:
 
 def _whole(own: OwnText, span_id: str, quote: str) -> str:
     wanted = folded(quote)
-    if not wanted:
-        return ""
-    for raw, text in own.texts(span_id):
-        at = text.find(wanted)
-        if at >= 0 and (found := sliced(raw, at, wanted)):
-            return found
-    return ""
+    return next((found for text in own.texts(span_id) if (found := text.find(wanted, MAX_EVIDENCE))), "")
 
 
 def _gapped(own: OwnText, span_id: str, quote: str) -> str:
@@ -69,9 +57,9 @@ def _gapped(own: OwnText, span_id: str, quote: str) -> str:
     longest = max(parts, key=len, default="")
     if parts == [folded(quote)] or len(longest) < _LEAST:
         return ""
-    for raw, text in own.texts(span_id):
-        places = _in_order(text, parts)
-        if places and (found := sliced(raw, places[parts.index(longest)], longest)):
+    for text in own.texts(span_id):
+        places = _in_order(text.text, parts)
+        if places and (found := text.slice(places[parts.index(longest)], longest, MAX_EVIDENCE)):
             return found
     return ""
 
@@ -103,47 +91,3 @@ def _lines(own: OwnText, span_id: str, quote: str) -> str:
         found.append(piece)
     longest = max(found, key=len, default="")
     return longest if len(longest) >= _LEAST else ""
-
-
-def sliced(raw: str, at: int, wanted: str) -> str:
-    """The slice of `raw` whose folded form is `wanted`, which stands at `at` in folded `raw`; "" if it is too long."""
-    end = at + len(wanted)
-    first = last = -1
-    offset = 0
-    for word in _WORD.finditer(raw):
-        text = word[0]
-        length = len(text) if _same_length(text) else len(folded(text))
-        if not length:
-            continue
-        stop = offset + length
-        if first < 0 and stop > at:
-            first = word.start() + _prefix(text, at - offset)
-        if stop >= end:
-            last = word.start() + _prefix(text, end - offset, reaching=True)
-            break
-        offset = stop + 1
-    found = raw[first:last] if 0 <= first < last else ""
-    return found if len(found) <= MAX_EVIDENCE and wanted in folded(found) else ""
-
-
-def _same_length(word: str) -> bool:
-    return word.isascii() and word.isprintable() and "|" not in word
-
-
-def _prefix(word: str, length: int, *, reaching: bool = False) -> int:
-    """Length of the longest prefix of `word` that folds to at most `length`, or the shortest that reaches it."""
-    if length <= 0:
-        return 0
-    if _same_length(word):
-        return min(length, len(word))
-    if len(word) > _LONGEST_WORD:
-        return len(word) if reaching else 0
-    low, high = 0, len(word)
-    while low < high:
-        middle = (low + high) // 2 if reaching else (low + high + 1) // 2
-        size = len(folded(word[:middle]))
-        if reaching:
-            low, high = (low, middle) if size >= length else (middle + 1, high)
-        else:
-            low, high = (middle, high) if size <= length else (low, middle - 1)
-    return low
