@@ -19,7 +19,7 @@ text shown there. Cuts are marked, and ours."""
 
 ANSWER: Final = """\
 # Answer
-One JSON object, nothing else. Each of `findings`:"""
+One JSON object, nothing else. In its list `findings`, each with:"""
 
 PLAN_LABEL: Final = "- `label`: the plan's step"
 
@@ -36,8 +36,8 @@ absence, the words that pass it over, or the tool's name
 - `why`: what is wrong and by which evidence (labels), in a sentence or two"""
 
 SCORES: Final = (
-    "Each of `verdicts`, where asked for: `judge` (name), `reasons` (a sentence), `score` 0 to 3, null if there is "
-    "nothing to judge."
+    "In its list `verdicts`, where asked for, each with: `judge` (name), `reasons` (a sentence), `score` 0 to 3, "
+    "null if there is nothing to judge."
 )
 
 PROVISIONAL: Final = (

@@ -19,6 +19,7 @@ from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.taxonomy import TRAIL_CATEGORIES, Dimension, Severity
 
 FOLDER = Path(__file__).parents[3] / "judges" / "criteria"
+GUIDE = Path(__file__).parents[3] / "docs" / "llm-judges.md"
 JUDGE: dict[str, Any] = {
     "version": 1,
     "name": "refund-policy",
@@ -117,16 +118,34 @@ def test_production_rules_stand_in_the_prompts_they_are_for(said: str, stages: s
     assert (said in rules_text(rules, Stage.PLAN)) is ("plan" in stages)
 
 
-def test_the_system_message_is_small() -> None:
-    """Every word is sent with every call: 2,400 tokens for the six judges of a closing pass, 800 for a plan."""
+def tokens_of(name: str) -> tuple[int, int, int]:
+    """Of the system messages of a manager's closing pass, a sub-agent's, and a plan."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     litellm = pytest.importorskip("litellm", reason="tokens are counted by litellm")
-    for name in BUILT_IN:
-        criteria = load_set(name)
-        closing = system_text(criteria.rules, [j for j in criteria.judges if j.code != "PQ"], Stage.CLOSING)
-        plan = system_text(criteria.rules, [criteria.judge("plan-quality")], Stage.PLAN)
-        assert litellm.token_counter(model="gpt-4o", text=closing) <= 2400
-        assert litellm.token_counter(model="gpt-4o", text=plan) <= 800
+    criteria = load_set(name)
+    manager = system_text(criteria.rules, [j for j in criteria.judges if j.code != "PQ"], Stage.CLOSING)
+    sub_agent = system_text(criteria.rules, [j for j in criteria.judges if j.code not in {"PQ", "GF"}], Stage.CLOSING)
+    plan = system_text(criteria.rules, [criteria.judge("plan-quality")], Stage.PLAN)
+    one, two, three = (litellm.token_counter(model="gpt-4o", text=t) for t in (manager, sub_agent, plan))
+    return one, two, three
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_the_system_message_is_small(name: str) -> None:
+    """Every word is sent with every call: 2,400 tokens for the six judges of a closing pass, 800 for a plan."""
+    manager, sub_agent, plan = tokens_of(name)
+    assert sub_agent < manager <= 2400
+    assert plan <= 800
+
+
+def test_the_guide_tells_what_the_system_message_costs() -> None:
+    """Its figures are within five percent of what is counted."""
+    rows = re.findall(
+        r"^\| (?:closing pass|a plan)[^|]*\| ([\d,]+) \| ([\d,]+) \|$", GUIDE.read_text("utf-8"), re.MULTILINE
+    )
+    told = [[int(figure.replace(",", "")) for figure in row] for row in rows]
+    counted = [list(row) for row in zip(tokens_of("production"), tokens_of("paper"), strict=True)]
+    assert told == [pytest.approx(row, rel=0.05) for row in counted]
 
 
 def test_texts_stand_on_one_line(tmp_path: Path) -> None:
