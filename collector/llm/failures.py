@@ -23,10 +23,8 @@ NOISE: Final = re.compile(
     re.DOTALL,
 )
 """What litellm puts around the provider's words."""
-MENDS: Final = {
-    "ContextWindowExceededError": "the prompt is too long for it: lower judges.max_input_tokens",
-    "ContentPolicyViolationError": "the provider's content filter refused the prompt",
-}
+LENGTH: Final = re.compile(r"context[ _](?:length|size|window)|maximum context|prompt is too long", re.IGNORECASE)
+FILTERED: Final = "ContentPolicyViolationError"
 FORMAT: Final = re.compile(r"response_format|json_schema|json_object|structured|grammar|guided|schema", re.IGNORECASE)
 
 
@@ -47,8 +45,11 @@ def _known(error: Exception, asked: ModelConfig) -> TracejuryError | None:
     if status in KEY:
         where = f"the environment variable {asked.api_key_env}" if asked.api_key_env else "its environment variable"
         return LlmError(f"{asked.model} refused the key (HTTP {status}): check {where}")
-    mend = MENDS.get(kind)
-    return LlmError(f"{asked.model}: {mend}") if mend else None
+    if too_long(error):
+        return LlmError(f"the prompt is too long for {asked.model}: lower judges.max_input_tokens")
+    if kind == FILTERED:
+        return LlmError(f"{asked.model}: the provider's content filter refused the prompt")
+    return None
 
 
 def _passing(error: Exception, name: str, said: str) -> RetryableError | None:
@@ -69,6 +70,13 @@ def _lasting(error: Exception, name: str, said: str) -> LlmError:
     return LlmError(f"{name} failed ({f'HTTP {status}' if status else type(error).__name__}): {said}")
 
 
+def too_long(error: Exception) -> bool:
+    """Whether the prompt does not fit the model's context; litellm does not know every server's words for it."""
+    if type(error).__name__ == "ContextWindowExceededError":
+        return True
+    return status_of(error) in {400, 413, 422} and LENGTH.search(str(error)) is not None
+
+
 def late(name: str) -> LlmError:
     """No answer within the time that it has."""
     return LlmError(f"{name} did not answer in time (judges.timeout_seconds)")
@@ -76,7 +84,7 @@ def late(name: str) -> LlmError:
 
 def refuses_form(error: Exception) -> tuple[bool, bool]:
     """Whether the request itself was refused, in a way that a laxer response format might mend; whether it says so."""
-    if type(error).__name__ in {"ContextWindowExceededError", "ContentPolicyViolationError"}:
+    if too_long(error) or type(error).__name__ == FILTERED:
         return False, False
     refused = status_of(error) in {400, 415, 422, 501}
     return refused, refused and FORMAT.search(str(error)) is not None

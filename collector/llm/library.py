@@ -89,7 +89,9 @@ class Library:
         module = self.module
         from litellm.litellm_core_utils.logging_worker import GLOBAL_LOGGING_WORKER
 
-        await GLOBAL_LOGGING_WORKER.stop()
+        # What it had going in an earlier loop ended with that loop.
+        if getattr(GLOBAL_LOGGING_WORKER, "_bound_loop", None) is asyncio.get_running_loop():
+            await GLOBAL_LOGGING_WORKER.stop()
         await module.close_litellm_async_clients()
         module.in_memory_llm_clients_cache.flush_cache()
 

@@ -12,8 +12,9 @@ import asyncio
 import random
 import sys
 import threading
+import time
 from collections import Counter, OrderedDict
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -47,13 +48,14 @@ class Counts:
 class LlmServer:
     """Serves in a thread of its own; `base` is the `api_base`. Change `script` at any time.
 
-    `bodies` holds what was sent, if `keep`.
+    `keys` holds the keys that were sent, `bodies` all requests, if `keep`.
     """
 
     def __init__(self, script: Script | None = None, *, port: int = 0, keep: bool = False) -> None:
         self.script: Script = script or always()
         self.counts = Counts()
         self.bodies: list[Mapping[str, Any]] = []
+        self.keys: set[str] = set()
         self.keep = keep
         self.port = port
         self.tasks: set[asyncio.Task[None]] = set()
@@ -78,6 +80,13 @@ class LlmServer:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+    def wait_until(self, wanted: Callable[[Counts], bool], seconds: float = 30.0) -> None:
+        """Block until the counts are so; fails when that takes too long."""
+        deadline = time.monotonic() + seconds
+        while not wanted(self.counts):
+            assert time.monotonic() < deadline, self.counts
+            time.sleep(0.002)
 
     def _run(self, coroutine: Coroutine[Any, Any, None]) -> None:
         asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(30)
@@ -197,6 +206,7 @@ class _Connection(asyncio.Protocol):
         call = Call(counts.calls, body, key)
         counts.calls += 1
         counts.in_flight += 1
+        server.keys.add(key)
         counts.most_at_once = max(counts.most_at_once, counts.in_flight)
         if server.keep:
             server.bodies.append(body)

@@ -209,4 +209,5 @@ async def test_answers_outlive_the_process(store: Store) -> None:
     second = CachedClient(ScriptedClient.playing([]), panel, {}, clock=lambda: 10**18)
     assert (await second.complete(ASKED)).known
     [spend] = panel.spend(0)
-    assert (spend.service, spend.calls, spend.tokens, spend.usd) == ("shop", 2, 30, pytest.approx(0.02))
+    assert (spend.service, spend.calls, spend.tokens) == ("shop", 2, 30)
+    assert spend.usd == pytest.approx(0.02)
