@@ -64,6 +64,7 @@ class Bench:
         self._store, self._docket, self._calendar, self._windows = store, docket, calendar, windows
         self._open_sitting, self._versions, self._watch = open_sitting, versions, watch
         self._concurrency, self._clock = concurrency, clock
+        self._resuming = False
         self._saving = Saving(store, lambda subjects: watch.saved(subjects, clock()))
         self._loop: asyncio.AbstractEventLoop | None = None
         self._main: asyncio.Task[None] | None = None
@@ -86,7 +87,8 @@ class Bench:
     @property
     def idle(self) -> bool:
         """Whether nothing waits and nothing is in flight, as far as this moment tells."""
-        return not len(self._docket) and not self._docket.in_flight and not self._docket.overflowed
+        docket = self._docket
+        return not (len(docket) or docket.in_flight or docket.overflowed or self._resuming)
 
     def _run(self) -> None:
         try:
@@ -125,7 +127,7 @@ class Bench:
             await news.wait()
 
     async def _resume(self) -> None:
-        self._docket.overflowed = False
+        self._resuming, self._docket.overflowed = True, False
         try:
             rows = await asyncio.to_thread(self._store.pending, RESUME_ROWS)
         except RetryableError as error:
@@ -137,6 +139,7 @@ class Bench:
             await self._saving.put(subject)
         # As many as were asked for: there may be more behind them, once some of these are done.
         self._docket.overflowed |= self._calendar.resume(rows) > 0 and len(rows) >= RESUME_ROWS
+        self._resuming = False
 
     async def _tick(self, news: asyncio.Event) -> None:
         while True:
@@ -174,7 +177,7 @@ class Bench:
     async def _give_up(self, entry: Entry, outcome: Outcome, reason: str) -> None:
         """A closing pass that was not held leaves a row of the ledger; a window none, since one is still to come."""
         if entry.stage is Stage.CLOSING:
-            await self._saving.put(unjudged(entry, outcome, reason, self._versions, self._clock()))
+            await self._saving.put(unjudged(entry, outcome, reason, self._versions, entry.later(self._clock())))
 
 
 def _tell(loop: asyncio.AbstractEventLoop | None, news: asyncio.Event) -> None:

@@ -65,6 +65,7 @@ class Calendar:
             content=rows[0].input_hash,
             probability=rows[0].probability,
             received_through=rows[0].received_through,
+            noted_at=rows[0].judged_at,
             trace=trace,
             findings=findings,
             fresh=not begun and run_id not in heard,
@@ -88,4 +89,5 @@ def _left(key: TraceKey, run_id: str, rows: Sequence[LedgerRow]) -> Entry:
         content=rows[0].input_hash,
         probability=rows[0].probability,
         received_through=rows[0].received_through,
+        noted_at=max(row.judged_at for row in rows),
     )

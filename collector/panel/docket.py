@@ -20,10 +20,11 @@ RunKey = tuple[TraceKey, str]
 class Entry:
     """A run that is to go before the judges.
 
-    `content`: hash of what it will show, `received_through`: unix nanos of the newest arrival in it. `trace`: None
-    where it must be read from the store. `findings`: the detectors'. `turns`: of a window, positions of its first turn
-    and one past its last; `plans`: indices of the planning turns to judge by then. `fresh`: nothing of LLM judges is
-    stored of this run. `tries`: how often it was put back, not to be taken before `not_before` (unix nanos).
+    `content`: hash of what it will show, `received_through`: unix nanos of the newest arrival in it. `noted_at`: unix
+    nanos of the ledger's word on it. `trace`: None where it must be read from the store. `findings`: the detectors'.
+    `turns`: of a window, positions of its first turn and one past its last; `plans`: indices of the planning turns to
+    judge by then. `fresh`: nothing of LLM judges is stored of this run. `tries`: how often it was put back, not to be
+    taken before `not_before` (unix nanos).
     """
 
     key: TraceKey
@@ -33,6 +34,7 @@ class Entry:
     content: str
     probability: float
     received_through: int = 0
+    noted_at: int = 0
     trace: Trace | None = None
     findings: tuple[Finding, ...] = ()
     turns: tuple[int, int] = (0, 0)
@@ -40,6 +42,10 @@ class Entry:
     fresh: bool = False
     tries: int = 0
     not_before: int = 0
+
+    def later(self, now: int) -> int:
+        """`now`, but after the run was noted as pending, even where the clock was set back: the later word counts."""
+        return max(now, self.noted_at + 1)
 
     @property
     def run_key(self) -> RunKey:

@@ -109,7 +109,7 @@ def renewed(rows: Iterable[LedgerRow], versions: Versions, now: int) -> Iterator
         if version == row.version:
             continue
         why = "by another version of the judge" if version else "the judge sits no longer"
-        old = replace(judgement_of(row), judged_at=now, outcome=Outcome.SUPERSEDED, reason=why)
+        old = replace(judgement_of(row), judged_at=max(now, row.judged_at + 1), outcome=Outcome.SUPERSEDED, reason=why)
         new = (replace(old, version=version, outcome=Outcome.PENDING, reason=""),) if version else ()
         yield JudgedSubject(TraceState.SETTLED, (old, *new))
 

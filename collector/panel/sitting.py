@@ -66,7 +66,7 @@ class Sitting:
         run = trace.run(entry.run_id) if trace is not None else None
         if trace is None or run is None:
             why = "its spans are gone" if trace is None else "it became part of another run"
-            yield unjudged(entry, Outcome.SUPERSEDED, why, self._versions, self._clock())
+            yield unjudged(entry, Outcome.SUPERSEDED, why, self._versions, entry.later(self._clock()))
             return
         stored = Stored()
         if not entry.fresh:
@@ -92,7 +92,7 @@ class Sitting:
         return said
 
     def _outcome(self, entry: Entry, hearing: Hearing, said: Deliberation, stored: Stored) -> JudgedSubject:
-        now = self._clock()
+        now = entry.later(self._clock())
         if hearing.case.stage is Stage.CLOSING:
             return closing(entry, hearing.case, said, stored, self._versions, now)
         return window(entry, hearing.case, hearing.turns, said, stored.findings, self._versions, now)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import pytest
 
+from tracejury.collector.panel.clerk import Clerks
 from tracejury.collector.pipeline.inbox import Inbox
 from tracejury.collector.pipeline.judging import Judging, JudgingStore
 from tracejury.collector.store.client import Store
@@ -77,6 +78,8 @@ class Bench:
         suite: Suite | None = None,
         reading: JudgingStore | None = None,
         config: AssemblerConfig | None = None,
+        clerk: Clerks | None = None,
+        ours: Callable[[Span], bool] = lambda _span: False,
     ) -> None:
         self.now = T0
         self.watch = Watch()
@@ -90,6 +93,8 @@ class Bench:
             config or AssemblerConfig(),
             self.inbox,
             self.watch,
+            clerk=clerk,
+            ours=ours,
             clock=lambda: self.now,
             timer=lambda: 0,
         )

@@ -147,6 +147,7 @@ class Api:
         self.reader.rows, self.reader.found, self.reader.error = [], [], None
         self.reader.asked.clear()
         self.judge.asked.clear()
+        self.judge.by_hand.clear()
         self.problems.clear()
         self.reader.verdicts.clear()
         self.status[:] = [JudgesStatus()]

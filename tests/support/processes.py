@@ -53,7 +53,7 @@ def serving(folder: Path, *args: str) -> Iterator[Serving]:
         [*COMMAND, "serve", *free, *args], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
-            text = until(process, re.compile(r"^  store .*\n", re.MULTILINE))
+            text = until(process, re.compile(r"^  judges .*\n", re.MULTILINE))
             found = dict(re.findall(r"(OTLP/gRPC|OTLP/HTTP|API) .*:(\d+)", text))
             ports = {"grpc": int(found["OTLP/gRPC"]), "http": int(found["OTLP/HTTP"]), "api": int(found["API"])}
             yield Serving(process, text, ports)

@@ -1,0 +1,163 @@
+"""LLM judging over the real store: detectors step by step with a clock of ours, scripted judges on their thread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+
+from judging_bench import T0, TRACE, Booms
+from judging_bench import Bench as Detecting
+
+from tracejury.collector.panel.bench import Bench
+from tracejury.collector.panel.calendar import Calendar
+from tracejury.collector.panel.clerk import Clerk
+from tracejury.collector.panel.descriptions import NoDescriptions
+from tracejury.collector.panel.docket import Docket
+from tracejury.collector.panel.hearing import Preparation
+from tracejury.collector.panel.sitting import Sitting
+from tracejury.collector.panel.stored import StoredCases
+from tracejury.collector.panel.windows import Windows
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.panel import StoredPanel
+from tracejury.judges.panel.case import Deliberation, Stage
+from tracejury.judges.panel.client import Client, Prompt
+from tracejury.judges.panel.criteria import load_set
+from tracejury.judges.panel.members import panel_of
+from tracejury.judges.panel.schedule import WindowRules
+from tracejury.judges.panel.scripted import ScriptedClient, answer
+from tracejury.judges.panel.selection import Policy
+from tracejury.judges.suite import Suite
+from tracejury.processors.assemble import AssemblerConfig
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.llm_rows import LedgerRow
+from tracejury.schemas.spans import Span
+from tracejury.schemas.verdicts import JudgedSubject, Verdict
+
+PATIENCE = 30.0
+NAMES = ("plan-quality", "goal-fulfilment", "logical-consistency", "tool-calling")
+
+
+def agent(number: int = 0, trace_id: str = TRACE, *, ended: bool = True, turns: Sequence[int] = ()) -> list[Span]:
+    """Spans of one manager "clerk": its own (where `ended`), and an LLM call for each of `turns`."""
+    top = f"{number}a".rjust(16, "0")
+    calls = [_call(top, number, turn, trace_id) for turn in turns]
+    whole = Span(
+        trace_id, top, "", "clerk.run", 1, 1000, {"openinference.span.kind": "AGENT", "input.value": "Count the hens."},
+        service="farm",
+    )  # fmt: skip
+    return [*calls, whole] if ended else calls
+
+
+def _call(top: str, number: int, turn: int, trace_id: str) -> Span:
+    said = f"I count {turn + 1} hens in yard {turn}."
+    said_before = {
+        f"llm.input_messages.{i + 1}.message.{key}": value
+        for i in range(turn)
+        for key, value in (("role", "assistant"), ("content", f"I count {i + 1} hens in yard {i}."))
+    }
+    attributes = {
+        "openinference.span.kind": "LLM",
+        "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.content": "Count the hens.",
+        **said_before,
+        "llm.output_messages.0.message.role": "assistant",
+        "llm.output_messages.0.message.content": said,
+    }
+    span_id = f"{number}b{turn:x}".rjust(16, "0")
+    return Span(trace_id, span_id, top, "chat", 2 + turn * 2, 3 + turn * 2, attributes, service="farm")
+
+
+class Watch:
+    """Remembers what it is told."""
+
+    def __init__(self) -> None:
+        self.stages: list[Stage] = []
+        self.subjects: list[JudgedSubject] = []
+        self.retries = 0
+
+    def heard(self, stage: Stage, said: Deliberation, seconds: float) -> None:  # noqa: ARG002  the protocol's
+        self.stages.append(stage)
+
+    def saved(self, subjects: Sequence[JudgedSubject], now: int) -> None:  # noqa: ARG002  the protocol's
+        self.subjects += subjects
+
+    def put_back(self, reason: str) -> None:  # noqa: ARG002  the protocol's
+        self.retries += 1
+
+
+class Court:
+    """One collector's judging without receivers. `detecting` moves the clock; judges answer by `script`."""
+
+    def __init__(
+        self,
+        store: Store,
+        script: Callable[[Prompt], str] = answer,
+        *,
+        policy: Policy | None = None,
+        model: str = "scripted",
+        client: Client | None = None,
+        docket: Docket | None = None,
+        streaming: bool = True,
+    ) -> None:
+        self.client = client or ScriptedClient(script, model)
+        self.panel = panel_of(load_set("production"), model, NAMES)
+        self.docket = docket or Docket()
+        self.watch = Watch()
+        self.stored = StoredPanel(store)
+        self.cases = StoredCases(store, AssemblerConfig(), lambda _span: False, self.clock)
+        versions = {j.name: self.panel.version(j.name) for j in self.panel.judges}
+        asked = policy or Policy()
+        windows = Windows(self.panel, asked, WindowRules(turns=5), self.docket) if streaming else None
+        calendar = Calendar(self.docket, windows, versions, self.clock)
+        self.clerk = Clerk(self.panel, asked, calendar)
+        self.detecting = Detecting(store, Suite([Booms()]), clerk=self.clerk)
+        how = Preparation(self.panel, 30_000, lambda text: len(text) // 4)
+        sitting = Sitting(self.client, how, self.cases, NoDescriptions(), versions, self.watch, self.clock)
+
+        @asynccontextmanager
+        async def open_sitting() -> AsyncIterator[Sitting]:
+            yield sitting
+
+        self.bench = Bench(
+            self.cases, self.docket, calendar, windows, open_sitting, versions, self.watch, clock=self.clock
+        )
+
+    def clock(self) -> int:
+        """The detectors'."""
+        return self.detecting.now if hasattr(self, "detecting") else T0
+
+    @contextmanager
+    def sitting(self) -> Iterator[None]:
+        """With the judges' thread."""
+        self.bench.start()
+        try:
+            yield
+        finally:
+            self.bench.stop(PATIENCE)
+
+    def settle(self) -> None:
+        """Wait until the judges have nothing left to do."""
+        until(lambda: self.bench.idle)
+
+    def findings(self, trace_id: str = TRACE) -> list[Finding]:
+        """What LLM judges found, in any state."""
+        return self.stored.run_findings([trace_id]).get(trace_id, [])
+
+    def words(self, trace_id: str = TRACE) -> dict[tuple[str, str], LedgerRow]:
+        """Of LLM judges, by subject id and judge."""
+        rows = self.stored.outcomes([trace_id]).get(trace_id, {})
+        return {(key[1], key[2]): row for key, row in rows.items() if key[2] in NAMES}
+
+    def verdicts(self) -> dict[tuple[str, str], Verdict]:
+        """Those told of, the latest of each subject and judge."""
+        said = (v for s in self.watch.subjects for j in s.judgements for v in j.verdicts)
+        return {(v.subject.id, v.judge): v for v in said}
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for another thread; fails when it takes too long."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "it takes too long"
+        time.sleep(0.005)
