@@ -10,6 +10,7 @@ from rich.text import Text
 
 from .shapes import ArchitectureJson, JudgesJson, LedgerJson, LedgerPage, SpendJson, SpentJson
 from .tables import content, moment, plain_table
+from .terminal import safe
 
 OUTCOME_STYLE: Final[Mapping[str, str]] = {
     "done": "green", "cached": "green", "failed": "red", "over-budget": "red", "pending": "yellow",
@@ -59,7 +60,7 @@ def architecture_text(row: ArchitectureJson) -> RenderableType:
         f"  {row['source']}  version {row['version']}  ",
         moment(row["at"]),
     )
-    return Group(head, Text(), *(content(line) for line in row["text"].splitlines()))
+    return Group(head, Text(), Text(safe(row["text"])))
 
 
 def _cells(row: LedgerJson) -> Iterator[Text]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from tracejury.collector.shapes import AgentRunJson, FindingJson, ToolCallJson, TraceJson, TurnJson
+from tracejury.collector.shapes import AgentRunJson, FindingJson, ToolCallJson, TraceJson, TurnJson, VerdictJson
 from tracejury.collector.tables import counts, moment
 from tracejury.collector.tree import trace_tree
 
@@ -214,3 +214,31 @@ def test_a_trace_without_agents_says_so() -> None:
     """An empty tree would look like lost spans."""
     assert "no agent recognised" in shown(trace([], []))
     assert "no agent recognised" not in shown(trace([run("a")], []))
+
+
+def test_scores_stand_under_their_runs() -> None:
+    """On one line a run; what is about no run that is known comes at the end."""
+    text = shown(
+        {
+            **trace([run("a"), run("b", "a")], []),
+            "verdicts": [
+                verdict("tool-calling", "a", score=3),
+                verdict("goal-fulfilment", "a", score=0),
+                verdict("plan-quality", "a", not_applicable=True),
+                verdict("tool-calling", "b", unscored_reason="the model\x1b[2J did not answer"),
+                verdict("tool-calling", "gone", score=1),
+            ],
+        }
+    )
+    assert "scores: goal-fulfilment 0 of 3, plan-quality not applicable, tool-calling 3 of 3\n" in text
+    assert "scores: tool-calling unscored: the model\\x1b[2J did not answer\n" in text
+    assert text.index("verdict tool-calling  1 of 3") > text.index("unscored")
+    assert "\x1b" not in text
+
+
+def verdict(judge: str, run_id: str, **changes: Any) -> VerdictJson:
+    value: dict[str, Any] = {
+        "judge": judge, "version": "v", "model": "m", "subject": {"kind": "agent-run", "id": run_id, "trace_id": "t"},
+        "score": None, "not_applicable": False, "unscored_reason": None, "reasons": "", "sampling_probability": 1.0,
+    }  # fmt: skip
+    return cast("VerdictJson", value | changes)

@@ -106,7 +106,9 @@ def test_a_wrong_profile_is_the_collectors_line(api: Api) -> None:
 
 def test_without_a_collector_the_line_says_how_to_start_one() -> None:
     """Every command that needs one."""
-    for args in (["errors"], ["errors", "--follow"], ["traces"], ["trace", "x"], ["judge", "--since", "1h"]):
+    asking = (["errors"], ["errors", "--follow"], ["traces"], ["trace", "x"], ["judge", "--since", "1h"], ["ledger"],
+              ["architecture"])  # fmt: skip
+    for args in asking:
         result = CliRunner().invoke(root, [*args, "--url", "http://127.0.0.1:1"])
         assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
         assert "tracejury serve" in result.stderr

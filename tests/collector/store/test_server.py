@@ -10,18 +10,23 @@ from pathlib import Path
 
 import pytest
 from clickhouse_http import ClickHouseServer, clickhouse_server
-from store_parts import TRACE_ID, a_finding, a_judged_trace, a_log, a_span
+from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a_log, a_span
 
+from tracejury.collector.ledger import LedgerQuery
 from tracejury.collector.reader import Confidence, ErrorQuery
 from tracejury.collector.store import upkeep
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import WriterConfig
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.ledger import StoredLedger
 from tracejury.collector.store.migrate import ensure, migrations, status
+from tracejury.collector.store.panel import StoredPanel
 from tracejury.collector.store.reading import StoredReading
 from tracejury.collector.store.writer import GroupCommitWriter
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.errors import ConfigError, PermanentError, RetryableError, StoreError
+from tracejury.schemas.llm_rows import AnswerRow
+from tracejury.schemas.verdicts import Outcome
 
 pytestmark = pytest.mark.store
 
@@ -75,6 +80,30 @@ async def test_commit_judge_and_read(remote: Store, tmp_path: Path) -> None:
     found = StoredReading(remote).find_findings(ErrorQuery(Confidence(0, 0), 10, agent="planner", judge="loops"))
     assert [(s.finding, s.service, s.agent) for s in found] == [(finding, "shop", "planner")]
     assert StoredReading(remote).find_findings(ErrorQuery(Confidence(0, 0), 10, judge="\\ ' \n \t x")) == []
+
+
+def test_what_llm_judges_keep(remote: Store) -> None:
+    """Ledger, answers, architectures and the secret of the installation, as with the embedded engine."""
+    ensure(remote, allowed=True)
+    panel = StoredPanel(remote)
+    found = a_finding(judge="goal-fulfilment", evidence="it's \\ \n é😀")
+    panel.save([a_judged_subject("goal-fulfilment", found), a_judged_subject("plan-quality", outcome=Outcome.PENDING)])
+    assert panel.run_findings([TRACE_ID]) == {TRACE_ID: [found]}
+    assert [row.judge for row in panel.pending(1)] == ["plan-quality"]
+    assert len(panel.outcomes([TRACE_ID])[TRACE_ID]) == 2
+    assert len(StoredLedger(remote).entries(LedgerQuery(10))) == 2
+    assert StoredLedger(remote).summary(LedgerQuery(10)) == {Outcome.DONE: 1, Outcome.PENDING: 1}
+    now = time.time_ns()
+    panel.keep([AnswerRow("k", "m", "it's \\ \n é😀", "stop", 5, 0, 1, None, now, "shop")])
+    reply = panel.answer("k")
+    assert reply is not None
+    assert reply.text == "it's \\ \n é😀"
+    assert [(s.service, s.usd, s.tokens, s.unpriced) for s in panel.spend(now)] == [("shop", 0.0, 6, 6)]
+    panel.keep_architecture("it's", "a\\b", "derived")
+    assert [a.text for a in panel.architecture_versions("it's")] == ["a\\b"]
+    assert panel.architecture("it's") == panel.architecture_versions("it's")[0]
+    assert not panel.clear_edit("it's")
+    assert panel.mark_key() == StoredPanel(remote).mark_key()
 
 
 def test_our_statements_stay_out_of_the_servers_query_log(remote: Store, server: ClickHouseServer) -> None:

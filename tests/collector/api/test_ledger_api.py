@@ -1,0 +1,231 @@
+"""`/api/ledger` and `tracejury ledger`: last words of judges, what they cost, and why a trace has no score."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from memory_api import KNOWN, NOW, PLAIN, SECOND, Api
+from memory_ledger import ledger_entry
+
+from tracejury.collector.api.params import LEDGER_SINCE
+from tracejury.collector.cli.root import root
+from tracejury.collector.ledger import Judged, JudgesStatus, LedgerQuery
+from tracejury.collector.moments import parse_since
+from tracejury.schemas.llm_rows import Spend
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import Outcome, SubjectKind
+
+HOUR = 3_600 * SECOND
+ON = JudgesStatus(on=True, model="some/model", caps={"usd_per_day": 10.0}, pending=3, in_flight=2)
+
+
+def run(api: Api, *args: str) -> Result:
+    return CliRunner().invoke(root, ["ledger", *args], env={"TRACEJURY_URL": api.url, "COLUMNS": "250"})
+
+
+def test_a_word_in_full(api: Api) -> None:
+    """Every field, with null for what there is not."""
+    api.reader.ledger.words = [ledger_entry(1, findings=2, probability=0.25)]
+    (item,) = api.get("/api/ledger")["items"]
+    assert item == {
+        "trace_id": KNOWN, "service": "svc",
+        "subject": {"kind": "agent-run", "id": "run-1", "trace_id": KNOWN, "agent": "agent"},
+        "judge": "goal-fulfilment", "version": "v1", "outcome": "done", "reason": None, "model": "some/model",
+        "score": 2, "not_applicable": False, "sampling_probability": 0.25, "findings": 2,
+        "at": "2026-11-20T10:09:47.000000Z",
+    }  # fmt: skip
+
+
+def test_a_word_without_a_score(api: Api) -> None:
+    """The reason says why; a trace's own word has no agent."""
+    reason = "at the cap of $1 a day"
+    word = ledger_entry(1, outcome=Outcome.OVER_BUDGET, reason=reason, model="", kind=SubjectKind.TRACE)
+    api.reader.ledger.words = [replace(word, agent="")]
+    (item,) = api.get("/api/ledger")["items"]
+    assert (item["outcome"], item["reason"], item["score"], item["model"]) == ("over-budget", reason, None, None)
+    assert item["subject"]["agent"] is None
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 5])
+def test_pages_cover_all_words_once(api: Api, count: int) -> None:
+    """Latest first, page by page of two; `next` is null exactly on the last page."""
+    api.reader.ledger.words = [replace(ledger_entry(n // 2), id=f"{n:032x}") for n in range(count)]
+    seen: list[str] = []
+    cursor = ""
+    while True:
+        page = api.get("/api/ledger", limit="2", **({"cursor": cursor} if cursor else {}))
+        seen += [item["subject"]["id"] for item in page["items"]]
+        if page["next"] is None:
+            break
+        cursor = page["next"]
+    assert seen == [f"run-{n // 2}" for n in reversed(range(count))]
+
+
+def test_all_filters_reach_the_ledger(api: Api) -> None:
+    """Each parameter becomes the field of the question that it names."""
+    given = {"judge": "j", "outcome": "failed", "service": "s", "since": "2h", "limit": "7", "all": "true"}
+    api.get("/api/ledger", trace=KNOWN.upper(), **given)
+    since = NOW - 2 * HOUR
+    assert api.reader.ledger.asked[0] == LedgerQuery(8, KNOWN, "j", Outcome.FAILED, "s", since, everything=True)
+
+
+@pytest.mark.parametrize(("given", "since"), [({}, parse_since(LEDGER_SINCE, NOW)), ({"trace": KNOWN}, 0)])
+def test_without_since_it_is_the_last_day(api: Api, given: dict[str, str], since: int) -> None:
+    """Of a trace that is named, everything."""
+    api.get("/api/ledger", **given)
+    assert api.reader.ledger.asked[0].since == since
+
+
+def test_the_summary_is_of_all_pages(api: Api) -> None:
+    """Counts by outcome."""
+    api.reader.ledger.words = [*(ledger_entry(n) for n in range(3)), ledger_entry(9, outcome=Outcome.FAILED)]
+    assert api.get("/api/ledger", limit="1")["summary"] == {"done": 3, "failed": 1}
+
+
+def test_spend_of_this_hour_and_this_day(api: Api) -> None:
+    """By the clock of UTC; services by what they cost; the caps beside."""
+    day, hour = NOW - NOW % (24 * HOUR), NOW - NOW % HOUR
+    api.status[0] = ON
+    api.reader.ledger.spent = [
+        Spend(day - HOUR, "yesterday", 99.0, 9, 9), Spend(day, "shop", 1.0, 100, 1), Spend(hour, "shop", 0.5, 50, 2, 7),
+        Spend(hour, "desk", 2.0, 10, 1),
+    ]  # fmt: skip
+    spend = api.get("/api/ledger")["spend"]
+    assert spend["hour"] == {
+        "since": "2026-11-20T10:00:00.000000Z",
+        "usd": 2.5,
+        "tokens": 60,
+        "unpriced": 7,
+        "calls": 3,
+    }
+    assert spend["day"] == {
+        "since": "2026-11-20T00:00:00.000000Z",
+        "usd": 3.5,
+        "tokens": 160,
+        "unpriced": 7,
+        "calls": 4,
+    }
+    assert spend["services"] == [
+        {"service": "desk", "usd": 2.0, "tokens": 10}, {"service": "shop", "usd": 1.5, "tokens": 150},
+    ]  # fmt: skip
+    assert spend["caps"] == {"usd_per_day": 10.0}
+
+
+def test_what_the_process_does_with_judges(api: Api) -> None:
+    """Off unless it says otherwise."""
+    off = {"on": False, "model": None, "pending": 0, "in_flight": 0, "trouble": None}
+    assert api.get("/api/ledger")["judges"] == off
+    api.status[0] = ON
+    on = {"on": True, "model": "some/model", "pending": 3, "in_flight": 2, "trouble": None}
+    assert api.get("/api/ledger")["judges"] == on
+
+
+def test_a_trace_without_a_word_says_why(api: Api) -> None:
+    """Also past its last page, and whatever the filters leave over; lists over traces have no such line."""
+    api.reader.ledger.seen[KNOWN] = Judged(TraceState.OPEN, 1)
+    assert "no LLM judge is switched on" in api.get("/api/ledger", trace=KNOWN)["why"]
+    api.status[0] = ON
+    assert "not settled yet" in api.get("/api/ledger", trace=KNOWN)["why"]
+    assert "not judged at all" in api.get("/api/ledger", trace=PLAIN)["why"]
+    assert api.get("/api/ledger")["why"] is None
+    api.reader.ledger.words = [ledger_entry(1)]
+    assert api.get("/api/ledger", trace=KNOWN, outcome="failed") | {"spend": 0, "judges": 0} == {
+        "items": [], "next": None, "summary": {"done": 1}, "why": None, "spend": 0, "judges": 0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("params", "status", "part"),
+    [
+        ({"trace": "f" * 32}, 404, "is stored"),
+        ({"outcome": "fine"}, 422, "outcome"),
+        ({"since": "soon"}, 422, "since"),
+        ({"cursor": "x"}, 422, "cursor"),
+        ({"limit": "0"}, 422, "limit"),
+        ({"all": "perhaps"}, 422, "all"),
+        ({"bogus": "1"}, 422, "bogus"),
+    ],
+)
+def test_what_is_refused(api: Api, params: dict[str, str], status: int, part: str) -> None:
+    """One line that names it."""
+    code, detail = api.get("/api/ledger", **params)
+    assert code == status
+    assert part in detail
+
+
+def test_judging_again_tells_how_many_runs_wait(api: Api) -> None:
+    """It answers after the detectors; what LLM judges have yet to do is counted, where they are on."""
+    api.reader.ledger.words = [ledger_entry(n, outcome=Outcome.PENDING) for n in range(2)]
+    body = {"trace_id": KNOWN}
+    assert api.client.post("/api/judge", json=body).json()["items"][0]["pending_judges"] == 0
+    api.status[0] = ON
+    assert api.client.post("/api/judge", json=body).json()["items"][0]["pending_judges"] == 2
+    shown = CliRunner().invoke(root, ["judge", "--trace", KNOWN], env={"TRACEJURY_URL": api.url})
+    assert "2 agent runs await LLM judges" in shown.stdout
+
+
+def test_the_command_shows_words_summary_spend_and_judges(api: Api) -> None:
+    """All that one needs to know, on one screen."""
+    api.status[0] = ON
+    api.reader.ledger.words = [ledger_entry(1), ledger_entry(2, outcome=Outcome.FAILED, reason="no usable answer")]
+    api.reader.ledger.spent = [Spend(NOW - NOW % HOUR, "shop", 0.5, 1234, 2, 34)]
+    result = run(api)
+    assert result.exit_code == 0
+    for part in (
+        KNOWN, "svc / agent", "agent-run run-1", "goal-fulfilment", "2 of 3", "failed", "no usable answer",
+        "1 done, 1 failed", "today (UTC): $0.5000, 1,234 tokens, 2 calls (34 tokens of unknown price)",
+        "caps: usd_per_day 10", "LLM judges: some/model, 3 agent runs wait, 2 in flight",
+    ):  # fmt: skip
+        assert part in result.stdout
+
+
+def test_the_command_says_why_a_trace_has_no_score(api: Api) -> None:
+    """On a line of its own."""
+    result = run(api, "--trace", KNOWN)
+    assert result.exit_code == 0
+    assert "no words of judges\nno score: it has just come" in result.stdout
+    assert "LLM judges: off" in result.stdout
+    api.status[0] = replace(ON, trouble="no key")
+    assert "LLM judges do not work: no key" in run(api).stdout
+
+
+def test_the_command_for_programs(api: Api) -> None:
+    """The page as it is, all pages put together up to the limit."""
+    api.reader.ledger.words = [ledger_entry(n) for n in range(700)]
+    page: dict[str, Any] = json.loads(run(api, "--limit", "600", "--format", "json").stdout)
+    assert [item["subject"]["id"] for item in page["items"]] == [f"run-{n}" for n in range(699, 99, -1)]
+    assert page["summary"] == {"done": 700}
+    assert "there are more than 5" in run(api, "--limit", "5").stderr
+    assert json.loads(run(api, "--limit", "900", "--format", "json").stdout)["next"] is None
+
+
+def test_filters_of_the_command_reach_the_ledger(api: Api) -> None:
+    """Each option is the parameter of that name."""
+    run(api, "--trace", KNOWN, "--judge", "j", "--outcome", "failed", "--service", "s", "--all", "--limit", "9")
+    expected = LedgerQuery(10, KNOWN, "j", Outcome.FAILED, "s", everything=True)
+    assert api.reader.ledger.asked[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("args", "code"), [(("--trace", "f" * 32), 4), (("--outcome", "fine"), 2), (("--since", "soon"), 2)]
+)
+def test_misuse_of_the_command(api: Api, args: tuple[str, ...], code: int) -> None:
+    """One line and the exit code that every command has for it."""
+    result = run(api, *args)
+    assert (result.exit_code, result.stderr.count("\n")) == (code, 1)
+
+
+def test_what_judges_say_is_no_terminal_code(api: Api) -> None:
+    """Reasons come from models, names from spans."""
+    evil = "\x1b[2J\x07\u202eowned"
+    word = ledger_entry(1, reason=evil, judge=evil, model=evil, subject_id=evil)
+    api.status[0] = replace(ON, model=evil)
+    api.reader.ledger.words = [replace(word, service=evil, agent=evil)]
+    shown = run(api).stdout
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    assert "\\x1b[2J" in shown
