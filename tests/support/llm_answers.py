@@ -13,6 +13,8 @@ LONGEST_QUOTE: Final = 80
 LEAST_QUOTE: Final = 12
 LABELS: Final = frozenset({"label", "step", "at"})
 QUOTES: Final = frozenset({"quote", "evidence"})
+NAMED: Final = frozenset({"judge"})
+"""A list of objects that name one of these has one for each."""
 EMPTY: Final = frozenset({"also_at", "retracted", "rejected"})
 """Lists that stay empty: what they would hold depends on more than the schema."""
 
@@ -73,6 +75,9 @@ class _Filler:
             return [self.fill(items, name, number)] * least
         if QUOTES & set(items.get("properties", {})):
             return [self.fill(items, name, i) for i in range(max(len(self._chosen), least))]
+        for named, below in items.get("properties", {}).items():
+            if (names := self._resolved(below).get("enum")) and named in NAMED:
+                return [self.fill(items, name, number) | {named: each} for each in names]
         if least or items.get("enum"):
             return [self.fill(items, name, number)] * max(least, 1)
         return []
