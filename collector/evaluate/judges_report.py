@@ -26,11 +26,11 @@ from .spend import Spend
 class Answered:
     """How much of what was asked has an answer.
 
-    `unscored` verdicts by judge with `failures` (reason to number); `not_applicable` by judge; claims `dropped` by
-    reason; `lost` windows or plans without an answer; `provisional` findings of windows.
+    `scored` verdicts; `unscored` ones by judge, with `failures` (reason to number); `not_applicable` by judge; claims
+    `dropped` by reason; `lost` windows or plans without an answer; `provisional` findings of windows.
     """
 
-    verdicts: int
+    scored: int
     unscored: Mapping[str, int]
     failures: Mapping[str, int]
     not_applicable: Mapping[str, int]
@@ -109,7 +109,7 @@ def _judged(rebuilt: Rebuilt, results: Sequence[TraceResult], profile: str) -> J
     return Judged(
         by_source(rebuilt, findings, profile)["judges"],
         Answered(
-            verdicts=sum(len(run.verdicts) for run in runs),
+            scored=sum(v.score is not None for run in runs for v in run.verdicts),
             unscored=unscored(results),
             failures=Counter(why for run in runs for why in run.failures.values()),
             not_applicable=not_applicable(results),

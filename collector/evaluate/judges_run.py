@@ -36,10 +36,12 @@ class Sessions:
     """All that was said in an evaluation.
 
     `results`: of every trace and repetition; `baseline` by variant ("without-architecture", "with-architecture").
-    `adjudicated` by name of the trace, of the first repetition; `adjudication`: what that cost.
+    `adjudicated` by name of the trace, of the first repetition; `adjudication`: what that cost. `troubles`: a line for
+    each judge of an installed package that cannot be had.
     """
 
     panel: Panel
+    troubles: tuple[str, ...]
     models: tuple[str, str]
     results: tuple[TraceResult, ...]
     baseline: dict[str, tuple[TraceResult, ...]]
@@ -58,7 +60,7 @@ async def hold(options: JudgesOptions, rebuilt: Rebuilt, progress: Progress) -> 
     async with open_models(options) as models:
         model = models.judges.about
         llm = replace_model(options.llm, model.model)
-        panel, _ = panel_from(llm)
+        panel, troubles = panel_from(llm)
         room = preparation(panel, model.max_input_tokens, models.judges.count, hints=llm.hints)
         how = Judging(room, windows_from(llm) if llm.streaming else None)
         held = _Held(options, rebuilt, models, progress)
@@ -66,7 +68,7 @@ async def hold(options: JudgesOptions, rebuilt: Rebuilt, progress: Progress) -> 
         adjudicated, cost = await held.adjudicated(results) if options.adjudicate else ({}, Spend())
         baseline = await held.baseline(architecture) if options.baseline else {}
         names = models.judges.about.model, models.adjudicator.about.model
-        return Sessions(panel, names, results, baseline, adjudicated, cost)
+        return Sessions(panel, troubles, names, results, baseline, adjudicated, cost)
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,7 +193,7 @@ def _notes(report: JudgesReport, answered: Answered) -> Iterator[RenderableType]
     ):
         if counts:
             named = ", ".join(f"{name} {n}" for name, n in sorted(counts.items()))
-            yield Text(one_line(f"{told}: {named} (beside {answered.verdicts} verdicts)", 400))
+            yield Text(one_line(f"{told}: {named} (beside {answered.scored} scores)", 400))
     for why, count in sorted(answered.failures.items(), key=lambda item: -item[1])[:5]:
         yield Text(one_line(f"{count} unscored: {why}", 200))
     if answered.lost:
@@ -202,6 +202,7 @@ def _notes(report: JudgesReport, answered: Answered) -> Iterator[RenderableType]
         yield Text(f"{report.unadjudicated} traces were not wholly matched: a call had no answer")
     if report.rebuilt.gold.defaulted:
         yield Text(f"{report.rebuilt.gold.defaulted} errors without labels have the dimensions of their category")
+    yield from (Text(one_line(trouble, 200)) for trouble in report.sessions.troubles)
     absent = {row.reasons.reason for row in report.repeatability.values() if row.reasons.reason}
     yield from (Text(one_line(reason, 200)) for reason in sorted(absent))
 

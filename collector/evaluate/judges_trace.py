@@ -48,7 +48,7 @@ class _Heard:
 async def judge_trace(
     trace: Trace, how: Judging, client: Client, detected: Sequence[Finding] = (), architecture: str = ""
 ) -> tuple[RunResult, ...]:
-    """Every agent run of a finished trace judged, all of them at once; what fails is unscored, never raised.
+    """Every agent run of a finished trace judged, all of them at once; what fails is unscored, and never raised.
 
     `detected`: the detectors' findings in it, shown as hints where the preparation says so.
     """
@@ -60,12 +60,32 @@ async def judge_trace(
 async def _judge_run(
     trace: Trace, run: AgentRun, how: Judging, client: Client, detected: Sequence[Finding], architecture: str
 ) -> RunResult:
-    panel = how.preparation.panel
+    judges = tuple(judge.name for judge in how.preparation.panel.of_run(run.role))
+    try:
+        return await _sit(trace, run, how, client, detected, architecture, judges)
+    except Exception as error:  # noqa: BLE001  a fault of ours costs one run, not a night of calls
+        return RunResult(run.id, run.role, failures=dict.fromkeys(judges, _told(error)))
+
+
+def _told(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return " ".join(f"unexpected {type(error).__name__}: {error}".split())[:300]
+
+
+async def _sit(
+    trace: Trace,
+    run: AgentRun,
+    how: Judging,
+    client: Client,
+    detected: Sequence[Finding],
+    architecture: str,
+    judges: tuple[str, ...],
+) -> RunResult:
     heard = _Heard()
     for entry, so_far in moments(trace, run, how, detected) if how.windows else ():
         for hearing in hearings(entry, trace, so_far, how.preparation, (), architecture):
             heard.add(await _hear(hearing, how, client))
-    judges = tuple(judge.name for judge in panel.of_run(run.role))
     last = _entry(trace, run, Stage.CLOSING, judges, detected)
     (hearing,) = hearings(last, trace, run, how.preparation, heard.findings.values(), architecture)
     said = await _hear(hearing, how, client)
