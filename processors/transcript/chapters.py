@@ -9,7 +9,6 @@ from typing import Final
 from ...schemas.transcript import Chapter, Step, Transcript
 from .shorten import pieces, shorten
 
-_DENSEST: Final = 2  # characters a token of ordinary text has at least
 _HEADER: Final = 0.25  # shares of the room
 _INDEX: Final = 0.15
 _CLOSING: Final = 0.1
@@ -27,7 +26,7 @@ def split(transcript: Transcript, budget: int, count: Callable[[str], int], over
     """
     whole = transcript.header + "".join(s.text for s in transcript.steps) + transcript.closing
     steps = transcript.steps
-    if len(whole) > _DENSEST * budget and (tokens := count(whole)) > budget:
+    if _most(whole) > budget and (tokens := count(whole)) > budget:
         room = int(_SAFE * budget * len(whole) / tokens)
         while True:
             chapters = _Packer(transcript, max(room, _LEAST), overlap).chapters()
@@ -39,7 +38,13 @@ def split(transcript: Transcript, budget: int, count: Callable[[str], int], over
 
 
 def _fits(text: str, budget: int, count: Callable[[str], int]) -> bool:
-    return len(text) <= _DENSEST * budget or count(text) <= budget
+    return _most(text) <= budget or count(text) <= budget
+
+
+def _most(text: str) -> int:
+    """Tokens that a text has at most, without counting: half its characters, more for those beyond ASCII."""
+    beyond = len(text.encode(errors="replace")) - len(text)
+    return (len(text) + 3 * beyond) // 2
 
 
 class _Packer:

@@ -10,6 +10,7 @@ from typing import Final
 from ...schemas.trajectory import AgentRun, Trace, Turn, TurnKind
 from ...schemas.transcript import PlanView, Step, StepKind, Transcript
 from ..names import canonical
+from ..wording import STATED_PLAN
 from .header import header
 from .limits import Limits
 from .memory import Memory
@@ -45,8 +46,9 @@ def plan_views(
 ) -> tuple[PlanView, ...]:
     """One view for each plan among the transcript's steps, in order; () where the run never planned.
 
-    The labelled plans are those of `run.plans`; without any, replies that write a plan into their text or thinking,
-    and calls of to-do tools. A view holds nothing that came after its plan, so later steps do not change it.
+    The labelled plans are those of `run.plans`; before the first of them, replies that write a plan into their text or
+    thinking, and calls of to-do tools, count as well. A view holds nothing that came after its plan, and what counts
+    as one depends on nothing later, so later steps change no view.
     """
     at = {step.turn: i for i, step in reversed(list(enumerate(transcript.steps))) if step.kind is StepKind.LLM}
     plans = [i for i in planning_turns(run) if i in at]
@@ -56,9 +58,9 @@ def plan_views(
 
 def planning_turns(run: AgentRun) -> tuple[int, ...]:
     """Indices of the turns that plan, by the rule of `plan_views`."""
-    if run.plans:
-        return run.plans
-    return tuple(t.index for t in run.turns if t.kind is not TurnKind.INNER and (_listed(t) or _thought(t)))
+    first = min(run.plans, default=len(run.turns))
+    acting = (t for t in run.turns[:first] if t.kind is TurnKind.ACT)
+    return (*(t.index for t in acting if _listed(t) or _thought(t)), *run.plans)
 
 
 def _listed(turn: Turn) -> bool:
@@ -69,7 +71,7 @@ def _thought(turn: Turn) -> bool:
     if turn.llm is None:
         return False
     texts = [text for m in turn.llm.output_messages for text in (m.reasoning, m.text) if text]
-    return any(_THOUGHT.search(text, 0, _READ) for text in texts)
+    return any(pattern.search(text, 0, _READ) for text in texts for pattern in (STATED_PLAN, _THOUGHT))
 
 
 def _view(transcript: Transcript, begin: str, at: int, turn: int, *, again: bool) -> PlanView:

@@ -47,15 +47,28 @@ def _arguments(label: str, turn: Turn, call: ToolCall, memory: Memory, limits: L
 
 
 def agent_step(
-    label: str, called: str, call: ToolCall | None, sub_run: AgentRun | None, memory: Memory, limits: Limits
+    label: str,
+    called: str,
+    call: ToolCall | None,
+    run: AgentRun | None,
+    late: bool,  # noqa: FBT001 - one caller
+    memory: Memory,
+    limits: Limits,
 ) -> Said:
-    """A sub-agent as its caller saw it: the task it was given and what it gave back."""
+    """A sub-agent as its caller saw it: the task it was given and what it gave back.
+
+    `late`: its run was not over when the caller went on; what came of it then is not told.
+    """
+    known = None if late else run
     said = [f"{label} agent {name(called)} (its own run is judged apart)"]
-    task = (sub_run.goal if sub_run else "") or (json_line(call.arguments) if call and call.arguments else "")
+    task = (known.goal if known else "") or (json_line(call.arguments) if call and call.arguments else "")
     if task:
         said += ["its task:", memory.tell(label, task, limits.errand)]
-    answer = (call.result if call else None) or (sub_run.answer if sub_run else "")
-    error = call.error if call else None
+    handed = call.result if call and (call.span or not late) else None
+    answer = handed or (known.answer if known else "")
+    error = call.error if call and (call.span or not late) else None
+    if late and not answer and not error:
+        return [*said, "not finished when the next call was made"], f"agent {name(called, 40)}: not finished yet"
     said += _result(label, answer or None, memory, limits, silent=bool(error), title="its answer", limit=limits.answer)
     if error:
         said += ["error:", memory.tell(label, error, limits.result)]

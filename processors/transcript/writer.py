@@ -13,6 +13,7 @@ from .memory import Memory
 from .tool_step import agent_step, other_step, tool_step
 
 _SHOWN: Final = (Kind.RETRIEVER, Kind.RERANKER, Kind.GUARDRAIL)
+_SKEW: Final = 1_000_000_000  # nanoseconds by which clocks may differ
 _TELLING: Final = 16  # characters from which a line is compared
 
 
@@ -37,13 +38,13 @@ class Writer:
             self._add(StepKind.LLM, turn.llm.span_id, llm_step(self._label, turn, turn.llm, after, memory, limits))
         for call in turn.tool_calls:
             if call.sub_run_id:
-                self._agent(turn, call.sub_run_id, call)
+                self._agent(turn, after, call.sub_run_id, call)
             elif call.span is not None:
                 self._add(StepKind.TOOL, call.span.span_id, tool_step(self._label, turn, call, memory, limits))
         called = {c.sub_run_id for c in turn.tool_calls}
         for run in turn.sub_run_ids:
             if run not in called:
-                self._agent(turn, run, None)
+                self._agent(turn, after, run, None)
         for span in turn.wrappers:
             if span.kind in _SHOWN and (span.output_text or span.is_error):
                 self._add(StepKind.TOOL, span.span_id, other_step(self._label, span, memory, limits))
@@ -72,9 +73,12 @@ class Writer:
     def _add(self, kind: StepKind, span_id: str, said: Said) -> None:
         self._turn.append((kind, span_id, said))
 
-    def _agent(self, turn: Turn, run_id: str, call: ToolCall | None) -> None:
+    def _agent(self, turn: Turn, after: Turn | None, run_id: str, call: ToolCall | None) -> None:
         run = self._runs.get(run_id)
-        said = agent_step(self._label, _called(turn, run_id, call, run), call, run, self._memory, self._limits)
+        late = after is not None and after.llm is not None and not _ended(run, after.llm.raw.start)
+        said = agent_step(
+            self._label, _called(turn, call, None if late else run), call, run, late, self._memory, self._limits
+        )
         spans = (call.span if call else None, run.span if run else None, turn.llm)
         span_id = next((s.span_id for s in spans if s is not None), run_id)
         self._add(StepKind.AGENT, span_id, said)
@@ -101,17 +105,23 @@ def _failures(span: NormalizedSpan) -> list[tuple[str, str]]:
     return list(zip(failure_texts(span), cores or failure_texts(span), strict=False))
 
 
-def _called(turn: Turn, run_id: str, call: ToolCall | None, run: AgentRun | None) -> str:
+def _called(turn: Turn, call: ToolCall | None, run: AgentRun | None) -> str:
     """The sub-agent's name as the request or its own span has it: what is known besides may come from later spans."""
-    asked = (
-        any(r.name == call.name for m in turn.llm.output_messages for r in m.tool_requests)
-        if call and turn.llm
-        else False
-    )
-    if call and (asked or call.span is not None):
+    requests = (r.name for m in turn.llm.output_messages for r in m.tool_requests) if turn.llm else ()
+    if call and (call.span is not None or call.name in requests):
         return call.name
     span = run.span if run else None
-    return (span.agent_name or span.raw.name.removesuffix(".run")) if span else run_id
+    return (span.agent_name or span.raw.name.removesuffix(".run")) if span else "unnamed"
+
+
+def _ended(run: AgentRun | None, moment: int) -> bool:
+    """Whether a sub-agent's run was over at `moment` (its caller's next call), as far as its spans show."""
+    if run is None:
+        return False
+    if run.span is not None and not run.span.raw.pending:
+        return run.span.raw.end <= moment + _SKEW
+    ends = [t.llm.raw.end for t in run.turns if t.llm is not None]
+    return bool(ends) and max(ends) <= moment + _SKEW
 
 
 def _told_by(after: Turn | None, text: str) -> bool:

@@ -3,14 +3,15 @@
     python tests/bench/transcripts.py ../shared/data/trail/gaia-dev [MODEL]
 
 Tokens are counted by litellm for MODEL (default gpt-4o). Evidence: of the annotated errors, how many have a step at
-the annotated span, and the beginning of how many quotes stands in that step, in any step of the trace, and (as the most
-that can be reached) anywhere in the trace as the paper's preprocessing shows it.
+the annotated span; the beginning of how many quotes stands in the trace at all (the others are the annotator's words),
+in that step, in it or a step that it refers to ("= S4"), and in any step.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import statistics
 import sys
 from collections import Counter
@@ -34,6 +35,9 @@ from tracejury.schemas.transcript import PlanView, Transcript
 QUOTED = 40
 """Characters of an annotation's evidence that are looked for: annotators shorten and join what follows."""
 
+REFERENCE = re.compile(r"^(?:= |[a-z].*: = )(.+)$", re.MULTILINE)
+LABEL = re.compile(r"\bS\d+\b")
+
 
 def text_of(transcript: Transcript) -> str:
     """All of a transcript."""
@@ -48,21 +52,27 @@ def loose(text: str) -> str:
 def coverage(trace: Trace, transcripts: Iterable[Transcript], errors: list[dict[str, str]]) -> Counter[str]:
     """Counts over one trace's annotated errors."""
     steps: dict[str, str] = {}
+    referred: dict[str, str] = {}
     whole = ""
     for transcript in transcripts:
+        texts = {step.label: loose(step.text) for step in transcript.steps}
         for step in transcript.steps:
-            steps[step.span_id] = steps.get(step.span_id, "") + loose(step.text)
+            steps[step.span_id] = steps.get(step.span_id, "") + texts[step.label]
+            labels = {label for line in REFERENCE.findall(step.text) for label in LABEL.findall(line)}
+            named = "".join(texts.get(label, "") for label in labels)
+            referred[step.span_id] = referred.get(step.span_id, "") + texts[step.label] + named
         whole += loose(text_of(transcript))
-    paper = loose(paper_view(trace)) + loose(raw_view(trace))
+    recorded = loose(paper_view(trace)) + loose(raw_view(trace))
     found: Counter[str] = Counter()
     for error in errors:
-        evidence = loose(error["evidence"])[:QUOTED]
-        step = steps.get(error["location"])
+        evidence = loose(error["evidence"])[:QUOTED] or "?"
+        place = error["location"]
         found["errors"] += 1
-        found["labelled"] += step is not None
-        found["quotable"] += bool(evidence) and evidence in paper
-        found["in the step"] += bool(evidence) and step is not None and evidence in step
-        found["in any step"] += bool(evidence) and evidence in whole
+        found["with a step at their span"] += place in steps
+        found["quoted from the trace"] += evidence in recorded
+        found["in that step"] += evidence in steps.get(place, "")
+        found["in it or a step it refers to"] += evidence in referred.get(place, "")
+        found["in any step"] += evidence in whole
     return found
 
 

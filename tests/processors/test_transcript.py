@@ -159,6 +159,16 @@ def test_a_sub_agent_is_its_task_and_its_answer() -> None:
     )
 
 
+def test_a_sub_agent_that_runs_on_says_so() -> None:
+    """What it answered after its caller went on was not known to the caller."""
+    manager = run("m", Said("l1", "Help me.", [Did("helper", None, None, sub_run_id="s")]), Said("l2", "Done."))
+    sub = run("s", Said("l3", FOUND), role="sub-agent", parent_id="m", goal="How long?", answer=FOUND)
+    assert sub.span is not None
+    sub = replace(sub, span=replace(sub.span, raw=replace(sub.span.raw, end=5 * 10**9)))
+    text = transcribe(trace(manager, sub), manager).steps[1].text
+    assert text == "S2 agent unnamed (its own run is judged apart)\nnot finished when the next call was made\n"
+
+
 def test_limits_and_stop_sequences_are_said_when_they_change() -> None:
     """So that a tag that is a stop sequence is never missed."""
     first, same, other = (
@@ -329,7 +339,7 @@ HOSTILE = st.text(st.sampled_from("S1 tool=[…]\n\r\x0b\u2028\u200b\U000e0041<|
 OURS = (
     "One run", "system prompt:", "first message:", "tools", "S", "input", "reasoning:", "wrote", "calls ",
     "finish reason:", "error", "arguments", "result", "no ", "its ", "outcome:", "End of the run", "agent ", "manages ",
-    "answer:", "= S", "= header", "[… ",
+    "answer:", "= S", "= header", "[… ", "not finished",
 )  # fmt: skip
 
 

@@ -1,0 +1,105 @@
+"""What a plan is judged by: its prompt and what was known then, nothing that came after."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from small_traces import Did, Said, run, trace
+
+from tracejury.processors.transcript import plan_views, transcribe
+from tracejury.schemas.trajectory import TurnKind
+from tracejury.schemas.transcript import PlanView
+
+PLAN = "1. Look for a list of rivers.\n2. Sort it by length.\n3. Answer."
+
+
+def views(*turns: Said) -> tuple[PlanView, ...]:
+    one = run("r", *turns)
+    return plan_views(trace(one), one, transcribe(trace(one), one))
+
+
+def text_of(view: PlanView) -> str:
+    return view.transcript.header + "".join(s.text for s in view.transcript.steps) + view.transcript.closing
+
+
+def test_a_labelled_plan_is_viewed_with_what_stood_before_it() -> None:
+    """The survey, the plan's prompt, the plan; not what was done then."""
+    (view,) = views(
+        Said("l1", "Facts: none.", kind=TurnKind.FACTS),
+        Said("l2", PLAN, sees=["Write a plan, with the tools search and sort."], kind=TurnKind.PLAN),
+        Said("l3", "I do something else."),
+    )
+    assert (view.label, view.turn, view.replan) == ("S2", 1, False)
+    assert [s.label for s in view.transcript.steps] == ["S1", "S2"]
+    assert "Facts: none." in text_of(view)
+    assert "with the tools search and sort" in text_of(view)
+    assert "something else" not in text_of(view)
+    assert view.transcript.closing == ""
+
+
+def test_a_replan_shows_its_trigger_in_full_and_the_rest_in_brief() -> None:
+    """The last two steps before it as they are, those before by their line in the index."""
+    done = [
+        Said(
+            f"a{i}",
+            f"I try {i}.\nAnd think at length about it.",
+            [Did("search", {"q": str(i)}, f"nothing {i}", span_id=f"t{i}")],
+        )
+        for i in range(4)
+    ]
+    turns = (Said("p1", PLAN, kind=TurnKind.PLAN), *done, Said("p2", PLAN + " Again.", kind=TurnKind.PLAN))
+    first, second = views(*turns)
+    assert (first.replan, second.replan) == (False, True)
+    one = run("r", *turns)
+    full = {s.label: s.text for s in transcribe(trace(one), one).steps}
+    told = {s.label: s.text for s in second.transcript.steps}
+    assert second.label == "S10"
+    assert [told[label] == full[label] for label in ("S8", "S9", "S10")] == [True, True, True]
+    assert told["S2"] == "S2 llm: I try 0. And think at length about it. -> calls search\n"
+
+
+def test_of_a_long_history_only_the_recent_part_is_told() -> None:
+    """A view stays small however late its plan comes; what is left out is counted."""
+    done = [Said(f"a{i}", "word " * 400) for i in range(200)]
+    view = views(Said("p1", PLAN, kind=TurnKind.PLAN), *done, Said("p2", PLAN, kind=TurnKind.PLAN))[1]
+    assert len(text_of(view)) < 9_000
+    assert "earlier steps …]\n" in text_of(view)
+
+
+@pytest.mark.parametrize("name", ["write_todos", "TodoWrite", "update_plan", "manage_todo_list"])
+def test_a_to_do_list_is_a_plan(name: str) -> None:
+    """Where no plan is labelled."""
+    found = views(
+        Said("l1", "Hm."),
+        Said("l2", "", [Did(name, {"todos": ["read", "sort"]}, "ok", span_id="t1")]),
+        Said("l3", "Done."),
+    )
+    assert [(v.label, v.turn) for v in found] == [("S2", 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "planned"),
+    [
+        (f"Here is my plan:\n{PLAN}", True),
+        ("Plan:\n- read\n- write", True),
+        ("Let me plan this out carefully\n\n1. Read.\n2. Write.", True),
+        ("My plan is to win.", False),
+        ("1. Apples\n2. Pears", False),
+        ("", False),
+    ],
+)
+def test_thinking_that_holds_a_plan(text: str, planned: bool) -> None:  # noqa: FBT001 - a table
+    """A plan written into a reply's thinking counts; a list, or the word alone, does not."""
+    one = run("r", Said("l1", "I begin."), Said("l2", "Done."))
+    first = one.turns[0]
+    assert first.llm is not None
+    message = replace(first.llm.output_messages[0], reasoning=text)
+    one = replace(one, turns=(replace(first, llm=replace(first.llm, output_messages=(message,))), one.turns[1]))
+    found = plan_views(trace(one), one, transcribe(trace(one), one))
+    assert [v.turn for v in found] == ([0] if planned else [])
+
+
+def test_without_a_plan_there_is_none_to_judge() -> None:
+    """The judge then says: not applicable."""
+    assert views(Said("l1", "I act.", [Did("search", {"q": "x"}, "y", span_id="t1")])) == ()
