@@ -8,8 +8,10 @@ from typing import Final
 from .client import Store
 
 RETAINED: Final = ("spans", "logs", "traces", "judgements", "findings", "verdicts", "answers")
-"""Tables whose rows expire by `ReceivedAt`. Human annotations, descriptions of architectures and
-the installation's key never do."""
+"""Tables whose rows expire by `ReceivedAt`."""
+
+KEPT: Final = ("annotations", "architectures", "install")
+"""Tables whose rows never do: people's work, and what belongs to the installation."""
 
 _TTL = re.compile(r" TTL (.+?)(?: SETTINGS |$)")
 
@@ -20,8 +22,9 @@ SELECT name, engine_full FROM system.tables WHERE database = currentDatabase() A
 
 def apply(store: Store) -> None:
     """Bring retention and fsync of every table in line with the store's configuration, changing only what differs."""
-    for table, engine in store.rows(_ENGINES, {"names": list(RETAINED)}):
-        _retention(store, table, engine)
+    for table, engine in store.rows(_ENGINES, {"names": [*RETAINED, *KEPT]}):
+        if table in RETAINED:
+            _retention(store, table, engine)
         _fsync(store, table, engine)
 
 

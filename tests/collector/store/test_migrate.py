@@ -7,8 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.ledger import outcomes
 from tracejury.collector.store.migrate import Migration, ensure, migrate, migrations, require_migrated, status
 from tracejury.schemas.errors import ConfigError, StoreError
+from tracejury.schemas.llm_rows import LedgerRow
+from tracejury.schemas.verdicts import Outcome, SubjectKind
 
 pytestmark = pytest.mark.store
 
@@ -48,6 +51,19 @@ def test_each_migration_can_be_run_again(bare: Store) -> None:
     migrate(bare)
     bare.command("TRUNCATE TABLE migrations")
     assert migrate(bare) == tuple(m.name for m in migrations())
+
+
+def test_what_was_judged_before_llm_judges_stays_readable(bare: Store) -> None:
+    """A store of the first version is brought up to date with its rows: they were all judged, by no model."""
+    migrate(bare, migrations()[:5])
+    names = ("TraceId", "SubjectKind", "SubjectId", "Judge", "Outcome", "JudgedAt", "ReceivedAt")
+    bare.insert("judgements", names, [["t"], ["trace"], ["t"], ["detectors"], ["done"], [5], [7]])
+    migrate(bare)
+    word = LedgerRow(
+        "", "t", SubjectKind.TRACE, "t", "detectors", "", "", Outcome.DONE, "", "", 1.0, 0, 0, 5, 7
+    )  # fmt: skip
+    assert outcomes(bare, ["t"]) == {"t": {(SubjectKind.TRACE, "t", "detectors"): word}}
+    assert bare.rows("SELECT Judge, Reason, Probability, Model FROM ledger") == [("detectors", "", 1.0, "")]
 
 
 def test_a_migration_that_fails_is_not_recorded(bare: Store) -> None:
