@@ -1,0 +1,85 @@
+"""Our own CPU time of judging one long run: `python tests/bench/panel_cost.py [--turns 50] [--length 800]`.
+
+From the rebuilt trace to what is stored: transcript, plans, prompts, parsing, the evidence gate, the ledger's rows. The
+model's client is not in it (docs/benchmarks.md has the cost of a call through litellm).
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+
+from panel import request
+
+from tracejury.collector.panel.docket import Entry
+from tracejury.collector.panel.hearing import Preparation, hearings
+from tracejury.collector.panel.outcome import Stored, closing
+from tracejury.collector.receiver.decode import Encoding, Signal, decode
+from tracejury.judges.panel.case import Stage
+from tracejury.judges.panel.client import Prompt
+from tracejury.judges.panel.criteria import load_set
+from tracejury.judges.panel.deliberation import deliberate
+from tracejury.judges.panel.members import panel_of
+from tracejury.judges.panel.schedule import content_hash
+from tracejury.judges.panel.scripted import ScriptedClient, answer, finding, rehearse
+from tracejury.processors.normalize import normalize
+from tracejury.processors.rebuild import rebuild
+from tracejury.schemas.trajectory import Trace
+
+
+def timed(repeat: int, work: Callable[[], object]) -> float:
+    """Median CPU milliseconds."""
+    spent = []
+    for _ in range(repeat):
+        began = time.process_time()
+        work()
+        spent.append((time.process_time() - began) * 1000)
+    return statistics.median(spent)
+
+
+def built(turns: int, length: int) -> Trace:
+    """The run that is judged."""
+    body = request(1, turns, length).SerializeToString()
+    batch = decode(Signal.TRACES, Encoding.PROTOBUF, body, received_at=1).batch
+    return rebuild([normalize(span) for span in batch.spans])
+
+
+def main() -> None:
+    """Print the cost of each part."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--turns", type=int, default=50)
+    parser.add_argument("--length", type=int, default=800)
+    parser.add_argument("--repeat", type=int, default=30)
+    options = parser.parse_args()
+    trace = built(options.turns, options.length)
+    (run,) = trace.runs
+    panel = panel_of(load_set("production"), "scripted")
+    how = Preparation(panel, 100_000, lambda text: len(text) // 4)
+    judges = tuple(judge.name for judge in panel.of_run(run.role))
+    entry = Entry(("", trace.trace_id), run.id, Stage.CLOSING, judges, content_hash(trace, run), 1.0, trace=trace)
+    versions = {name: panel.version(name) for name in judges}
+
+    def script(prompt: Prompt) -> str:
+        claims = [
+            finding(f"S{2 * turn + 1}", f"Turn {turn}: the hens of yard 1") for turn in range(0, options.turns, 5)
+        ]
+        return answer(prompt, claims)
+
+    def judged() -> int:
+        (hearing,) = hearings(entry, trace, run, how, (), "")
+        said = rehearse(deliberate(hearing.case, panel, hearing.chapters), ScriptedClient(script))
+        return len(closing(entry, hearing.case, said, Stored(), versions, 1).changed)
+
+    (hearing,) = hearings(entry, trace, run, how, (), "")
+    characters = hearing.case.transcript.characters
+    print(f"{options.turns} turns, transcript of {characters} characters (about {characters // 4} tokens)")
+    print(f"findings that passed the gate: {judged()}")
+    print(f"content hash      {timed(options.repeat, lambda: content_hash(trace, run)):6.2f} ms")
+    print(f"transcript, plans {timed(options.repeat, lambda: hearings(entry, trace, run, how, (), '')):6.2f} ms")
+    print(f"all of it         {timed(options.repeat, judged):6.2f} ms")
+
+
+if __name__ == "__main__":
+    main()
