@@ -88,10 +88,17 @@ def arguments_block(value: Json, limit: int) -> str:
 
 
 def arguments_text(value: Json) -> str:
-    """A call's arguments: one line of JSON, or an argument a line where some are long texts."""
-    if isinstance(value, Mapping) and any(isinstance(v, str) and ("\n" in v or len(v) > _LONG) for v in value.values()):
-        return "\n".join(f"{key}: {json_line(v)}" for key, v in value.items())
+    """A call's arguments: one line of JSON; where some are long texts an argument a line, long ones below their name.
+
+    Every line of it can be quoted: it stands in the call as recorded.
+    """
+    if isinstance(value, Mapping) and any(_is_long(v) for v in value.values()):
+        return "\n".join(f"{key}:\n{v}" if _is_long(v) else f"{key}: {json_line(v)}" for key, v in value.items())
     return json_line(value)
+
+
+def _is_long(value: object) -> bool:
+    return isinstance(value, str) and ("\n" in value or len(value) > _LONG)
 
 
 _LONG: Final = 160

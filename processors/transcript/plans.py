@@ -75,21 +75,19 @@ def _thought(turn: Turn) -> bool:
 
 
 def _view(transcript: Transcript, begin: str, at: int, turn: int, *, again: bool) -> PlanView:
-    before = transcript.steps[:at]
     plan = transcript.steps[at]
-    steps = (*_before(before, _TRIGGER if again else _FACTS), _shorter(plan, _PLAN))
+    steps = (*_before(transcript.steps, at, _TRIGGER if again else _FACTS), _shorter(plan, _PLAN))
     return PlanView(replace(transcript, header=begin, steps=steps, closing=""), plan.label, turn, again)
 
 
-def _before(steps: Sequence[Step], limit: int) -> tuple[Step, ...]:
-    """The last steps as they are, those before them by their line, those long ago not at all."""
-    full = steps[-_FULL:]
-    brief = steps[:-_FULL][-_BRIEF:]
-    skipped = len(steps) - len(full) - len(brief)
-    told = [replace(s, text=f"{s.outline}\n") for s in brief]
-    if told and skipped:
-        told[0] = replace(told[0], text=f"[… {skipped} earlier steps …]\n{told[0].text}")
-    return (*told, *(_shorter(s, limit) for s in full))
+def _before(steps: Sequence[Step], at: int, limit: int) -> tuple[Step, ...]:
+    """Of the steps before `at` the last as they are, those before them by their line, those long ago not at all."""
+    full = max(0, at - _FULL)
+    brief = max(0, full - _BRIEF)
+    told = [replace(s, text=f"{s.outline}\n") for s in steps[brief:full]]
+    if brief:
+        told[0] = replace(told[0], text=f"[… {brief} earlier steps …]\n{told[0].text}")
+    return (*told, *(_shorter(s, limit) for s in steps[full:at]))
 
 
 def _shorter(step: Step, limit: int) -> Step:

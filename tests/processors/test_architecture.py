@@ -52,7 +52,7 @@ def test_a_tool_that_only_a_model_named_is_none() -> None:
     one = trace(
         run("m", Said("l", "", [Did("made_up", {"a": 1}, None, executed=False)], tools=[]), tools=[tool("read")])
     )
-    assert "tools: read; ends" in describe([one])
+    assert "tools: read." in describe([one])
     assert "made_up" not in describe([one])
 
 

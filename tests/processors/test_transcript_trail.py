@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from trajectories import FRAMEWORKS, TRAIL, load
 
+from tracejury.judges.evidence import OwnText
 from tracejury.processors.rebuild import rebuild
 from tracejury.processors.transcript import Limits, outline, plan_views, split, transcribe
 from tracejury.processors.transcript.views import paper_view, raw_view
@@ -51,6 +53,32 @@ def test_transcripts_and_plan_views_are_small(corpus: list[Trace]) -> None:
     assert sum(v.transcript.characters for v in views) < 0.2 * paper
     assert len(views) == sum(len(r.plans) for _, r, _ in made)
     assert all(v.transcript.steps[-1].label == v.label for v in views)
+
+
+@pytest.mark.trail
+def test_what_is_shown_can_be_quoted(corpus: list[Trace]) -> None:
+    """The evidence gate finds every line of an LLM's input and output, of a result and an error, at its step's span."""
+    refused = []
+    for whole in corpus[::4]:
+        own = OwnText(whole)
+        for one in whole.runs:
+            for step in transcribe(whole, one).steps:
+                refused += [(step.label, line) for line in quotable(step.text) if not own.holds(step.span_id, line)]
+    assert refused == []
+
+
+def quotable(text: str) -> Iterator[str]:
+    """Recorded lines of the parts of a step that judges quote."""
+    title = ""
+    for line in text.split("\n"):
+        if not line.startswith((" ", "=", "[")):
+            title = line
+        elif (
+            title.startswith(("input", "wrote", "reasoning", "result", "error:"))
+            and line.startswith(" ")
+            and line.strip()
+        ):
+            yield line[1:200]
 
 
 @pytest.mark.trail
