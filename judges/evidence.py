@@ -80,7 +80,7 @@ def _new_messages(span: NormalizedSpan, turn: Turn | None) -> tuple[Message, ...
 class OwnText:
     """Own texts of one trace's spans, collected at first use."""
 
-    __slots__ = ("_places", "_raw", "_runs", "_searches", "_tolerant", "_trace")
+    __slots__ = ("_made", "_places", "_raw", "_runs", "_searches", "_tolerant", "_trace")
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -93,6 +93,7 @@ class OwnText:
                     self._places[span.span_id] = (run, turn)
                     members.append(span.span_id)
         self._raw: dict[str, list[str]] = {}
+        self._made: dict[str, dict[str, str]] = {}
         self._tolerant: dict[str, list[Folded]] = {}
         self._searches = 0
 
@@ -112,6 +113,24 @@ class OwnText:
         if any(evidence in piece for piece in self._pieces(span_id)):
             return True
         return any(evidence in text for text in raw_texts(self._trace.spans[span_id]))
+
+    def as_sent(self, span_id: str, evidence: str) -> bool:
+        """Whether the quote stands letter by letter in the span's own text as it was sent: no JSON of our making."""
+        made = self.made(span_id)
+        if any(evidence in piece for piece in self._pieces(span_id) if piece not in made):
+            return True
+        return any(evidence in text for text in raw_texts(self._trace.spans[span_id]))
+
+    def made(self, span_id: str) -> Mapping[str, str]:
+        """The pieces that are arguments written as JSON by us, perhaps unlike what was sent, with the tool's name."""
+        if span_id not in self._made:
+            place = self._places.get(span_id)
+            span = self._trace.spans[span_id]
+            messages = (*span.output_messages, *(place[1].new_messages if place else ()))
+            calls = [(r.name, r.arguments) for message in messages for r in message.tool_requests]
+            calls.append((span.tool_name or span.raw.name, span.tool_arguments))
+            self._made[span_id] = {json_text(a): name for name, a in calls if isinstance(a, Mapping | list)}
+        return self._made[span_id]
 
     def texts(self, span_id: str) -> list[Folded]:
         """The pieces of the span's own text, for a tolerant comparison."""

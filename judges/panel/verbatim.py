@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from ...schemas.shown import folded
 from ..evidence import MAX_EVIDENCE, OwnText
+from ..folding import Folded
 
 _CUT: Final = re.compile(r"\[(?:…|\.\.\.)[^\[\]\n]{0,60}(?:…|\.\.\.)\]|\[?(?:…|\.\.\.)\]?")
 """Where something was left out: our own notice of a cut, or an ellipsis."""
@@ -18,7 +19,7 @@ _LEAST: Final = 8
 _PARTS: Final = 20
 """Parts of a quote that are looked at."""
 
-_KEY: Final = re.compile(r"[\w.\-]{1,60}: +(?=\S)")
+_KEY: Final = re.compile(r"^[\w.\-]{1,60}: +(?=\S)")
 """What a transcript puts in front of a recorded text: the name of an argument, the type of an exception."""
 
 _ESCAPES: Final = {r"\n": "\n", r"\t": "\t", r"\"": '"', r"\'": "'", r"\\": "\\"}
@@ -29,13 +30,15 @@ def standing(own: OwnText, span_id: str, quote: str) -> str:
     """The quote as the span's own text has it; "" where it does not stand there.
 
     Letter by letter; else as it is shown, but for white space and case; else, where the quote has gaps or several
-    lines, all its parts, of which the longest is given.
+    lines, all its parts, of which the longest is given. Of arguments that were sent in another form than they are shown
+    in, a text among them, or the tool's name.
     """
-    if own.verbatim(span_id, quote):
+    if own.as_sent(span_id, quote):
         return quote[:MAX_EVIDENCE]
+    made = own.made(span_id)
+    texts = [text for text in own.texts(span_id) if text.raw not in made]
     for form in _forms(quote):
-        found = _whole(own, span_id, form) or _gapped(own, span_id, form) or _lines(own, span_id, form)
-        if found:
+        if found := _piece(texts, made, form) or _gapped(texts, form) or _lines(texts, made, form):
             return found
     return ""
 
@@ -46,18 +49,18 @@ def _forms(quote: str) -> Iterator[str]:
         yield _ESCAPED.sub(lambda match: _ESCAPES[match[0]], quote)
 
 
-def _whole(own: OwnText, span_id: str, quote: str) -> str:
+def _whole(texts: Sequence[Folded], quote: str) -> str:
     wanted = folded(quote)
-    return next((found for text in own.texts(span_id) if (found := text.find(wanted, MAX_EVIDENCE))), "")
+    return next((found for text in texts if (found := text.find(wanted, MAX_EVIDENCE))), "")
 
 
-def _gapped(own: OwnText, span_id: str, quote: str) -> str:
+def _gapped(texts: Sequence[Folded], quote: str) -> str:
     """Parts with gaps between them, in this order in one piece of text."""
     parts = [part for part in map(folded, _CUT.split(quote)[:_PARTS]) if part]
     longest = max(parts, key=len, default="")
     if parts == [folded(quote)] or len(longest) < _LEAST:
         return ""
-    for text in own.texts(span_id):
+    for text in texts:
         places = _in_order(text.text, parts)
         if places and (found := text.slice(places[parts.index(longest)], longest, MAX_EVIDENCE)):
             return found
@@ -76,18 +79,25 @@ def _in_order(text: str, parts: Sequence[str]) -> list[int]:
     return places
 
 
-def _lines(own: OwnText, span_id: str, quote: str) -> str:
-    """Lines that stand in several pieces of the text, or behind the name of what they are the value of."""
-    lines = [line.strip() for line in quote.split("\n") if line.strip()][:_PARTS]
-    found: list[str] = []
-    for line in lines:
-        bare = _KEY.sub("", line, count=1) if _KEY.match(line) else ""
-        if len(lines) == 1 and not bare:
-            return ""
-        piece = _whole(own, span_id, line) if len(lines) > 1 else ""
-        piece = piece or (_whole(own, span_id, bare) if bare else "")
-        if not piece:
-            return ""
-        found.append(piece)
+def _lines(texts: Sequence[Folded], made: Mapping[str, str], quote: str) -> str:
+    """Several lines, each of which stands in some piece of the text."""
+    lines = [line for line in quote.split("\n") if line.strip()][:_PARTS]
+    found = [_piece(texts, made, line) for line in lines] if len(lines) > 1 else []
     longest = max(found, key=len, default="")
-    return longest if len(longest) >= _LEAST else ""
+    return longest if all(found) and len(longest) >= _LEAST else ""
+
+
+def _piece(texts: Sequence[Folded], made: Mapping[str, str], quote: str) -> str:
+    """The quote as it is, without the name of what it is the value of, or as part of arguments."""
+    if found := _whole(texts, quote):
+        return found
+    bare = _KEY.sub("", quote.lstrip(), count=1)
+    return (_whole(texts, bare) if _LEAST <= len(bare) < len(quote) else "") or _argument(texts, made, quote)
+
+
+def _argument(texts: Sequence[Folded], made: Mapping[str, str], quote: str) -> str:
+    """For a quote from arguments as we write them: the longest text in it that was sent, else the tool's name."""
+    wanted = folded(quote)
+    name = next((name for text, name in made.items() if wanted and wanted in folded(text)), "")
+    parts = sorted((part for part in quote.split('"') if any(map(str.isalnum, part))), key=len, reverse=True)
+    return next((found for part in [*parts[:_PARTS], name] if name and (found := _whole(texts, part))), "")
