@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
 
-from ...schemas.taxonomy import Severity
+from ...schemas.taxonomy import TRAIL_CATEGORIES, Severity
 from ..evidence import MAX_EVIDENCE
 from . import leniency
 from .answer_types import Claim, Score, Vocabulary
@@ -105,7 +105,8 @@ def _quote(value: object) -> str:
 
 
 def _category(value: object, info: ValidationInfo) -> str:
-    return leniency.category(value, _words(info).categories)
+    # A leaf of the taxonomy that is not one of these judges' is still one.
+    return leniency.category(value, (*TRAIL_CATEGORIES, *_words(info).categories))
 
 
 def _codes(value: object, info: ValidationInfo) -> tuple[str, ...]:
