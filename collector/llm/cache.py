@@ -41,9 +41,9 @@ def key_of(prompt: Prompt, model: str, parameters: Mapping[str, Any]) -> str:
         dict(parameters),
         dict(prompt.schema),
         prompt.max_tokens,
-        [(message.role, message.text.encode("utf-8", "surrogatepass").hex()) for message in prompt.messages],
+        [(message.role, _digest(message.text.encode("utf-8", "surrogatepass"))) for message in prompt.messages],
     )
-    return hashlib.blake2b(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS), digest_size=16).hexdigest()
+    return _digest(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS))
 
 
 def sound(prompt: Prompt, reply: Reply) -> bool:
@@ -153,6 +153,10 @@ class CachedClient:
             remaining = [row for row in self._unkept if id(row) not in kept]
             self._unkept.clear()
             self._unkept.extend(remaining)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def answer_row(prompt: Prompt, reply: Reply, key: str, at: int) -> AnswerRow:

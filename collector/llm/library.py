@@ -12,6 +12,7 @@ import importlib
 import logging
 import os
 import threading
+import warnings
 from concurrent.futures import Future
 from typing import Any, Final
 
@@ -116,6 +117,8 @@ def _load(loaded: Future[Any]) -> None:
 
 
 def _silence(module: Any) -> None:
+    # Its types make pydantic say this when they are first used.
+    warnings.filterwarnings("ignore", message="Item '.*' on TypedDict class", category=UserWarning)
     module.suppress_debug_info = True
     module.disable_hf_tokenizer_download = True
     module.turn_off_message_logging = True

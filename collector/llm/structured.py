@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
 from typing import Any, Final, Literal
 
 import orjson
@@ -48,18 +50,20 @@ def strict(schema: Any) -> bool:
 def messages(prompt: Prompt, form: Form, *, marked: bool) -> list[dict[str, Any]]:
     """The request's messages; without a schema beside them, it stands at the end of the last.
 
-    `marked`: the provider must be told where a prefix ends that later calls repeat.
+    `marked`: the provider must be told where a prefix ends that later calls repeat. Otherwise neighbours of one role
+    are one message: templates of many open models refuse two in a row.
     """
-    out = [_message(m, marked=marked) for m in prompt.messages]
-    if prompt.schema and form != "schema" and prompt.messages:
-        last = prompt.messages[-1]
-        wanted = f"{last.text}\n\n{ASKED}{orjson.dumps(prompt.schema).decode()}"
-        out[-1] = _message(PromptMessage(last.role, wanted), marked=marked)
-    return out
+    said = list(prompt.messages)
+    if prompt.schema and form != "schema" and said:
+        said[-1] = replace(said[-1], text=f"{said[-1].text}\n\n{ASKED}{orjson.dumps(prompt.schema).decode()}")
+    if marked:
+        return [_message(message) for message in said]
+    groups = groupby(said, key=lambda message: message.role)
+    return [{"role": role, "content": "\n".join(message.text for message in group)} for role, group in groups]
 
 
-def _message(message: PromptMessage, *, marked: bool) -> dict[str, Any]:
-    if not (marked and message.cache):
+def _message(message: PromptMessage) -> dict[str, Any]:
+    if not message.cache:
         return {"role": message.role, "content": message.text}
     part = {"type": "text", "text": message.text, "cache_control": {"type": "ephemeral"}}
     return {"role": message.role, "content": [part]}

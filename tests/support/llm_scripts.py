@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import orjson
-
-SCHEMA_MARK: Final = "JSON schema:\n"
-"""What precedes the schema where it stands in the prompt."""
+from llm_answers import SCHEMA_MARK
 
 
 @dataclass(frozen=True, slots=True)

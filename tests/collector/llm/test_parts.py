@@ -50,6 +50,14 @@ def test_a_prompt_without_schema_is_sent_as_it_is() -> None:
         assert messages(plain, form, marked=True) == [{"role": "user", "content": "question"}]
 
 
+def test_neighbours_of_one_role_are_one_message() -> None:
+    """Unless the provider is told of prefixes; what came before is a prefix still."""
+    said = [PromptMessage("user", "run"), PromptMessage("assistant", "?"), PromptMessage("user", "again")]
+    longer = Prompt((*ASKED.messages, *said))
+    assert [m["content"] for m in messages(longer, "none", marked=False)] == ["rules", "question\nrun", "?", "again"]
+    assert len(messages(longer, "none", marked=True)) == 5
+
+
 def test_prefixes_are_marked_where_the_provider_must_be_told() -> None:
     """At the messages that say so."""
     first, last = messages(ASKED, "schema", marked=True)
