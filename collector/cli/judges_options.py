@@ -106,7 +106,7 @@ LLM_FIELDS = {
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """A bar on stderr that the work reports to."""
+    """A bar on stderr that the work reports to; where that is no terminal, a line now and then."""
     from . import output
 
     with output.progress() as bar:
@@ -114,5 +114,11 @@ def progress_bar() -> Iterator[Progress]:
 
         def told(stage: str, done: int, of: int) -> None:
             bar.update(task, description=stage, completed=done, total=of or None)
+            if bar.disable and done and done * LINES // of > (done - 1) * LINES // of:
+                output.note(f"{stage}: {done} of {of}")
 
         yield told
+
+
+LINES = 20
+"""Lines that a long stage writes to a log."""
