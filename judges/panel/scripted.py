@@ -34,7 +34,7 @@ class ScriptedClient:
     def playing(cls, lines: Iterable[Line], model: str = "scripted") -> ScriptedClient:
         """Plays `lines` one after another; after the last one there is no reply."""
         left = iter(lines)
-        return cls(lambda _: next(left, None) or LlmError("the script has come to its end"), model)
+        return cls(lambda _: next(left, LlmError("the script has come to its end")), model)
 
     async def complete(self, prompt: Prompt) -> Reply:
         """The script's reply; an error in it is raised."""
