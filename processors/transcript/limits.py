@@ -20,7 +20,7 @@ class Limits:
     result: int = 2_000
     output: int = 8_000
     arguments: int = 3_000
-    errand: int = 700
-    answer: int = 1_500
+    errand: int = 1_000
+    answer: int = 2_500
     tool: int = 260
     line: int = 90
