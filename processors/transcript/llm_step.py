@@ -16,7 +16,10 @@ from .memory import Memory
 Said = tuple[list[str], str]
 """Lines of a step, and its line for the index (both without the label's own place in the transcript)."""
 
-_NORMAL: Final = frozenset({"", "stop", "end_turn", "stop_sequence", "tool_calls", "tool_use", "function_call"})
+_NORMAL: Final = frozenset(
+    {"", "stop", "end_turn", "stop_sequence", "tool_calls", "tool_call", "tool-calls", "tool_use", "function_call",
+     "complete", "completed", "eos", "finish_reason_stop"}
+)  # fmt: skip
 _MOST_NAMES: Final = 6
 
 

@@ -8,7 +8,7 @@ from ...schemas.normalized import NormalizedSpan
 from ...schemas.trajectory import AgentRun, ToolCall, Turn
 from .limits import Limits
 from .lines import arguments_block, arguments_text, inline, json_line, name
-from .llm_step import Said, failures
+from .llm_step import Said, failure_texts, failures
 from .memory import Memory
 
 _SLOW: Final = 10  # seconds from which a duration is told
@@ -26,12 +26,19 @@ def tool_step(label: str, turn: Turn, call: ToolCall, memory: Memory, limits: Li
     said = [f"{label} tool {name(call.name)}{_duration(span)}{unasked}"]
     said += _arguments(label, turn, call, memory, limits)
     failed = failures(span, limits)
-    said += _result(label, call.result, memory, limits, silent=bool(failed))
+    if not _is_error(call):
+        said += _result(label, call.result, memory, limits, silent=bool(failed))
     said += failed
     for exception in span.exceptions:
         memory.returned(label, exception.message)
     outcome = inline(call.error or call.result or "no result", limits.line)
     return said, f"tool {name(call.name, 40)}: {'error: ' if failed else ''}{outcome}"
+
+
+def _is_error(call: ToolCall) -> bool:
+    """Whether what is recorded as the result is the text of the failure."""
+    told = failure_texts(call.span) if call.span else []
+    return bool(call.result) and any(str(call.result).strip() in text for text in told)
 
 
 def _arguments(label: str, turn: Turn, call: ToolCall, memory: Memory, limits: Limits) -> list[str]:

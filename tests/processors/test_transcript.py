@@ -128,6 +128,16 @@ def test_states_of_calls_are_said() -> None:
     assert steps["t4"].endswith("error:\n Error: PermissionError: no\n")
 
 
+def test_a_failure_that_is_also_the_result_is_told_once() -> None:
+    """Some frameworks record the error's text as what the tool returned."""
+    one = run("r", Said("l1", "", [Did("read", {"p": "y"}, error="the disk of that machine is full", span_id="t1")]))
+    call = replace(one.turns[0].tool_calls[0], result="the disk of that machine is full")
+    one = replace(one, turns=(replace(one.turns[0], tool_calls=(call,)),))
+    text = transcribe(trace(one), one).steps[1].text
+    assert text.count("the disk of that machine is full") == 1
+    assert "error:\n Error: the disk of that machine is full\n" in text
+
+
 def test_without_tool_spans_nobody_knows_what_ran() -> None:
     """A call without span and result is not called unexecuted where the trace shows no executions at all."""
     (step,) = told(Said("l1", "", [Did("read", {"p": "y"}, None, executed=None)])).steps
@@ -258,7 +268,7 @@ def test_a_failed_or_cut_off_call_says_so() -> None:
     transcript = told(
         Said("l1", llm_error="429 slow down"),
         Said("l2", "half a", finish_reasons=("length",)),
-        Said("l3", "ok", finish_reasons=("stop",)),
+        Said("l3", "ok", finish_reasons=("tool_calls", "STOP")),
     )
     first, second, third = (s.text for s in transcript.steps)
     assert "error:\n 429 slow down\n" in first
