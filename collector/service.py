@@ -165,7 +165,6 @@ class Collector:
         self._judging = judging
         if self._llm is not None:
             bench = self._llm.bench
-            bench.start()
             self._stops.append(lambda deadline: asyncio.to_thread(bench.stop, deadline))
         judging.start()
         self._stops.append(lambda deadline: asyncio.to_thread(judging.stop, deadline))
@@ -173,6 +172,8 @@ class Collector:
         self._stops.append(writer.stop)
         await self._start_api(store)
         await self._start_receivers(writer)
+        if self._llm is not None:  # last: what it imports takes seconds, and nobody waits for it
+            self._llm.bench.start()
 
     def _open_store(self) -> Store:
         store = Store.open(self.config.store.dsn, self.config.store)

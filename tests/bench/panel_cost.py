@@ -11,7 +11,7 @@ import statistics
 import time
 from collections.abc import Callable
 
-from panel import request
+from panel_requests import request
 
 from tracejury.collector.panel.docket import Entry
 from tracejury.collector.panel.hearing import Preparation, hearings

@@ -316,3 +316,19 @@ def test_a_run_that_changes_while_it_is_judged_is_judged_again_and_the_old_answe
     rows = [replace(row, judge="") for row in court.words().values()]
     assert len({row.input_hash for row in rows}) == 1
     assert court.stored.pending(10) == []
+
+
+def test_the_first_finding_of_a_long_run_stands_while_it_goes_on(store: Store) -> None:
+    """A run of forty turns, one after another: an error in the first turn is known before the fifteenth."""
+    court = Court(store, hens)
+    seen = 0
+    with court.sitting():
+        for turn in range(40):
+            court.detecting.commit(*agent(ended=turn == 39, turns=[turn]))
+            court.detecting.wait(1)
+            court.settle()
+            seen = seen or (turn + 1 if court.findings() else 0)
+        court.detecting.wait(6)
+        court.settle()
+    assert 0 < seen < 15
+    assert [f.state for f in court.findings()] == [FindingState.CURRENT]
