@@ -52,7 +52,7 @@ def model(server: LlmServer) -> list[str]:
 def test_an_evaluation_is_recorded_and_replayed_offline(folder: Path, tmp_path: Path) -> None:
     """All figures of one evaluation; then the same to the last digit from its cassette, with the server gone."""
     cassette, human = tmp_path / "c.jsonl", tmp_path / "human.json"
-    more = ["--runs", "2", "--adjudicate", "--baseline", "--cassette", cassette, "--human", human]
+    more: list[str | Path] = ["--runs", "2", "--adjudicate", "--baseline", "--cassette", cassette, "--human", human]
     human.write_text(json.dumps({A: [], B: []}))
     with llm_server(over_http) as server:
         first = report(folder, *model(server), *more)
@@ -125,7 +125,7 @@ def test_tables_for_people(folder: Path, tmp_path: Path) -> None:
     labels, cassette = tmp_path / "labels.json", tmp_path / "c.jsonl"
     labels.write_text(json.dumps([{"trace": t, "judge": "TC", "score": n} for t, n in ((A, 2), (B, 1))]))
     with llm_server(over_http) as server:
-        asked = [*model(server), "--cassette", cassette]
+        asked: list[str | Path] = [*model(server), "--cassette", cassette]
         full = command("evaluate", "trail", folder, *asked, "--runs", "2", "--baseline", "--labels", labels)
         difference = command("judges", "diff", "production", "production", folder, *asked[2:])
     assert full.returncode == 0, full.stderr
