@@ -56,8 +56,12 @@ class Memory:
         return ""
 
     def holds(self, text: str) -> bool:
-        """Whether all of `text` was told before, or it only wraps a recent result."""
-        return self.seen.whole(text) or any(result in text for _, result in self._recent)
+        """Whether `text` was told before, as far as it is not only words around a recent result."""
+        return bool(self.handed_on(text)) or self.seen.whole(text)
+
+    def wraps(self, failure: str) -> bool:
+        """Whether the text of a failure was told before, or tells a recent one in more words."""
+        return self.seen.whole(failure) or any(result in failure for _, result in self._recent)
 
     def replied(self, text: str, requested: tuple[str, ...]) -> None:
         """Note the run's last reply: its text and the tools that it asked for."""

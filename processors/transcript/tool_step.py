@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Final
 
 from ...schemas.normalized import NormalizedSpan
@@ -14,6 +15,7 @@ from .memory import Memory
 _SLOW: Final = 10  # seconds from which a duration is told
 _NANOS: Final = 1_000_000_000
 _LEAST_KNOWN: Final = 300  # characters from which what a result repeats is left out: quotes come from results
+_COMPARED: Final = 100  # requests of one reply that an execution is compared with
 _SHORT: Final = 240  # arguments up to this length are shown again at the tool
 
 
@@ -113,9 +115,8 @@ def _result(
 
 
 def _as_requested(turn: Turn, call: ToolCall) -> bool:
-    messages = turn.llm.output_messages if turn.llm else ()
-    asked = (r.arguments for m in messages for r in m.tool_requests if r.name == call.name)
-    return any(arguments == call.arguments for arguments in asked)
+    requests = (r for m in (turn.llm.output_messages if turn.llm else ()) for r in m.tool_requests)
+    return any(r.name == call.name and r.arguments == call.arguments for r in islice(requests, _COMPARED))
 
 
 def _duration(span: NormalizedSpan) -> str:

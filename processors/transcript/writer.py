@@ -14,6 +14,7 @@ from .tool_step import agent_step, other_step, tool_step
 
 _SHOWN: Final = (Kind.RETRIEVER, Kind.RERANKER, Kind.GUARDRAIL)
 _SKEW: Final = 1_000_000_000  # nanoseconds by which clocks may differ
+_MOST_OUTCOMES: Final = 8  # of one turn
 _TELLING: Final = 16  # characters from which a line is compared
 
 
@@ -89,20 +90,22 @@ class Writer:
             return
         lines = self._turn[-1][2][0]
         label = f"S{len(self.steps) + len(self._turn)}"
-        told = [("outcome:", turn.observation, turn.observation)] if turn.observation else []
-        told += [("error of the step:", full, core) for w in turn.wrappers for full, core in _failures(w)]
-        for title, text, core in dict.fromkeys(told):
-            if not _told_by(after, core) and not self._memory.holds(core):
-                lines += [title, self._memory.tell(label, text, self._limits.result)]
-                self._memory.returned(label, core)
+        memory = self._memory
+        told = [("outcome:", turn.observation)] if turn.observation and not memory.holds(turn.observation) else []
+        for span in turn.wrappers:
+            told += [("error of the step:", full) for full, core in _failures(span) if not memory.wraps(core)]
+        for title, text in list(dict.fromkeys(told))[:_MOST_OUTCOMES]:
+            if not _told_by(after, text):
+                lines += [title, memory.tell(label, text, self._limits.result)]
+                memory.returned(label, text)
 
 
 def _failures(span: NormalizedSpan) -> list[tuple[str, str]]:
     """What a step's span says of its failure: with the type of the exception, and the bare message."""
     if span.kind in _SHOWN:
         return []
-    cores = [e.message for e in span.exceptions]
-    return list(zip(failure_texts(span), cores or failure_texts(span), strict=False))
+    messages = [e.message for e in span.exceptions if e.message]
+    return [(text, next((m for m in messages if text.endswith(m)), text)) for text in failure_texts(span)]
 
 
 def _called(turn: Turn, call: ToolCall | None, run: AgentRun | None) -> str:
@@ -129,4 +132,7 @@ def _told_by(after: Turn | None, text: str) -> bool:
     if after is None:
         return False
     lines = [bare for line in text.split("\n") if len(bare := line.strip()) >= _TELLING] or [text.strip()]
+    bare = lines[0].partition(": ")[2]  # an exception's type may be missing in what the call was sent
+    if len(bare) >= _TELLING:
+        lines[0] = bare
     return any(lines[0] in m.text and lines[-1] in m.text for m in after.new_messages)

@@ -257,10 +257,31 @@ def test_an_outcome_outside_tool_spans_is_shown_once() -> None:
     assert transcript.steps[1].text.endswith("outcome:\n forty-eight, they say\n")
 
 
+def test_an_outcome_that_says_more_than_a_result_is_shown() -> None:
+    """Code may print what a tool returned and then go on."""
+    printed = f"Execution logs:\n{FOUND}\n" + "".join(f"line {i} of what the code printed\n" for i in range(20))
+    transcript = told(Said("l1", "print(search())", [Did("search", {"q": "x"}, FOUND, span_id="t1")], observed=printed))
+    assert "line 19 of what the code printed" in transcript.steps[1].text
+    same = told(Said("l1", "search()", [Did("search", {"q": "x"}, FOUND, span_id="t1")], observed=f"Logs:\n{FOUND}"))
+    assert "outcome" not in same.steps[1].text
+
+
 def test_a_step_that_fails_is_shown_to_fail() -> None:
     """Also where no later call was told."""
     (step,) = told(Said("l1", "import no_such", step_error="ImportError: no_such is not allowed")).steps
     assert step.text.endswith("error of the step:\n ImportError: no_such is not allowed\n")
+
+
+def test_a_failure_that_the_next_call_was_told_is_shown_there() -> None:
+    """Also where its message comes without the exception's type, in a framework's words."""
+    one = run(
+        "r",
+        Said("l1", "import no_such", step_error="ImportError: the module no_such is not allowed"),
+        Said("l2", "Well.", sees=["Error:\nthe module no_such is not allowed\nNow try again."]),
+    )
+    first, second = (s.text for s in transcribe(trace(one), one).steps)
+    assert "not allowed" not in first
+    assert "the module no_such is not allowed" in second
 
 
 def test_a_failed_or_cut_off_call_says_so() -> None:
