@@ -23,6 +23,7 @@ SETTINGS: Final = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
     "LITELLM_MODE": "PRODUCTION",  # any other reads `.env` in the working folder
+    "AIOHTTP_SO_KEEPALIVE": "True",  # what stands between drops a silent connection before a late answer
 }
 QUIET: Final = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "openai", "httpx", "httpcore")
 """Loggers that may write what is sent: prompts, URLs, headers."""

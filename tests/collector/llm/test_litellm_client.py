@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -24,6 +25,7 @@ SCHEMA = {
     "additionalProperties": False,
 }
 RULES = PromptMessage("system", "Be fair. " * 600, cache=True)
+TCP, ESTABLISHED, KEEP_ALIVE = Path("/proc/net/tcp"), "01", "02"
 ASKED = Prompt((RULES, PromptMessage("user", "S1 tool\n it failed for want of a file")), schema=SCHEMA, max_tokens=500)
 
 
@@ -189,6 +191,24 @@ async def test_calls_in_flight_can_be_cancelled(server: LlmServer) -> None:
             outcomes = await asyncio.gather(*tasks, return_exceptions=True)
             await asyncio.to_thread(server.wait_until, lambda counts: counts.in_flight == 0)
     assert all(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes)
+
+
+def timers_to(port: int) -> list[str]:
+    """What each connection to a port of loopback waits for, as the kernel tells."""
+    rows = [line.split() for line in TCP.read_text().splitlines()[1:]]
+    return [row[5][:2] for row in rows if row[2] == f"0100007F:{port:04X}" and row[3] == ESTABLISHED]
+
+
+@pytest.mark.skipif(not TCP.exists(), reason="connections are looked up as Linux shows them")
+async def test_a_connection_is_kept_alive_until_a_late_answer(server: LlmServer) -> None:
+    """Routers and load balancers forget one on which nothing happens for minutes."""
+    async with asking(server, always(stall=True), timeout_seconds=600) as client:
+        call = asyncio.create_task(client.complete(ASKED))
+        await asyncio.to_thread(server.wait_until, lambda counts: counts.in_flight == 1)
+        timers = timers_to(server.port)
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
+    assert timers == [KEEP_ALIVE]
 
 
 async def test_no_more_at_once_than_configured(server: LlmServer) -> None:
