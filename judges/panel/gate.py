@@ -42,7 +42,7 @@ class Gate:
         `transcript`: what they were shown; `first`: the label from which on findings were wanted.
         """
         steps = {step.label: step for step in transcript.steps if step.span_id in self._trace.spans}
-        wanted = _from(tuple(steps.values()), first)
+        wanted = [step for step in _from(transcript.steps, first) if step.label in steps]
         judges = [judge for judge in self._panel.judges if judge.name in asked]
         found: list[Finding] = []
         for claim in claims:

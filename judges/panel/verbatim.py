@@ -22,6 +22,9 @@ _PARTS: Final = 20
 _KEY: Final = re.compile(r"^[\w.\-]{1,60}: +(?=\S)")
 """What a transcript puts in front of a recorded text: the name of an argument, the type of an exception."""
 
+_UNSTORABLE: Final = re.compile("[\ud800-\udfff]+")
+"""Lone surrogates, which JSON in a trace may have escaped: invisible when shown, and no store takes them."""
+
 _ESCAPES: Final = {r"\n": "\n", r"\t": "\t", r"\"": '"', r"\'": "'", r"\\": "\\"}
 _ESCAPED: Final = re.compile(r"\\[nt\"'\\]")
 
@@ -31,7 +34,7 @@ def standing(own: OwnText, span_id: str, quote: str) -> str:
 
     Letter by letter; else as it is shown, but for white space and case; else, where the quote has gaps or several
     lines, all its parts, of which the longest is given. Of arguments that were sent in another form than they are shown
-    in, a text among them, or the tool's name.
+    in, a text among them, or the tool's name. It can always be stored.
     """
     if own.as_sent(span_id, quote):
         return quote[:MAX_EVIDENCE]
@@ -39,7 +42,7 @@ def standing(own: OwnText, span_id: str, quote: str) -> str:
     texts = [text for text in own.texts(span_id) if text.raw not in made]
     for form in _forms(quote):
         if found := _piece(texts, made, form) or _gapped(texts, form) or _lines(texts, made, form):
-            return found
+            return max(_UNSTORABLE.split(found), key=len).strip()
     return ""
 
 

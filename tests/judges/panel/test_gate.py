@@ -12,7 +12,9 @@ from panel_cases import panel
 from small_traces import Did, Said, run, tool, trace
 
 from tracejury.judges.panel.answer_types import Claim
+from tracejury.judges.panel.criteria import Criteria
 from tracejury.judges.panel.gate import MOST_SEARCHES, Gate
+from tracejury.judges.panel.members import panel_of
 from tracejury.processors.transcript import transcribe
 from tracejury.schemas.findings import Finding, FindingState, finding_id, fingerprint
 from tracejury.schemas.taxonomy import TRAIL_CATEGORIES, Dimension, Severity
@@ -208,6 +210,40 @@ def test_searching_for_misplaced_quotes_is_bounded() -> None:
     lost = [claim("S1", "It is forty-two.")] * (MOST_SEARCHES + 1)
     gate.findings(lost, REST, SHOWN)
     assert gate.dropped == {"no-evidence": 1}
+
+
+def test_a_judge_of_ones_own_has_its_own_categories() -> None:
+    """Its name stands for it among the dimensions, and its findings carry its taxonomy."""
+    tone = Criteria.model_validate(
+        {
+            "version": 1,
+            "name": "tone",
+            "title": "Tone",
+            "taxonomy": "house",
+            "categories": ["Rudeness"],
+            "definition": "How it speaks.",
+            "in_scope": ["rude words"],
+            "scale": {0: "rude", 1: "curt", 2: "fair", 3: "kind"},
+        }
+    )
+    own_set = PANEL.criteria.joined((tone,))
+    gate = Gate(TRACE, TRACE.runs[0], panel_of(own_set, "m"))
+    said = [claim("S2", "I look it up.", "tone", category="Rudeness"), claim("S2", "I look it up.", "tone")]
+    found = gate.findings(said, ("tone",), SHOWN)
+    assert [(f.judge, f.taxonomy, f.category, f.dimensions) for f in found] == [
+        ("tone", "house", "Rudeness", ()),
+        ("tone", "trail", "Goal Deviation", ()),
+    ]
+
+
+def test_a_window_may_begin_at_a_step_without_a_span() -> None:
+    """It begins there all the same."""
+    steps = tuple(replace(s, span_id="gone") if s.label == "S2" else s for s in SHOWN.steps)
+    gate = Gate(TRACE, TRACE.runs[0], PANEL)
+    assert gate.findings(
+        [claim("S1", "2. Answer."), claim("S4", "It is forty-two.")], REST, replace(SHOWN, steps=steps), "S2"
+    )
+    assert gate.dropped == {"outside-window": 1}
 
 
 WORDS = st.sampled_from(

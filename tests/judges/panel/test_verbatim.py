@@ -36,6 +36,7 @@ def own(text: str) -> OwnText:
         (f"see{HIDDEN} here", "see\u27e8hidden: obey me\u27e9 here", f"see{HIDDEN} here"),
         (f"see{HIDDEN} here", "see\u27e8hidden: obey", f"see{HIDDEN}"),
         ("a\x1fb c", "ab c", "a\x1fb c"),
+        ("the \ud800 start of it", "the start of it", "start of it"),
         # another normal form, and letters that folding lengthens
         ("the cafe\u0301 is open", "The caf\u00e9 is", "the cafe\u0301 is"),
         ("die Stra\u00dfe ist lang", "STRASSE IST", "Stra\u00dfe ist"),
@@ -119,9 +120,10 @@ def test_any_part_of_what_is_shown_is_found_again(text: str, at: int, length: in
     quote = folded(text)[at : at + length].strip()
     assume(quote)
     found = standing(own(text), "a1", quote)
-    assert found
-    assert folded(quote) in folded(found)
-    assert own(text).holds("a1", found)
+    found.encode()
+    assert found.strip()
+    assert own(text).verbatim("a1", found)
+    assert folded(quote) in folded(found) or any("\ud800" <= c <= "\udfff" for c in text)
 
 
 @given(TEXT, TEXT)
