@@ -94,7 +94,14 @@ def build_llm_judging(
 
     def status() -> JudgesStatus:
         caps = {name: cap for name, cap in config.budget.model_dump().items() if isinstance(cap, int | float)}
-        return JudgesStatus(not bench.trouble, config.model, caps, len(docket), docket.in_flight)
+        return JudgesStatus(
+            on=True,
+            model=config.model,
+            caps=caps,
+            pending=len(docket),
+            in_flight=docket.in_flight,
+            trouble=bench.trouble,
+        )
 
     return LlmJudging(panel, clerk, bench, status)
 

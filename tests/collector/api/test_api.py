@@ -374,7 +374,7 @@ async def test_health_and_reads_are_answered_while_judgings_are_waited_for() -> 
     """However many there are, nobody takes the collector for dead, and what is stored can be read."""
     entered, free = threading.Semaphore(0), threading.Event()
 
-    def slow(_ids: Sequence[str], _by_hand: bool) -> Sequence[Judgement]:
+    def slow(_ids: Sequence[str], _by_hand: bool) -> Sequence[Judgement]:  # noqa: FBT001  JudgeAgain
         entered.release()
         assert free.wait(30)
         return ()
