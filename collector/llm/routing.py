@@ -12,6 +12,8 @@ from .config import LlmConfig, ModelConfig
 TOLD: Final = frozenset({"bedrock", "vertex_ai", "openrouter", "databricks", "azure_ai"})
 """Providers that, for Claude, must be told which prefix to keep, as Anthropic must; others find it themselves."""
 
+NO_KEY: Final = "none"
+
 
 def group(number: int) -> str:
     """What the Router calls the model at this place of the chain."""
@@ -55,7 +57,10 @@ def build_router(module: Any, config: LlmConfig, names: Sequence[str]) -> Any:
     # The first model's fallbacks are all others, whatever it failed of.
     kinds = ("fallbacks", "context_window_fallbacks", "content_policy_fallbacks") if others else ()
     return module.Router(
-        model_list=[_deployment(i, config, *pair) for i, pair in enumerate(zip(config.chain, names, strict=True))],
+        model_list=[
+            _deployment(number, config, asked, name, module.get_llm_provider(name)[1])
+            for number, (asked, name) in enumerate(zip(config.chain, names, strict=True))
+        ],
         num_retries=config.retries,
         # What took that long once is not waited for again and again.
         retry_policy=module.types.router.RetryPolicy(TimeoutErrorRetries=min(config.retries, 1)),
@@ -66,13 +71,13 @@ def build_router(module: Any, config: LlmConfig, names: Sequence[str]) -> Any:
     )
 
 
-def _deployment(number: int, config: LlmConfig, asked: ModelConfig, name: str) -> dict[str, Any]:
+def _deployment(number: int, config: LlmConfig, asked: ModelConfig, name: str, provider: str) -> dict[str, Any]:
     params = {
         "model": name,
         "timeout": config.timeout_seconds,
         "drop_params": True,  # a model that takes no temperature is asked without
         "api_base": asked.api_base or None,
-        "api_key": _key(asked),
+        "api_key": key_for(asked, provider),
     }
     return {
         "model_name": group(number),
@@ -81,12 +86,17 @@ def _deployment(number: int, config: LlmConfig, asked: ModelConfig, name: str) -
     }
 
 
-def _key(asked: ModelConfig) -> str | None:
-    """The key, None for litellm to find the provider's own."""
+def key_for(asked: ModelConfig, provider: str) -> str | None:
+    """The key, None for litellm to find the provider's own.
+
+    Raises:
+        ConfigError: the variable that is named is not set.
+    """
     if asked.api_key_env:
         key = os.environ.get(asked.api_key_env, "")
         if not key:
             raise ConfigError(f"judges.api_key_env: the environment variable {asked.api_key_env} is not set")
         return key
-    # Clients of OpenAI's protocol insist on a key; servers of one's own mostly need none.
-    return "none" if asked.api_base and not os.environ.get("OPENAI_API_KEY") else None
+    # The client of OpenAI's protocol insists on a key; servers of one's own mostly need none.
+    own = provider == "openai" and asked.api_base and not os.environ.get("OPENAI_API_KEY")
+    return NO_KEY if own else None

@@ -16,6 +16,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from tracejury.collector.llm.build import build_client
 from tracejury.collector.llm.config import LlmConfig, ModelConfig
 from tracejury.collector.llm.litellm_client import LiteLlmClient
+from tracejury.collector.llm.routing import NO_KEY, key_for
 from tracejury.collector.llm.traced import provider_of
 from tracejury.judges.panel.client import Prompt, PromptMessage
 from tracejury.schemas.errors import TracejuryError
@@ -98,3 +99,23 @@ async def test_a_refused_key_is_told_by_the_name_of_its_variable(monkeypatch: py
             await llm.complete(ASKED)
         await llm.close()
         assert server.counts.calls == 1, "a wrong key is not tried again"
+
+
+@pytest.mark.parametrize(
+    ("asked", "provider", "expected"),
+    [
+        (ModelConfig(model="m", api_base="http://h/v1", api_key_env="TRACEJURY_TEST_KEY"), "openai", KEY),
+        (ModelConfig(model="m", api_base="http://h/v1"), "openai", NO_KEY),
+        (ModelConfig(model="azure/m", api_base="http://h"), "azure", None),
+        (ModelConfig(model="gpt-4o"), "openai", None),
+    ],
+)
+def test_which_key_is_sent(
+    monkeypatch: pytest.MonkeyPatch, asked: ModelConfig, provider: str, expected: str | None
+) -> None:
+    """The one that is named, none for a server of one's own, otherwise (None) the one that litellm finds."""
+    monkeypatch.setenv("TRACEJURY_TEST_KEY", KEY)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert key_for(asked, provider) == expected
+    monkeypatch.setenv("OPENAI_API_KEY", OTHER)
+    assert key_for(asked, provider) in {KEY, None}
