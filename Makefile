@@ -38,9 +38,13 @@ bench: setup
 	$(BIN)/python tests/bench/commit.py
 	$(BIN)/python tests/bench/latency.py
 	$(BIN)/python tests/bench/lookup.py
+	$(BIN)/python tests/bench/transcripts.py ../shared/data/trail/gaia-dev
+	$(BIN)/python tests/bench/panel_cost.py
+	$(BIN)/python tests/bench/ledger.py
 
 soak: setup
 	$(BIN)/python tests/bench/kill.py --rounds 4
+	$(BIN)/python tests/bench/panel.py
 
 docs: setup
 	$(BIN)/python -m tracejury.collector.config_docs > docs/configuration.md
