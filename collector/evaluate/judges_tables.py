@@ -36,7 +36,7 @@ def _parts(report: JudgesReport) -> Iterator[RenderableType]:
         yield _repeatability(report)
     if report.baseline or len(report.repetitions) > 1:
         yield _others(report)
-    yield _spend(first.spend, len(report.rebuilt.traces))
+    yield _spend(report, first.spend)
     yield from _notes(report, first.answered)
 
 
@@ -174,15 +174,25 @@ def _others(report: JudgesReport) -> RenderableType:
     return table
 
 
-def _spend(spends: Mapping[str, Spend], traces: int) -> RenderableType:
+def _spend(report: JudgesReport, judging: Mapping[str, Spend]) -> RenderableType:
+    """Of the first run, by purpose; then what was asked beside it."""
+    rows = {**judging, "judging a run": _sum(judging)}
+    if report.options.adjudicate:
+        rows["matching"] = report.sessions.adjudication
+    rows |= {f"baseline {name.replace('-', ' ')}": _sum(one.spend) for name, one in report.baseline.items()}
     table = grid(
         "spent", "calls", "failed", "known", "input tokens", "cached", "output tokens", "USD", "tokens a trace"
     )
-    for name, s in {**spends, "all": sum(spends.values(), Spend())}.items():
+    for name, s in rows.items():
         usd = f"{s.usd:.4f}" + (f" + {s.unpriced} calls without a price" if s.unpriced else "")
         counts = (s.calls, s.failed, s.known, s.input_tokens, s.cached_tokens, s.output_tokens)
-        table.add_row(name, *(f"{n:,}" for n in counts), usd, f"{s.input_tokens / max(traces, 1):,.0f}")
+        per_trace = s.input_tokens / max(len(report.rebuilt.traces), 1)
+        table.add_row(name, *(f"{n:,}" for n in counts), usd, f"{per_trace:,.0f}")
     return table
+
+
+def _sum(spends: Mapping[str, Spend]) -> Spend:
+    return sum(spends.values(), Spend())
 
 
 def _notes(report: JudgesReport, answered: Answered) -> Iterator[RenderableType]:

@@ -129,14 +129,19 @@ def moments(trace: Trace, run: AgentRun, how: Judging, detected: Iterable[Findin
         judges = panel.asked(run.role, stage, has_plan=bool(so_far.plans))
         entry = _entry(trace, so_far, stage, judges, known)
         yield replace(entry, turns=(progress.turns, count), plans=plans), so_far
-        progress = Progress(count if due else progress.turns, 0 if due else progress.since, len(so_far.plans))
+        progress = Progress(count if due else progress.turns, 0 if due else progress.since, len(_planned(so_far)))
 
 
 def _up_to(run: AgentRun, count: int) -> AgentRun:
-    """The run as it was when its first `count` turns were over."""
-    turns = run.turns[:count]
-    plans = tuple(plan for plan in run.plans if any(turn.index == plan for turn in turns))
+    """The run as it was when the call after its first `count` turns arrived: that call's turn is still open."""
+    turns = (*run.turns[:count], replace(run.turns[count], closed=False))
+    known = {turn.index for turn in turns}
+    plans = tuple(plan for plan in run.plans if plan in known)
     return replace(run, turns=turns, plans=plans, answer="", status="unfinished")
+
+
+def _planned(run: AgentRun) -> list[Turn]:
+    return [turn for turn in closed_turns(run) if turn.index in run.plans]
 
 
 def _entry(trace: Trace, run: AgentRun, stage: Stage, judges: Sequence[str], findings: Iterable[Finding]) -> Entry:

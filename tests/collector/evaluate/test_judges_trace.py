@@ -15,7 +15,7 @@ from tracejury.collector.panel.build import panel_from
 from tracejury.collector.panel.hearing import Preparation
 from tracejury.judges.panel.case import Stage
 from tracejury.judges.panel.client import Prompt, Reply
-from tracejury.judges.panel.schedule import WindowRules
+from tracejury.judges.panel.schedule import WindowRules, closed_turns
 from tracejury.judges.panel.scripted import ScriptedClient, answer, finding
 from tracejury.schemas.errors import LlmError, OverBudgetError, RetryableError, TracejuryError
 
@@ -125,5 +125,6 @@ def test_windows_close_by_the_rules_of_production(rebuilt: Rebuilt, turns: int, 
     assert [entry.turns for entry, _ in found] == windows
     for entry, run in found:
         assert entry.stage is Stage.WINDOW
-        assert (len(run.turns), run.answer, run.status) == (entry.turns[1], "", "unfinished")
+        assert (len(closed_turns(run)), run.answer, run.status) == (entry.turns[1], "", "unfinished")
+        assert [turn.closed for turn in run.turns[entry.turns[1] :]] == [False]  # the call that closed the last one
         assert all(f.turn is not None and f.turn < entry.turns[1] for f in entry.findings)
