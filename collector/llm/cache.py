@@ -20,6 +20,8 @@ from ...schemas.llm_rows import AnswerRow
 log = logging.getLogger(__name__)
 
 CUT_OFF: Final = frozenset({"length", "content_filter"})
+LINGER_SECONDS: Final = 0.05
+"""How long the first of a group of answers waits for others: an insert costs as much for one as for a hundred."""
 MOST_KEPT_BACK: Final = 1000
 """Answers that wait for a store that is away; beyond it the oldest are lost to the cache and to the spend."""
 
@@ -138,9 +140,10 @@ class CachedClient:
     async def _keep(self) -> None:
         """Keep what waits, in groups: whoever waits for the lock may find its own kept already."""
         async with self._keeping:
-            rows = list(self._unkept)
-            if not rows:
+            if not self._unkept:
                 return
+            await asyncio.sleep(LINGER_SECONDS)
+            rows = list(self._unkept)
             try:
                 await asyncio.to_thread(self._answers.keep, rows)
             except RetryableError as error:
