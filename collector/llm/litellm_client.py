@@ -100,10 +100,13 @@ class LiteLlmClient:
 
     async def _asked(self, prompt: Prompt) -> Reply:
         """The reply in the strictest form of answer that the model takes; which one that is, is remembered."""
+        forms = self._forms if prompt.schema else ("none",)
+        # While that is not known, the model is asked alone: a fallback would hide that it takes a laxer form only.
+        alone = len(forms) > 1 and len(self._chain) > 1 and not self._proven
         failed: TracejuryError | None = None
-        for form in self._forms if prompt.schema else ("none",):
-            outcome = await self._sent(prompt, form)
-            if not isinstance(outcome, TracejuryError | Exception):
+        for form in forms:
+            outcome = await self._sent(prompt, form, alone=alone)
+            if not isinstance(outcome, Exception):
                 if prompt.schema and not self._proven:
                     self._proven, self._forms = True, at_most(form)
                 return self._reply(prompt, outcome)
@@ -113,17 +116,22 @@ class LiteLlmClient:
             if not (says_so or (refused and not self._proven)):
                 failed = self._failure(outcome)
                 break
+        if alone:
+            outcome = await self._sent(prompt, forms[0])
+            if not isinstance(outcome, Exception):
+                return self._reply(prompt, outcome)
         # Raised here, outside any handler: no exception with the provider's own words hangs on it.
         raise failed or LlmError(f"{self.model} was not asked")
 
-    async def _sent(self, prompt: Prompt, form: Form) -> Any:
-        """What litellm responds, or the error."""
+    async def _sent(self, prompt: Prompt, form: Form, *, alone: bool = False) -> Any:
+        """What litellm responds, or the error; `alone`: without fallbacks."""
         config = self._config
         request = {
             "messages": messages(prompt, form, marked=self._marked),
             "response_format": response_format(prompt, form),
             "max_tokens": self._longest(prompt),
             "temperature": config.temperature,
+            "disable_fallbacks": alone or None,
         }
         given = {key: value for key, value in request.items() if value is not None}
         # A time-out of the transport starts again with every byte; this one does not.

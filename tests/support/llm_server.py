@@ -28,7 +28,7 @@ from llm_scripts import Call, Play, Script, always
 BLOCK_TOKENS: Final = 128
 LEAST_CACHED_TOKENS: Final = 1024
 CHARACTERS_PER_TOKEN: Final = 4
-MOST_BLOCKS: Final = 100_000
+MOST_BLOCKS: Final = 50_000
 
 
 @dataclass(slots=True)

@@ -240,10 +240,19 @@ async def test_the_fallbacks_are_asked_in_turn(server: LlmServer) -> None:
         return Play() if call.body["model"] == "third" else Play(status=500)
 
     others = tuple(ModelConfig(model=name, api_base=server.base) for name in ("second", "third"))
-    async with asking(server, script, fallbacks=others) as client:
+    async with asking(server, script, fallbacks=others, structured="schema") as client:
         assert (await client.complete(ASKED)).model == "third"
         assert client.model == "my-model"
     assert [body["model"] for body in server.bodies] == ["my-model", "second", "third"]
+
+
+async def test_a_refused_form_of_answer_is_no_reason_for_a_fallback(server: LlmServer) -> None:
+    """The model is asked in a laxer form first, and then always."""
+    second = ModelConfig(model="second", api_base=server.base)
+    async with asking(server, refuses("json_schema"), fallbacks=(second,)) as client:
+        models = [(await client.complete(ASKED)).model for _ in range(2)]
+    assert models == ["my-model", "my-model"]
+    assert server.counts.calls == 3
 
 
 async def test_a_longer_context_may_be_a_fallback_away(server: LlmServer) -> None:
