@@ -120,5 +120,5 @@ def progress_bar() -> Iterator[Progress]:
         yield told
 
 
-LINES = 20
+LINES = 10
 """Lines that a long stage writes to a log."""

@@ -13,7 +13,7 @@ from ...schemas.errors import ConfigError
 from ...schemas.trajectory import Trace
 from .judges_options import DERIVED, NO_ARCHITECTURE
 
-MOST_CHARACTERS: Final = 12_000
+MOST_CHARACTERS: Final = 20_000
 """A longer description would take the room that is kept beside a transcript."""
 
 

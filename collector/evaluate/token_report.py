@@ -7,6 +7,7 @@ well-formed answer: a score of every judge, and to a window some findings, so th
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -38,11 +39,15 @@ ROOM: Final = 128_000
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """Prompts of one trace in one mode: tokens by purpose (plan, window, closing), and of these not from the cache."""
+    """Prompts of one trace in one mode: tokens by purpose (plan, window, closing), and of these not from the cache.
+
+    `schemas`: tokens of the answers' schemas, which some providers count as read; in no other figure.
+    """
 
     calls: int
     tokens: Mapping[str, int]
     uncached: int
+    schemas: int
 
     @property
     def total(self) -> int:
@@ -192,13 +197,14 @@ def _once(prompts: Iterable[Prompt]) -> list[Prompt]:
 def _counted(prompts: Iterable[Prompt], systems: set[str], count: Callable[[str], int]) -> Sent:
     caches: dict[str, PrefixCache] = {}
     tokens: dict[str, int] = {}
-    calls = uncached = 0
+    calls = uncached = schemas = 0
     for prompt in prompts:
         size = sum(count(m.text) for m in prompt.messages)
         cached = caches.setdefault(prompt.run_id, PrefixCache(count, systems)).cached(prompt)
         tokens[prompt.purpose] = tokens.get(prompt.purpose, 0) + size
         calls, uncached = calls + 1, uncached + size - cached
-    return Sent(calls, tokens, uncached)
+        schemas += count(json.dumps(prompt.schema))
+    return Sent(calls, tokens, uncached, schemas)
 
 
 class Tokens:

@@ -79,6 +79,7 @@ def _mode(name: str, sent: Callable[[TraceTokens], Sent]) -> dict[str, Callable[
         f"{name}, calls": lambda t: sent(t).calls,
         f"{name}, closing": lambda t: sent(t).tokens.get(CLOSING, 0),
         f"{name}, not from the prefix cache": lambda t: sent(t).uncached,
+        f"{name}, answer schemas beside it": lambda t: sent(t).schemas,
     }
 
 
