@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from ...judges.panel.case import Deliberation, Stage
 from ...judges.panel.client import Client
 from ...judges.panel.deliberation import deliberate
+from ...judges.panel.members import Panel
 from ...judges.panel.schedule import Progress, WindowRules, closed_turns, content_hash, new_plans, window_due
 from ...schemas.errors import TracejuryError
 from ...schemas.findings import Finding
@@ -83,12 +84,13 @@ async def _sit(
     judges: tuple[str, ...],
 ) -> RunResult:
     heard = _Heard()
-    for entry, so_far in moments(trace, run, how, detected) if how.windows else ():
+    panel = how.preparation.panel
+    for entry, so_far in moments(trace, run, panel, how.windows, detected) if how.windows else ():
         for hearing in hearings(entry, trace, so_far, how.preparation, (), architecture):
-            heard.add(await _hear(hearing, how, client))
+            heard.add(await _hear(hearing, panel, client))
     last = _entry(trace, run, Stage.CLOSING, judges, detected)
     (hearing,) = hearings(last, trace, run, how.preparation, heard.findings.values(), architecture)
-    said = await _hear(hearing, how, client)
+    said = await _hear(hearing, panel, client)
     if isinstance(said, TracejuryError):
         said = Deliberation(failures=dict.fromkeys(judges, str(said)))
     return RunResult(
@@ -103,19 +105,20 @@ async def _sit(
     )
 
 
-async def _hear(hearing: Hearing, how: Judging, client: Client) -> Deliberation | TracejuryError:
+async def _hear(hearing: Hearing, panel: Panel, client: Client) -> Deliberation | TracejuryError:
     try:
-        return await drive(deliberate(hearing.case, how.preparation.panel, hearing.chapters), client)
+        return await drive(deliberate(hearing.case, panel, hearing.chapters), client)
     except TracejuryError as error:
         return error
 
 
-def moments(trace: Trace, run: AgentRun, how: Judging, detected: Iterable[Finding]) -> Iterator[tuple[Entry, AgentRun]]:
+def moments(
+    trace: Trace, run: AgentRun, panel: Panel, rules: WindowRules, detected: Iterable[Finding]
+) -> Iterator[tuple[Entry, AgentRun]]:
     """When a window or a plan of the run would have been judged while it ran, with the run as it was then.
 
     Turn by turn, by the rules of production; the last turn belongs to the closing pass.
     """
-    rules, panel = how.windows or WindowRules(), how.preparation.panel
     progress = Progress()
     for count in range(1, len(closed_turns(run))):
         so_far = _up_to(run, count)

@@ -121,7 +121,7 @@ def test_windows_close_by_the_rules_of_production(rebuilt: Rebuilt, turns: int, 
     """After so many turns; the last turn belongs to the closing pass, and what was not known then is not shown."""
     trace = rebuilt.traces[0]
     rules = WindowRules(turns=turns, seconds=1e9)
-    found = list(moments(trace, trace.runs[0], judging(rules), rebuilt.detected[A]))
+    found = list(moments(trace, trace.runs[0], judging().preparation.panel, rules, rebuilt.detected[A]))
     assert [entry.turns for entry, _ in found] == windows
     for entry, run in found:
         assert entry.stage is Stage.WINDOW
