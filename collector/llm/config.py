@@ -102,7 +102,7 @@ class BudgetConfig(ServiceCaps):
 
     usd_per_day: Usd | None = 10.0
     """US dollars a day, in all services together; with this default it is safe to leave the judges on."""
-    unpriced_tokens_per_day: Count | None = 10_000_000
+    unpriced_tokens_per_day: Count | None = 100_000_000
     """The `tokens_per_day` of a model whose price is unknown, as dollars cannot be counted for it."""
     per_service: dict[str, ServiceCaps] = {}
     """Caps by `service.name`; `*` is each service that is not named."""
