@@ -13,7 +13,7 @@ from .answer import ANSWER_VERSION
 from .case import Stage
 from .criteria import Criteria, CriteriaSet
 
-PROMPT_VERSION: Final = 1
+PROMPT_VERSION: Final = 2
 """Counts changes of what the prompts say besides the criteria."""
 
 Mode = Literal["panel", "separate"]

@@ -18,7 +18,7 @@ from .client import Prompt, PromptMessage
 from .criteria import Criteria
 from .members import Panel
 from .prompt_rules import criteria_text, rules_text, system_text
-from .record import Part, fenced
+from .record import Part, fenced, hinted
 
 __all__ = ["MOST_REPLY", "Part", "prompts", "repair"]
 
@@ -77,18 +77,20 @@ def _bare(case: Case) -> Case:
 def _of(
     case: Case, panel: Panel, judges: tuple[Criteria, ...], view: PlanView | None = None, part: Part | None = None
 ) -> Iterator[tuple[PromptMessage, ...]]:
-    full, rest = fenced(case, part)
+    hints = hinted(case, [j.code for j in judges], _first(case, part), part)
+    full, rest = fenced(case, part, hints)
+    checks = f" {text.HINTS}" if hints else ""
     if panel.mode == "panel":
         seated = judges if case.stage is Stage.PLAN else _seated(case, panel)
         system = PromptMessage("system", system_text(panel.criteria.rules, seated, case.stage), cache=True)
         question = _question(case, judges, view, part)
-        yield system, *_cached(full), PromptMessage("user", f"{rest}\n{question}")
+        yield system, *_cached(full), PromptMessage("user", f"{rest}\n{question}{checks}")
         return
     system = PromptMessage("system", rules_text(panel.criteria.rules, case.stage), cache=True)
     shared = (*_cached(full), PromptMessage("user", rest, cache=True))
     for judge in judges:
         question = _question(case, (judge,), view, part)
-        yield system, *shared, PromptMessage("user", f"{criteria_text(judge)}\n\n{question}")
+        yield system, *shared, PromptMessage("user", f"{criteria_text(judge)}\n\n{question}{checks}")
 
 
 def _seated(case: Case, panel: Panel) -> tuple[Criteria, ...]:
@@ -116,7 +118,7 @@ def _question(case: Case, judges: Sequence[Criteria], view: PlanView | None, par
     if not case.provisional:
         return asked
     whole = {j.name for j in judges} >= {f.judge for f in case.provisional}
-    return f"{asked} {text.DECIDE if whole else text.DECIDE_OWN.format(codes=codes)}"
+    return f"{asked} {text.DECIDE.format(whose='' if whole else text.WHOSE.format(codes=codes))}"
 
 
 def _first(case: Case, part: Part | None) -> str:

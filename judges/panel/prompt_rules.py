@@ -23,7 +23,7 @@ def rules_text(rules: Rules, stage: Stage) -> str:
     rule = "\n".join(("# Rules", *principles, f"- Severity. {'. '.join(severities)}.", f"- {rules.verdict}"))
     answer = [text.ANSWER, text.PLAN_LABEL, text.FIELDS, text.SCORES]
     if stage is not Stage.PLAN:
-        answer = [text.ANSWER, text.LABELS, text.FIELDS, text.SCORES, text.PROVISIONAL]
+        answer = [text.ANSWER, text.LABELS, text.FIELDS, text.SCORES, text.UNASKED]
     return "\n\n".join((text.ROLE, text.RECORD, rule, "\n".join(answer)))
 
 

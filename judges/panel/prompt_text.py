@@ -19,9 +19,9 @@ text shown there. Cuts are marked, and ours."""
 
 ANSWER: Final = """\
 # Answer
-One JSON object, nothing else. In its list `findings`, each with:"""
+One JSON object, nothing else. In `findings`, each with:"""
 
-PLAN_LABEL: Final = "- `label`: the plan's step"
+PLAN_LABEL: Final = "- `label`: the recorded step (S2) with the plan; `shown_at`: null; `also_at`: empty"
 
 LABELS: Final = """\
 - `label`: the step that decided the error, mostly the agent's own (llm), not the tool's that shows it
@@ -36,20 +36,17 @@ absence, the words that pass it over, or the tool's name
 - `why`: what is wrong and by which evidence (labels), in a sentence or two"""
 
 SCORES: Final = (
-    "In its list `verdicts`, where asked for, each with: `judge` (name), `reasons` (a sentence), `score` 0 to 3, "
+    "In `verdicts`, where asked for, each with: `judge` (name), `reasons` (a sentence), `score` 0 to 3, "
     "null if there is nothing to judge."
 )
 
-PROVISIONAL: Final = (
-    "Where provisional findings are listed: `confirmed`, the numbers that hold; `retracted`, the others, with `why`. "
-    "Do not report them again. What is not asked for stays empty."
-)
+UNASKED: Final = "`confirmed`, `retracted` and `summary` stay empty unless asked for."
 
 PLAN: Final = (
     "Judge the plan at {label}, by what stands before it, as {codes}. What came after is not shown: nothing is missing "
     "for that. Findings at {label} only{trigger}. Give {scores}."
 )
-TRIGGER: Final = ". It is a re-plan: ask whether it answers what made it necessary"
+TRIGGER: Final = ". An earlier plan stands before it: if something failed since, ask whether this one answers it"
 
 WINDOW: Final = (
     "The run goes on. Report findings at {span} only, as {codes}; earlier steps are context. What may still come is "
@@ -65,11 +62,16 @@ PART: Final = (
     "open."
 )
 PROVISIONAL_HEAD: Final = "provisional findings of earlier looks, to confirm or retract:"
-HINTS_HEAD: Final = "reports of automatic checks; verify one in the record before you use it:"
-DECIDE: Final = "Decide on each provisional finding by its number; check it against what came later."
-DECIDE_OWN: Final = (
-    "Decide on the provisional findings whose first code is {codes}, by number; check them against what came later."
+HINTS_HEAD: Final = "reports of automatic checks, by step:"
+HINTS: Final = (
+    "The automatic checks err in about one report of four, and count one decision several times: report only what the "
+    "record itself proves, by the rules."
 )
+DECIDE: Final = (
+    "Check the provisional findings{whose} against what came later: in `confirmed`, the numbers of those that hold; in "
+    "`retracted`, the others, with `why`. Do not report them again."
+)
+WHOSE: Final = " whose first code is {codes}"
 
 REPAIR: Final = (
     "That answer cannot be used: {error}. Send the whole answer again, as the one JSON object described, nothing else."

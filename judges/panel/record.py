@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
@@ -12,12 +12,13 @@ from ...schemas.shown import shown
 from ...schemas.transcript import Chapter, Transcript
 from . import prompt_text as text
 from .case import Case, Stage
+from .hints import one_line, told
 
 BLOCK: Final = 16_000
 """Characters from which a block of the record is full: about 4,000 tokens, above providers' least cached prefix."""
 
 MOST_LISTED: Final = 60
-"""Provisional findings and hints shown of each."""
+"""Provisional findings shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,11 @@ class Part:
         return self.number >= self.count
 
 
-def fenced(case: Case, part: Part | None = None) -> tuple[list[str], str]:
-    """The fenced record: its full blocks, and the rest with what is only known now and the closing fence."""
+def fenced(case: Case, part: Part | None = None, hints: Collection[str] = ()) -> tuple[list[str], str]:
+    """The fenced record: its full blocks, and the rest with what is only known now and the closing fence.
+
+    `hints`: the lines of `hinted`.
+    """
     nonce = _nonce(case.transcript)
     full: list[str] = []
     block, size = [f"=== record {nonce} ===\n"], 0
@@ -50,7 +54,7 @@ def fenced(case: Case, part: Part | None = None) -> tuple[list[str], str]:
         block.append(piece)
         size += len(piece)
     closing = _lined(part.chapter.closing if part else case.transcript.closing)
-    return full, "".join((*block, closing, *_listed(case, part), f"=== end of record {nonce} ===\n"))
+    return full, "".join((*block, closing, *_listed(case, part, hints), f"=== end of record {nonce} ===\n"))
 
 
 def _pieces(case: Case, part: Part | None) -> Iterator[str]:
@@ -65,24 +69,29 @@ def _pieces(case: Case, part: Part | None) -> Iterator[str]:
         yield _lined(step.text)
 
 
-def _listed(case: Case, part: Part | None) -> Iterator[str]:
+def hinted(case: Case, codes: Collection[str], first: str, part: Part | None = None) -> list[str]:
+    """What detectors found at the steps from label `first` on, as far as it concerns the judges of these codes."""
+    steps = part.chapter.steps if part else case.transcript.steps
+    at = next((i for i, step in enumerate(steps) if step.label == first), 0)
+    return told(case.hints, codes, steps[at:])
+
+
+def _listed(case: Case, part: Part | None, hints: Collection[str]) -> Iterator[str]:
     """Provisional findings (at the end of the run) and hints: data as well."""
     labels = {step.span_id: step.label for step in reversed(case.transcript.steps)}
     if case.provisional and case.stage is Stage.CLOSING and (part is None or part.last):
         yield f"{text.PROVISIONAL_HEAD}\n"
         for number, finding in enumerate(case.provisional[:MOST_LISTED], 1):
             yield _data(f"{number}. {_told(finding, labels)}")
-    here = {s.span_id for s in part.chapter.steps} if part else labels.keys()
-    if hints := [h for h in case.hints if h.span_id in here][:MOST_LISTED]:
+    if hints:
         yield f"{text.HINTS_HEAD}\n"
-        for hint in hints:
-            yield _data(f"- {_told(hint, labels)}")
+        yield from (_data(f"- {hint}") for hint in hints)
 
 
 def _told(finding: Finding, labels: Mapping[str, str]) -> str:
     codes = ", ".join(finding.dimensions) or finding.judge
     said = f"{labels.get(finding.span_id, '?')} {codes}, {finding.category}, {finding.severity}"
-    return f'{said}: "{_cut(finding.evidence, 160)}": {_cut(finding.explanation, 240)}'
+    return f'{said}: "{one_line(finding.evidence, 160)}": {one_line(finding.explanation, 240)}'
 
 
 def _nonce(transcript: Transcript) -> str:
@@ -99,8 +108,3 @@ def _data(value: str) -> str:
 def _lined(value: str) -> str:
     """Part of a transcript, which is indented already, closed by a line feed."""
     return value if not value or value.endswith("\n") else f"{value}\n"
-
-
-def _cut(value: str, most: int) -> str:
-    line = " ".join(shown(value[: 4 * most]).split())
-    return line if len(line) <= most else line[: most - 1] + "…"

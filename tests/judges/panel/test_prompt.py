@@ -12,6 +12,7 @@ from tracejury.judges.panel.client import Prompt
 from tracejury.judges.panel.criteria import load_set
 from tracejury.judges.panel.members import panel_of
 from tracejury.judges.panel.prompt import MOST_REPLY, Part, prompts, repair
+from tracejury.judges.panel.prompt_text import HINTS
 from tracejury.judges.panel.record import BLOCK, MOST_LISTED
 from tracejury.schemas.transcript import Chapter, PlanView, Transcript
 
@@ -48,7 +49,7 @@ def test_the_record_holds_what_is_known_in_order() -> None:
         RUN,
         architecture="A manager\nwith helpers.",
         provisional=(finding("s1", "quoted", "wrong"),),
-        hints=(finding("s2", "seen", "odd"), finding("elsewhere", "x", "y")),
+        hints=(finding("s2", "seen and said", "odd"), finding("elsewhere", "x", "y")),
     )
     (prompt,) = prompts(asked, PANEL, schema=SCHEMA)
     assert record_lines(prompt) == [
@@ -65,8 +66,8 @@ def test_the_record_holds_what_is_known_in_order() -> None:
         "End of the run: finished.",
         "provisional findings of earlier looks, to confirm or retract:",
         ' 1. S1 TC, EE, Formatting Errors, MEDIUM: "quoted": wrong',
-        "reports of automatic checks; verify one in the record before you use it:",
-        ' - S2 TC, EE, Formatting Errors, MEDIUM: "seen": odd',
+        "reports of automatic checks, by step:",
+        ' - S2 TC, EE: "seen and said": odd',
     ]
 
 
@@ -82,10 +83,8 @@ def test_the_closing_question(status: str, end: str) -> None:
     assert said.startswith(end)
     assert said.endswith("at S1 to S2, as GF, PA, LC, EE, TS, TC. Give verdicts for GF, PA, LC, EE, TS, TC.")
     (prompt,) = prompts(replace(asked, provisional=(finding("s1", "q", "w"),)), PANEL, schema=SCHEMA)
-    assert (
-        question(prompt)
-        == f"{said} Decide on each provisional finding by its number; check it against what came later."
-    )
+    assert question(prompt).startswith(f"{said} Check the provisional findings against what came later: in `confirmed`")
+    assert "`retracted`, the others, with `why`" in question(prompt)
 
 
 def test_the_window_question() -> None:
@@ -95,6 +94,39 @@ def test_the_window_question() -> None:
     assert "report no absence. No verdicts now." in question(prompt)
     (prompt,) = prompts(case(transcript("1", "2", "3"), RUN, Stage.WINDOW, first="S3"), PANEL, schema=SCHEMA)
     assert "findings at S3 only" in question(prompt)
+
+
+def test_how_to_decide_is_told_only_where_there_is_something_to_decide() -> None:
+    """The system message is one for windows and closing pass, so the rules for it stand in the question."""
+    shown_run = transcript("1")
+    (window,) = prompts(case(shown_run, RUN, Stage.WINDOW, first="S1"), PANEL, schema=SCHEMA)
+    (bare,) = prompts(case(shown_run, RUN), PANEL, schema=SCHEMA)
+    (full,) = prompts(case(shown_run, RUN, provisional=(finding("s1", "q", "w"),)), PANEL, schema=SCHEMA)
+    assert texts(window)[0] == texts(bare)[0] == texts(full)[0]
+    assert "stay empty unless asked for" in texts(full)[0]
+    assert ["in `confirmed`, the numbers" in question(p) for p in (window, bare, full)] == [False, False, True]
+
+
+def test_hints_come_with_a_warning() -> None:
+    """They may be wrong; without any there is nothing to warn of. Judges asked apart share those of all."""
+    asked = case(transcript("1"), ("tool-selection", "tool-calling"))
+    hinted = replace(asked, hints=(finding("s1", "seen and said", "odd"),))
+    for panel in (PANEL, SEPARATE):
+        for plain, warned in zip(*(prompts(c, panel, schema=SCHEMA) for c in (asked, hinted)), strict=True):
+            assert "automatic checks" not in "".join(texts(plain))
+            assert question(warned) == f"{question(plain)} {HINTS}"
+            assert ' - S1 TC: "seen and said": odd' in record_lines(warned)
+
+
+def test_hints_of_others_are_left_out() -> None:
+    """Nobody is told of what only judges who are not asked could report, or of steps before the window."""
+    hint = finding("s1", "seen and said", "odd")
+    for asked in (
+        case(transcript("1"), ("goal-fulfilment",), hints=(hint,)),
+        case(transcript("1", "2"), RUN, Stage.WINDOW, first="S2", hints=(hint,)),
+    ):
+        (prompt,) = prompts(asked, PANEL, schema=SCHEMA)
+        assert "automatic checks" not in "".join(texts(prompt))
 
 
 def test_a_window_is_not_asked_about_earlier_findings() -> None:
@@ -122,9 +154,9 @@ def test_a_plan_is_asked_by_its_view_alone() -> None:
     first, second = prompts(later, PANEL, schema=SCHEMA)
     assert prompts(early, PANEL, schema=SCHEMA) == (first,)
     assert "S3 llm" not in ours(first)
-    assert "re-plan" not in question(first)
+    assert "earlier plan" not in question(first)
     assert question(first).startswith("Judge the plan at S2, by what stands before it, as PQ.")
-    assert "Findings at S4 only. It is a re-plan:" in question(second)
+    assert "Findings at S4 only. An earlier plan stands before it:" in question(second)
     assert "## PQ plan-quality" in first.messages[0].text
     assert "## TC" not in first.messages[0].text
 
@@ -197,8 +229,8 @@ def test_separate_judges_decide_on_their_own_findings() -> None:
     """All see the whole list, which is part of the common prefix."""
     asked = case(transcript("1"), ("tool-selection", "tool-calling"), provisional=(finding("s1", "q", "w"),))
     other, own = prompts(asked, SEPARATE, schema=SCHEMA)
-    assert "Decide on the provisional findings whose first code is TS, by number" in question(other)
-    assert "Decide on each provisional finding by its number" in question(own)
+    assert "Check the provisional findings whose first code is TS against" in question(other)
+    assert "Check the provisional findings against" in question(own)
 
 
 def test_a_part_of_a_long_run() -> None:

@@ -65,7 +65,7 @@ OURS = [
     "S2 llm",
     "S3 llm",
     "provisional findings of earlier looks, to confirm or retract:",
-    "reports of automatic checks; verify one in the record before you use it:",
+    "reports of automatic checks, by step:",
 ]
 
 
