@@ -17,6 +17,20 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
+
+class Temperature(click.ParamType["float | None"]):
+    """A number from 0 to 2, or none for models that refuse any."""
+
+    name = "number|none"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | None:
+        """None for "none"."""
+        if str(value).lower() == "none":
+            return None
+        number: float = click.FloatRange(0, 2).convert(value, param, ctx)
+        return number
+
+
 OPTIONS: tuple[Decorator, ...] = (
     click.option("--model", default="", help="A litellm model string (provider/name)."),
     click.option("--api-base", default="", metavar="URL", help="An OpenAI-compatible server."),
@@ -51,7 +65,7 @@ OPTIONS: tuple[Decorator, ...] = (
     ),
     click.option("--concurrency", type=click.IntRange(1, 1000), default=8, show_default=True, help="Calls in flight."),
     click.option("--limit", type=click.IntRange(min=0), default=0, help="Only the first so many traces."),
-    click.option("--temperature", type=click.FloatRange(0, 2), default=0.0, show_default=True),
+    click.option("--temperature", type=Temperature(), default="0", show_default=True, help="none: send none."),
     click.option("--timeout", type=click.FloatRange(min=1), default=600.0, show_default=True, help="Seconds a call."),
     click.option("--retries", type=click.IntRange(0, 10), default=2, show_default=True),
     click.option("--max-answer-tokens", type=click.IntRange(min=256), default=8192, show_default=True),

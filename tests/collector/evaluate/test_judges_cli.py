@@ -6,9 +6,11 @@ import json
 from collections import Counter
 from dataclasses import dataclass
 
+import click
 import pytest
 from click.testing import CliRunner
 
+from tracejury.collector.cli.judges_options import Temperature
 from tracejury.collector.cli.root import root
 from tracejury.collector.evaluate.plain import plain
 from tracejury.judges.measures.confusion import Confusion
@@ -55,6 +57,19 @@ def test_an_unknown_judge_is_one_line() -> None:
     result = CliRunner().invoke(root, ["judges", "show", "nobody"])
     assert result.exit_code == 1
     assert "it has plan-quality" in result.stderr
+
+
+@pytest.mark.parametrize(("text", "number"), [("0", 0.0), ("1.5", 1.5), ("2", 2.0), ("none", None), ("None", None)])
+def test_a_temperature_or_none(text: str, number: float | None) -> None:
+    """Some models refuse to be sent any."""
+    assert Temperature().convert(text, None, None) == number
+
+
+@pytest.mark.parametrize("text", ["-1", "2.1", "warm", ""])
+def test_other_temperatures_are_refused(text: str) -> None:
+    """By click, before anything runs."""
+    with pytest.raises(click.UsageError):
+        Temperature().convert(text, None, None)
 
 
 @dataclass(frozen=True)
