@@ -10,7 +10,7 @@ import httpx
 
 from ...schemas.errors import LlmError, RetryableError, TracejuryError
 from .config import ModelConfig
-from .secrets import without
+from .secrets import hidden, without
 
 RETRY_SECONDS: Final = 30.0
 LONGEST_RETRY_SECONDS: Final = 3600.0
@@ -19,10 +19,12 @@ AWAY: Final = frozenset({429, 502, 503, 529})
 KEY: Final = frozenset({401, 403})
 NOISE: Final = re.compile(
     r"\b(?:litellm\.)?\w+(?:Error|Exception)(?:: | - )"
-    r"|\s*(?:LiteLLM: model group|Received Model Group|LiteLLM Retried).*",
+    r"|(?<!\s)\s*(?:LiteLLM: model group|Received Model Group|LiteLLM Retried).*",
     re.DOTALL,
 )
-"""What litellm puts around the provider's words."""
+"""What litellm puts around the provider's words. Looked for once a run of spaces: a body may be megabytes of them."""
+MOST_READ: Final = 20_000
+"""Characters of an error that are looked at."""
 LENGTH: Final = re.compile(r"context[ _](?:length|size|window)|maximum context|prompt is too long", re.IGNORECASE)
 FILTERED: Final = "ContentPolicyViolationError"
 FORMAT: Final = re.compile(r"response_format|json_schema|json_object|structured|grammar|guided|schema", re.IGNORECASE)
@@ -33,7 +35,7 @@ def failure(error: Exception, asked: ModelConfig, secrets: frozenset[str]) -> Tr
 
     `asked` is the model that failed.
     """
-    said = without(NOISE.sub("", str(error)), secrets)
+    said = without(NOISE.sub("", hidden(str(error), secrets)[:MOST_READ]), secrets)
     return _known(error, asked) or _passing(error, asked.model, said) or _lasting(error, asked.model, said)
 
 
@@ -74,7 +76,7 @@ def too_long(error: Exception) -> bool:
     """Whether the prompt does not fit the model's context; litellm does not know every server's words for it."""
     if type(error).__name__ == "ContextWindowExceededError":
         return True
-    return status_of(error) in {400, 413, 422} and LENGTH.search(str(error)) is not None
+    return status_of(error) in {400, 413, 422} and LENGTH.search(str(error)[:MOST_READ]) is not None
 
 
 def late(name: str) -> LlmError:
@@ -87,7 +89,7 @@ def refuses_form(error: Exception) -> tuple[bool, bool]:
     if too_long(error) or type(error).__name__ == FILTERED:
         return False, False
     refused = status_of(error) in {400, 415, 422, 501}
-    return refused, refused and FORMAT.search(str(error)) is not None
+    return refused, refused and FORMAT.search(str(error)[:MOST_READ]) is not None
 
 
 def status_of(error: Exception) -> int:

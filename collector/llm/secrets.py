@@ -32,6 +32,11 @@ def secret_values(names: Iterable[str], environ: Mapping[str, str] = os.environ)
 def without(text: str, secrets: Iterable[str], limit: int = 300) -> str:
     """`text` on one line of at most `limit` characters, safe for a terminal, without the secrets."""
     # Before it is cut, so that no part of one is left standing at the cut.
+    return one_line(SHAPES.sub(HIDDEN, hidden(text, secrets)[: 20 * limit]), limit)
+
+
+def hidden(text: str, secrets: Iterable[str]) -> str:
+    """`text`, of any length, without the secrets."""
     for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
-    return one_line(SHAPES.sub(HIDDEN, text[: 20 * limit]), limit)
+    return text
