@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 
 import orjson
 
+from ...judges.panel.answer import MAX_CHARACTERS
 from ...judges.panel.client import Client, Prompt, Reply
 from ...schemas.errors import RetryableError, StoreError
 from ...schemas.llm_rows import AnswerRow
@@ -24,6 +25,9 @@ LINGER_SECONDS: Final = 0.05
 """How long the first of a group of answers waits for others: an insert costs as much for one as for a hundred."""
 MOST_KEPT_BACK: Final = 1000
 """Answers that wait for a store that is away; beyond it the oldest are lost to the cache and to the spend."""
+
+UNSOUND_CHARACTERS: Final = 20_000
+"""What is kept of an answer that is not given again."""
 
 
 class AnswerStore(Protocol):
@@ -50,7 +54,7 @@ def key_of(prompt: Prompt, model: str, parameters: Mapping[str, Any]) -> str:
 
 def sound(prompt: Prompt, reply: Reply) -> bool:
     """Whether the reply is whole, and JSON where that was asked for: anything else may come out better next time."""
-    if not reply.text or reply.finish_reason in CUT_OFF:
+    if not 0 < len(reply.text) <= MAX_CHARACTERS or reply.finish_reason in CUT_OFF:
         return False
     if not prompt.schema:
         return True
@@ -151,11 +155,22 @@ class CachedClient:
                 log.warning("%d answers cannot be kept yet: %s", len(rows), error)
                 return
             except StoreError as error:
-                log.warning("%d answers cannot be kept: %s", len(rows), error)
+                await self._keep_each(rows, error)
             kept = set(map(id, rows))
             remaining = [row for row in self._unkept if id(row) not in kept]
             self._unkept.clear()
             self._unkept.extend(remaining)
+
+    async def _keep_each(self, rows: Sequence[AnswerRow], error: StoreError) -> None:
+        """One that can never be kept costs no other one."""
+        if len(rows) == 1:
+            log.warning("an answer cannot be kept: %s", error)
+            return
+        for row in rows:
+            try:
+                await asyncio.to_thread(self._answers.keep, [row])
+            except (RetryableError, StoreError) as single:
+                log.warning("an answer cannot be kept: %s", single)
 
 
 def _digest(data: bytes) -> str:
@@ -167,7 +182,7 @@ def answer_row(prompt: Prompt, reply: Reply, key: str, at: int) -> AnswerRow:
     return AnswerRow(
         key=key,
         model=reply.model,
-        text=reply.text,
+        text=reply.text if key else reply.text[:UNSOUND_CHARACTERS],
         finish_reason=reply.finish_reason,
         input_tokens=reply.input_tokens,
         cached_tokens=reply.cached_tokens,

@@ -120,6 +120,8 @@ def _load(loaded: Future[Any]) -> None:
 def _silence(module: Any) -> None:
     # Its types make pydantic say this when they are first used.
     warnings.filterwarnings("ignore", message="Item '.*' on TypedDict class", category=UserWarning)
+    # Its types again, where a server sends other ones; the warning holds what it sent.
+    warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
     module.suppress_debug_info = True
     module.disable_hf_tokenizer_download = True
     module.turn_off_message_logging = True

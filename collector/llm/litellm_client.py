@@ -20,6 +20,9 @@ from .structured import FORMS, Form, at_most, messages, response_format
 UNKNOWN_LIMIT: Final = 32_000
 """Tokens of a prompt for a model that litellm does not know."""
 SLACK_SECONDS: Final = 60.0
+MOST_TOKENS: Final = 100_000_000
+"""Tokens of one call that are believed."""
+LONGEST_REASON: Final = 40
 
 
 class LiteLlmClient:
@@ -148,8 +151,8 @@ class LiteLlmClient:
         number = place(response, len(self._chain))
         asked = self._chain[number]
         choice = next(iter(response.choices or ()), None)
-        text = str(choice.message.content or "") if choice is not None else ""
-        reason = str(choice.finish_reason or "") if choice is not None else ""
+        text = _plain(choice.message.content) if choice is not None else ""
+        reason = _plain(choice.finish_reason)[:LONGEST_REASON] if choice is not None else ""
         if reason == "content_filter":
             raise LlmError(f"{asked.model}: the provider's content filter withheld the answer")
         if not text and reason != "length":
@@ -173,7 +176,8 @@ class LiteLlmClient:
             return None
         # litellm knows of tiers and cache writes, too.
         computed = None if stated else response._hidden_params.get("response_cost")  # noqa: SLF001  documented
-        return price.of(read, written, cached) if computed is None else float(computed)
+        counted = usage_of(response)[:2] == (read, written)
+        return float(computed) if computed is not None and counted else price.of(read, written, cached)
 
     def _facts(self, number: int) -> tuple[Price | None, int, bool]:
         """Price and limit of a model of the chain, and whether the price is the configuration's (the first's only)."""
@@ -198,9 +202,19 @@ class LiteLlmClient:
 
 
 def usage_of(response: Any) -> tuple[int, int, int]:
-    """Tokens read, written, and read from the provider's cache; 0 where it counts none."""
+    """Tokens read, written, and read from the provider's cache; 0 where it counts none, or nonsense."""
     usage = getattr(response, "usage", None)
     details = getattr(usage, "prompt_tokens_details", None)
-    read, written = getattr(usage, "prompt_tokens", 0), getattr(usage, "completion_tokens", 0)
-    cached = getattr(details, "cached_tokens", 0)
-    return int(read or 0), int(written or 0), int(cached or 0)
+    read, written = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    return read, written, min(_count(details, "cached_tokens"), read)
+
+
+def _count(counted: Any, name: str) -> int:
+    number = getattr(counted, name, 0)
+    # What no model reads would not fit the store, and less than nothing would make room under a cap.
+    return number if isinstance(number, int) and 0 <= number <= MOST_TOKENS else 0
+
+
+def _plain(value: object) -> str:
+    """As a text that can be stored: JSON may hold lone surrogates."""
+    return str(value or "").encode("utf-8", "replace").decode()

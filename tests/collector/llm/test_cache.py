@@ -211,3 +211,34 @@ async def test_answers_outlive_the_process(store: Store) -> None:
     [spend] = panel.spend(0)
     assert (spend.service, spend.calls, spend.tokens) == ("shop", 2, 30)
     assert spend.usd == pytest.approx(0.02)
+
+
+class Picky(Answers):
+    """Can never keep one model's answers."""
+
+    def keep(self, rows: Sequence[AnswerRow]) -> None:
+        if any(row.model == "bad" for row in rows):
+            raise StoreError("not that one")
+        super().keep(rows)
+
+
+async def test_an_answer_that_cannot_be_kept_costs_no_other_one() -> None:
+    """Those of its group are kept, one by one."""
+    answers = Picky()
+    asked = [replace(ASKED, run_id=name, messages=(PromptMessage("user", name),)) for name in ("a", "bad", "c")]
+    inner = ScriptedClient(lambda prompt: replace(WHOLE, model=prompt.messages[0].text))
+    client = CachedClient(inner, answers, {})
+    await asyncio.gather(*(client.complete(prompt) for prompt in asked))
+    await client.flush()
+    assert sorted(row.model for row in answers.rows) == ["a", "c"]
+
+
+async def test_an_endless_answer_is_not_kept_whole() -> None:
+    """Nobody could read it, so it is kept for the spend alone."""
+    answers = Answers()
+    client = CachedClient(
+        ScriptedClient(lambda _: replace(WHOLE, text='{"why": "' + "x" * 5_000_000 + '"}')), answers, {}
+    )
+    await client.complete(ASKED)
+    [row] = answers.rows
+    assert (row.key, len(row.text), row.output_tokens) == ("", 20_000, 5)

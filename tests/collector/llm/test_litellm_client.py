@@ -233,6 +233,52 @@ async def test_a_server_that_counts_nothing_is_not_free(server: LlmServer) -> No
     assert reply.output_tokens > 0
 
 
+@pytest.mark.parametrize(
+    "counted",
+    [
+        {"prompt_tokens": -5_000_000, "completion_tokens": -7, "total_tokens": -5_000_007},
+        {"prompt_tokens": 2**62, "completion_tokens": 10**12, "total_tokens": 2**62 + 10**12},
+    ],
+)
+@pytest.mark.parametrize("name", ["my-model", "openai/gpt-4o"])
+async def test_a_server_that_counts_nonsense_is_not_free(
+    server: LlmServer, monkeypatch: pytest.MonkeyPatch, name: str, counted: Mapping[str, int]
+) -> None:
+    """Less than nothing would make room under a cap, and more than a model reads fits no store: both are estimated."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    async with asking(server, always(change=lambda reply: reply.update(usage=dict(counted))), model=name) as client:
+        reply = await client.complete(ASKED)
+    assert 1000 < reply.input_tokens < 2000
+    assert 1 <= reply.output_tokens < 100
+    assert reply.cost is None if name == "my-model" else (reply.cost or 0) > 0
+
+
+async def test_cached_tokens_are_some_of_those_read(server: LlmServer) -> None:
+    """Neither negative nor more than the prompt has."""
+    for cached, expected in ((-(10**9), 0), (10**6, 15), (7, 7)):
+        usage = {"prompt_tokens": 15, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": cached}}
+        async with asking(server, always(change=lambda reply, u=usage: reply.update(usage=u))) as client:
+            assert (await client.complete(ASKED)).cached_tokens == expected
+
+
+async def test_an_answer_can_always_be_stored(server: LlmServer) -> None:
+    """Lone surrogates, which JSON may hold and no store takes, are replaced."""
+    raw = b'{"id":"x","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"finish_reason":"stop",'
+    raw += b'"message":{"role":"assistant","content":"{\\"score\\": 2} \\ud800"}}]}'
+    async with asking(server, always(raw=raw)) as client:
+        assert (await client.complete(ASKED)).text == '{"score": 2} ?'
+
+
+@pytest.mark.filterwarnings("error")
+async def test_what_a_server_sends_amiss_is_not_printed(server: LlmServer) -> None:
+    """The library's warnings about wrong types would hold a piece of the answer."""
+    odd = [{"type": "text", "text": "what was said"}]
+    script = always(change=lambda reply: reply["choices"][0]["message"].update(content=odd))
+    async with asking(server, script) as client:
+        with pytest.raises(LlmError):
+            await client.complete(ASKED)
+
+
 async def test_the_fallbacks_are_asked_in_turn(server: LlmServer) -> None:
     """The reply names the one that answered."""
 
