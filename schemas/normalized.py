@@ -72,13 +72,29 @@ class ExceptionInfo:
     message: str
 
 
+class Captured(StrEnum):
+    """How much of what was said a span still holds. Nothing of this is an error of the agent."""
+
+    ALL = "captured"
+    PART = "truncated"  # a limit dropped attributes, events or the oldest messages
+    NOTHING = "missing"  # content capture is off, or the convention has none
+
+
 @dataclass(frozen=True, slots=True)
 class NormalizedSpan:
     """A span in one vocabulary; `raw` is the stored span it was read from.
 
     Fields that the instrumentation does not record are empty, never guessed. For a TOOL span `tool_*` hold the
     executed call, its arguments unwrapped ({"args": [], "kwargs": {...}} becomes the kwargs); for an LLM span
-    `input_messages`, `output_messages`, `tools`, `stop_sequences` and limits hold the call.
+    `input_messages`, `output_messages`, `tools`, `stop_sequences` and limits hold the call. `agent_parent` (a name)
+    and `task_id` are what the program itself says: which agent started this one, and which task, perhaps of several
+    traces, the span belongs to.
+
+    `agent_name` is the name that an AGENT span gives its agent. `agent_hint` is weaker: the agent that a span of
+    another kind names as its own; some instrumentations write a constant there, or the agent above. `run_hint`: an id
+    that the instrumentation gives one run of the agent and writes on each of its spans. `failure`: what the span says
+    of a failure elsewhere than in its status (a status attribute, a result that is an error), "" if nothing.
+    `oldest_missing`: the indices of its messages do not start at the first.
     """
 
     raw: Span
@@ -87,6 +103,8 @@ class NormalizedSpan:
     agent_name: str = ""
     agent_id: str = ""
     agent_description: str = ""
+    agent_parent: str = ""
+    task_id: str = ""
     session_id: str = ""
     input_text: str = ""
     output_text: str = ""
@@ -110,6 +128,10 @@ class NormalizedSpan:
     tool_names: tuple[str, ...] = ()
     max_steps: int | None = None
     log_text: tuple[str, ...] = ()
+    agent_hint: str = ""
+    run_hint: str = ""
+    failure: str = ""
+    oldest_missing: bool = False
 
     @property
     def span_id(self) -> str:
@@ -118,8 +140,33 @@ class NormalizedSpan:
 
     @property
     def is_error(self) -> bool:
-        """Whether the span's own status says ERROR."""
-        return self.raw.status_code == STATUS_ERROR
+        """Whether the span says that what it stands for failed; an exception event alone does not."""
+        return self.raw.status_code == STATUS_ERROR or bool(self.failure)
+
+    @property
+    def error_text(self) -> str:
+        """What a failed span says of its failure, "" for one that did not fail or says nothing."""
+        if not self.is_error:
+            return ""
+        if self.exceptions:
+            last = self.exceptions[-1]
+            return f"{last.type}: {last.message}" if last.type else last.message
+        return self.raw.status_message or self.failure or self.output_text
+
+    @property
+    def content(self) -> Captured:
+        """How much of what was said the span holds: of an LLM call both sides, of all else either."""
+        raw = self.raw
+        if self.kind is Kind.LLM:
+            sides = bool(self.input_messages or self.input_text) + bool(self.output_messages or self.output_text)
+            whole = sides == 2  # noqa: PLR2004 - what was sent and what was written
+        else:
+            said = self.input_text or self.output_text or self.input_messages or self.output_messages
+            sides = bool(said or self.tool_arguments is not None or self.tool_result is not None)
+            whole = bool(sides)
+        if self.oldest_missing or raw.dropped_attributes or raw.dropped_events or raw.cut:
+            return Captured.PART
+        return Captured.ALL if whole else Captured.PART if sides else Captured.NOTHING
 
     @property
     def output(self) -> str:

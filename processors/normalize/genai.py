@@ -59,6 +59,8 @@ class GenAI:
             "kind": kind,
             "convention": self.name,
             "agent_name": attributes.get(_AGENT_NAME, ""),
+            "agent_hint": "" if kind is Kind.AGENT else attributes.get(_AGENT_NAME, ""),
+            "run_hint": attributes.get("gen_ai.agent.call.id", ""),
             "agent_id": attributes.get("gen_ai.agent.id", ""),
             "agent_description": attributes.get("gen_ai.agent.description", ""),
             "session_id": first(attributes, "gen_ai.conversation.id", "session.id"),
