@@ -1,4 +1,4 @@
-"""`tracejury evaluate trail DIR`."""
+"""`tracejury evaluate trail DIR` and `tracejury evaluate frameworks DIR`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from typing import Any
 
 import click
 
+from .frameworks_command import frameworks
 from .judges_options import FILE, judges_options, options_from, progress_bar
 from .options import format_option
 
 
 @click.group("evaluate")
 def evaluate_command() -> None:
-    """Measure agreement with human annotations."""
+    """Measure agreement with human annotations, and reconstruction."""
+
+
+evaluate_command.add_command(frameworks)
 
 
 @evaluate_command.command("trail")

@@ -1,0 +1,110 @@
+"""A capture through the code of the collector: decoded, held open, normalised, rebuilt, judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ....judges.profiles import threshold
+from ....judges.suite import Suite
+from ....processors.assemble import Assembler, AssemblerConfig
+from ....processors.rebuild import rebuild
+from ....schemas.findings import Finding
+from ....schemas.normalized import Kind
+from ....schemas.trajectory import AgentRun, Trace, TraceState, Turn
+from ...pipeline.inbox import by_trace
+from ...receiver.decode import Encoding, Signal, decode
+from ...sources.groups import SPANS, Request, signal_of
+
+_STEP = 1_000_000  # nanos between two requests
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """The traces of a capture, the findings that a balanced reader sees in each, and what went wrong.
+
+    `faults`: (measure, one line) for each span lost, crash and trace that stays open.
+    """
+
+    traces: tuple[Trace, ...]
+    findings: Mapping[str, tuple[Finding, ...]]
+    faults: tuple[tuple[str, str], ...]
+    spans: int
+
+    @property
+    def llm_calls(self) -> int:
+        """LLM calls, in agent runs and outside."""
+        inside = sum(1 for t in self.traces for r in t.runs for turn in r.turns if turn.llm)
+        return inside + sum(1 for t in self.traces for s in t.remainder if s.kind is Kind.LLM)
+
+    def parent(self, trace: Trace, run: AgentRun) -> AgentRun | None:
+        """The run that caused this one, perhaps in another trace."""
+        if not run.parent_id:
+            return None
+        return next((r for t in (trace, *self.traces) for r in t.runs if r.id == run.parent_id), None)
+
+
+def through_collector(requests: Sequence[Request], suite: Suite) -> Rebuilt:
+    """What the collector makes of these requests, in this order, without its transport and its store."""
+    assembler = Assembler()
+    keys: dict[tuple[str, str], set[str]] = {}
+    faults: list[tuple[str, str]] = []
+    now = 1
+    for request in requests:
+        signal = Signal.TRACES if signal_of(request) is SPANS else Signal.LOGS
+        decoded = decode(signal, Encoding.PROTOBUF, request.SerializeToString(), received_at=now)
+        if decoded.rejected:
+            faults.append(("lost", f"{decoded.rejected} items refused: {decoded.message}"))
+        for key, arrived in by_trace(decoded.batch).items():
+            assembler.add(key, arrived.spans, arrived.logs, now, now)
+            keys.setdefault(key, set()).update(s.span_id for s in arrived.spans)
+        now += _STEP
+    traces: list[Trace] = []
+    findings: dict[str, tuple[Finding, ...]] = {}
+    for key, sent in keys.items():
+        trace, found, wrong = _close(assembler, key, len(sent), now, suite)
+        faults += wrong
+        if trace is not None:
+            traces.append(trace)
+            findings[trace.trace_id] = found
+    traces.sort(key=lambda t: (t.start, t.trace_id))
+    return Rebuilt(tuple(traces), findings, tuple(faults), sum(map(len, keys.values())))
+
+
+def _close(
+    assembler: Assembler, key: tuple[str, str], sent: int, now: int, suite: Suite
+) -> tuple[Trace | None, tuple[Finding, ...], list[tuple[str, str]]]:
+    """One trace, once it is quiet for as long as the collector would wait."""
+    config: AssemblerConfig = assembler.config
+    held = assembler.get(key)
+    if held is None or not held.spans:
+        return None, (), [("lost", f"trace {key[1]} is not held")] if sent else []
+    state = assembler.state(held, now + max(config.quiet, config.rootless))
+    faults = [("open", f"trace {key[1]} never settles")] if state is TraceState.OPEN else []
+    try:
+        trace = rebuild(held.spans.values(), state=state)
+        result = suite.judge(trace)
+    except Exception as error:  # noqa: BLE001 - a crash is one of the things that are counted here
+        return None, (), [*faults, ("crash", f"trace {key[1]}: {type(error).__name__}: {error}"[:300])]
+    faults += [("crash", f"{name}: {why}") for name, why in result.failures]
+    faults += [("lost", f"span {i} of trace {key[1]} {why}") for i, why in misplaced(trace).items()]
+    if len(trace.spans) != sent:
+        faults.append(("lost", f"trace {key[1]} has {len(trace.spans)} of {sent} spans"))
+    shown = tuple(f for f in result.findings if f.confidence >= threshold("balanced"))
+    return trace, shown, faults
+
+
+def misplaced(trace: Trace) -> dict[str, str]:
+    """LLM and tool spans that stand nowhere, and any span that stands in two places, with which of the two it is."""
+    places = [s.span_id for s in trace.remainder]
+    places += [i for run in trace.runs for turn in run.turns for i in spans_of(turn)]
+    wrong = {i: "stands twice" for i in places if places.count(i) > 1}
+    acts = {i for i, s in trace.spans.items() if s.kind in {Kind.LLM, Kind.TOOL}}
+    return wrong | dict.fromkeys(acts.difference(places), "stands nowhere")
+
+
+def spans_of(turn: Turn) -> list[str]:
+    """Ids of the spans of a turn: its call, its tools' and what is around them."""
+    found = [turn.llm.span_id] if turn.llm else []
+    found += [c.span.span_id for c in turn.tool_calls if c.span]
+    return found + [w.span_id for w in turn.wrappers]

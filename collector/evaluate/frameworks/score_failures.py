@@ -1,0 +1,103 @@
+"""Findings against the failures that were built in, and on runs that had none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from ....schemas.findings import Finding
+from ....schemas.taxonomy import Severity
+from .capture import Capture
+from .export import Export
+from .items import Item, Measure
+from .rebuilt import Rebuilt, spans_of
+from .stated import NO_SPAN, NO_TEXT
+from .truth import Failure
+
+_OF_SYSTEM: Final = {
+    "Tool-related", "Service Errors", "Tool Definition Issues", "Environment Setup Errors", "Rate Limiting",
+    "Authentication Errors", "Resource Not Found", "Resource Exhaustion", "Timeout Issues",
+}  # fmt: skip
+CATEGORIES: Final[Mapping[str, set[str]]] = {
+    "loop": {"Resource Abuse"},
+    "fabricated_answer": {"Language-only", "Tool-related", "Tool Output Misinterpretation", "Goal Deviation"},
+    "no_tools_used": {
+        "Tool Selection Errors", "Goal Deviation", "Tool-related", "Language-only", "Instruction Non-compliance",
+    },
+    "tool_error": _OF_SYSTEM,
+}  # fmt: skip
+"""Kinds of built-in failures and the categories of findings that say the same; others are not scored."""
+
+BESIDE: Final = " before a made-up answer"
+"""Of a tool's error after which an answer was made up: that answer is the failure to find."""
+
+
+def failures(capture: Capture, export: Export, rebuilt: Rebuilt) -> Iterator[Item]:
+    """Whether each built-in failure has a finding at one of its spans, or in a turn that holds one."""
+    made_up = any(f.type == "fabricated_answer" for f in capture.truth.failures)
+    for failure in capture.truth.failures:
+        if failure.type not in CATEGORIES:
+            continue
+        rules = tuple(_untold(failure, export, capture.truth.answers))
+        turns = _turns(rebuilt, failure)
+        there = [f for found in rebuilt.findings.values() for f in found if _at(f, failure, turns)]
+        got = sorted({f"{f.category} ({f.judge})" for f in there})
+        right = any(f.category in CATEGORIES[failure.type] for f in there)
+        kind = "" if right else "another category" if there else _elsewhere(rebuilt, failure)
+        yield Item(
+            capture=capture.id,
+            measure=Measure.FAILURES,
+            what=failure.type + (BESIDE if made_up and failure.type == "tool_error" else ""),
+            expected=sorted(failure.span_ids),
+            got=got,
+            ok=right or bool(rules),
+            kind=kind,
+            rules=rules,
+            stated=not rules,
+        )
+
+
+def _elsewhere(rebuilt: Rebuilt, failure: Failure) -> str:
+    wanted = CATEGORIES[failure.type]
+    return "elsewhere" if any(f.category in wanted for fs in rebuilt.findings.values() for f in fs) else "not found"
+
+
+def _untold(failure: Failure, export: Export, answers: tuple[str, ...]) -> Iterator[str]:
+    spans = {key[1] for key in export.spans}
+    if not failure.span_ids & spans:
+        yield NO_SPAN
+    texts = (*failure.texts, *(answers if failure.type == "no_tools_used" else ()))
+    if failure.type != "tool_error" and not all(map(export.stands, texts)):
+        yield NO_TEXT
+
+
+def _turns(rebuilt: Rebuilt, failure: Failure) -> set[tuple[str, int]]:
+    """Turns that hold a span of the failure, as (run id, index)."""
+    found = set()
+    for trace in rebuilt.traces:
+        for run in trace.runs:
+            found |= {(run.id, t.index) for t in run.turns if failure.span_ids.intersection(spans_of(t))}
+    return found
+
+
+def _at(finding: Finding, failure: Failure, turns: set[tuple[str, int]]) -> bool:
+    if finding.span_id in failure.span_ids or finding.tool_span_id in failure.span_ids:
+        return True
+    return finding.turn is not None and (finding.agent_run_id, finding.turn) in turns
+
+
+def happy(capture: Capture, rebuilt: Rebuilt) -> Iterator[Item]:
+    """Findings on a run in which all went well: those that a balanced reader sees."""
+    truth = capture.truth
+    if truth.failures or any(c.error for c in truth.calls) or not truth.answers:
+        return
+    found = [f for fs in rebuilt.findings.values() for f in fs]
+    high = any(f.severity is Severity.HIGH for f in found)
+    got = [f"{f.category} {f.severity.name} ({f.judge}): {f.evidence[:80]}" for f in found]
+    yield Item(capture.id, Measure.FINDINGS, truth.scenario, 0, got, not found, "HIGH" if high else "", (), 1)
+
+
+def faults(capture: Capture, rebuilt: Rebuilt) -> Iterator[Item]:
+    """Spans lost, crashes and traces that never settle, one item each."""
+    for what, why in rebuilt.faults:
+        yield Item(capture.id, Measure.FAULTS, what, "", why, ok=False, kind=what)
