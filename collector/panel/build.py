@@ -23,6 +23,7 @@ from ..ledger import JudgesStatus
 from ..llm.budgeted import budget_of
 from ..llm.build import open_model, parameters
 from ..llm.config import LlmConfig
+from ..llm.ready import check_ready
 from ..metrics import Telemetry
 from ..store.client import Store
 from ..store.panel import StoredPanel
@@ -61,8 +62,9 @@ def build_llm_judging(
     """LLM judging over an open store; blocks for a moment. litellm is imported once the bench is started.
 
     Raises:
-        ConfigError: criteria, judges or a policy cannot be had as configured.
+        ConfigError: criteria, judges or a policy cannot be had as configured; litellm or a key is missing.
     """
+    check_ready(config)
     panel, troubles = panel_from(config)
     for trouble in troubles:
         log.warning("%s", trouble)
