@@ -44,12 +44,19 @@ class NotFoundError(TracejuryError):
 
 
 class OverBudgetError(TracejuryError):
-    """A cap on judge spend is reached: do without, and say so; `until` unix nanos when the cap's period ends."""
+    """A cap on judge spend is reached: do without, and say so; `until` unix nanos when the cap's period ends.
 
-    def __init__(self, message: str, *, until: int = 0) -> None:
+    `held`: only what is held back for calls in flight is in the way.
+    """
+
+    def __init__(self, message: str, *, until: int = 0, held: bool = False) -> None:
         super().__init__(message)
-        self.until = until
+        self.until, self.held = until, held
 
 
 class LlmError(TracejuryError):
     """A judge's model gave no usable answer; what it was to judge stays unscored."""
+
+
+class PromptTooLongError(LlmError):
+    """The prompt exceeds what the model can read: put it in parts."""

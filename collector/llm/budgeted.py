@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 
-from ...judges.panel.budget import Budget, Caps
+from ...judges.panel.budget import Budget, Caps, Reservation
 from ...judges.panel.client import Client, Prompt, Reply
+from ...schemas.errors import OverBudgetError
 from .config import BudgetConfig, ServiceCaps
 from .price import Price, tokens_in
 
 
 class BudgetedClient:
-    """Sends only what fits the budget. `price` is asked at each call; `clock` gives unix nanos."""
+    """Sends only what fits the budget. `price` is asked at each call; `clock` gives unix nanos.
+
+    What does not fit only because of what is held back for calls in flight waits for them: most take far less. Near a
+    cap calls so become fewer at a time.
+    """
 
     def __init__(
         self,
@@ -25,6 +31,7 @@ class BudgetedClient:
         self._budget = budget
         self._price = price
         self._clock = clock
+        self._over = asyncio.Event()  # set when the next call in flight is over
 
     @property
     def model(self) -> str:
@@ -36,17 +43,30 @@ class BudgetedClient:
         price, read = self._price(), tokens_in(prompt)
         # The longest answer that it allows: what is held back is rather too much.
         usd = None if price is None else price.of(read, prompt.max_tokens)
-        reservation = self._budget.admit(prompt.service, read + prompt.max_tokens, usd, self._clock())
+        reservation = await self._admitted(prompt.service, read + prompt.max_tokens, usd)
         try:
             reply = await self._inner.complete(prompt)
         except BaseException:
             self._budget.release(reservation)
             raise
-        cost = reply.cost
-        if cost is None and price is not None:  # a fallback without a price is charged like the model
-            cost = price.of(reply.input_tokens, reply.output_tokens, reply.cached_tokens)
-        self._budget.settle(reservation, reply.input_tokens + reply.output_tokens, cost)
-        return reply
+        else:
+            cost = reply.cost
+            if cost is None and price is not None:  # a fallback without a price is charged like the model
+                cost = price.of(reply.input_tokens, reply.output_tokens, reply.cached_tokens)
+            self._budget.settle(reservation, reply.input_tokens + reply.output_tokens, cost)
+            return reply
+        finally:
+            self._over.set()
+            self._over = asyncio.Event()
+
+    async def _admitted(self, service: str, tokens: int, usd: float | None) -> Reservation:
+        while True:
+            try:
+                return self._budget.admit(service, tokens, usd, self._clock())
+            except OverBudgetError as error:
+                if not error.held:
+                    raise
+            await self._over.wait()
 
 
 def caps_of(config: ServiceCaps) -> Caps:

@@ -107,7 +107,8 @@ class Budget:
         """Hold back an estimate for a call; `settle` or `release` it.
 
         Raises:
-            OverBudgetError: it does not fit under a cap; names the cap and when its period ends.
+            OverBudgetError: it does not fit under a cap; names the cap and when its period ends. `held`: it would
+                fit if nothing were held back.
         """
         self._forget(now)
         wanted = amount(tokens, usd)
@@ -137,7 +138,8 @@ class Budget:
 
     def _check(self, cap: _Cap, limit: float, service: str | None, wanted: Amount, now: int) -> None:
         more = cap.part(wanted)
-        taken = cap.part(self.spent(now, cap.period, service) + self.held(now, cap.period, service))
+        spent = cap.part(self.spent(now, cap.period, service))
+        taken = spent + cap.part(self.held(now, cap.period, service))
         if not more or taken + more <= limit:
             return
         until = _start(now, cap.period) + cap.period
@@ -147,6 +149,7 @@ class Budget:
             f"judges.budget {cap.name}{of}: {_shown(taken, cap)} of {_shown(limit, cap)} spent or reserved, "
             f"this call may take {_shown(more, cap)}; until {end}",
             until=until,
+            held=spent + more <= limit,
         )
 
     def _within(self, now: int, period: int, service: str | None) -> Iterator[_Hour]:

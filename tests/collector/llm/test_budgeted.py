@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -73,4 +74,52 @@ async def test_the_configured_caps_are_those_that_hold() -> None:
         await default.complete(replace(ASKED, max_tokens=10_000))
     unpriced = BudgetedClient(inner, budget_of(BudgetConfig()), lambda: None, lambda: NOW)
     with pytest.raises(OverBudgetError, match="unpriced_tokens_per_day"):
-        await unpriced.complete(replace(ASKED, max_tokens=20_000_000))
+        await unpriced.complete(replace(ASKED, max_tokens=200_000_000))
+
+
+class GatedClient:
+    """Answers when the gate opens; counts calls and the most at one time."""
+
+    model = "m"
+
+    def __init__(self) -> None:
+        self.gate = asyncio.Event()
+        self.calls = self.now = self.most = 0
+
+    async def complete(self, prompt: Prompt) -> Reply:
+        del prompt
+        self.calls, self.now = self.calls + 1, self.now + 1
+        self.most = max(self.most, self.now)
+        await self.gate.wait()
+        await asyncio.sleep(0)
+        self.now -= 1
+        return Reply("{}", "m", 90, 0, 10)
+
+
+async def test_what_is_only_held_back_is_waited_for() -> None:
+    """Calls that came together use a cap up, fewer at a time; what then passes it is refused, and none is left over."""
+    inner, budget = GatedClient(), Budget(Caps(tokens_per_day=1000))
+    client = BudgetedClient(inner, budget, lambda: None, lambda: NOW)
+    asked = [asyncio.create_task(client.complete(ASKED)) for _ in range(20)]
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert (inner.most, sum(task.done() for task in asked)) == (4, 0)
+    inner.gate.set()
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert sum(isinstance(answer, Reply) for answer in answers) == 8
+    assert sum(isinstance(answer, OverBudgetError) for answer in answers) == 12
+    assert budget.spent(NOW).tokens == 800
+    assert budget.held(NOW).tokens == 0
+
+
+async def test_who_waits_for_room_can_give_up() -> None:
+    """And holds nothing back."""
+    inner, budget = GatedClient(), Budget(Caps(tokens_per_day=250))
+    client = BudgetedClient(inner, budget, lambda: None, lambda: NOW)
+    first, second = (asyncio.create_task(client.complete(ASKED)) for _ in range(2))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    second.cancel()  # it may take more than is left beside the first
+    inner.gate.set()
+    assert (await first).text == "{}"
+    assert (inner.calls, budget.held(NOW).tokens) == (1, 0)
