@@ -1,0 +1,48 @@
+"""Who is at work: an agent, the agent that started it, a task; carried by OpenTelemetry's baggage."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from opentelemetry import baggage
+from opentelemetry.context import Context
+
+from .names import AGENT_NAME, AGENT_PARENT, TASK_ID
+
+MOST: Final = 512
+"""Characters of a value that are carried: baggage goes out with every request of the program (W3C: 8 KiB in all)."""
+
+
+class Identity(NamedTuple):
+    """Names, "" where nothing was said."""
+
+    agent: str = ""
+    parent: str = ""
+    task: str = ""
+
+    def below(self, agent: str = "", task: str = "") -> Identity:
+        """Who is at work once `agent` was started from here (none: the same agent), on `task` (none: the same)."""
+        task = task[:MOST] or self.task
+        return Identity(agent[:MOST], self.agent, task) if agent else Identity(self.agent, self.parent, task)
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The plain attributes that say so."""
+        return {key: value for key, value in zip(_KEYS, self, strict=True) if value}
+
+
+_KEYS: Final = (AGENT_NAME, AGENT_PARENT, TASK_ID)
+
+
+def read(context: Context | None = None) -> Identity:
+    """What the baggage of `context` (None: the current one) says."""
+    said = baggage.get_all(context)
+    return Identity(*(value[:MOST] if isinstance(value := said.get(key), str) else "" for key in _KEYS))
+
+
+def written(identity: Identity, context: Context | None = None) -> Context:
+    """The context (None: the current one) with that identity in its baggage."""
+    found = baggage.set_baggage(AGENT_NAME, "", context)  # never None below
+    for key, value in zip(_KEYS, identity, strict=True):
+        found = baggage.set_baggage(key, value, found) if value else baggage.remove_baggage(key, found)
+    return found

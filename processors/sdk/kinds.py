@@ -1,0 +1,26 @@
+"""What a span stands for, told from a few attributes only: this runs in the agent's own thread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+AGENT: Final = "agent"
+TOOL: Final = "tool"
+
+_KINDS: Final[Mapping[str, Mapping[object, str]]] = {
+    "openinference.span.kind": {"AGENT": AGENT, "TOOL": TOOL},
+    "gen_ai.operation.name": {"invoke_agent": AGENT, "execute_tool": TOOL},
+    "traceloop.span.kind": {"agent": AGENT, "tool": TOOL},
+    "langfuse.observation.type": {"agent": AGENT, "tool": TOOL},
+    "ai.operationId": {"ai.toolCall": TOOL},
+}
+
+
+def kind_of(attributes: Mapping[str, object]) -> str:
+    """AGENT, TOOL or "" (anything else, or not known yet); by the marks of the common conventions."""
+    for key, kinds in _KINDS.items():
+        value = attributes.get(key)
+        if isinstance(value, str) and (kind := kinds.get(value)):
+            return kind
+    return TOOL if "gen_ai.tool.name" in attributes else ""

@@ -1,0 +1,239 @@
+"""What is to be sent waits here; a thread of its own sends it, so that the agent never waits for a network.
+
+Producers only append to a queue that is safe against signals and re-entry (`SimpleQueue`); whatever is full drops,
+and is counted.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY, attach, set_value
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+
+from .children import flush_at_end_of_child
+from .identity import Identity
+from .open_spans import OpenSpan, OpenSpans, still_open
+from .snapshot import announcement, finished
+from .trouble import tell
+
+BATCH: Final = 256
+"""Spans of one export."""
+
+
+class Item(NamedTuple):
+    """A span that has begun (`ended` False) or ended; `urgent`: send it at once, not at the next interval."""
+
+    span: ReadableSpan
+    identity: Identity
+    ended: bool
+    urgent: bool
+
+
+@dataclass(slots=True)
+class Counts:
+    """What became of spans. `announced` and `exported` were accepted by the exporter, `failed` were refused by it.
+
+    `dropped`: finished spans for which the queue had no room, or the time to stop no time; `unannounced`: the same of
+    announcements, whose finished spans are none the worse for it.
+    """
+
+    announced: int = 0
+    exported: int = 0
+    failed: int = 0
+    dropped: int = 0
+    unannounced: int = 0
+
+
+class Outbox:
+    """A bounded queue and its thread. `interval` and `pace` in seconds: the longest wait, the shortest between exports.
+
+    `make` gives the exporter. A forked child begins with an empty queue, a thread and an exporter of its own; what the
+    parent had to send stays the parent's.
+    """
+
+    def __init__(self, make: Callable[[], SpanExporter], *, limit: int, interval: float, pace: float) -> None:
+        self._make, self._limit, self._interval, self._pace = make, limit, interval, pace
+        self._exporter: SpanExporter | None = make()
+        self._begin()
+        self._start_thread()
+
+    def _begin(self) -> None:
+        self.counts = Counts()
+        self._queue: queue.SimpleQueue[Item | None] = queue.SimpleQueue()
+        self._lock = threading.RLock()
+        self._flushes: deque[threading.Event] = deque()
+        self._open = OpenSpans()
+        self._thread: threading.Thread | None = None
+        self._pid = os.getpid()
+        self._stopping = False
+        self._until = float("inf")
+        self._next_look = self._next_export = 0.0
+
+    def after_fork(self) -> None:
+        """We are the child: nothing of the parent's is ours."""
+        stopped = self._stopping
+        self._begin()
+        self._stopping, self._exporter = stopped, None
+
+    def put(self, item: Item) -> None:
+        """Hand a span on; never waits. A full queue takes no announcement, and loses its oldest for a finished span."""
+        if self._stopping:
+            self._count_dropped(ended=item.ended)
+            return
+        if self._thread is None:
+            self._start_thread()
+        if self._queue.qsize() >= self._limit:
+            if not item.ended:
+                self._count_dropped(ended=False)
+                return
+            self._make_room()
+        self._queue.put(item)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was stopped."""
+        return self._stopping
+
+    def flush(self, timeout: float) -> bool:
+        """Wait, at most `timeout` seconds, until what was put before is sent; whether it was."""
+        if self._stopping or self._thread is None or not self._thread.is_alive():
+            return self._queue.empty()
+        done = threading.Event()
+        self._flushes.append(done)
+        self._queue.put(None)
+        return done.wait(timeout)
+
+    def stop(self, timeout: float) -> bool:
+        """Send what is left within `timeout` seconds, count the rest as dropped, and end; whether all was sent."""
+        if self._stopping:
+            return True
+        self._until = time.monotonic() + timeout
+        self._stopping = True
+        self._queue.put(None)
+        if self._thread is not None:
+            self._thread.join(timeout)
+        if self._exporter is not None:
+            self._exporter.shutdown()
+        left = 0
+        while not isinstance(item := self._take(), _Nothing):
+            left += item is not None and item.ended
+        self.counts.dropped += left
+        return not left and not (self._thread and self._thread.is_alive())
+
+    def _start_thread(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="tracejury-sdk", daemon=True)
+                self._thread.start()
+                flush_at_end_of_child(self.flush)
+
+    def _make_room(self) -> None:
+        oldest = self._take()
+        if isinstance(oldest, Item):
+            self._count_dropped(ended=oldest.ended)
+
+    def _count_dropped(self, *, ended: bool) -> None:
+        with self._lock:
+            if ended:
+                self.counts.dropped += 1
+            else:
+                self.counts.unannounced += 1
+
+    def _take(self, wait: float = 0.0) -> Item | _Nothing | None:
+        try:
+            return self._queue.get(timeout=wait) if wait > 0 else self._queue.get_nowait()
+        except queue.Empty:
+            return _NOTHING
+
+    # The thread's own, from here on.
+
+    def _run(self) -> None:
+        # Or an instrumented HTTP client would trace our exports.
+        attach(set_value(_SUPPRESS_INSTRUMENTATION_KEY, value=True))
+        last = False
+        while not last:
+            last = self._stopping
+            flushes = len(self._flushes)
+            try:
+                self._send(self._gather())
+            except Exception as error:  # noqa: BLE001 - the thread must live on, whatever a span or an exporter does
+                tell("sending spans failed", error)
+            for _ in range(flushes):
+                self._flushes.popleft().set()
+
+    def _gather(self) -> list[Item]:
+        """What has come until something is due: an urgent span, a flush, the end, or the interval."""
+        items: list[Item] = []
+        due = time.monotonic() + self._interval
+        while len(items) < 2 * self._limit:  # at most so many can have waited
+            item = self._take(0.0 if self._stopping or self._flushes else due - time.monotonic())
+            if isinstance(item, _Nothing):
+                break
+            if isinstance(item, Item):
+                items.append(item)
+                if item.urgent:
+                    due = min(due, self._next_export)
+        return items
+
+    def _send(self, items: Sequence[Item]) -> None:
+        begun: list[OpenSpan] = []
+        ended: list[ReadableSpan] = []
+        for item in items:
+            if item.ended:
+                self._open.end(item.span)
+                ended.append(finished(item.span, item.identity))
+            else:
+                begun.append(self._open.begin(item.span, item.identity))
+        pending = still_open(begun)
+        now = time.monotonic()
+        if now >= self._next_look or self._stopping:
+            self._next_look = now + self._interval
+            pending += self._open.changed()
+        wall = time.time_ns()
+        self._export([announcement(one.span, one.identity, wall) for one in pending], ended)
+        self._next_export = time.monotonic() + self._pace
+
+    def _export(self, announced: Sequence[ReadableSpan], ended: Sequence[ReadableSpan]) -> None:
+        counts = self.counts
+        for start in range(0, len(ended), BATCH):
+            batch = ended[start : start + BATCH]
+            if time.monotonic() >= self._until:
+                counts.dropped += len(ended) - start
+                break
+            if self._hand_over(batch):
+                counts.exported += len(batch)
+        for start in range(0, len(announced), BATCH):
+            batch = announced[start : start + BATCH]
+            if time.monotonic() >= self._until:
+                counts.unannounced += len(announced) - start
+                break
+            if self._hand_over(batch):
+                counts.announced += len(batch)
+
+    def _hand_over(self, batch: Sequence[ReadableSpan]) -> bool:
+        try:
+            if self._exporter is None:
+                self._exporter = self._make()
+            taken = self._exporter.export(batch) is SpanExportResult.SUCCESS
+        except Exception as error:  # noqa: BLE001 - an exporter may raise anything; the next batch may pass
+            tell("exporting spans failed", error)
+            taken = False
+        if not taken:
+            self.counts.failed += len(batch)
+        return taken
+
+
+class _Nothing:
+    """The queue is empty."""
+
+
+_NOTHING: Final = _Nothing()
