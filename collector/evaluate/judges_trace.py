@@ -9,15 +9,14 @@ from dataclasses import dataclass, field, replace
 
 from ...judges.panel.case import Deliberation, Stage
 from ...judges.panel.client import Client
-from ...judges.panel.deliberation import deliberate
 from ...judges.panel.members import Panel
 from ...judges.panel.schedule import Progress, WindowRules, closed_turns, content_hash, new_plans, window_due
 from ...schemas.errors import TracejuryError
 from ...schemas.findings import Finding
 from ...schemas.trajectory import AgentRun, Trace, Turn
 from ..panel.docket import Entry
-from ..panel.drive import drive
 from ..panel.hearing import Hearing, Preparation, hearings
+from ..panel.put import put
 from .judges_result import RunResult
 
 
@@ -87,10 +86,10 @@ async def _sit(
     panel = how.preparation.panel
     for entry, so_far in moments(trace, run, panel, how.windows, detected) if how.windows else ():
         for hearing in hearings(entry, trace, so_far, how.preparation, (), architecture):
-            heard.add(await _hear(hearing, panel, client))
+            heard.add(await _hear(hearing, how.preparation, client))
     last = _entry(trace, run, Stage.CLOSING, judges, detected)
     (hearing,) = hearings(last, trace, run, how.preparation, heard.findings.values(), architecture)
-    said = await _hear(hearing, panel, client)
+    said = await _hear(hearing, how.preparation, client)
     if isinstance(said, TracejuryError):
         said = Deliberation(failures=dict.fromkeys(judges, str(said)))
     return RunResult(
@@ -105,9 +104,9 @@ async def _sit(
     )
 
 
-async def _hear(hearing: Hearing, panel: Panel, client: Client) -> Deliberation | TracejuryError:
+async def _hear(hearing: Hearing, how: Preparation, client: Client) -> Deliberation | TracejuryError:
     try:
-        return await drive(deliberate(hearing.case, panel, hearing.chapters), client)
+        return await put(hearing, how, client)
     except TracejuryError as error:
         return error
 

@@ -134,7 +134,7 @@ class LlmConfig(Section):
     max_answer_tokens: Annotated[int, Field(ge=256)] = 8192
     """Tokens that one answer may have at most."""
     max_input_tokens: Count = 0
-    """Tokens that one prompt may have; 0 is the model's own limit, or 32,000 where litellm does not know the model."""
+    """Tokens that one prompt may have; 0 is the model's own limit, or 128,000 where litellm does not know it."""
     timeout_seconds: Seconds = 600.0
     """How long one call may take."""
     retries: Annotated[int, Field(ge=0, le=10)] = 2

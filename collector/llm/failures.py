@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import httpx
 
-from ...schemas.errors import LlmError, RetryableError, TracejuryError
+from ...schemas.errors import LlmError, PromptTooLongError, RetryableError, TracejuryError
 from .config import ModelConfig
 from .secrets import hidden, without
 
@@ -48,7 +48,7 @@ def _known(error: Exception, asked: ModelConfig) -> TracejuryError | None:
         where = f"the environment variable {asked.api_key_env}" if asked.api_key_env else "its environment variable"
         return LlmError(f"{asked.model} refused the key (HTTP {status}): check {where}")
     if too_long(error):
-        return LlmError(f"the prompt is too long for {asked.model}: lower judges.max_input_tokens")
+        return PromptTooLongError(f"the prompt is too long for {asked.model}: lower judges.max_input_tokens")
     if kind == FILTERED:
         return LlmError(f"{asked.model}: the provider's content filter refused the prompt")
     return None

@@ -17,7 +17,7 @@ from .routing import build_router, full_name, group, marks_prefixes, place
 from .secrets import secret_values
 from .structured import FORMS, Form, at_most, messages, response_format
 
-UNKNOWN_LIMIT: Final = 32_000
+UNKNOWN_LIMIT: Final = 128_000
 """Tokens of a prompt for a model that litellm does not know."""
 SLACK_SECONDS: Final = 60.0
 MOST_TOKENS: Final = 100_000_000

@@ -71,6 +71,16 @@ def hearings(
     return made + _window(case, entry, how) if entry.stage is Stage.WINDOW else made
 
 
+def cut_down(hearing: Hearing, how: Preparation) -> Hearing | None:
+    """The same case in smaller chapters, for a model that reads less than it should; None if it reads too little."""
+    shown = [chapter.text for chapter in hearing.chapters]
+    budget = max(map(how.count, shown), default=0) // 2
+    if budget < LEAST_BUDGET:
+        return None
+    chapters = split(hearing.case.transcript, budget, how.count)
+    return replace(hearing, chapters=chapters if hearing.case.stage is Stage.CLOSING else chapters[-1:])
+
+
 def _plans(case: Case, entry: Entry, how: Preparation) -> list[Hearing]:
     """One case a plan: each is a subject of its own while the run goes on."""
     judges = how.panel.asked(case.run.role, Stage.PLAN, has_plan=True)

@@ -10,15 +10,14 @@ from typing import Protocol
 
 from ...judges.panel.case import Deliberation, Stage
 from ...judges.panel.client import Client
-from ...judges.panel.deliberation import deliberate
 from ...processors.assemble import TraceKey
 from ...schemas.findings import Finding, FindingState
 from ...schemas.trajectory import AgentRun, Trace
 from ...schemas.verdicts import JudgedSubject, Outcome
 from .docket import Docket, Entry
-from .drive import drive
 from .hearing import Hearing, Preparation, hearings
 from .outcome import Stored, Versions, closing, unjudged, window
+from .put import put
 from .watch import PanelWatch
 
 
@@ -87,7 +86,7 @@ class Sitting:
 
     async def _put(self, hearing: Hearing) -> Deliberation:
         began = time.perf_counter()
-        said = await drive(deliberate(hearing.case, self._how.panel, hearing.chapters), self._client)
+        said = await put(hearing, self._how, self._client)
         self._watch.heard(hearing.case.stage, said, time.perf_counter() - began)
         return said
 

@@ -68,4 +68,5 @@ Outcomes = Sequence[Reply | TracejuryError]
 
 Deliberating = Generator[Sequence[Prompt], Outcomes, Deliberation]
 """A case as a conversation without I/O: yields batches of prompts (to be sent at once), takes their outcomes, returns
-what came of it. OverBudgetError and RetryableError among the outcomes end it: they are raised out of it."""
+what came of it. OverBudgetError, RetryableError and PromptTooLongError
+among the outcomes end it: they are raised out of it."""

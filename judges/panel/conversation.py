@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from ...schemas.errors import OverBudgetError, RetryableError, TracejuryError
+from ...schemas.errors import OverBudgetError, PromptTooLongError, RetryableError, TracejuryError
 from .answer_types import Answer, AnswerError
 from .case import Outcomes
 from .client import Prompt, Reply
@@ -70,7 +70,8 @@ def together(conversations: Iterable[Asking[T]]) -> Generator[Sequence[Prompt], 
     """All conversations at once: a batch holds the next prompt of each. Their results, in order.
 
     Raises:
-        OverBudgetError, RetryableError: one of the outcomes is that; the others are lost, or in the answer cache.
+        OverBudgetError, RetryableError, PromptTooLongError: one of the outcomes is that; the others are lost, or in the
+            answer cache.
     """
     going = list(conversations)
     results: dict[int, T] = {}
@@ -88,6 +89,6 @@ def together(conversations: Iterable[Asking[T]]) -> Generator[Sequence[Prompt], 
             return [results[at] for at in range(len(going))]
         came = yield tuple(batch.values())
         for outcome in came:
-            if isinstance(outcome, OverBudgetError | RetryableError):
+            if isinstance(outcome, OverBudgetError | RetryableError | PromptTooLongError):
                 raise outcome
         outcomes = dict(zip(batch, came, strict=True))

@@ -29,7 +29,7 @@ def deliberate(case: Case, panel: Panel, chapters: Sequence[Chapter] = ()) -> De
     captured content, or without a plan where a judge needs one, nothing is asked: not applicable.
 
     Raises:
-        OverBudgetError, RetryableError: as they came.
+        OverBudgetError, RetryableError, PromptTooLongError: as they came.
         KeyError: a judge of the case does not sit in the panel.
     """
     session = _Session(case, panel, tuple(chapters))

@@ -38,10 +38,15 @@ PATIENCE = 30.0
 NAMES = ("plan-quality", "goal-fulfilment", "logical-consistency", "tool-calling")
 
 
-def agent(number: int = 0, trace_id: str = TRACE, *, ended: bool = True, turns: Sequence[int] = ()) -> list[Span]:
-    """Spans of one manager "clerk": its own (where `ended`), and an LLM call for each of `turns`."""
+def agent(
+    number: int = 0, trace_id: str = TRACE, *, ended: bool = True, turns: Sequence[int] = (), padding: int = 0
+) -> list[Span]:
+    """Spans of one manager "clerk": its own (where `ended`), and an LLM call for each of `turns`.
+
+    `padding`: characters that each call writes besides.
+    """
     top = f"{number}a".rjust(16, "0")
-    calls = [_call(top, number, turn, trace_id) for turn in turns]
+    calls = [_call(top, number, turn, trace_id, padding) for turn in turns]
     whole = Span(
         trace_id, top, "", "clerk.run", 1, 1000, {"openinference.span.kind": "AGENT", "input.value": "Count the hens."},
         service="farm",
@@ -49,8 +54,8 @@ def agent(number: int = 0, trace_id: str = TRACE, *, ended: bool = True, turns: 
     return [*calls, whole] if ended else calls
 
 
-def _call(top: str, number: int, turn: int, trace_id: str) -> Span:
-    said = f"I count {turn + 1} hens in yard {turn}."
+def _call(top: str, number: int, turn: int, trace_id: str, padding: int) -> Span:
+    said = f"I count {turn + 1} hens in yard {turn}." + f" {turn} and a hen." * (padding // 14)
     said_before = {
         f"llm.input_messages.{i + 1}.message.{key}": value
         for i in range(turn)

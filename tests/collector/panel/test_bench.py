@@ -16,7 +16,7 @@ from tracejury.judges.panel.client import Prompt, Reply
 from tracejury.judges.panel.scripted import ScriptedClient, answer, finding
 from tracejury.judges.panel.selection import Policy, Rule
 from tracejury.processors.assemble import SECOND
-from tracejury.schemas.errors import LlmError, OverBudgetError, RetryableError
+from tracejury.schemas.errors import LlmError, OverBudgetError, PromptTooLongError, RetryableError
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.verdicts import Outcome, SubjectKind
 
@@ -332,3 +332,44 @@ def test_the_first_finding_of_a_long_run_stands_while_it_goes_on(store: Store) -
         court.settle()
     assert 0 < seen < 15
     assert [f.state for f in court.findings()] == [FindingState.CURRENT]
+
+
+class Narrow:
+    """A model that reads only so many characters, and then answers."""
+
+    model = "scripted"
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.read: list[int] = []
+
+    async def complete(self, prompt: Prompt) -> Reply:
+        if prompt.characters > self.most:
+            raise PromptTooLongError("the prompt is too long for scripted")
+        self.read.append(prompt.characters)
+        return Reply(answer(prompt, summary="so far so good"), self.model)
+
+
+def test_a_run_that_the_model_refuses_as_too_long_is_read_in_chapters(store: Store) -> None:
+    """What a model can read is not always known: smaller parts are tried, until one fits."""
+    client = Narrow(26_000)
+    court = Court(store, client=client, streaming=False)
+    with court.sitting():
+        court.detecting.commit(*agent(turns=range(30), padding=1500))
+        court.detecting.wait(6)
+        court.settle()
+    assert len(client.read) > 1
+    assert outcomes(court)["tool-calling"] is Outcome.DONE
+
+
+def test_a_model_that_reads_too_little_fails_and_the_ledger_says_so(store: Store) -> None:
+    """Parts have a least size: below it nothing can be judged."""
+    court = Court(store, client=Narrow(100), streaming=False)
+    with court.sitting():
+        court.detecting.commit(*agent(turns=range(2)))
+        court.detecting.wait(6)
+        court.settle()
+    assert outcomes(court)["tool-calling"] is Outcome.FAILED
+    assert {r.reason for r in court.words().values() if r.outcome is Outcome.FAILED} == {
+        "the prompt is too long for scripted"
+    }
