@@ -8,24 +8,43 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ...schemas.normalized import NormalizedSpan
+from ...schemas.normalized import Kind, NormalizedSpan
 from ...schemas.spans import LogRecord, Span
-from .convention import Convention
+from .combine import combine
+from .convention import Convention, Fields, exceptions, unread_log_text
 from .genai import GenAI
 from .openinference import OpenInference
-from .plain import is_announcement, normalize_plain
+from .plain import is_announcement
 from .stated import with_stated
 
 CONVENTIONS: Final[tuple[Convention, ...]] = (OpenInference(), GenAI())
-"""In order of preference where a span carries the marks of several."""
+"""In order of preference where a span carries the marks of several: those that say more first."""
+
+_FIRST, *_OTHERS = CONVENTIONS
+_OTHER_MARKS: Final = frozenset[str]().union(*(c.marks for c in _OTHERS))
 
 
 def normalize(span: Span, logs: Sequence[LogRecord] = ()) -> NormalizedSpan:
     """The span in the one vocabulary. Depends on the span and its joined log records only; never raises."""
-    if is_announcement(span):
-        return normalize_plain(span, logs)
-    reader = next((c for c in CONVENTIONS if c.recognises(span, logs)), None)
-    return with_stated(reader.normalize(span, logs) if reader else normalize_plain(span, logs))
+    recognised = () if is_announcement(span) else _recognised(span, logs)
+    if not recognised:
+        return with_stated(_normalized(span, logs, "", {"kind": Kind.OTHER}))
+    found = combine([convention.read(span, logs) for convention in recognised])
+    return with_stated(_normalized(span, logs, recognised[0].name, found))
+
+
+def _recognised(span: Span, logs: Sequence[LogRecord]) -> Sequence[Convention]:
+    """The conventions that the span carries; most spans carry the first and no key of another."""
+    first = _FIRST.recognises(span, logs)
+    if first and not logs and span.attributes.keys().isdisjoint(_OTHER_MARKS):
+        return (_FIRST,)
+    others = tuple(c for c in _OTHERS if c.recognises(span, logs))
+    return (_FIRST, *others) if first else others
+
+
+def _normalized(span: Span, logs: Sequence[LogRecord], convention: str, found: Fields) -> NormalizedSpan:
+    own: Fields = {"exceptions": exceptions(span, logs), "log_text": unread_log_text(logs)}
+    return NormalizedSpan(raw=span, convention=convention, **(own | found))
 
 
 __all__ = ["CONVENTIONS", "Convention", "normalize"]

@@ -7,7 +7,8 @@ from functools import lru_cache
 from typing import Any, Final
 
 from ...schemas.normalized import Json, ToolDefinition
-from .values import NOT_JSON, parse_array, parse_json, parse_object
+from .literals import parse_literal
+from .values import NOT_JSON, parse_array, parse_json, parse_object, text_of
 
 _SCHEMA_TYPES: Final = frozenset(
     {"string", "number", "integer", "boolean", "object", "array", "null", "any", "image", "audio"}
@@ -16,28 +17,69 @@ _SHORT: Final = 20_000
 _PARAMETER_KEYS: Final = ("parameters", "input_schema", "inputSchema", "parameters_json_schema", "json_schema")
 
 
+_CALL_NAMES: Final = ("tool_name", "toolName", "name", "tool")
+_CALL_ARGUMENTS: Final = ("arguments", "args", "input", "parameters", "kwargs")
+_CALL_KEYS: Final = frozenset({*_CALL_NAMES, *_CALL_ARGUMENTS, "id", "type", "call_id", "tool_call_id", "toolCallId"})
+_ADDED: Final = ("sanitize_inputs_outputs", "instructions_override", "security_context")
+"""Keys that frameworks put beside the model's own arguments."""
+
+
 def parse_arguments(text: str, parameters: Mapping[str, Any] | None = None) -> Json:
-    """Arguments as an object where `text` holds one (unwrapped), else the text itself.
+    """Arguments as an object where `text` holds one (in JSON or Python's notation; unwrapped), else the text itself.
 
     `parameters`, the tool's object schema, gives names to positional arguments and to a bare single string.
     """
     value = parse_json(text)
+    if value is NOT_JSON:
+        value = parse_literal(text)
     if value is NOT_JSON:
         return _name_bare(text, parameters)
     return unwrap(value, parameters)
 
 
 def unwrap(value: Any, parameters: Mapping[str, Any] | None = None) -> Json:
-    """`{"args": [...], "kwargs": {...}, ...}` and `{"kwargs": {...}}` as the plain arguments."""
+    """The plain arguments out of the objects in which they are recorded.
+
+    `{"args": [...], "kwargs": {...}, ...}`, `{"kwargs": {...}}`, `{"input_str": "...", "inputs": {...}, ...}` and a
+    whole call `{"name": ..., "arguments": {...}}`; without keys that the framework adds and the tool does not know.
+    """
     if not isinstance(value, dict):
         return value if isinstance(value, str | list | int | float | bool) else None
+    if "input_str" in value:
+        return _from_callback(value, parameters)
     kwargs = value.get("kwargs")
     args = value.get("args", [])
-    if not isinstance(kwargs, dict) or not isinstance(args, list | dict):
+    if isinstance(kwargs, dict) and isinstance(args, list | dict):
+        kwargs = _without_added(kwargs, parameters)
+        if isinstance(args, dict):
+            return {**args, **kwargs}
+        return _with_positional(args, kwargs, parameters) if args else kwargs
+    return _without_added(_of_call(value, parameters), parameters)
+
+
+def _from_callback(value: dict[str, Any], parameters: Mapping[str, Any] | None) -> Json:
+    """LangChain's callback: the arguments, and the same as text (JSON, Python's notation or one bare string)."""
+    inputs = value.get("inputs")
+    if isinstance(inputs, dict) and inputs:
+        return _without_added(inputs, parameters)
+    text = value["input_str"]
+    return parse_arguments(text, parameters) if isinstance(text, str) else unwrap(text, parameters)
+
+
+def _of_call(value: dict[str, Any], parameters: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The arguments of a call that is recorded whole; a tool may itself have arguments of these names."""
+    if parameters is not None or not value.keys() <= _CALL_KEYS or len(value) == 1:
         return value
-    if isinstance(args, dict):
-        return {**args, **kwargs}
-    return _with_positional(args, kwargs, parameters) if args else kwargs
+    named = any(text_of(value.get(k)) for k in _CALL_NAMES)
+    inner = [v for k in _CALL_ARGUMENTS if isinstance(v := value.get(k), dict)]
+    return inner[0] if named and len(inner) == 1 else value
+
+
+def _without_added(arguments: dict[str, Any], parameters: Mapping[str, Any] | None) -> dict[str, Any]:
+    if not any(key in arguments for key in _ADDED):
+        return arguments
+    known = property_names(parameters)
+    return {k: v for k, v in arguments.items() if k not in _ADDED or k in known}
 
 
 def _with_positional(args: list[Any], kwargs: dict[str, Any], parameters: Mapping[str, Any] | None) -> Json:
@@ -110,6 +152,20 @@ def _remembered(text: str) -> ToolDefinition | None:
 
 def definitions(text: str) -> tuple[ToolDefinition, ...]:
     """Tool definitions out of a JSON list of them."""
-    items = parse_array(text) or ()
-    found = (parse_definition(item) if isinstance(item, str) else tool_definition(item) for item in items)
-    return tuple(tool for tool in found if tool)
+    return tool_definitions(parse_array(text))
+
+
+def tool_definitions(items: Any) -> tuple[ToolDefinition, ...]:
+    """Tool definitions out of a list of them: objects, their JSON text, or Gemini's lists of declarations."""
+    found: list[ToolDefinition] = []
+    for item in items if isinstance(items, list) else ():
+        declared = _declared(item) if isinstance(item, dict) else None
+        for one in declared if declared is not None else (item,):
+            tool = parse_definition(one) if isinstance(one, str) else tool_definition(one)
+            found += [tool] if tool else []
+    return tuple(found)
+
+
+def _declared(item: dict[str, Any]) -> list[Any] | None:
+    some = item.get("function_declarations", item.get("functionDeclarations"))
+    return some if isinstance(some, list) else None

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
-from ...schemas.normalized import ExceptionInfo, NormalizedSpan
+from ...schemas.normalized import ExceptionInfo
 from ...schemas.spans import LogRecord, Span
 
 _TYPE: Final = "exception.type"
 _MESSAGE: Final = "exception.message"
+
+Fields = dict[str, Any]
+"""Fields of a `NormalizedSpan` that one convention fills: "kind" always, "raw" and "convention" never."""
 
 
 class Convention(Protocol):
@@ -19,11 +22,25 @@ class Convention(Protocol):
     def name(self) -> str:
         """The convention's short name."""
 
+    @property
+    def marks(self) -> frozenset[str]:
+        """Attribute keys any of which shows the convention."""
+
     def recognises(self, span: Span, logs: Sequence[LogRecord]) -> bool:
         """Whether the span (or a log record joined to it) carries this convention's marks."""
 
-    def normalize(self, span: Span, logs: Sequence[LogRecord]) -> NormalizedSpan:
-        """The span in the one vocabulary; never raises, whatever the attributes hold."""
+    def read(self, span: Span, logs: Sequence[LogRecord]) -> Fields:
+        """What the span says in this convention; never raises, whatever the attributes hold."""
+
+
+class Marked:
+    """A convention that is recognised by its keys alone."""
+
+    marks: frozenset[str] = frozenset()
+
+    def recognises(self, span: Span, logs: Sequence[LogRecord]) -> bool:  # noqa: ARG002 - it writes no log records
+        """See `Convention`."""
+        return not span.attributes.keys().isdisjoint(self.marks)
 
 
 def exceptions(span: Span, logs: Sequence[LogRecord]) -> tuple[ExceptionInfo, ...]:

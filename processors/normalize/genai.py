@@ -7,19 +7,21 @@ stands for is told by `gen_ai.operation.name`; where that is missing, by what on
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
-from ...schemas.normalized import Kind, NormalizedSpan
+from ...schemas.normalized import Kind
 from ...schemas.spans import LogRecord, Span
 from .arguments import as_schema, definitions, parse_arguments
-from .convention import exceptions, unread_log_text
+from .convention import Fields, unread_log_text
 from .genai_content import Content, holds_messages, read_content
+from .results import read_result
 from .values import as_int, as_text, first, parse_array, parse_object, text_list
 
 _PREFIX: Final = "gen_ai."
 _OPERATION: Final = "gen_ai.operation.name"
 _AGENT_NAME: Final = "gen_ai.agent.name"
 _TOOL_NAME: Final = "gen_ai.tool.name"
+_MODEL: Final = "gen_ai.request.model"
 
 _KINDS: Final = {
     "chat": Kind.LLM,
@@ -33,6 +35,9 @@ _KINDS: Final = {
     "create_agent": Kind.OTHER,
 }
 
+_WITH_CONTENT: Final = frozenset({Kind.LLM, Kind.AGENT, Kind.TOOL, Kind.PLAN})
+_STATUSES: Final = ("gen_ai.tool.status", "gen_ai.task.status")
+_FAILED: Final = frozenset({"error", "failure", "failed"})
 _NOT_TOOLS: Final = frozenset({"(merged tools)"})  # Google ADK: a summary span after parallel calls
 _NO_IDS: Final = frozenset({"<not specified>", "None"})  # Google ADK, where the tool raised
 
@@ -41,39 +46,48 @@ class GenAI:
     """Reads spans of the OpenTelemetry GenAI conventions."""
 
     name = "genai"
+    marks = frozenset({_OPERATION, _AGENT_NAME, _TOOL_NAME, "gen_ai.system", "gen_ai.provider.name", _MODEL})
 
     def recognises(self, span: Span, logs: Sequence[LogRecord]) -> bool:
         """Any `gen_ai.*` attribute, or messages in a log record joined to the span."""
         attributes = span.attributes
-        if _OPERATION in attributes or any(key.startswith(_PREFIX) for key in attributes):
+        if not attributes.keys().isdisjoint(self.marks) or any(key.startswith(_PREFIX) for key in attributes):
             return True
         return any(holds_messages(log) for log in logs)
 
-    def normalize(self, span: Span, logs: Sequence[LogRecord]) -> NormalizedSpan:
+    def read(self, span: Span, logs: Sequence[LogRecord]) -> Fields:
         """See `Convention`."""
         attributes = span.attributes
         kind = _kind(attributes, logs)
-        content = read_content(span, logs) if kind in (Kind.LLM, Kind.AGENT, Kind.TOOL, Kind.PLAN) else Content()
-        common: dict[str, Any] = {
-            "raw": span,
+        content = read_content(span, logs) if kind in _WITH_CONTENT else Content()
+        name = attributes.get(_AGENT_NAME, "")
+        found: Fields = {
             "kind": kind,
-            "convention": self.name,
-            "agent_name": attributes.get(_AGENT_NAME, ""),
-            "agent_hint": "" if kind is Kind.AGENT else attributes.get(_AGENT_NAME, ""),
+            "agent_name": name if kind is Kind.AGENT else "",
+            "agent_hint": "" if kind is Kind.AGENT else name,
             "run_hint": attributes.get("gen_ai.agent.call.id", ""),
             "agent_id": attributes.get("gen_ai.agent.id", ""),
             "agent_description": attributes.get("gen_ai.agent.description", ""),
             "session_id": first(attributes, "gen_ai.conversation.id", "session.id"),
-            "exceptions": exceptions(span, logs),
-            "log_text": unread_log_text(logs, content.used_logs),
+            "failure": _failure(attributes),
         }
+        if content.used_logs:
+            found["log_text"] = unread_log_text(logs, content.used_logs)
         if kind is Kind.TOOL:
-            common |= _tool(span, content)
+            found |= _tool(span, content)
         elif kind is not Kind.OTHER:
-            common |= _call(attributes, content)
+            found |= _call(attributes, content)
             if kind is Kind.AGENT:
-                common |= _agent(attributes)
-        return NormalizedSpan(**common)
+                found |= _agent(attributes)
+        return found
+
+
+def _failure(attributes: Mapping[str, str]) -> str:
+    """What attributes beside the span's status say of a failure (Strands, OpenLLMetry)."""
+    for key in _STATUSES:
+        if attributes.get(key) in _FAILED:
+            return attributes.get("error.type") or f"{key}={attributes[key]}"
+    return ""
 
 
 def _kind(attributes: Mapping[str, str], logs: Sequence[LogRecord]) -> Kind:
@@ -84,18 +98,18 @@ def _kind(attributes: Mapping[str, str], logs: Sequence[LogRecord]) -> Kind:
         return _KINDS.get(operation, Kind.CHAIN)
     if _TOOL_NAME in attributes or "gen_ai.tool.call.id" in attributes:
         return Kind.TOOL
-    if "gen_ai.request.model" in attributes or "gen_ai.response.model" in attributes:
+    if _MODEL in attributes or "gen_ai.response.model" in attributes:
         return Kind.LLM
     return Kind.LLM if any(holds_messages(log) for log in logs) else Kind.CHAIN
 
 
-def _call(attributes: Mapping[str, str], content: Content) -> dict[str, Any]:
+def _call(attributes: Mapping[str, str], content: Content) -> Fields:
     return {
         "input_messages": content.inputs,
         "output_messages": content.outputs,
         "output_text": content.output_text,
         "tools": content.tools,
-        "model": first(attributes, "gen_ai.request.model", "gen_ai.response.model"),
+        "model": first(attributes, _MODEL, "gen_ai.response.model"),
         "stop_sequences": text_list(parse_array(attributes.get("gen_ai.request.stop_sequences", ""))),
         "max_tokens": as_int(attributes.get("gen_ai.request.max_tokens")),
         "finish_reasons": text_list(parse_array(attributes.get("gen_ai.response.finish_reasons", "")))
@@ -105,24 +119,27 @@ def _call(attributes: Mapping[str, str], content: Content) -> dict[str, Any]:
     }
 
 
-def _tool(span: Span, content: Content) -> dict[str, Any]:
+def _tool(span: Span, content: Content) -> Fields:
     attributes = span.attributes
     schema = as_schema(parse_object(first(attributes, "gen_ai.tool.json_schema", "gen_ai.tool.parameters")))
     name = attributes.get(_TOOL_NAME) or span.name.removeprefix("execute_tool ")
     defined = next((d for d in definitions(attributes.get("gen_ai.tool.definitions", "")) if d.name == name), None)
     call_id = attributes.get("gen_ai.tool.call.id", "")
     arguments = attributes.get("gen_ai.tool.call.arguments") or as_text(content.tool_arguments)
-    return {
+    recorded = attributes.get("gen_ai.tool.call.result", content.tool_result)
+    result = read_result(recorded) if recorded else None
+    said: Fields = {"failure": result.failure} if result and result.failure else {}
+    return said | {
         "input_text": arguments,
         "output_text": content.tool_result or "",
         "tool_name": name,
-        "tool_call_id": "" if call_id in _NO_IDS else call_id,
+        "tool_call_id": ("" if call_id in _NO_IDS else call_id) or (result.call_id if result else ""),
         "tool_description": attributes.get("gen_ai.tool.description", ""),
         "tool_arguments": parse_arguments(arguments, schema) if arguments else None,
-        "tool_result": attributes.get("gen_ai.tool.call.result", content.tool_result),
+        "tool_result": result.text if result else recorded,
         "tool_parameters": schema or (defined.parameters if defined else None),
     }
 
 
-def _agent(attributes: Mapping[str, str]) -> dict[str, Any]:
+def _agent(attributes: Mapping[str, str]) -> Fields:
     return {"tool_names": text_list(parse_array(attributes.get("gen_ai.agent.tools", "")))}

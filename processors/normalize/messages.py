@@ -2,7 +2,8 @@
 
 OpenTelemetry GenAI (`parts` of `{"type": "text" | "reasoning" | "tool_call" | "tool_call_response"}`), OpenAI
 (`content` text or list, `tool_calls`, `tool_call_id`), Anthropic (`tool_use`, `tool_result`), Bedrock (`toolUse`,
-`toolResult`) and Gemini (`functionCall`, `functionResponse`): a part is known by its type or by the key it has.
+`toolResult`), Gemini (`functionCall`, `functionResponse`) and the Vercel AI SDK (`tool-call`, `tool-result`): a part is
+known by its type or by the key it has. LangChain's serialised messages and LlamaIndex's `blocks` are messages too.
 """
 
 from __future__ import annotations
@@ -16,12 +17,16 @@ from .arguments import parse_arguments, unwrap
 from .values import as_text, first, text_of
 
 TOOL_ROLE: Final = "tool"
-_REQUEST_KEYS: Final = ("tool_call", "tool_use", "toolUse", "functionCall", "function_call", "toolCall")
+_REQUEST_KEYS: Final = ("tool_call", "tool_use", "toolUse", "functionCall", "function_call", "toolCall", "tool-call")
 _RESPONSE_KEYS: Final = (
-    "tool_call_response", "tool_result", "toolResult", "functionResponse", "function_response",
+    "tool_call_response", "tool_result", "toolResult", "functionResponse", "function_response", "tool-result",
 )  # fmt: skip
 _REASONING_KEYS: Final = ("reasoning", "thinking", "reasoningContent", "redacted_thinking")
 _RESULT_KEYS: Final = ("response", "result", "content", "output")
+_ID_KEYS: Final = ("id", "tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "call_id")
+_ROLES: Final = {"model": "assistant", "ai": "assistant", "human": "user"}
+_TYPES: Final = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
+_VALUED: Final = frozenset({"text", "error-text", "json", "error-json"})  # Vercel: {"type": ..., "value": ...}
 
 
 def parse_messages(value: Any, default_role: str = "user") -> tuple[Message, ...]:
@@ -36,16 +41,45 @@ def read_message(item: Any, default_role: str = "user") -> Iterator[Message]:
         yield Message(default_role, item)
     if not isinstance(item, dict):
         return
-    draft = _Draft(role=(text_of(item.get("role")) or default_role).lower(), name=text_of(item.get("name")))
+    item = _unwrapped(item)
+    role = (text_of(item.get("role")) or _TYPES.get(text_of(item.get("type")), default_role)).lower()
+    draft = _Draft(role=_ROLES.get(role, role), name=text_of(item.get("name")))
     call_id = first(_texts(item), "tool_call_id", "id") if draft.role == TOOL_ROLE else ""
-    content = item.get("parts") if isinstance(item.get("parts"), list) else item.get("content")
-    for part in content if isinstance(content, list) else [content]:
+    for part in _parts(item):
         yield from draft.add(part)
-    calls = item.get("tool_calls")
-    for call in calls if isinstance(calls, list) else ():
+    for call in _calls(item):
         draft.add_request(call)
     draft.add_reasoning(item.get("reasoning_content"))
     yield from draft.finish(call_id)
+
+
+def _unwrapped(item: dict[str, Any]) -> dict[str, Any]:
+    """The message inside LangChain's `{"lc": 1, "kwargs": {...}}` or `{"type": "human", "data": {...}}`."""
+    if "lc" in item and isinstance(item.get("kwargs"), dict):
+        return dict(item["kwargs"])
+    if text_of(item.get("type")) in _TYPES and isinstance(item.get("data"), dict):
+        return {"type": item["type"], **item["data"]}
+    inner = item.get("content")
+    if isinstance(inner, dict) and isinstance(inner.get("parts"), list):  # Gemini's content in a message event
+        return {**item, **inner}
+    return item
+
+
+def _parts(item: dict[str, Any]) -> list[Any]:
+    for key in ("parts", "blocks"):
+        if isinstance(item.get(key), list):
+            return list(item[key])
+    content = item.get("content")
+    return content if isinstance(content, list) else [content]
+
+
+def _calls(item: dict[str, Any]) -> list[Any]:
+    """Tool calls of a message; LlamaIndex and older LangChain keep them among additional arguments."""
+    calls = item.get("tool_calls")
+    more = item.get("additional_kwargs")
+    if not calls and isinstance(more, dict):
+        calls = more.get("tool_calls")
+    return calls if isinstance(calls, list) else []
 
 
 @dataclass(slots=True)
@@ -87,7 +121,7 @@ class _Draft:
             return
         raw = next((function[k] for k in ("arguments", "input", "args") if k in function), None)
         arguments = parse_arguments(raw) if isinstance(raw, str) else unwrap(raw)
-        self.requests.append(ToolRequest(name, arguments, first(_texts(body), "id", "toolUseId", "call_id")))
+        self.requests.append(ToolRequest(name, arguments, first(_texts(body), *_ID_KEYS)))
 
     def add_reasoning(self, body: Any) -> None:
         """Take in what the model thought."""
@@ -118,6 +152,8 @@ def _kind_and_body(part: dict[str, Any]) -> tuple[str, Any]:
     if kind in _REQUEST_KEYS or kind in _RESPONSE_KEYS or kind in _REASONING_KEYS:
         return kind, part
     for key, body in part.items():
+        if body is None:  # Gemini's parts name all that they could hold
+            continue
         if key in _REQUEST_KEYS or key in _RESPONSE_KEYS or key in _REASONING_KEYS:
             return key, body
     return kind, part
@@ -127,12 +163,14 @@ def _response(body: Any) -> Message:
     if not isinstance(body, dict):
         return Message(TOOL_ROLE, as_text(body))
     result = next((body[k] for k in _RESULT_KEYS if k in body), None)
-    call_id = first(_texts(body), "id", "tool_call_id", "tool_use_id", "toolUseId", "call_id")
+    call_id = first(_texts(body), *_ID_KEYS)
     return Message(TOOL_ROLE, flatten(result), tool_call_id=call_id, name=text_of(body.get("name")))
 
 
 def flatten(value: Any) -> str:
     """A result's text: a list of text parts as their texts, everything else as text or JSON."""
+    if isinstance(value, dict) and value.keys() == {"type", "value"} and text_of(value["type"]) in _VALUED:
+        value = value["value"]
     if isinstance(value, list) and value:
         texts = [_text(part) if isinstance(part, dict) else part for part in value]
         if all(isinstance(t, str) and t for t in texts):

@@ -6,18 +6,25 @@ attribute limit drop the oldest attributes first, so any of them may be missing 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
-from ...schemas.normalized import Kind, NormalizedSpan
+from ...schemas.normalized import Kind
 from ...schemas.spans import LogRecord, Span
 from .arguments import as_schema, parse_arguments
-from .convention import exceptions, unread_log_text
-from .openinference_llm import read_llm
-from .values import as_index, as_int, first, parse_array, parse_json, text_list
+from .convention import Fields
+from .openinference_llm import is_call, read_llm
+from .results import read_result
+from .values import as_index, as_int, first, parse_array, parse_json, parse_object, text_list, text_of
 
 _KIND: Final = "openinference.span.kind"
 _MANAGED: Final = "smolagents.managed_agents."
+
+_METADATA_NAMES: Final = ("lc_agent_name", "agent_name")
+_CURRENT: Final = "current_agent_name="
+_QUOTED: Final = re.compile(r"'([^'\\]{1,200})'")
+_TAIL: Final = 1_000  # characters of a notation in which the current agent's name stands
 
 _KINDS: Final = {
     "LLM": Kind.LLM,
@@ -36,40 +43,40 @@ class OpenInference:
     """Reads OpenInference spans."""
 
     name = "openinference"
+    marks = frozenset({_KIND})
 
     def recognises(self, span: Span, logs: Sequence[LogRecord]) -> bool:  # noqa: ARG002 - it writes no log records
         """The span kind, which every instrumentation sets, or the messages that only LLM spans carry."""
         return _KIND in span.attributes or _has_messages(span)
 
-    def normalize(self, span: Span, logs: Sequence[LogRecord]) -> NormalizedSpan:
+    def read(self, span: Span, logs: Sequence[LogRecord]) -> Fields:  # noqa: ARG002 - see above
         """See `Convention`."""
         attributes = span.attributes
         kind = _KINDS.get(attributes.get(_KIND, "LLM").upper(), Kind.OTHER)
-        common: dict[str, Any] = {
-            "raw": span,
+        found: Fields = {
             "kind": kind,
-            "convention": self.name,
-            "agent_name": attributes.get("agent.name", ""),
             "session_id": attributes.get("session.id", ""),
             "input_text": attributes.get("input.value", ""),
             "output_text": attributes.get("output.value", ""),
-            "exceptions": exceptions(span, logs),
-            "log_text": unread_log_text(logs),
         }
         if kind is Kind.LLM:
-            common |= read_llm(attributes)
+            found |= read_llm(attributes)
+            if not is_call(span.name, found, found["output_text"]):
+                found["kind"] = Kind.CHAIN
         elif kind is Kind.TOOL:
-            common |= _tool(span)
-        elif kind is Kind.AGENT:
-            common |= _agent(attributes)
-        return NormalizedSpan(**common)
+            found |= _tool(span)
+        if kind is Kind.AGENT:
+            found |= _agent(attributes)
+        elif hint := _agent_hint(attributes):
+            found["agent_hint"] = hint
+        return found
 
 
 def _has_messages(span: Span) -> bool:
     return any(k.startswith(("llm.output_messages.", "llm.input_messages.")) for k in span.attributes)
 
 
-def _tool(span: Span) -> dict[str, Any]:
+def _tool(span: Span) -> Fields:
     """`tool.parameters` holds the tool's schema, or in some instrumentations the arguments of the call."""
     attributes = span.attributes
     recorded = parse_json(attributes.get("tool.parameters", ""))
@@ -77,17 +84,38 @@ def _tool(span: Span) -> dict[str, Any]:
     arguments = parse_arguments(attributes.get("input.value", ""), schema)
     if arguments in ("", None) and schema is None and isinstance(recorded, dict):
         arguments = recorded
+    output = attributes.get("output.value")
+    quoted = attributes.get("output.mime_type") == "application/json"
+    result = read_result(output, quoted=quoted) if output else None
     return {
         "tool_name": attributes.get("tool.name", "") or span.name,
-        "tool_call_id": first(attributes, "tool_call.id", "tool.id"),
+        "tool_call_id": first(attributes, "tool_call.id", "tool.id") or (result.call_id if result else ""),
         "tool_description": attributes.get("tool.description", ""),
         "tool_arguments": arguments,
-        "tool_result": attributes.get("output.value"),
+        "tool_result": result.text if result else output,
         "tool_parameters": schema,
+        "failure": result.failure if result else "",
     }
 
 
-def _agent(attributes: Mapping[str, str]) -> dict[str, Any]:
+def _agent_hint(attributes: Mapping[str, str]) -> str:
+    """The agent that the span names: an attribute, the metadata of LangChain, or LlamaIndex's own notation."""
+    if name := attributes.get("agent.name"):
+        return name
+    metadata = attributes.get("metadata", "")
+    if "agent_name" in metadata:
+        fields = parse_object(metadata) or {}
+        if name := first({k: text_of(fields.get(k)) for k in _METADATA_NAMES}, *_METADATA_NAMES):
+            return name
+    for key in ("input.value", "output.value"):
+        value = attributes.get(key, "")
+        at = value.rfind(_CURRENT, max(0, len(value) - _TAIL))
+        if at >= 0 and (found := _QUOTED.match(value, at + len(_CURRENT))):
+            return found[1]
+    return ""
+
+
+def _agent(attributes: Mapping[str, str]) -> Fields:
     managed = {
         index: value
         for key, value in attributes.items()

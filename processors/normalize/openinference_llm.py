@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ...schemas.normalized import Message, ToolDefinition, ToolRequest
-from .arguments import parse_arguments, parse_definition
+from .arguments import parse_arguments, parse_definition, tool_definitions
 from .messages import parse_messages
 from .values import as_index, as_int, parse_json, parse_object, text_list
 
@@ -19,6 +19,7 @@ _CALLS: Final = "message.tool_calls."
 _CONTENTS: Final = "message.contents."
 _PLAIN: Final = 2  # fields of a message of role and content only: by far the most common
 _REASONING: Final = ("reasoning", "thinking")
+_REPLY: Final = frozenset({"content", "tool_calls", "blocks", "lc"})
 
 _Flat = dict[int, dict[str, str]]
 
@@ -39,10 +40,16 @@ def read_llm(attributes: Mapping[str, str]) -> dict[str, Any]:
             _put_tool(tools, key[len(_TOOLS) :], value)
     parameters = parse_object(attributes.get("llm.invocation_parameters", "")) or {}
     input_value = attributes.get("input.value", "")
+    sent, late = _messages(inputs), bool(inputs) and 0 not in inputs and 1 not in inputs
+    if late or not sent:
+        recorded = _sent(input_value)
+        late = late and len(recorded) <= len(sent)
+        sent = recorded if len(recorded) > len(sent) else sent
     return {
-        "input_messages": _messages(inputs) or _sent(input_value),
+        "oldest_missing": late,
+        "input_messages": sent,
         "output_messages": _messages(outputs) or _written(attributes.get("output.value", "")),
-        "tools": tuple(tools[i] for i in sorted(tools)),
+        "tools": tuple(tools[i] for i in sorted(tools)) or tool_definitions(parameters.get("tools")),
         "model": attributes.get("llm.model_name", ""),
         "stop_sequences": _stop_sequences(parameters, input_value),
         "max_tokens": _max_tokens(parameters),
@@ -113,10 +120,27 @@ def _smolagents_call_id(role: str, text: str) -> str:
     return text[len("Call id: ") : 200].partition("\n")[0].strip()
 
 
+def is_call(name: str, found: Mapping[str, Any], output_value: str) -> bool:
+    """Whether a model was called: some mark as an LLM span what only prepares a call (LlamaIndex).
+
+    Such a span has no reply and no usage, and is named after a private method or gives the request back.
+    """
+    if found["output_messages"] or found["output_tokens"] is not None or found["finish_reasons"]:
+        return True
+    if name.rpartition(".")[2].startswith("_"):
+        return False
+    if not output_value.startswith('{"messages"'):
+        return True
+    given_back = parse_object(output_value) or {}
+    return not isinstance(given_back.get("messages"), list)
+
+
 def _sent(input_value: str) -> tuple[Message, ...]:
     """Input messages out of the recorded arguments of the client, where the flattened ones are missing."""
     value = parse_json(input_value)
     messages = value.get("messages", value.get("input")) if isinstance(value, dict) else value
+    if isinstance(messages, list) and len(messages) == 1 and isinstance(messages[0], list):  # LangChain: one a prompt
+        messages = messages[0]
     return parse_messages([m for m in messages if isinstance(m, dict)]) if isinstance(messages, list) else ()
 
 
@@ -126,9 +150,17 @@ def _written(output_value: str) -> tuple[Message, ...]:
     if value is None:
         return ()
     choices = value.get("choices")
-    replies = [c.get("message") for c in choices if isinstance(c, dict)] if isinstance(choices, list) else [value]
-    found = [r for r in replies if isinstance(r, dict) and ("content" in r or "tool_calls" in r)]
+    replies: list[Any] = [value.get("message", value)]
+    if isinstance(choices, list):
+        replies = [c.get("message") for c in choices if isinstance(c, dict)]
+    elif isinstance(generations := value.get("generations"), list):  # LangChain: a list a prompt
+        replies = [g.get("message") for some in generations[:1] if isinstance(some, list) for g in some if _is_map(g)]
+    found = [r for r in replies if isinstance(r, dict) and not _REPLY.isdisjoint(r)]
     return parse_messages(found, "assistant")
+
+
+def _is_map(value: Any) -> bool:
+    return isinstance(value, dict)
 
 
 def _stop_sequences(parameters: Mapping[str, Any], input_value: str) -> tuple[str, ...]:

@@ -26,5 +26,5 @@ def with_stated(span: NormalizedSpan) -> NormalizedSpan:
     name, parent, task = (attributes.get(key, "").strip() for key in (AGENT_NAME, AGENT_PARENT, TASK_ID))
     if not (name or parent or task):
         return span
-    own_name = span.agent_name if span.agent_name or span.kind is Kind.AGENT else name
+    own_name = span.agent_name if span.agent_name or span.agent_hint or span.kind is Kind.AGENT else name
     return replace(span, agent_name=own_name, agent_parent=parent, task_id=task)
