@@ -53,6 +53,15 @@ class Entry:
         return (self.key, self.run_id)
 
 
+@dataclass(slots=True)
+class Held:
+    """A trace in memory, its bytes, and how many of its runs wait."""
+
+    trace: Trace
+    size: int
+    runs: int = 0
+
+
 MAX_WINDOWS: Final = 256
 """Windows that wait; a later one is not judged by itself: the closing pass sees what it would have seen."""
 
@@ -60,15 +69,16 @@ MAX_WINDOWS: Final = 256
 class Docket:
     """Runs in the order in which they came. Any thread.
 
-    Holds at most `max_entries` and, of their traces, about `max_bytes`; a trace may be counted several times, once for
-    each of its runs. `overflowed` says that runs were left to the store since it was last cleared.
+    Holds at most `max_entries` and, of their traces, about `max_bytes`. `overflowed` says that runs were left to the
+    store since it was last cleared.
     """
 
     def __init__(self, max_entries: int = 20_000, max_bytes: int = 256 * 1024 * 1024) -> None:
         self.overflowed = False
         self.wake: Callable[[], None] = lambda: None
         self._max_entries, self._max_bytes = max_entries, max_bytes
-        self._waiting: OrderedDict[RunKey, tuple[Entry, int]] = OrderedDict()
+        self._waiting: OrderedDict[RunKey, Entry] = OrderedDict()
+        self._traces: dict[int, Held] = {}
         self._taken: dict[RunKey, Entry] = {}
         self._bytes = self._windows = 0
         self._lock = threading.Lock()
@@ -96,20 +106,18 @@ class Docket:
     def _put(self, entry: Entry) -> bool:
         old = self._waiting.get(entry.run_key)
         if entry.stage is not Stage.CLOSING:
-            if (old is None and self._windows >= MAX_WINDOWS) or (old and old[0].stage is Stage.CLOSING):
+            if (old is None and self._windows >= MAX_WINDOWS) or (old and old.stage is Stage.CLOSING):
                 return False
         elif old is None and len(self._waiting) >= self._max_entries:
             self.overflowed = True
             return False
-        size = _weight(entry.trace)
         if old is not None:
             self._forget(entry.run_key)
-        if self._bytes + size > self._max_bytes:
+        if not self._hold(entry.trace):
             if entry.stage is not Stage.CLOSING:
                 return False
-            entry, size = replace(entry, trace=None), 0
-        self._waiting[entry.run_key] = (entry, size)
-        self._bytes += size
+            entry = replace(entry, trace=None)
+        self._waiting[entry.run_key] = entry
         self._windows += entry.stage is not Stage.CLOSING
         return True
 
@@ -122,7 +130,7 @@ class Docket:
     def take(self, now: int) -> Entry | None:
         """The next run of which nothing is in flight and whose time has come; to be answered by `done`."""
         with self._lock:
-            for run_key, (entry, _) in self._waiting.items():
+            for run_key, entry in self._waiting.items():
                 if run_key not in self._taken and entry.not_before <= now:
                     self._forget(run_key)
                     self._taken[run_key] = entry
@@ -139,18 +147,32 @@ class Docket:
         """Whether the run waits once more with other content: what comes of `entry` is out of date."""
         with self._lock:
             later = self._waiting.get(entry.run_key)
-        return later is not None and later[0].stage is Stage.CLOSING and later[0].content != entry.content
+        return later is not None and later.stage is Stage.CLOSING and later.content != entry.content
 
     def holds(self, run_key: RunKey) -> bool:
         """Whether the run waits or is in flight."""
         with self._lock:
             return run_key in self._waiting or run_key in self._taken
 
+    def _hold(self, trace: Trace | None) -> bool:
+        """Count the trace, once however many of its runs wait; False where there is no room for it."""
+        if trace is None:
+            return True
+        held = self._traces.get(id(trace))
+        if held is None:
+            size = sum(span_size(span.raw) for span in trace.spans.values())
+            if self._bytes + size > self._max_bytes:
+                return False
+            held = self._traces[id(trace)] = Held(trace, size)
+            self._bytes += size
+        held.runs += 1
+        return True
+
     def _forget(self, run_key: RunKey) -> None:
-        entry, size = self._waiting.pop(run_key)
-        self._bytes -= size
+        entry = self._waiting.pop(run_key)
         self._windows -= entry.stage is not Stage.CLOSING
-
-
-def _weight(trace: Trace | None) -> int:
-    return sum(span_size(span.raw) for span in trace.spans.values()) if trace is not None else 0
+        held = self._traces.get(id(entry.trace))
+        if held is not None:
+            held.runs -= 1
+            if not held.runs:
+                self._bytes -= self._traces.pop(id(entry.trace)).size

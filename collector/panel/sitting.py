@@ -53,6 +53,8 @@ class Sitting:
     ) -> None:
         self._client, self._how, self._store, self._descriptions = client, how, store, descriptions
         self._versions, self._watch, self._clock = versions, watch, clock
+        self._reading = asyncio.Lock()
+        self._last: tuple[tuple[TraceKey, int], tuple[Trace, tuple[Finding, ...]] | None] | None = None
 
     async def hear(self, entry: Entry, docket: Docket) -> AsyncIterator[JudgedSubject]:
         """What is to be stored, subject by subject.
@@ -81,7 +83,12 @@ class Sitting:
     async def _read(self, entry: Entry) -> Entry:
         if entry.trace is not None:
             return entry
-        found = await asyncio.to_thread(self._store.load, entry.key)
+        async with self._reading:
+            # A trace with many runs comes here once for each of them, one after another.
+            asked = (entry.key, entry.received_through)
+            if self._last is None or self._last[0] != asked:
+                self._last = (asked, await asyncio.to_thread(self._store.load, entry.key))
+            found = self._last[1]
         return replace(entry, trace=found[0], findings=found[1]) if found else entry
 
     async def _put(self, hearing: Hearing) -> Deliberation:

@@ -79,6 +79,19 @@ def test_traces_are_held_as_long_as_there_is_room() -> None:
     assert docket.held_bytes == 0
 
 
+def test_a_trace_counts_once_however_many_of_its_runs_wait() -> None:
+    """Its runs share it; it is let go with the last of them."""
+    docket = Docket(max_bytes=3000)
+    shared = entry("a", held=True)
+    for run_id in "abcdef":
+        docket.put(replace(shared, run_id=run_id))
+    assert docket.held_bytes == 2000
+    assert all(taken(docket).trace is shared.trace for _ in range(5))
+    assert docket.held_bytes == 2000
+    taken(docket)
+    assert docket.held_bytes == 0
+
+
 def test_what_is_put_back_waits_for_its_time_and_yields_to_what_is_newer() -> None:
     """A retry of an old state of a run is not worth more than the new state."""
     docket = Docket()
