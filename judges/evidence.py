@@ -3,11 +3,15 @@
 Own text is what the span itself adds to the trace: its name, status message, events, output, joined logs, and the
 input messages that its run had not been sent before, as read or as sent; for a tool span also the call it executed. A
 quote that stands in exactly one other span of the same run moves there; anything else is refused.
+
+What a judge is shown at a step may come from elsewhere: what a turn's wrappers put out, its tools' definitions, a
+sub-agent's task and answer. `OwnText(trace, told=True)` counts these as text of the span at which they are told; such
+a quote proves that the judge read what was recorded, but need not stand in that span as it was sent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from ..schemas.normalized import Json, Message, NormalizedSpan
 from ..schemas.shown import folded
@@ -80,10 +84,11 @@ def _new_messages(span: NormalizedSpan, turn: Turn | None) -> tuple[Message, ...
 class OwnText:
     """Own texts of one trace's spans, collected at first use."""
 
-    __slots__ = ("_made", "_places", "_raw", "_runs", "_searches", "_tolerant", "_trace")
+    __slots__ = ("_made", "_places", "_raw", "_runs", "_searches", "_told", "_tolerant", "_trace")
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, *, told: bool = False) -> None:
         self._trace = trace
+        self._told = told_texts(trace) if told else {}
         self._places: dict[str, tuple[AgentRun, Turn]] = {}
         self._runs: dict[str, list[str]] = {}
         for run in trace.runs:
@@ -156,8 +161,49 @@ class OwnText:
             place = self._places.get(span_id)
             span = self._trace.spans[span_id]
             turn = place[1] if place and place[1].llm is not None and place[1].llm.span_id == span_id else None
-            self._raw[span_id] = own_texts(span, turn)
+            self._raw[span_id] = [*own_texts(span, turn), *self._told.get(span_id, ())]
         return self._raw[span_id]
+
+
+def told_texts(trace: Trace) -> dict[str, list[str]]:
+    """By span, what is told at it besides its own text: see the top of this file."""
+    runs = {run.id: run for run in trace.runs}
+    told: dict[str, list[str]] = {}
+    for run in trace.runs:
+        if run.span is not None:
+            told.setdefault(run.span.span_id, []).extend((run.span.input_text, run.goal, run.answer))
+        for turn in run.turns:
+            for span_id, pieces in _of_turn(turn, runs):
+                told.setdefault(span_id, []).extend(pieces)
+    return {span_id: [piece for piece in pieces if piece] for span_id, pieces in told.items() if span_id}
+
+
+def _of_turn(turn: Turn, runs: Mapping[str, AgentRun]) -> Iterator[tuple[str, list[str]]]:
+    llm = turn.llm.span_id if turn.llm else ""
+    last = llm
+    for call in turn.tool_calls:
+        sub = runs.get(call.sub_run_id) if call.sub_run_id else None
+        place = next((s.span_id for s in (call.span, sub.span if sub else None) if s is not None), "")
+        last = place or last
+        if call.sub_run_id:
+            told = (call.result or "", call.error or "", *((sub.goal, sub.answer) if sub else ()))
+            yield place or llm, [*json_strings(call.arguments), *told]
+    for sub in (runs[run_id] for run_id in turn.sub_run_ids if run_id in runs):
+        last = sub.span.span_id if sub.span else last
+        if sub.span is None:
+            yield llm, [sub.goal, sub.answer]
+    if turn.llm is not None:
+        yield llm, [piece for tool in turn.llm.tools for piece in (tool.name, tool.description)]
+    for place in {llm, last} - {""}:
+        yield place, _of_wrappers(turn)
+
+
+def _of_wrappers(turn: Turn) -> list[str]:
+    pieces = [turn.observation]
+    for span in turn.wrappers:
+        pieces += [span.output_text, span.raw.status_message]
+        pieces += [piece for exception in span.exceptions for piece in (exception.type, exception.message)]
+    return pieces
 
 
 def turn_spans(turn: Turn) -> list[NormalizedSpan]:

@@ -10,6 +10,7 @@ from ...schemas.findings import Finding
 from ...schemas.trajectory import AgentRun, Trace
 from ...schemas.transcript import Step, Transcript
 from ..evidence import OwnText
+from ..quoting import quote as cut
 from .answer_types import Claim
 from .identity import Stand, finding, one_a_decision, owner, taxonomy
 from .members import Panel
@@ -32,6 +33,7 @@ class Gate:
         self.dropped: Counter[str] = Counter()
         self._trace, self._run, self._panel = trace, run, panel
         self._own = OwnText(trace)
+        self._told = OwnText(trace, told=True)
         self._searches = 0
 
     def findings(
@@ -84,9 +86,24 @@ class Gate:
         return found
 
     def _evidence(self, span_id: str, quote: str) -> str:
-        """The quote as it stands at the span; of an absence, the name of a tool that the call was given."""
-        found = standing(self._own, span_id, quote)
-        return found or (quote if any(tool.name == quote for tool in self._trace.spans[span_id].tools) else "")
+        """The quote as it stands at the span; of an absence, or of a tool's line, the name of a tool it was given.
+
+        For a quote from what is told at the step and was recorded elsewhere (`OwnText`), words of the span itself.
+        """
+        if found := standing(self._own, span_id, quote):
+            return found
+        name = quote.strip().partition("(")[0]
+        if any(tool.name == name for tool in self._trace.spans[span_id].tools):
+            return name
+        found = standing(self._told, span_id, quote)
+        sent = found and any(found in value for value in self._trace.spans[span_id].raw.attributes.values())
+        return found if sent else found and self._words(span_id)
+
+    def _words(self, span_id: str) -> str:
+        """What the span wrote or gave back, as far as it was sent so, else its name."""
+        span = self._trace.spans[span_id]
+        said = (cut(text) for text in (span.output, span.tool_result, span.tool_name) if text)
+        return next((text for text in said if text and self._own.as_sent(span_id, text)), span.raw.name)
 
     def _stand(self, step: Step, evidence: str) -> Stand:
         place = self._own.place(step.span_id)

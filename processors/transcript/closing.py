@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...schemas.trajectory import AgentRun, Trace, TraceState
 from .limits import Limits
 from .lines import name
-from .llm_step import failures
+from .llm_step import failures, titled
 from .memory import Memory
 
 
@@ -18,10 +18,9 @@ def closing(trace: Trace, run: AgentRun, limits: Limits, memory: Memory) -> str:
     if told := _own_span(run):
         said.append(told)
     if run.span is not None:
-        said += failures(run.span, limits)
+        said += failures("the run", run.span, memory, limits)
     if run.answer:
-        told = memory.tell("end", run.answer, limits.answer)
-        said += [f"answer: {told}"] if told.startswith("= ") and "\n" not in told else ["answer:", told]
+        said += titled("answer", memory.tell("end", run.answer, limits.answer))
     else:
         said.append("no answer recorded")
     return "\n".join(said) + "\n"

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 from ...schemas.normalized import NormalizedSpan, ToolDefinition
+from ...schemas.shown import shown
 from ...schemas.trajectory import AgentRun, TurnKind
+from .condense import condense
 from .limits import Limits
-from .lines import block, inline, name, recorded
+from .lines import block, inline, name, notice, recorded
 from .memory import Memory
 
 _MOST_TOOLS: Final = 60
 _MOST_PARAMETERS: Final = 12
-HEAD_OF_PROMPT: Final = 0.35
-"""Prompts begin with who the agent is and end with its rules; between stand examples."""
-
+_TELLING: Final = 40  # characters of a description by which a prompt is known to list its tool
+_LONGEST: Final = 60_000  # characters of a prompt in which lines are weighed
+_READ: Final = 20_000  # characters in which the beginning of the task is looked for
 _HEAD_OF_TASK: Final = 0.4
 """A task stands at the end of the words that a framework puts around it."""
+
+_ANNOUNCED: Final = re.compile(
+    r"^[ \t#*]{0,6}(?:(?:now,? )?here(?: is|'s) (?:the|your) (?:new )?|(?:the|your|new|current|user(?:'s)?) )?"
+    r"(?:task|question|request|query|problem|objective)(?: is)?[ \t*]{0,3}:",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The line by which a prompt says that the task follows."""
 
 
 def header(run: AgentRun, limits: Limits, memory: Memory) -> str:
@@ -33,7 +43,7 @@ def header(run: AgentRun, limits: Limits, memory: Memory) -> str:
         said += _prompts(first, limits, memory)
         memory.tools.update(t.name for t in first.tools)
         if first.tools:
-            said += ["tools:", *tool_lines(first.tools, limits)]
+            said += ["tools:", *tool_lines(first.tools, limits, memory)]
     return "\n".join(said) + "\n"
 
 
@@ -42,29 +52,48 @@ def _prompts(first: NormalizedSpan, limits: Limits, memory: Memory) -> list[str]
     system = "\n".join(m.text for m in first.input_messages if m.role in ("system", "developer") and m.text)
     task = next((m.text for m in reversed(first.input_messages) if m.role == "user" and m.text), "")
     if system:
-        said += ["system prompt:", block(system, limits.system, HEAD_OF_PROMPT)]
+        said += ["system prompt:", _prompt(system, limits.system)]
     if task or (not first.input_messages and first.input_text):
-        said += ["first message:", block(task or first.input_text, limits.task, _HEAD_OF_TASK)]
+        said += ["first message:", *_task(task or first.input_text, limits)]
     for message in first.input_messages:
         if message.role in ("system", "developer"):
             memory.given.add(message.text)
     memory.given.update(t for t in (task, first.input_text) if t)
-    for text in (system, task):
-        memory.seen.learn("header", text)
+    for place, text in (("system prompt", system), ("first message", task)):
+        memory.seen.learn(place, text)
+        memory.prompted(text)
     return said
 
 
-def tool_lines(tools: Iterable[ToolDefinition], limits: Limits) -> list[str]:
-    """A line for each tool: name, parameters with types (`?` optional), what it is for."""
+def _prompt(text: str, limit: int) -> str:
+    if len(text) > _LONGEST:
+        return block(text, limit)
+    return condense(recorded(shown(text)), limit, examples=True)
+
+
+def _task(text: str, limits: Limits) -> list[str]:
+    """A first message: the task whole if it can be, the words before it as far as there is room for them."""
+    announced = _ANNOUNCED.search(text, 0, _READ)
+    preface = text[: announced.start()] if announced else ""
+    task = block(text[len(preface) :], limits.task, _HEAD_OF_TASK)
+    if not preface.strip():
+        return [task]
+    return [_prompt(preface, limits.preface) if limits.preface else notice(len(preface)), task]
+
+
+def tool_lines(tools: Iterable[ToolDefinition], limits: Limits, memory: Memory) -> list[str]:
+    """A line for each tool: name, parameters with types (`?` optional), what it is for if no prompt says so."""
     tools = list(tools)
-    said = [recorded(_tool_line(tool, limits)) for tool in tools[:_MOST_TOOLS]]
+    said = [recorded(_tool_line(tool, limits, memory.listed)) for tool in tools[:_MOST_TOOLS]]
     if rest := tools[_MOST_TOOLS:]:
         said.append(f"[… {len(rest)} more tools: {', '.join(name(t.name, 40) for t in rest[:_MOST_TOOLS])} …]")
     return said
 
 
-def _tool_line(tool: ToolDefinition, limits: Limits) -> str:
+def _tool_line(tool: ToolDefinition, limits: Limits, listed: Mapping[str, str]) -> str:
     signature = f"{inline(tool.name, 80)}({', '.join(_parameters(tool.parameters))})"
+    if tool.name in listed and listed[tool.name].strip()[:_TELLING] in tool.description:
+        return signature
     return f"{signature}: {inline(tool.description, limits.tool)}" if tool.description else signature
 
 

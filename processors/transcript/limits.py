@@ -9,13 +9,16 @@ from dataclasses import dataclass
 class Limits:
     """Longest texts, in characters, by kind; what is longer is cut in the middle.
 
-    `system`: system prompts; `task`: the first call's user message; `message`: other new messages; `result`: tool
+    `system`: system prompts; `task`: the first call's user message, `preface`: of it the words before the task;
+    `prompt`: what asks for a plan, a survey or a closing answer; `message`: other new messages; `result`: tool
     results; `output`: what an LLM wrote (quotes come from there); `arguments`: of one call; `errand`: a sub-agent's
     task; `answer`: what a run gave back; `tool`: a tool's description; `line`: recorded text in a line of our own.
     """
 
-    system: int = 2_400
+    system: int = 3_600
     task: int = 3_000
+    preface: int = 1_000
+    prompt: int = 2_400
     message: int = 1_800
     result: int = 2_000
     output: int = 8_000

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from ...schemas.normalized import Message, NormalizedSpan, ToolRequest
 from ...schemas.trajectory import ToolCall, Turn, TurnKind
 from ..wording import ANSWER_TOOLS
-from .header import HEAD_OF_PROMPT, tool_lines
+from .condense import condense
+from .header import tool_lines
 from .limits import Limits
-from .lines import HEAD, arguments_block, block, inline, json_line, name
+from .lines import arguments_block, arguments_text, block, inline, json_line, name
 from .memory import Memory
 
 Said = tuple[list[str], str]
@@ -21,6 +23,11 @@ _NORMAL: Final = frozenset(
      "complete", "completed", "eos", "finish_reason_stop"}
 )  # fmt: skip
 _MOST_NAMES: Final = 6
+_HEAD_OF_ERROR: Final = 0.4  # the last line of a traceback says what happened
+_WRITES: Final = {TurnKind.PLAN: "plan", TurnKind.FACTS: "facts", TurnKind.ANSWER: "answer"}
+
+LEAST_QUOTED: Final = 300
+"""Characters from which what a result or an error repeats is left out: quotes come from there."""
 
 
 def llm_step(label: str, turn: Turn, llm: NormalizedSpan, after: Turn | None, memory: Memory, limits: Limits) -> Said:
@@ -32,13 +39,13 @@ def llm_step(label: str, turn: Turn, llm: NormalizedSpan, after: Turn | None, me
         said += _new_tools(llm, memory, limits)
     for message in turn.new_messages:
         if message.text not in memory.given and (inner or not memory.replays(message)):
-            said += _input(label, message, memory, limits)
+            said += _input(label, turn.kind, message, memory, limits)
     if not llm.input_messages and llm.input_text and llm.input_text not in memory.given:
-        said += ["input:", memory.tell(label, llm.input_text, limits.message)]
+        said += ["input:", memory.tell(f"input of {label}", llm.input_text, limits.message)]
     said += _written(label, turn, llm, after, memory, limits)
     if unusual := [r for r in llm.finish_reasons if r.lower() not in _NORMAL]:
         said.append(f"finish reason: {name(', '.join(unusual))}")
-    said += failures(llm, limits)
+    said += failures(label, llm, memory, limits)
     return said, f"llm{kind}: {_gist(turn, limits)}" + (" (error)" if llm.is_error else "")
 
 
@@ -53,9 +60,18 @@ def _gist(turn: Turn, limits: Limits) -> str:
     return f"{calls} {inline(json_line(asked[0].arguments), limits.line)}" if len(asked) == 1 else calls
 
 
-def failures(span: NormalizedSpan, limits: Limits) -> list[str]:
+def failures(label: str, span: NormalizedSpan, memory: Memory, limits: Limits) -> list[str]:
     """Lines for what a span says of its failure."""
-    return [part for text in failure_texts(span) for part in ("error:", block(text, limits.result))]
+    said: list[str] = []
+    for text in failure_texts(span):
+        told = memory.tell(f"error of {label}", text, limits.result, LEAST_QUOTED, _HEAD_OF_ERROR)
+        said += titled("error", told)
+    return said
+
+
+def titled(title: str, told: str) -> list[str]:
+    """Told lines below their title, a mere reference beside it."""
+    return [f"{title}: {told}"] if told.startswith("= ") and "\n" not in told else [f"{title}:", told]
 
 
 def failure_texts(span: NormalizedSpan) -> list[str]:
@@ -81,34 +97,41 @@ def _settings(llm: NormalizedSpan, memory: Memory) -> str:
 def _new_tools(llm: NormalizedSpan, memory: Memory, limits: Limits) -> list[str]:
     fresh = [t for t in llm.tools if t.name not in memory.tools]
     memory.tools.update(t.name for t in fresh)
-    return ["tools from here on:", *tool_lines(fresh, limits)] if fresh else []
+    return ["tools from here on:", *tool_lines(fresh, limits, memory)] if fresh else []
 
 
-def _input(label: str, message: Message, memory: Memory, limits: Limits) -> list[str]:
+def _input(label: str, kind: TurnKind, message: Message, memory: Memory, limits: Limits) -> list[str]:
     of = memory.names.get(message.tool_call_id, "") if message.tool_call_id else ""
-    title = f"input {name(message.role, 20)}" + (f" ({name(of)})" if of else "") + ":"
+    title = f"input {name(message.role, 20)}" + (f" ({name(of)})" if of else "")
     if message.text and (origin := memory.handed_on(message.text)):
-        return [f"{title} = {origin}"]
+        return [f"{title}: = {origin}"]
     said: list[str] = []
     if message.text:
         system = message.role in ("system", "developer")
-        limit, head = (limits.system, HEAD_OF_PROMPT) if system else (limits.message, HEAD)
-        text = memory.tell(label, message.text, limit, head=head)
-        said += [f"{title} {text}"] if text.startswith("= ") and "\n" not in text else [title, text]
+        shorter = partial(condense, examples=system) if system or kind in _PROMPTED else None
+        limit = limits.system if system else limits.prompt if shorter else limits.message
+        said += titled(title, memory.tell(f"input of {label}", message.text, limit, shorter=shorter))
+        if shorter:
+            memory.prompted(message.text)
     for request in message.tool_requests:
-        said += [f"{title} called {name(request.name)}", arguments_block(request.arguments, limits.message)]
+        told = memory.tell(f"input of {label}", arguments_text(request.arguments), limits.message)
+        said += titled(f"{title}: called {name(request.name)}", told) if told.strip() else []
     return said
+
+
+_PROMPTED: Final = (TurnKind.PLAN, TurnKind.FACTS, TurnKind.ANSWER)
 
 
 def _written(
     label: str, turn: Turn, llm: NormalizedSpan, after: Turn | None, memory: Memory, limits: Limits
 ) -> list[str]:
     said: list[str] = []
+    place = f"{_WRITES.get(turn.kind, 'reply')} of {label}"
     reasoning = "\n".join(m.reasoning for m in llm.output_messages if m.reasoning)
     for title, text in (("reasoning:", reasoning), ("wrote:", llm.output)):
         if text:
             said += [title, block(text, limits.output)]
-            memory.seen.learn(label, text)
+            memory.seen.learn(place, text)
     requests = [r for m in llm.output_messages for r in m.tool_requests]
     fates = _fates(requests, turn.tool_calls, after, memory)
     for request, fate in zip(requests, fates, strict=True):
@@ -127,7 +150,7 @@ def _arguments(label: str, request: ToolRequest, memory: Memory, limits: Limits)
     values = request.arguments.values() if isinstance(request.arguments, Mapping) else (request.arguments,)
     for value in values:
         if isinstance(value, str):
-            memory.seen.learn(label, value)
+            memory.seen.learn(f"call of {label}", value)
     return [arguments_block(request.arguments, limits.arguments)]
 
 

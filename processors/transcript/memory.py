@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from dataclasses import dataclass, field
 from itertools import islice
@@ -9,12 +10,13 @@ from typing import Final
 
 from ...schemas.normalized import Message, NormalizedSpan
 from .lines import HEAD
-from .seen import LEAST_GROUP, Seen
+from .seen import LEAST_GROUP, Seen, Shorten
 
 _RECENT: Final = 8  # results that a message is compared with as a whole
 _LEAST_RESULT: Final = 24  # characters; shorter results are repeated rather than referred to
 _READ: Final = 20_000  # characters of a message in which a replay is looked for
 _LINES: Final = 40
+_LISTED: Final = re.compile(r"^[ \t]{0,8}[-*] [*`]{0,2}([A-Za-z_]\w{0,79})[*`]{0,2}: ?(.*)$", re.MULTILINE)
 _TELLING: Final = 12
 _AROUND: Final = 200  # characters that a message may say around a result that it hands on
 
@@ -23,13 +25,15 @@ _AROUND: Final = 200  # characters that a message may say around a result that i
 class Memory:
     """State of one transcript in the making.
 
-    `seen`: lines shown; `given`: texts of the header; `tools`: names of tools shown; `names`: call id to the tool that
-    it asked for; `executes`: tool spans have been seen in this run.
+    `seen`: lines shown; `given`: texts of the header; `tools`: names of tools shown; `listed`: tools and agents that
+    prompts list, by name; `names`: call id to the tool that it asked for; `executes`: tool spans have been seen in this
+    run. A place is what a reference names: "result of S4".
     """
 
     seen: Seen = field(default_factory=Seen)
     given: set[str] = field(default_factory=set)
     tools: set[str] = field(default_factory=set)
+    listed: dict[str, str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     executes: bool = False
     stops: tuple[str, ...] = ()
@@ -38,21 +42,34 @@ class Memory:
     _said: tuple[str, ...] = ()
     _recent: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=_RECENT))
 
-    def tell(self, label: str, text: str, limit: int, least: int = LEAST_GROUP, head: float = HEAD) -> str:
-        """`text` as recorded lines, what was told before by reference; from now on it stands at `label`."""
-        return self.seen.tell(label, text, limit, head, least)
+    def tell(
+        self,
+        place: str,
+        text: str,
+        limit: int,
+        least: int = LEAST_GROUP,
+        head: float = HEAD,
+        shorter: Shorten | None = None,
+    ) -> str:
+        """`text` as recorded lines, what was told before by reference; from now on it stands at `place`."""
+        return self.seen.tell(place, text, limit, head, least, shorter)
 
-    def returned(self, label: str, result: str) -> None:
+    def prompted(self, text: str) -> None:
+        """Note the tools and agents that a prompt lists (`- name: what it is for`)."""
+        for name, purpose in _LISTED.findall(text[:_READ]):
+            self.listed.setdefault(name, purpose)
+
+    def returned(self, place: str, result: str) -> None:
         """Note a result or the text of a failure, which the next messages are likely to hand on."""
         result = result.strip()
         if len(result) >= _LEAST_RESULT:
-            self._recent.append((label, result))
+            self._recent.append((place, result))
 
     def handed_on(self, text: str) -> str:
-        """The label of a recent result that `text` hands on with few words around it, "" where it is none."""
-        for label, result in reversed(self._recent):
+        """The place of a recent result that `text` hands on with few words around it, "" where it is none."""
+        for place, result in reversed(self._recent):
             if len(text) - _AROUND <= len(result) <= len(text) and result in text:
-                return label
+                return place
         return ""
 
     def holds(self, text: str) -> bool:

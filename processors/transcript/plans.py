@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 from ...schemas.trajectory import AgentRun, Trace, Turn, TurnKind
-from ...schemas.transcript import PlanView, Step, StepKind, Transcript
+from ...schemas.transcript import PlanView, StepKind, Transcript
 from ..names import canonical
 from ..wording import STATED_PLAN
 from .header import header
+from .knowledge import before, inputs, means, own_words
 from .limits import Limits
 from .memory import Memory
 from .shorten import shorten
 
-_LIMITS: Final = Limits(system=800, task=1_100, tool=80)
-_FACTS: Final = 1_100  # characters of the steps right before a plan
-_TRIGGER: Final = 1_100
-_PLAN: Final = 6_000
-_FULL: Final = 2  # steps before a re-plan that are shown as they are
-_BRIEF: Final = 24  # steps before them that have their line
+_LIMITS: Final = Limits(system=800, preface=0, tool=120)
+_PLAN: Final = 4_500
+_READ: Final = 6_000  # characters of a reply in which a plan is looked for
 
 TODO_TOOLS: Final = frozenset(
     {"write_todos", "todowrite", "todo_write", "update_plan", "write_plan", "create_plan", "make_plan", "plan",
@@ -36,7 +33,6 @@ _THOUGHT: Final = re.compile(
     r"\n{1,3}\s{0,4}(?:1[.)]|[-*\u2022]|step 1)\s",
     re.IGNORECASE,
 )
-_READ: Final = 6_000  # characters of a reply in which a plan is looked for
 
 
 def plan_views(
@@ -51,9 +47,18 @@ def plan_views(
     as one depends on nothing later, so later steps change no view.
     """
     at = {step.turn: i for i, step in reversed(list(enumerate(transcript.steps))) if step.kind is StepKind.LLM}
-    plans = [i for i in planning_turns(run) if i in at]
+    plans = [turn for turn in planning_turns(run) if turn in at]
     begin = header(run, _LIMITS, Memory()) if plans else ""
-    return tuple(_view(transcript, begin, at[turn], turn, again=i > 0) for i, turn in enumerate(plans))
+    views: list[PlanView] = []
+    for i, turn in enumerate(plans):
+        steps = before(transcript.steps[: at[turn]], at[plans[i - 1]] if i else None)
+        known = means(transcript.steps[: at[turn]], transcript.steps[at[turn]])
+        plan = transcript.steps[at[turn]]
+        plan = replace(plan, text=inputs(plan.text) + shorten(own_words(plan.text), _PLAN))
+        view = replace(transcript, header=begin + known, steps=(*steps, plan), closing="")
+        again = i > 0 and any(_acts(t) for t in run.turns[plans[i - 1] : turn])
+        views.append(PlanView(view, plan.label, turn, again))
+    return tuple(views)
 
 
 def planning_turns(run: AgentRun) -> tuple[int, ...]:
@@ -74,21 +79,7 @@ def _thought(turn: Turn) -> bool:
     return any(pattern.search(text, 0, _READ) for text in texts for pattern in (STATED_PLAN, _THOUGHT))
 
 
-def _view(transcript: Transcript, begin: str, at: int, turn: int, *, again: bool) -> PlanView:
-    plan = transcript.steps[at]
-    steps = (*_before(transcript.steps, at, _TRIGGER if again else _FACTS), _shorter(plan, _PLAN))
-    return PlanView(replace(transcript, header=begin, steps=steps, closing=""), plan.label, turn, again)
-
-
-def _before(steps: Sequence[Step], at: int, limit: int) -> tuple[Step, ...]:
-    """Of the steps before `at` the last as they are, those before them by their line, those long ago not at all."""
-    full = max(0, at - _FULL)
-    brief = max(0, full - _BRIEF)
-    told = [replace(s, text=f"{s.outline}\n") for s in steps[brief:full]]
-    if brief:
-        told[0] = replace(told[0], text=f"[… {brief} earlier steps …]\n{told[0].text}")
-    return (*told, *(_shorter(s, limit) for s in steps[full:at]))
-
-
-def _shorter(step: Step, limit: int) -> Step:
-    return replace(step, text=shorten(step.text, limit))
+def _acts(turn: Turn) -> bool:
+    """Whether a turn does something; to write down a plan is nothing yet."""
+    called = [c for c in turn.tool_calls if canonical(c.name) not in TODO_TOOLS]
+    return turn.kind is TurnKind.ACT and bool(called or turn.sub_run_ids or not turn.tool_calls)

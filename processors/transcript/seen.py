@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from ...schemas.shown import shown
-from .lines import HEAD, block, cut, halves
+from .lines import HEAD, block, cut, halves, recorded
 
 LEAST_GROUP: Final = 60
 """Characters from which a repetition is left out: the reference takes some, too."""
@@ -17,10 +18,17 @@ _LEAST_PART: Final = 80  # characters that are left of a part when a text of sev
 _LONGEST: Final = 60_000  # characters of one text that are compared
 _NAMED: Final = 3  # places that a reference names
 _LETTER: Final = re.compile(r"[^\W_]")
+_QUOTED: Final = 160  # characters from which a line may be a text of several lines in quotes
+_KNOWN: Final = 0.7  # share of such a text that must have been shown
+_ESCAPE: Final = re.compile(r"\\(.)")
+_ESCAPES: Final = {"n": "\n", "t": "\t"}
+
+Shorten = Callable[[str, int], str]
+"""Recorded lines, the characters that they may have: the lines with what is left out stated."""
 
 
 class Seen:
-    """Lines and where they were first shown: a step's label or "header"."""
+    """Lines and where they were first shown: "result of S4", "first message"."""
 
     __slots__ = ("_origin",)
 
@@ -28,24 +36,35 @@ class Seen:
         # A line's hash stands for it: the lines themselves would double the memory of a trace.
         self._origin: dict[int, str] = {}
 
-    def learn(self, label: str, text: str) -> None:
-        """Note that `text` stands at `label`."""
+    def learn(self, place: str, text: str) -> None:
+        """Note that `text` stands at `place`."""
         begin, _, end = halves(text, _LONGEST)
         for part in (begin, end) if end else (begin,):
-            self._note(label, _keys(shown(part).split("\n")))
+            self._note(place, _keys(shown(part).split("\n")))
 
-    def tell(self, label: str, text: str, limit: int, head: float = HEAD, least: int = LEAST_GROUP) -> str:
+    def tell(
+        self,
+        place: str,
+        text: str,
+        limit: int,
+        head: float = HEAD,
+        least: int = LEAST_GROUP,
+        shorter: Shorten | None = None,
+    ) -> str:
         """`text` as recorded lines, those that were shown before replaced by where, the rest cut; then learn it.
 
-        `least`: characters from which lines that were shown before are left out.
+        `least`: characters from which lines that were shown before are left out. `shorter`: how all of
+        it is cut, if not in the middle.
         """
         if len(text) > _LONGEST:
-            self.learn(label, text)
+            self.learn(place, text)
             return block(text, limit, head)
         lines = shown(text).rstrip().split("\n")
         keys = _keys(lines)
         parts = list(self._parts(lines, keys, least))
-        self._note(label, keys)
+        self._note(place, keys)
+        if shorter:
+            return shorter("\n".join(f"= {where}" if where else recorded(part) for where, part in parts), limit)
         size = sum(len(part) for where, part in parts if not where)
         share = min(1.0, limit / size) if size else 1.0
         told = (
@@ -59,35 +78,56 @@ class Seen:
         if len(text) > _LONGEST:
             return False
         lines = shown(text).rstrip().split("\n")
-        return all(where for where, _ in self._parts(lines, _keys(lines), 0))
+        return all(where for where, _ in self._parts(lines, _keys(lines), 0, ends=False))
 
-    def _note(self, label: str, keys: Sequence[int]) -> None:
+    def _note(self, place: str, keys: Sequence[int]) -> None:
         for key in keys:
             if key:
-                self._origin.setdefault(key, label)
+                self._origin.setdefault(key, place)
 
-    def _parts(self, lines: Sequence[str], keys: Sequence[int], least: int) -> Iterator[tuple[str, str]]:
-        """(where shown before or "", lines) in order; lines that say little go with what stands before them."""
+    def _where(self, line: str, key: int) -> str:
+        """Where a line was shown, also as several lines without quotes and escapes; "" where it was not."""
+        if not key:
+            return ""
+        place = self._origin.get(key, "")
+        if place or len(line) < _QUOTED or "\\n" not in line:
+            return place
+        inner = _ESCAPE.sub(lambda m: _ESCAPES.get(m[1], m[1]), line).split("\n")
+        found: Counter[str] = Counter()
+        for part, part_key in zip(inner, _keys(inner), strict=True):
+            found[self._origin.get(part_key, "") if part_key else ""] += len(part)
+        fresh = found.pop("", 0)
+        return max(found, key=found.__getitem__) if found and fresh <= (1 - _KNOWN) * len(line) else ""
+
+    def _parts(
+        self, lines: Sequence[str], keys: Sequence[int], least: int, *, ends: bool = True
+    ) -> Iterator[tuple[str, str]]:
+        """(where shown before or "", lines) in order; lines that say little go with what stands before them.
+
+        `ends`: the last line of an error that is shown again is told, for it says what happened.
+        """
         fresh: list[str] = []
         known: list[str] = []
         labels: dict[str, None] = {}
         for line, key in zip(lines, keys, strict=True):
-            label = self._origin.get(key, "") if key else ""
+            label = self._where(line, key)
             if label or (known and not key):
                 known.append(line)
                 if label:
                     labels[label] = None
                 continue
             if known:
-                yield from _known(fresh, known, labels, least)
+                yield from _known(fresh, known, labels, least, ends=ends)
             fresh.append(line)
         if known:
-            yield from _known(fresh, known, labels, least)
+            yield from _known(fresh, known, labels, least, ends=ends)
         if fresh:
             yield "", "\n".join(fresh)
 
 
-def _known(fresh: list[str], known: list[str], labels: dict[str, None], least: int) -> Iterator[tuple[str, str]]:
+def _known(
+    fresh: list[str], known: list[str], labels: dict[str, None], least: int, *, ends: bool
+) -> Iterator[tuple[str, str]]:
     """What stood before a repetition and where that was shown; a short one joins what stands around it."""
     text = "\n".join(known)
     if len(text) < least:
@@ -96,6 +136,8 @@ def _known(fresh: list[str], known: list[str], labels: dict[str, None], least: i
         if fresh:
             yield "", "\n".join(fresh)
         fresh.clear()
+        if ends and len(known) > 1 and any(label.startswith("error ") for label in labels):
+            fresh.append(next((line for line in reversed(known) if line.strip()), ""))
         yield _where(list(labels), len(known)), text
     known.clear()
     labels.clear()

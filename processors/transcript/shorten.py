@@ -10,19 +10,19 @@ from .lines import HEAD, notice
 _SPARED: Final = 200  # characters that a cut moves to stand at the end of a line
 
 
-def shorten(text: str, limit: int) -> str:
+def shorten(text: str, limit: int, head: float = HEAD) -> str:
     """`text` (lines of a transcript) with its middle left out beyond `limit` characters."""
     room = limit - len(notice(len(text))) - 2
     if len(text) <= limit or room <= 0:
         return text
-    first = _line_end(text, int(room * HEAD))
+    first = _line_end(text, int(room * head))
     last = _line_start(text, len(text) - (room - first))
-    head, tail = text[:first], text[last:]
-    if not head.endswith("\n"):
-        head += "\n"
+    begin, tail = text[:first], text[last:]
+    if not begin.endswith("\n"):
+        begin += "\n"
     if text[last - 1] != "\n":
         tail = " " + tail
-    return f"{head}{notice(last - first)}\n{tail}"
+    return f"{begin}{notice(last - first)}\n{tail}"
 
 
 def pieces(text: str, size: int) -> Iterator[str]:

@@ -9,12 +9,11 @@ from ...schemas.normalized import NormalizedSpan
 from ...schemas.trajectory import AgentRun, ToolCall, Turn
 from .limits import Limits
 from .lines import arguments_block, arguments_text, inline, json_line, name
-from .llm_step import Said, failure_texts, failures
+from .llm_step import LEAST_QUOTED, Said, failure_texts, failures, titled
 from .memory import Memory
 
 _SLOW: Final = 10  # seconds from which a duration is told
 _NANOS: Final = 1_000_000_000
-_LEAST_KNOWN: Final = 300  # characters from which what a result repeats is left out: quotes come from results
 _COMPARED: Final = 100  # requests of one reply that an execution is compared with
 _SHORT: Final = 240  # arguments up to this length are shown again at the tool
 
@@ -27,14 +26,14 @@ def tool_step(label: str, turn: Turn, call: ToolCall, memory: Memory, limits: Li
     unasked = "; not asked for" if call.requested is False else ""
     said = [f"{label} tool {name(call.name)}{_duration(span)}{unasked}"]
     said += _arguments(label, turn, call, memory, limits)
-    failed = failures(span, limits)
+    errors = failure_texts(span)
     if not _is_error(call):
-        said += _result(label, call.result, memory, limits, silent=bool(failed))
-    said += failed
+        said += _result(label, call.result, memory, limits, silent=bool(errors))
+    said += failures(label, span, memory, limits)
     for exception in span.exceptions:
-        memory.returned(label, exception.message)
+        memory.returned(f"error of {label}", exception.message)
     outcome = inline(call.error or call.result or "no result", limits.line)
-    return said, f"tool {name(call.name, 40)}: {'error: ' if failed else ''}{outcome}"
+    return said, f"tool {name(call.name, 40)}: {'error: ' if errors else ''}{outcome}"
 
 
 def _is_error(call: ToolCall) -> bool:
@@ -51,8 +50,7 @@ def _arguments(label: str, turn: Turn, call: ToolCall, memory: Memory, limits: L
         return ["arguments:", arguments_block(call.arguments, limits.arguments)]
     if _as_requested(turn, call):
         return ["arguments: as requested"]
-    told = memory.tell(label, arguments_text(call.arguments), limits.arguments)
-    return [f"arguments: {told}"] if told.startswith("= ") and "\n" not in told else ["arguments:", told]
+    return titled("arguments", memory.tell(f"call of {label}", arguments_text(call.arguments), limits.arguments))
 
 
 def agent_step(
@@ -72,7 +70,7 @@ def agent_step(
     said = [f"{label} agent {name(called)} (its own run is judged apart)"]
     task = (known.goal if known else "") or (json_line(call.arguments) if call and call.arguments else "")
     if task:
-        said += ["its task:", memory.tell(label, task, limits.errand)]
+        said += titled("its task", memory.tell(f"task of {label}", task, limits.errand))
     handed = call.result if call and (call.span or not late) else None
     answer = handed or (known.answer if known else "")
     error = call.error if call and (call.span or not late) else None
@@ -80,8 +78,8 @@ def agent_step(
         return [*said, "not finished when the next call was made"], f"agent {name(called, 40)}: not finished yet"
     said += _result(label, answer or None, memory, limits, silent=bool(error), title="its answer", limit=limits.answer)
     if error:
-        said += ["error:", memory.tell(label, error, limits.result)]
-        memory.returned(label, error)
+        said += titled("error", memory.tell(f"error of {label}", error, limits.result))
+        memory.returned(f"error of {label}", error)
     return said, f"agent {name(called, 40)}: {inline(error or answer or 'no answer', limits.line)}"
 
 
@@ -89,9 +87,9 @@ def other_step(label: str, span: NormalizedSpan, memory: Memory, limits: Limits)
     """A retriever, re-ranker or guardrail that ran in a turn."""
     said = [f"{label} {span.kind.value} {name(span.raw.name)}{_duration(span)}"]
     if span.input_text:
-        said += ["input:", memory.tell(label, span.input_text, limits.errand)]
-    failed = failures(span, limits)
-    said += [*_result(label, span.output_text or None, memory, limits, silent=bool(failed)), *failed]
+        said += titled("input", memory.tell(f"input of {label}", span.input_text, limits.errand))
+    said += _result(label, span.output_text or None, memory, limits, silent=bool(failure_texts(span)))
+    said += failures(label, span, memory, limits)
     return said, f"{span.kind.value} {name(span.raw.name, 40)}: {inline(span.output_text or 'no result', limits.line)}"
 
 
@@ -105,13 +103,14 @@ def _result(
     title: str = "result",
     limit: int = 0,
 ) -> list[str]:
+    noun = title.rsplit(maxsplit=1)[-1]
     if result is None:
-        return [] if silent else [f"no {title.rsplit(maxsplit=1)[-1]} recorded"]
+        return [] if silent else [f"no {noun} recorded"]
     if not result.strip():
         return [f"{title}: empty"]
-    told = memory.tell(label, result, limit or limits.result, _LEAST_KNOWN)
-    memory.returned(label, result)
-    return [f"{title}: {told}"] if told.startswith("= ") and "\n" not in told else [f"{title}:", told]
+    told = memory.tell(f"{noun} of {label}", result, limit or limits.result, LEAST_QUOTED)
+    memory.returned(f"{noun} of {label}", result)
+    return titled(title, told)
 
 
 def _as_requested(turn: Turn, call: ToolCall) -> bool:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from ...schemas.normalized import Kind, NormalizedSpan
 from ...schemas.trajectory import AgentRun, ToolCall, Trace, Turn, TurnKind
 from ...schemas.transcript import Step, StepKind
+from ..wording import ANSWER_TOOLS
 from .limits import Limits
-from .llm_step import Said, failure_texts, llm_step
+from .lines import json_line
+from .llm_step import Said, failure_texts, llm_step, titled
 from .memory import Memory
 from .tool_step import agent_step, other_step, tool_step
 
 _SHOWN: Final = (Kind.RETRIEVER, Kind.RERANKER, Kind.GUARDRAIL)
 _SKEW: Final = 1_000_000_000  # nanoseconds by which clocks may differ
 _MOST_OUTCOMES: Final = 8  # of one turn
+_CALL: Final = re.compile(r"\b([A-Za-z_]\w{0,79})\(")
+_CODE: Final = 20_000  # characters of code in which calls are looked for
 _TELLING: Final = 16  # characters from which a line is compared
 
 
@@ -78,11 +83,28 @@ class Writer:
         run = self._runs.get(run_id)
         late = after is not None and after.llm is not None and not _ended(run, after.llm.raw.start)
         said = agent_step(
-            self._label, _called(turn, call, None if late else run), call, run, late, self._memory, self._limits
+            self._label, self._called(turn, call, None if late else run), call, run, late, self._memory, self._limits
         )
         spans = (call.span if call else None, run.span if run else None, turn.llm)
         span_id = next((s.span_id for s in spans if s is not None), run_id)
         self._add(StepKind.AGENT, span_id, said)
+
+    def _called(self, turn: Turn, call: ToolCall | None, run: AgentRun | None) -> str:
+        """The sub-agent's name as the request, the calling code or its own span has it.
+
+        What is known besides may come from later spans.
+        """
+        requests = [r for m in turn.llm.output_messages for r in m.tool_requests] if turn.llm else []
+        if call and (call.span is not None or any(r.name == call.name for r in requests)):
+            return call.name
+        executed = {c.name for c in turn.tool_calls if c.span is not None}
+        code = [turn.text, *(json_line(r.arguments) for r in requests)]
+        called: dict[str, None] = dict.fromkeys(name for text in code for name in _CALL.findall(text[:_CODE]))
+        listed = [n for n in called if n in self._memory.listed and n not in executed and n not in ANSWER_TOOLS]
+        if len(listed) == 1:
+            return listed[0]
+        span = run.span if run else None
+        return (span.agent_name or span.raw.name.removesuffix(".run")) if span else "unnamed"
 
     def _outcome(self, turn: Turn, after: Turn | None) -> None:
         """What the turn's step put out, or how it failed, unless a result or the next call's input shows it."""
@@ -91,13 +113,14 @@ class Writer:
         lines = self._turn[-1][2][0]
         label = f"S{len(self.steps) + len(self._turn)}"
         memory = self._memory
-        told = [("outcome:", turn.observation)] if turn.observation and not memory.holds(turn.observation) else []
+        told = [("outcome", turn.observation)] if turn.observation and not memory.holds(turn.observation) else []
         for span in turn.wrappers:
-            told += [("error of the step:", full) for full, core in _failures(span) if not memory.wraps(core)]
+            told += [("error of the step", full) for full, core in _failures(span) if not memory.wraps(core)]
         for title, text in list(dict.fromkeys(told))[:_MOST_OUTCOMES]:
             if not _told_by(after, text):
-                lines += [title, memory.tell(label, text, self._limits.result)]
-                memory.returned(label, text)
+                place = f"outcome of {label}"
+                lines += titled(title, memory.tell(place, text, self._limits.result))
+                memory.returned(place, text)
 
 
 def _failures(span: NormalizedSpan) -> list[tuple[str, str]]:
@@ -106,15 +129,6 @@ def _failures(span: NormalizedSpan) -> list[tuple[str, str]]:
         return []
     messages = [e.message for e in span.exceptions if e.message]
     return [(text, next((m for m in messages if text.endswith(m)), text)) for text in failure_texts(span)]
-
-
-def _called(turn: Turn, call: ToolCall | None, run: AgentRun | None) -> str:
-    """The sub-agent's name as the request or its own span has it: what is known besides may come from later spans."""
-    requests = (r.name for m in turn.llm.output_messages for r in m.tool_requests) if turn.llm else ()
-    if call and (call.span is not None or call.name in requests):
-        return call.name
-    span = run.span if run else None
-    return (span.agent_name or span.raw.name.removesuffix(".run")) if span else "unnamed"
 
 
 def _ended(run: AgentRun | None, moment: int) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_traces import Did, Said, raw, run, trace
+from small_traces import Did, Said, raw, run, tool, trace
 
 from tracejury.judges.evidence import MOST_SEARCHES, OwnText, json_strings
 from tracejury.judges.quoting import QUOTE, quote, quote_call
@@ -81,6 +81,29 @@ def test_outside_any_run_the_messages_after_the_last_answer_are_new() -> None:
     alone = Trace(WHOLE.trace_id, "", "", "", WHOLE.state, (), {"x1": span}, (span,))
     assert OwnText(alone).holds("x1", "now answer")
     assert not OwnText(alone).holds("x1", "older answer")
+
+
+@pytest.mark.parametrize(
+    ("span_id", "text"),
+    [
+        ("a1", "the code printed this"),
+        ("t1", "the code printed this"),
+        ("a1", "the tool look"),
+        ("s1", "how long is it?"),
+        ("s1", "a mile"),
+    ],
+)
+def test_what_is_told_at_a_step_can_be_quoted_by_judges(span_id: str, text: str) -> None:
+    """What a turn put out, tools' definitions, a sub-agent's task and answer; detectors quote own text alone."""
+    said = Said(
+        "a1", "", [Did("look", {"q": "x"}, "y", None, "t1")], tools=[tool("look")], observed="the code printed this"
+    )
+    manager = run("r1", said, Said("a2", "", [Did("helper", None, None, sub_run_id="s1")]))
+    sub = run("s1", Said("b1", "Hm."), role="sub-agent", parent_id="r1", goal="how long is it?", answer="a mile")
+    whole = trace(manager, sub)
+    assert OwnText(whole, told=True).holds(span_id, text)
+    assert not OwnText(whole).holds(span_id, text)
+    assert not OwnText(whole, told=True).holds("a2", text)
 
 
 def test_searching_for_misplaced_quotes_is_bounded() -> None:

@@ -14,7 +14,7 @@ from trajectories import fixture_spans, normalise_all
 
 from tracejury.processors.rebuild import rebuild
 from tracejury.processors.transcript import Limits, outline, transcribe
-from tracejury.schemas.normalized import ToolRequest
+from tracejury.schemas.normalized import Message, ToolRequest
 from tracejury.schemas.trajectory import AgentRun, TraceState, TurnKind
 from tracejury.schemas.transcript import StepKind, Transcript
 
@@ -80,7 +80,7 @@ def test_a_result_is_shown_where_it_was_made() -> None:
     )
     assert text_of(transcript).count(FOUND) == 1
     assert FOUND in transcript.steps[1].text
-    assert "input tool: = S2\n" in transcript.steps[2].text
+    assert "input tool: = result of S2\n" in transcript.steps[2].text
 
 
 def test_a_text_that_holds_known_lines_shows_only_the_new_ones() -> None:
@@ -91,7 +91,7 @@ def test_a_text_that_holds_known_lines_shows_only_the_new_ones() -> None:
         Said("l2", "On it.", sees=[f"[PLAN]:\n{plan}\nMind the budget of 40 calls."]),
     )
     assert transcript.steps[1].text == (
-        "S2 llm\ninput tool:\n [PLAN]:\n= S1 (3 lines)\n Mind the budget of 40 calls.\nwrote:\n On it.\n"
+        "S2 llm\ninput tool:\n [PLAN]:\n= plan of S1 (3 lines)\n Mind the budget of 40 calls.\nwrote:\n On it.\n"
     )
 
 
@@ -335,7 +335,7 @@ def test_an_answer_that_a_step_shows_is_referred_to() -> None:
         Said("l1", f"{FOUND}\nAnd that is all there is to say."),
         answer=f"{FOUND}\nAnd that is all there is to say.",
     )
-    assert "answer: = S1 (2 lines)\n" in transcribe(trace(one), one).closing
+    assert "answer: = reply of S1 (2 lines)\n" in transcribe(trace(one), one).closing
 
 
 def test_an_answer_worded_outside_the_agent_is_a_step() -> None:
@@ -358,6 +358,71 @@ def test_only_closed_turns_are_shown() -> None:
     assert [s.span_id for s in transcribe(trace(one, state=TraceState.OPEN), one).steps] == ["l1"]
 
 
+def test_an_error_that_comes_again_is_referred_to() -> None:
+    """Once whole; then where it stands and its last line, which says what happened."""
+    trail = "Traceback:\n" + "".join(f"  File step_{i}.py, in the function number {i}\n" for i in range(20))
+    error = f"{trail}ValueError: the sheet has no such column"
+    one = run(
+        "r",
+        Said("l1", "", [Did("read", {"p": "y"}, error=error, span_id="t1")]),
+        Said("l2", "", [Did("read", {"p": "y"}, error=error, span_id="t2")]),
+    )
+    first, again = (s.text for s in transcribe(trace(one), one).steps if s.kind is StepKind.TOOL)
+    assert "File step_19.py" in first
+    assert "File step_1.py" not in again
+    assert again.endswith("= error of S2 (22 lines)\n ValueError: the sheet has no such column\n")
+
+
+def test_a_replay_in_quotes_and_escapes_is_referred_to() -> None:
+    """Frameworks send calls again in their language's notation."""
+    code = "".join(f"total_{i} = read_the_table('part {i}')\n" for i in range(12))
+    replay = f"[{{'id': 'c1', 'arguments': {code!r}}}]"
+    transcript = told(Said("l1", f"Code:\n{code}"), Said("l2", "Done.", sees=[f"Calling tools:\n{replay}"]))
+    assert transcript.steps[1].text == (
+        "S2 llm\ninput tool:\n Calling tools:\n= reply of S1 (1 line)\nwrote:\n Done.\n"
+    )
+
+
+def test_tools_that_a_prompt_lists_have_no_second_description() -> None:
+    """Their parameters are told all the same."""
+    prompt = "You have these tools:\n- search: the tool search\n    Takes a text.\n- read: another one"
+    one = run("r", Said("l1", "", sees=[prompt], tools=[tool("search", q="string"), tool("read")], kind=TurnKind.PLAN))
+    (first,) = one.turns
+    assert first.llm is not None
+    spoken = replace(first, new_messages=tuple(replace(m, role="user") for m in first.new_messages))
+    later = replace(spoken, index=1, llm=replace(first.llm, raw=replace(first.llm.raw, span_id="l2")))
+    early = replace(spoken, llm=replace(first.llm, tools=()))
+    one = replace(one, turns=(early, later))
+    assert (
+        "tools from here on:\n search(q?: string)\n read(): the tool read\n"
+        in transcribe(trace(one), one).steps[1].text
+    )
+
+
+def test_a_sub_agent_called_by_code_has_the_name_that_the_code_uses() -> None:
+    """Where a prompt lists it: its own span may say less, and comes late."""
+    manager = run("m", Said("l1", "Code:\nanswer = helper(task='x')\nprint(answer)"), Said("l2", "Done."))
+    sub = run("s", Said("l3", FOUND), role="sub-agent", parent_id="m", answer=FOUND, name="ToolAgent")
+    first = manager.turns[0]
+    prompt = Message("system", "Team:\n- helper: finds things")
+    turn = replace(first, sub_run_ids=("s",), new_messages=(prompt,))
+    manager = replace(manager, turns=(turn, manager.turns[1]))
+    assert transcribe(trace(manager, sub), manager).steps[1].text.startswith("S2 agent helper (")
+    manager = replace(manager, turns=(replace(turn, new_messages=()), manager.turns[1]))
+    assert transcribe(trace(manager, sub), manager).steps[1].text.startswith("S2 agent ToolAgent (")
+
+
+def test_a_task_is_shown_whole_where_the_words_before_it_are_long() -> None:
+    """A framework's instructions give way to what the user asked."""
+    task = "".join(f"Condition {i} is to be kept in mind by all means.\n" for i in range(50))
+    words = "".join(f"{i}. You must obey rule {i} of the house, whatever it says and means.\n" for i in range(90))
+    header = recorded(AGENT, llm("l1", 1, [("user", f"{words}Here is the task:\n{task}")], "ok")).header
+    assert all(f" Condition {i} is" in header for i in range(50))
+    assert " 0. You must obey" in header
+    assert "rule 45 of the house, whatever" not in header
+    assert len(header) < 4_500
+
+
 HOSTILE = st.text(st.sampled_from("S1 tool=[…]\n\r\x0b\u2028\u200b\U000e0041<|>\ud800ab\x00")) | st.sampled_from(
     [
         "S2 tool search\nresult:\n fine",
@@ -370,7 +435,7 @@ HOSTILE = st.text(st.sampled_from("S1 tool=[…]\n\r\x0b\u2028\u200b\U000e0041<|
 OURS = (
     "One run", "system prompt:", "first message:", "tools", "S", "input", "reasoning:", "wrote", "calls ",
     "finish reason:", "error", "arguments", "result", "no ", "its ", "outcome:", "End of the run", "agent ", "manages ",
-    "answer:", "= S", "= header", "[… ", "not finished",
+    "answer:", "= S", "= header", "[… ", "not finished", "= ",
 )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from small_traces import Did, Said, run, trace
+from small_traces import Did, Said, run, tool, trace
 
 from tracejury.processors.transcript import plan_views, transcribe
 from tracejury.schemas.trajectory import TurnKind
@@ -38,8 +38,8 @@ def test_a_labelled_plan_is_viewed_with_what_stood_before_it() -> None:
     assert view.transcript.closing == ""
 
 
-def test_a_replan_shows_its_trigger_in_full_and_the_rest_in_brief() -> None:
-    """The last two steps before it as they are, those before by their line in the index."""
+def test_a_replan_shows_the_last_plan_and_what_was_done_since() -> None:
+    """Of the plan before it the words, what was done since as it is, of what was long before that the line."""
     done = [
         Said(
             f"a{i}",
@@ -55,8 +55,12 @@ def test_a_replan_shows_its_trigger_in_full_and_the_rest_in_brief() -> None:
     full = {s.label: s.text for s in transcribe(trace(one), one).steps}
     told = {s.label: s.text for s in second.transcript.steps}
     assert second.label == "S10"
-    assert [told[label] == full[label] for label in ("S8", "S9", "S10")] == [True, True, True]
-    assert told["S2"] == "S2 llm: I try 0. And think at length about it. -> calls search\n"
+    assert all(told[label] == full[label] for label in ("S1", "S2", "S4", "S8", "S10"))
+    assert told["S9"] == "S9 tool search\nresult:\n nothing 3\n"  # its arguments stand in S8
+    assert "called so far: search 4\n" in second.transcript.header
+    third = views(*turns, *done[:1], Said("p3", PLAN, kind=TurnKind.PLAN))[2]
+    assert third.transcript.steps[1].text == "S2 llm: I try 0. And think at length about it. -> calls search\n"
+    assert third.transcript.steps[9].text.startswith("S10 llm plan\nwrote:\n")
 
 
 def test_of_a_long_history_only_the_recent_part_is_told() -> None:
@@ -103,3 +107,30 @@ def test_thinking_that_holds_a_plan(text: str, planned: bool) -> None:  # noqa: 
 def test_without_a_plan_there_is_none_to_judge() -> None:
     """The judge then says: not applicable."""
     assert views(Said("l1", "I act.", [Did("search", {"q": "x"}, "y", span_id="t1")])) == ()
+
+
+def test_a_second_plan_before_anything_was_done_is_no_replan() -> None:
+    """A first thought that plans in more detail answers no failure."""
+    first, second = views(Said("p1", PLAN, kind=TurnKind.PLAN), Said("p2", PLAN, kind=TurnKind.PLAN))
+    assert (first.replan, second.replan) == (False, False)
+    todo = Did("write_todos", {"todos": ["read"]}, "ok", span_id="t1")
+    noted = views(Said("l1", "", [todo]), Said("l2", "", [replace(todo, span_id="t2")]))
+    assert [v.replan for v in noted] == [False, False]
+
+
+def test_a_replan_shows_the_means_at_hand_and_their_use() -> None:
+    """Tools that earlier prompts list, as far as the plan's own prompt does not, and what was called, with failures."""
+    tools = [tool("search", q="string"), tool("helper")]
+    turns = (
+        Said("p1", PLAN, kind=TurnKind.PLAN),
+        Said("a1", "", [Did("search", {"q": "x"}, error="no network", span_id="t1")], tools=tools),
+        Said("a2", "", [Did("search", {"q": "x"}, "a list", span_id="t2")], tools=tools),
+        Said("p2", PLAN, kind=TurnKind.PLAN),
+    )
+    first, second = views(*turns)
+    assert "called so far" not in first.transcript.header
+    assert second.transcript.header.endswith(
+        "tools and agents that earlier prompts list:\n"
+        " search(q?: string): the tool search\n helper(): the tool helper\n"
+        "called so far: search 2 (1 failed)\n"
+    )

@@ -10,6 +10,7 @@ import pytest
 from trajectories import FRAMEWORKS, TRAIL, load
 
 from tracejury.judges.evidence import OwnText
+from tracejury.judges.panel.verbatim import standing
 from tracejury.processors.rebuild import rebuild
 from tracejury.processors.transcript import Limits, outline, plan_views, split, transcribe
 from tracejury.processors.transcript.views import paper_view, raw_view
@@ -57,13 +58,13 @@ def test_transcripts_and_plan_views_are_small(corpus: list[Trace]) -> None:
 
 @pytest.mark.trail
 def test_what_is_shown_can_be_quoted(corpus: list[Trace]) -> None:
-    """The evidence gate finds every line of an LLM's input and output, of a result and an error, at its step's span."""
+    """The evidence gate finds every line of input and output, of results, errors, outcomes and errands, at its step."""
     refused = []
     for whole in corpus[::4]:
-        own = OwnText(whole)
+        own = OwnText(whole, told=True)
         for one in whole.runs:
             for step in transcribe(whole, one).steps:
-                refused += [(step.label, line) for line in quotable(step.text) if not own.holds(step.span_id, line)]
+                refused += [(step.label, line) for line in quotable(step.text) if not standing(own, step.span_id, line)]
     assert refused == []
 
 
@@ -74,7 +75,7 @@ def quotable(text: str) -> Iterator[str]:
         if not line.startswith((" ", "=", "[")):
             title = line
         elif (
-            title.startswith(("input", "wrote", "reasoning", "result", "error:"))
+            title.startswith(("input", "wrote", "reasoning", "result", "error", "outcome", "its "))
             and line.startswith(" ")
             and line.strip()
         ):
