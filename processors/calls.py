@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from ..schemas.normalized import Json, NormalizedSpan, ToolRequest
 from ..schemas.trajectory import AgentRun, ToolCall
+from .delegation import addressee
 from .matching import match_requests
 from .names import canonical
 from .turn_spans import TurnSpans
@@ -35,7 +36,7 @@ def join_calls(turn: TurnSpans, context: CallContext) -> tuple[ToolCall, ...]:
     A request whose name is that of an agent run started in the turn was executed by that run.
     """
     requests = [r for m in turn.llm.output_messages for r in m.tool_requests] if turn.llm else []
-    matched, left = match_requests(requests, turn.calls)
+    matched, left = match_requests(requests, turn.calls, _addressing(requests, context))
     delegated, free = _delegated(requests, matched, context)
     calls = []
     for i, request in enumerate(requests):
@@ -52,6 +53,15 @@ def join_calls(turn: TurnSpans, context: CallContext) -> tuple[ToolCall, ...]:
     calls += [replace(_executed(s, turn, context), requested=_asked_in(written, s.tool_name)) for s in left]
     calls += [replace(_delegation(run), requested=_asked_in(written, run.name)) for run in free]
     return tuple(calls)
+
+
+def _addressing(requests: Sequence[ToolRequest], context: CallContext) -> set[int]:
+    """The requests that name an agent run started in the turn, for which no tool span vouches."""
+    if not context.sub_runs:
+        return set()
+    vouched = set(context.started_by.values())
+    free = {canonical(run.name) for key, run in context.sub_runs.items() if key not in vouched}
+    return {i for i, r in enumerate(requests) if addressee(r.name, r.arguments) in free}
 
 
 def _delegated(
@@ -72,7 +82,7 @@ def _delegated(
             continue
         key = context.started_by.get(request.call_id, "") if request.call_id else ""
         if key not in free:
-            key = _first_left(named.get(canonical(request.name)), free)
+            key = _first_left(named.get(addressee(request.name, request.arguments)), free)
         if key:
             found[i] = free.pop(key)
     return found, list(free.values())
@@ -97,11 +107,15 @@ def _joined(request: ToolRequest, call: ToolCall, context: CallContext) -> ToolC
 
 
 def _fuller(recorded: Json, requested: Json) -> Json:
-    """Arguments as the span records them, unless it has none, or a bare text where the request names them.
+    """Arguments as the span records them, unless it has none, or less or more than the request names.
 
-    Some write a lone string argument bare, and of a hand-off who made it.
+    Some write a lone string argument bare, and of a hand-off who made it; some add what the framework passes.
     """
-    if recorded in (None, "") or (isinstance(recorded, str) and isinstance(requested, Mapping)):
+    if recorded in (None, ""):
+        return {} if requested == "" else requested
+    if not isinstance(requested, Mapping):
+        return {} if requested == "" and not isinstance(recorded, Mapping) else recorded
+    if not isinstance(recorded, Mapping) or (requested and requested.items() <= recorded.items()):
         return requested
     return recorded
 

@@ -1,79 +1,106 @@
-"""Hand-offs: an agent run that stands beside the one that handed the conversation over to it.
+"""Agent runs that stand beside the one that started them: hand-offs, and sub-agents put under a common workflow.
 
-Frameworks run the next agent under the common workflow, so that no span is its parent; what joins the two is a request
-whose name (`transfer_to_researcher`) or argument (`transfer_to_agent`, `{"agent_name": "researcher"}`) names it.
+Frameworks run the next agent under the workflow, so that no span is its parent; what joins the two is a request or a
+tool span whose name (`transfer_to_researcher`, `researcher`) or argument (`{"agent_name": "researcher"}`) names it.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
-from ..schemas.normalized import Kind, NormalizedSpan, ToolRequest
-from .kinship import Start
+from ..schemas.normalized import Kind, NormalizedSpan
+from .delegation import addressee, is_handoff
+from .kinship import Kinship, Start
 from .names import canonical
 from .span_tree import SpanTree, time_key
 
-_VERBS: Final = ("transfer_to_", "handoff_to_", "hand_off_to_", "delegate_to_")
-_BY_ARGUMENT: Final = frozenset({"transfer_to_agent", "handoff_to_agent", "handoff", "hand_off"})
-_MOST_ARGUMENTS: Final = 8
 _LONGEST_LINE: Final = 64  # agents between one and the return to it
 
 
 @dataclass(frozen=True, slots=True)
-class _Handoff:
-    target: str
+class _Call:
+    """A call that may address an agent beside its own run."""
+
     start: Start
+    handoff: bool
 
 
-def find_handoffs(tree: SpanTree, owner: Mapping[str, str], runs: Mapping[str, str]) -> dict[str, Start]:
-    """Id of a run to the hand-off that started it; `owner`: span to run, `runs`: run to the run above ("" for none).
+def find_handoffs(tree: SpanTree, owner: Mapping[str, str], runs: Mapping[str, str]) -> Kinship:
+    """Runs started by one beside them, and runs that are one beside them, gone on (`adopted`).
 
-    Handing back to an agent that handed over before starts nothing: that agent goes on, beside its earlier run.
+    `owner`: span to run, `runs`: run to the run above ("" for none). An agent that is handed the conversation back
+    goes on: its later spans are of its earlier run, however many others came in between.
     """
-    agents = {run: tree.spans[run] for run in runs if run in tree.spans and tree.spans[run].agent_name}
-    if len(agents) < 2:  # noqa: PLR2004 - one hands over, one takes over
-        return {}
-    found: dict[str, Start] = {}
-    pending: dict[str, _Handoff] = {}  # by the run above both agents
-    for span in sorted((s for s in tree.order if s.kind is Kind.LLM or s.span_id in agents), key=time_key):
-        if span.span_id not in agents:
-            run = owner[span.span_id]
-            for target, start in _requested(span, run) if run else ():
-                pending[runs[run]] = _Handoff(target, start)
-            continue
-        handoff = pending.get(runs[span.span_id])
-        if handoff and handoff.target == canonical(span.agent_name):
-            del pending[runs[span.span_id]]
-            if handoff.target not in _line(handoff.start.run, found, agents):
-                found[span.span_id] = handoff.start
-    return found
+    agents = {r: tree.spans[r] for r in runs if r in tree.spans and tree.spans[r].kind is Kind.AGENT}
+    names = {r: canonical(span.agent_name) for r, span in agents.items() if span.agent_name}
+    if len(names) < 2:  # noqa: PLR2004 - one hands over, one takes over
+        return Kinship()
+    line = _Line(runs, names)
+    kinds = (Kind.LLM, Kind.TOOL)
+    for span in sorted((s for s in tree.order if s.kind in kinds or s.span_id in names), key=time_key):
+        if span.span_id in names:
+            line.begin(span.span_id)
+        elif run := owner[span.span_id]:
+            line.call(span, line.found.adopted.get(run, run), run)
+    return line.found
 
 
-def _requested(llm: NormalizedSpan, run: str) -> Iterator[tuple[str, Start]]:
-    for message in llm.output_messages:
-        for request in message.tool_requests:
-            if target := _target(request):
-                yield target, Start(run, llm.span_id, request.call_id, request.name)
+@dataclass(slots=True)
+class _Line:
+    runs: Mapping[str, str]
+    names: Mapping[str, str]
+    found: Kinship = field(default_factory=Kinship)
+    pending: dict[tuple[str, str], deque[_Call]] = field(default_factory=dict)  # by run above and canonical name
+    requested: set[tuple[str, str]] = field(default_factory=set)
 
+    def call(self, span: NormalizedSpan, run: str, part: str) -> None:
+        """Remember whom a call of `run` addresses; `part` is the run or the later part of it that made the call."""
+        above = self.runs[part]
+        for target, start, handoff in _addressed(span, run):
+            if start.llm_span_id:
+                self.requested.add((run, target))
+            elif (run, target) in self.requested:
+                continue  # the execution of a request that is known
+            self.pending.setdefault((above, target), deque()).append(_Call(start, handoff))
 
-def _target(request: ToolRequest) -> str:
-    """Canonical name of the agent that a request hands over to, "" where it is no hand-off."""
-    name = canonical(request.name)
-    if name in _BY_ARGUMENT and isinstance(request.arguments, Mapping) and len(request.arguments) <= _MOST_ARGUMENTS:
-        return next((canonical(v) for v in request.arguments.values() if isinstance(v, str)), "")
-    verb = next((v for v in _VERBS if name.startswith(v)), "")
-    return name.removeprefix(verb) if verb else ""
-
-
-def _line(run: str, found: Mapping[str, Start], agents: Mapping[str, NormalizedSpan]) -> Iterator[str]:
-    """Canonical names of the run and of those that handed over to it, one after the other."""
-    current = run
-    for _ in range(_LONGEST_LINE):
-        if current in agents:
-            yield canonical(agents[current].agent_name)
-        start = found.get(current)
-        if start is None:
+    def begin(self, run: str) -> None:
+        """Join the run with what asked for it."""
+        calls = self.pending.get((self.runs[run], self.names[run]))
+        if not calls:
             return
-        current = start.run
+        call = calls.popleft()
+        if call.handoff:
+            calls.clear()
+        first = next((r for r in self._started_by(call.start.run) if self.names.get(r) == self.names[run]), "")
+        if call.start.run == run or (first and not call.handoff):
+            return
+        if first:
+            self.found.adopted[run] = first
+        else:
+            self.found.started[run] = call.start
+
+    def _started_by(self, run: str) -> Iterator[str]:
+        """The run and those that handed over to it, one after the other."""
+        current = run
+        for _ in range(_LONGEST_LINE):
+            yield current
+            start = self.found.started.get(current)
+            if start is None:
+                return
+            current = start.run
+
+
+def _addressed(span: NormalizedSpan, run: str) -> Iterator[tuple[str, Start, bool]]:
+    if span.kind is Kind.TOOL:
+        if target := addressee(span.tool_name, span.tool_arguments):
+            start = Start(run, "", span.span_id, span.tool_name)
+            yield target, start, is_handoff(span.tool_name, span.tool_arguments)
+        return
+    for message in span.output_messages:
+        for request in message.tool_requests:
+            if target := addressee(request.name, request.arguments):
+                start = Start(run, span.span_id, request.call_id, request.name)
+                yield target, start, is_handoff(request.name, request.arguments)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 
 from ..schemas.normalized import Json, NormalizedSpan, ToolRequest
 from .names import canonical, same_name
@@ -13,12 +13,13 @@ _MOST_PAIRS = 4096  # beyond that, names are compared in their canonical form on
 
 
 def match_requests(
-    requests: Sequence[ToolRequest], executed: Sequence[NormalizedSpan]
+    requests: Sequence[ToolRequest], executed: Sequence[NormalizedSpan], elsewhere: Collection[int] = ()
 ) -> tuple[dict[int, NormalizedSpan], list[NormalizedSpan]]:
     """Request index to its execution (a TOOL span), and the executions that nobody asked for.
 
     By call id, else by name and arguments, else by name, each in order; what is then left over is joined in order if
-    there is as much of one as of the other. Two different call ids never match.
+    there is as much of one as of the other. Two different call ids never match. `elsewhere`: requests that something
+    else seems to have executed, so that order alone joins them with nothing.
     """
     left = dict(enumerate(executed))
     matched: dict[int, NormalizedSpan] = {}
@@ -29,7 +30,7 @@ def match_requests(
     waiting = [i for i in range(len(requests)) if i not in matched]
     if len(waiting) * len(left) <= _MOST_PAIRS:
         _match_loosely(requests, waiting, left, matched)
-    waiting = [i for i in waiting if i not in matched]
+    waiting = [i for i in waiting if i not in matched and i not in elsewhere]
     if len(waiting) == len(left) and not any(
         _differ(requests[i], s) for i, s in zip(waiting, left.values(), strict=True)
     ):

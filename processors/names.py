@@ -7,6 +7,8 @@ from typing import Final
 
 _PREFIXES: Final = ("execute_tool_", "running_tool_", "tool_")
 _SUFFIXES: Final = ("_run", "_call", "_tool", "_acall", "_invoke")
+_STEP_PREFIXES: Final = ("invoke_agent ", "execute_task ", "invoke_workflow ", "agent ")
+_STEP_SUFFIXES: Final = (".run", ".agent", ".workflow", ".task")
 
 
 _LONGEST: Final = 200
@@ -34,3 +36,12 @@ def same_name(one: str, other: str) -> bool:
         return True
     a, b = canonical(one), canonical(other)
     return a == b or a.endswith("_" + b) or b.endswith("_" + a)
+
+
+def plain_name(name: str) -> str:
+    """A span's name without what instrumentations add to the name of a step or an agent."""
+    for prefix in _STEP_PREFIXES:
+        name = name.removeprefix(prefix)
+    for suffix in _STEP_SUFFIXES:
+        name = name.removesuffix(suffix)
+    return name

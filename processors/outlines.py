@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..schemas.normalized import NormalizedSpan
+from ..schemas.normalized import Kind, NormalizedSpan
 from .names import same_name
 from .ownership import Ownership
 from .span_tree import SpanTree, time_key
@@ -39,7 +39,7 @@ def outline_runs(tree: SpanTree, ownership: Ownership) -> dict[str, Outline]:
     place = {run: index for turns in grouped.values() for index, turn in enumerate(turns) for run in turn.agents}
     outlines: dict[str, Outline] = {}
     for run, turns in grouped.items():
-        span = tree.spans.get(run)
+        span = agent_span(run, tree)
         above = outlines.get(ownership.runs[run])
         outlines[run] = Outline(
             id=run,
@@ -53,11 +53,17 @@ def outline_runs(tree: SpanTree, ownership: Ownership) -> dict[str, Outline]:
     return outlines
 
 
+def agent_span(run: str, tree: SpanTree) -> NormalizedSpan | None:
+    """The run's AGENT span, None where it is unknown, or where the run has the id of a span that only holds it."""
+    span = tree.spans.get(run)
+    return span if span is not None and span.kind is Kind.AGENT else None
+
+
 def _own_spans(tree: SpanTree, ownership: Ownership) -> dict[str, list[NormalizedSpan]]:
     own: dict[str, list[NormalizedSpan]] = {run: [] for run in ownership.runs}
     for span in tree.order:
         run = ownership.owner[span.raw.span_id]
-        if run and run != span.raw.span_id:
+        if run and (run != span.raw.span_id or span.kind is not Kind.AGENT):
             own[run].append(span)
     return own
 
@@ -77,9 +83,11 @@ def _started(
 
 def _name(run: str, turns: Sequence[TurnSpans], above: Outline | None, tree: SpanTree, ownership: Ownership) -> str:
     """As the run's own span says it, or the one around it, or its calls; a span's name is the last resort."""
-    span = tree.spans.get(run)
+    span = agent_span(run, tree)
+    if name := ownership.names.get(run):
+        return name
     if span is None:
-        names = Counter(t.llm.agent_name for t in turns if t.llm and t.llm.agent_name)
+        names = Counter(name for t in turns if t.llm and (name := t.llm.agent_name or t.llm.agent_hint))
         return max(names, key=lambda n: (names[n], n)) if names else ""
     twin = ownership.twins.get(run)
     if name := span.agent_name or (twin.agent_name if twin else ""):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan
 from .handoffs import find_handoffs
 from .kinship import Kinship, Start, find_kinship
+from .names import plain_name
+from .segments import find_segments
 from .span_tree import SpanTree, time_key
 
 _NOT_THE_AGENT: Final = frozenset({Kind.EVALUATOR, Kind.GUARDRAIL})
@@ -22,25 +25,34 @@ class Ownership:
     `owner`: span id to run id, "" for the trace's remainder. A run's own AGENT span is owned by the run itself;
     a run whose AGENT span is unknown has the id of the missing span that its spans name as parent. `twins`: run id
     to the outer AGENT span of the same run, where two instrumentations recorded it. `starts`: run id to the request
-    that started it, where no span says so.
+    that started it, where no span says so. `names`: run id to the name that only the tool around it tells: such a run
+    has the id of that TOOL span, which is owned by the run above. `segments`: run id to the AGENT spans in which it
+    went on after others had handed the conversation back to it.
     """
 
     runs: dict[str, str] = field(default_factory=dict)
     owner: dict[str, str] = field(default_factory=dict)
     twins: dict[str, NormalizedSpan] = field(default_factory=dict)
     starts: dict[str, Start] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    segments: dict[str, list[NormalizedSpan]] = field(default_factory=dict)
 
 
-def assign_owners(tree: SpanTree) -> Ownership:
-    """Give each span to a run or to the remainder."""
+def assign_owners(tree: SpanTree, tool_runs: Mapping[str, str] | None = None) -> Ownership:
+    """Give each span to a run or to the remainder; `tool_runs`: see `Roles`."""
     survey = _survey(tree)
     wrappers, twins = _agent_wrappers(tree, survey)
-    ownership = _assign(tree, wrappers, _referenced_runs(tree, survey), twins)
+    ownership = _assign(tree, wrappers, _referenced_runs(tree, survey), twins, tool_runs or {})
     kinship = find_kinship(tree, ownership.owner, ownership.runs)
     if kinship.adopted or kinship.started:
         ownership = _relate(ownership, kinship)
+    ownership = _divide(tree, ownership)
     handed = find_handoffs(tree, ownership.owner, ownership.runs)
-    return _relate(ownership, Kinship(started=handed)) if handed else ownership
+    if not (handed.started or handed.adopted):
+        return ownership
+    for run, first in sorted(handed.adopted.items(), key=lambda item: time_key(tree.spans[item[0]])):
+        ownership.segments.setdefault(first, []).append(tree.spans[run])
+    return _relate(ownership, handed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +123,14 @@ def _referenced_runs(tree: SpanTree, survey: _Survey) -> set[str]:
     }
 
 
-def _assign(tree: SpanTree, wrappers: set[str], referenced: set[str], twins: dict[str, NormalizedSpan]) -> Ownership:
-    result = Ownership(twins=twins)
+def _assign(
+    tree: SpanTree,
+    wrappers: set[str],
+    referenced: set[str],
+    twins: dict[str, NormalizedSpan],
+    tool_runs: Mapping[str, str],
+) -> Ownership:
+    result = Ownership(twins=twins, names=dict(tool_runs))
     owner, runs = result.owner, result.runs
     excluded: set[str] = set()
     for span in tree.order:
@@ -123,7 +141,7 @@ def _assign(tree: SpanTree, wrappers: set[str], referenced: set[str], twins: dic
             owner[span_id] = ""
             continue
         if above is not None:
-            context = owner[above]
+            context = above if above in tool_runs else owner[above]
         else:
             context = span.raw.parent_span_id if span_id in referenced else ""
             if context:
@@ -131,8 +149,29 @@ def _assign(tree: SpanTree, wrappers: set[str], referenced: set[str], twins: dic
         if span.kind is Kind.AGENT and span_id not in wrappers:
             runs[span_id] = context
             context = span_id
+        elif span_id in tool_runs:
+            runs[span_id] = context
         owner[span_id] = context
     return result
+
+
+def _divide(tree: SpanTree, ownership: Ownership) -> Ownership:
+    """The same ownership with the runs inside runs."""
+    found = find_segments(tree, ownership.owner)
+    if not found.starts:
+        return ownership
+    runs = ownership.runs | {run: start.run for run, start in found.starts.items()}
+    above = {
+        run: found.owner.get(tree.parent.get(run, ""), over) for run, over in runs.items() if run not in found.starts
+    }
+    names = ownership.names | {run: name for run, name in found.names.items() if _is_nameless(tree.spans.get(run))}
+    owner, starts = ownership.owner | found.owner, ownership.starts | found.starts
+    return replace(ownership, runs=_parents_first(runs | above), owner=owner, starts=starts, names=names)
+
+
+def _is_nameless(span: NormalizedSpan | None) -> bool:
+    """Whether the name that an AGENT span bears is only its own, as a span."""
+    return span is None or span.kind is not Kind.AGENT or span.agent_name in ("", plain_name(span.raw.name))
 
 
 def _relate(ownership: Ownership, kinship: Kinship) -> Ownership:
@@ -142,7 +181,7 @@ def _relate(ownership: Ownership, kinship: Kinship) -> Ownership:
     runs = {run: adopted.get(above, above) for run, above in ownership.runs.items() if run not in adopted}
     runs |= {run: start.run for run, start in starts.items()}
     owner = {span: adopted.get(run, run) for span, run in ownership.owner.items()}
-    return Ownership(_parents_first(runs), owner, ownership.twins, starts)
+    return replace(ownership, runs=_parents_first(runs), owner=owner, starts=starts)
 
 
 def _parents_first(runs: dict[str, str]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from ..schemas.normalized import NormalizedSpan
 from ..schemas.trajectory import Trace, TraceState
 from .ownership import assign_owners
+from .roles import find_roles
 from .runs import build_runs
 from .span_tree import build_tree, time_key
 
@@ -18,8 +19,9 @@ from .span_tree import build_tree, time_key
 def rebuild(spans: Iterable[NormalizedSpan], *, state: TraceState = TraceState.SETTLED) -> Trace:
     """The trace that `spans` (all of one trace id) show so far."""
     spans = list(spans)
-    tree = build_tree(spans)
-    ownership = assign_owners(tree)
+    roles = find_roles(build_tree(spans))
+    tree = roles.tree
+    ownership = assign_owners(tree, roles.tool_runs)
     runs = build_runs(tree, ownership, state)
     some = tree.order[0].raw if tree.order else None
     return Trace(

@@ -54,8 +54,8 @@ class _Builder:
             parent_turn=outline.parent_turn,
             goal=outline.goal or goal_from_calls(turns) or (span.input_text if span else ""),
             system_prompt=_system_prompt(acting),
-            answer=answer_of(span, turns),
-            status=self._status(span),
+            answer=answer_of(self._last(outline), turns),
+            status=self._status(outline),
             turns=turns,
             tools=_tools(turns),
             plans=tuple(t.index for t in turns if t.kind is TurnKind.PLAN or states_plan(t)),
@@ -63,14 +63,23 @@ class _Builder:
             max_steps=span.max_steps if span else None,
         )
 
-    def _status(self, span: NormalizedSpan | None) -> str:
-        if span is None or span.raw.pending:
+    def _last(self, outline: Outline) -> NormalizedSpan | None:
+        """The AGENT span in which the run ended, None where that is unknown."""
+        return self.ownership.segments.get(outline.id, [outline.span])[-1]
+
+    def _status(self, outline: Outline) -> str:
+        """Of its own spans, else of the tool that the run worked for."""
+        own = outline.span or self.tree.spans.get(outline.id)
+        if own is None:
             return "unfinished"
-        twin = self.ownership.twins.get(span.raw.span_id)
-        return "error" if span.is_error or (twin is not None and twin.is_error) else "ok"
+        twin = self.ownership.twins.get(own.raw.span_id)
+        spans = [own, *self.ownership.segments.get(outline.id, ())]
+        if spans[-1].raw.pending:
+            return "unfinished"
+        return "error" if any(s.is_error for s in spans) or (twin is not None and twin.is_error) else "ok"
 
     def _turns(self, outline: Outline, built: dict[str, AgentRun]) -> tuple[Turn, ...]:
-        finished = outline.span is not None and not outline.span.raw.pending
+        finished = self._status(outline) != "unfinished"
         last_call = max((i for i, t in enumerate(outline.turns) if t.llm and not t.inner), default=-1)
         kinds = kinds_of(outline.turns, outline.goal)
         novelty = Novelty()
@@ -108,6 +117,9 @@ class _Builder:
         for run in spans.agents:
             if start := self.ownership.starts.get(run):
                 found.setdefault(start.call_id, run)
+                continue
+            if run in calls:
+                found.setdefault(run, run)
                 continue
             for ancestor in islice(self.tree.ancestors(run), _REACH):
                 if ancestor in calls:

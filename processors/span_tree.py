@@ -5,7 +5,7 @@ Everything here depends on the set of spans only, never on the order in which th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ..schemas.normalized import NormalizedSpan
@@ -31,6 +31,12 @@ class SpanTree:
         while current is not None:
             yield current
             current = parent.get(current)
+
+    def changed(self, spans: Mapping[str, NormalizedSpan]) -> SpanTree:
+        """The same tree with some spans read in another way; `spans` by id."""
+        order = [spans.get(s.raw.span_id, s) for s in self.order]
+        children = {p: [spans.get(s.raw.span_id, s) for s in below] for p, below in self.children.items()}
+        return SpanTree({s.raw.span_id: s for s in order}, order, self.parent, children, self.orphans)
 
 
 def time_key(span: NormalizedSpan) -> tuple[int, int, str]:

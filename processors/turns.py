@@ -131,7 +131,7 @@ class _Grouper:
 
     def add_run(self, run: StartedRun) -> None:
         """A run started by the turn in which its AGENT span stands, or which asked for it."""
-        turn = self._by_llm.get(run.asked_by) or self._turn_of(run.span)
+        turn = self._by_llm.get(run.asked_by) or self._by_action.get(run.span.raw.span_id) or self._turn_of(run.span)
         turn.agents[run.id] = run.span
 
     def _turn_of(self, action: NormalizedSpan) -> TurnSpans:

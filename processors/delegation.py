@@ -1,0 +1,66 @@
+"""Whom a tool call addresses: the agent that its name or one of its arguments names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from .names import canonical
+
+HANDOFF_VERBS: Final = (
+    "transfer_to_", "transfer_back_to_", "handoff_to_", "hand_off_to_", "handoff_back_to_", "delegate_to_",
+)  # fmt: skip
+_VERBS: Final = (
+    *HANDOFF_VERBS,
+    "delegate_task_to_", "delegate_work_to_", "ask_", "call_", "consult_", "invoke_", "run_", "query_",
+)  # fmt: skip
+_BY_ARGUMENT: Final = frozenset(
+    {
+        "transfer_to_agent", "transfer", "handoff_to_agent", "handoff", "hand_off",
+        "delegate", "delegate_task", "delegate_task_to_member", "delegate_work_to_coworker", "ask_question_to_coworker",
+        "ask_agent", "call_agent", "task", "agent",
+    }
+)  # fmt: skip
+"""Tools (canonical names) that reach any agent, and are told in an argument which."""
+_HANDOFFS: Final = frozenset({"transfer_to_agent", "transfer", "handoff_to_agent", "handoff", "hand_off"})
+
+_AGENT_KEYS: Final = (
+    "agent_name", "to_agent", "agent", "coworker", "co_worker", "member_id", "member", "subagent_type", "recipient",
+    "target", "to", "name",
+)  # fmt: skip
+_MOST_ARGUMENTS: Final = 16
+_LONGEST_NAME: Final = 80
+
+
+def addressee(name: str, arguments: Any = None) -> str:
+    """Canonical name of the agent that a call of that tool with those arguments may address, "" where it names none.
+
+    A tool of an agent's own name addresses that agent; so the answer only says something where such an agent is.
+    """
+    tool = canonical(name)
+    if tool in _BY_ARGUMENT:
+        return _named(arguments)
+    return next((tool[len(verb) :] for verb in _VERBS if tool.startswith(verb) and len(tool) > len(verb)), tool)
+
+
+def is_handoff(name: str, arguments: Any = None) -> bool:
+    """Whether the call gives the conversation away instead of asking for an answer."""
+    tool = canonical(name)
+    if tool in _HANDOFFS:
+        return bool(_named(arguments))
+    return any(tool.startswith(verb) and len(tool) > len(verb) for verb in HANDOFF_VERBS)
+
+
+def delegates(name: str, arguments: Any = None) -> bool:
+    """Whether the name alone says that the tool is there to reach another agent."""
+    tool = canonical(name)
+    return (tool in _BY_ARGUMENT and bool(_named(arguments))) or any(
+        tool.startswith(verb) and len(tool) > len(verb) for verb in (*HANDOFF_VERBS, "delegate_", "ask_", "consult_")
+    )
+
+
+def _named(arguments: Any) -> str:
+    if not isinstance(arguments, Mapping) or len(arguments) > _MOST_ARGUMENTS:
+        return ""
+    found = next((v for k in _AGENT_KEYS if isinstance(v := arguments.get(k), str) and 0 < len(v) <= _LONGEST_NAME), "")
+    return canonical(found)

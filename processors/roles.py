@@ -1,0 +1,214 @@
+"""What spans stand for as their place in the tree shows it, where that is not what they say.
+
+Some frameworks mark no agents: a chain that is named like one, or that a tool started, and that asks a model with
+tools, is one. Some mark too many: an empty agent leaf stands beside the chain that did the work. Evidence is names,
+requests and shape only, never which framework wrote the spans.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from ..schemas.normalized import Kind, NormalizedSpan
+from .delegation import addressee, delegates
+from .names import canonical, plain_name
+from .span_tree import SpanTree
+
+_NOTHING: Final = 0
+_AGENT: Final = 1  # holds an agent span
+_LLM: Final = 2  # asks a model, outside tools and agents below
+_ACTS: Final = 4  # has tools, or was given some
+_ASIDE: Final = frozenset({Kind.EVALUATOR, Kind.GUARDRAIL})
+_SCOPES: Final = frozenset({Kind.CHAIN, Kind.OTHER})
+_REACH: Final = 4  # levels below an agent at which its calls say whose they are
+_MOST_SIBLINGS: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """`tree` with the kinds that the spans' places show.
+
+    `tool_runs`: TOOL span id to the name ("" where unknown) of the agent that worked below it without a span of its
+    own.
+    """
+
+    tree: SpanTree
+    tool_runs: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Scope:
+    """What is known on the way down. `agent`: the nearest agent's span id; `asked`: whom its calls addressed so far."""
+
+    agent: str = ""
+    hint: str = ""
+    name: str = ""
+    tool: NormalizedSpan | None = None
+    asked: set[str] = field(default_factory=set)
+
+
+def find_roles(tree: SpanTree) -> Roles:
+    """See the module; the same tree where nothing is to be changed."""
+    holds = _holdings(tree)
+    changed: dict[str, NormalizedSpan] = {}
+    tool_runs: dict[str, str] = {}
+    scopes: dict[str, _Scope] = {}
+    finder = _Finder(tree, holds, changed, tool_runs)
+    for span in tree.order:
+        above = tree.parent.get(span.raw.span_id)
+        scopes[span.raw.span_id] = finder.visit(span, _Scope() if above is None else scopes[above])
+    return Roles(tree.changed(changed) if changed else tree, tool_runs)
+
+
+def _holdings(tree: SpanTree) -> dict[str, int]:
+    """What each span holds, itself included: see the flags above."""
+    holds: dict[str, int] = {}
+    for span in reversed(tree.order):
+        span_id = span.raw.span_id
+        flags = holds.get(span_id, _NOTHING)
+        kind = span.kind
+        if kind is Kind.LLM:
+            flags |= _LLM | (_ACTS if span.tools or any(m.tool_requests for m in span.output_messages) else _NOTHING)
+        elif kind is Kind.TOOL:
+            flags |= _ACTS
+        holds[span_id] = flags
+        parent = tree.parent.get(span_id)
+        if parent is None or kind in _ASIDE:
+            continue
+        if kind is Kind.AGENT:
+            flags = _AGENT
+        elif kind is Kind.TOOL:
+            flags = _ACTS | (flags & _AGENT)
+        holds[parent] = holds.get(parent, _NOTHING) | flags
+    return holds
+
+
+@dataclass(slots=True)
+class _Finder:
+    tree: SpanTree
+    holds: dict[str, int]
+    changed: dict[str, NormalizedSpan]
+    tool_runs: dict[str, str]
+    claimed: dict[str, str] = field(default_factory=dict)  # scope to the name of the empty agent leaf beside it
+
+    def visit(self, span: NormalizedSpan, scope: _Scope) -> _Scope:
+        """Note what `span` is; the scope of what is below it."""
+        kind = span.kind
+        if kind is Kind.LLM:
+            for message in span.output_messages:
+                scope.asked.update(addressee(r.name, r.arguments) for r in message.tool_requests)
+            if self._is_preparation(span):
+                self.changed[span.raw.span_id] = replace(span, kind=Kind.CHAIN)
+            return scope
+        if kind is Kind.AGENT:
+            return self._agent(span, scope)
+        if kind is Kind.TOOL:
+            return self._tool(span, scope)
+        if kind in _SCOPES and self.holds[span.raw.span_id] & _LLM:
+            return self._chain(span, scope)
+        return scope
+
+    def _agent(self, span: NormalizedSpan, scope: _Scope) -> _Scope:
+        span_id = span.raw.span_id
+        beside = self._work_beside(span) if span_id not in self.tree.children and not span.raw.pending else None
+        if beside is not None:
+            self.claimed[beside.raw.span_id] = span.agent_name
+            self.changed[span_id] = replace(span, kind=Kind.CHAIN)
+            return scope
+        return _Scope(span_id, canonical(span.agent_name), span.raw.name)
+
+    def _work_beside(self, leaf: NormalizedSpan) -> NormalizedSpan | None:
+        """The chain beside an empty agent leaf that did the agent's work, as its name or being alone in it says."""
+        parent = self.tree.parent.get(leaf.raw.span_id)
+        if parent is None or not leaf.agent_name:
+            return None
+        siblings = self.tree.children[parent]
+        if len(siblings) > _MOST_SIBLINGS:
+            return None
+        working = [s for s in siblings if s.kind in _SCOPES and self.holds[s.raw.span_id] & _LLM]
+        name = canonical(leaf.agent_name)
+        named = [s for s in working if canonical(plain_name(s.raw.name)).endswith(name)]
+        free = [s for s in named if s.raw.span_id not in self.claimed and s.raw.start >= leaf.raw.start]
+        return free[0] if free else None
+
+    def _tool(self, span: NormalizedSpan, scope: _Scope) -> _Scope:
+        span_id = span.raw.span_id
+        children = self.tree.children.get(span_id)
+        if not children or not self.holds[span_id] & _LLM:
+            return _Scope(scope.agent, scope.hint, scope.name, span)
+        working = [c for c in children if self.holds[c.raw.span_id] & _LLM and c.kind is not Kind.TOOL]
+        asked = [c for c in working if c.kind is Kind.LLM and self.holds[c.raw.span_id] & _ACTS]
+        alone = len(working) == 1 and working[0].kind in _SCOPES
+        if not alone and working and (asked or len(working) > 1) and self._acts(span, working):
+            self.tool_runs[span_id] = self._name(span, None, scope)
+            return _Scope(span_id, canonical(self.tool_runs[span_id]), span.raw.name)
+        return _Scope(scope.agent, scope.hint, scope.name, span)
+
+    def _acts(self, tool: NormalizedSpan, working: list[NormalizedSpan]) -> bool:
+        held = any(self.holds[c.raw.span_id] & _ACTS for c in working)
+        held = held or any(c.kind is Kind.TOOL for c in self.tree.children[tool.raw.span_id])
+        return held or delegates(tool.tool_name, tool.tool_arguments)
+
+    def _chain(self, span: NormalizedSpan, scope: _Scope) -> _Scope:
+        name = self._promoted(span, scope)
+        if name is None:
+            return scope
+        span_id = span.raw.span_id
+        self.changed[span_id] = replace(span, kind=Kind.AGENT, agent_name=name)
+        return _Scope(span_id, canonical(name), span.raw.name)
+
+    def _promoted(self, span: NormalizedSpan, scope: _Scope) -> str | None:
+        """The name ("" where unknown) of the agent that `span` is, None where it is none."""
+        span_id = span.raw.span_id
+        if span_id in self.claimed:
+            return self.claimed[span_id]
+        hint = span.agent_hint or span.agent_name
+        own = canonical(plain_name(span.raw.name))
+        root = span_id not in self.tree.parent and span_id not in self.tree.orphans
+        if hint and canonical(hint) != scope.hint and (scope.tool is not None or root or own == canonical(hint)):
+            return hint
+        flags = self.holds[span_id]
+        if scope.tool is not None:
+            like = span.raw.name == scope.name or delegates(scope.tool.tool_name, scope.tool.tool_arguments)
+            return self._name(scope.tool, span, scope) if flags & _ACTS or like else None
+        if own and own in scope.asked and own != scope.hint:
+            return plain_name(span.raw.name)
+        if root and not scope.agent and flags & _ACTS and not flags & _AGENT and span.convention:
+            return hint or self._hint_below(span) or plain_name(span.raw.name)
+        return None
+
+    def _name(self, tool: NormalizedSpan, span: NormalizedSpan | None, scope: _Scope) -> str:
+        """The name of the agent that `tool` started: as its spans hint, as its chain's name, as the tool's says."""
+        addressed = addressee(tool.tool_name, tool.tool_arguments)
+        hint = self._hint_below(span or tool)
+        if hint and canonical(hint) != scope.hint:
+            return hint
+        if span is not None and addressed.endswith(own := canonical(plain_name(span.raw.name))) and own:
+            return plain_name(span.raw.name)
+        return addressed
+
+    def _hint_below(self, span: NormalizedSpan) -> str:
+        """What the nearest spans below say of their agent's name."""
+        level = self.tree.children.get(span.raw.span_id, [])
+        for _ in range(_REACH):
+            for child in level:
+                if child.kind is not Kind.TOOL and (name := child.agent_hint or child.agent_name):
+                    return name
+            level = [g for c in level if c.kind is not Kind.TOOL for g in self.tree.children.get(c.raw.span_id, [])]
+            if len(level) > _MOST_SIBLINGS:
+                return ""
+        return ""
+
+    def _is_preparation(self, span: NormalizedSpan) -> bool:
+        """A span of kind LLM that is no call: it wrote nothing, cost nothing, failed not, and the call came after."""
+        raw = span.raw
+        said = span.output_messages or span.input_tokens is not None or span.output_tokens is not None
+        if said or span.is_error or raw.pending or span.finish_reasons or raw.span_id in self.tree.children:
+            return False
+        parent = self.tree.parent.get(raw.span_id)
+        siblings = self.tree.children[parent] if parent is not None else []
+        if len(siblings) > _MOST_SIBLINGS:
+            return False
+        later = (s for s in siblings if s.kind is Kind.LLM and s.raw.start >= raw.end and s is not span)
+        return any(s.output_messages or s.raw.span_id in self.tree.children for s in later)

@@ -1,0 +1,150 @@
+"""Agents that take turns inside one workflow, whose steps all stand side by side with no span for any of them.
+
+A request hands the conversation over, and the next call speaks under another system prompt (or says another agent's
+name): from there on the steps are the other agent's, until it hands back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+from ..schemas.normalized import Kind, NormalizedSpan, ToolRequest
+from .delegation import addressee, is_handoff
+from .kinship import Start
+from .span_tree import SpanTree, time_key
+
+_REACH: Final = 8  # levels between a run's span and its calls
+_SEVERAL: Final = "several"  # no span has an id of that length
+
+
+@dataclass(slots=True)
+class Segments:
+    """`owner`: span id to its new run. `starts`: new run to its start. `names`: run to the name handed over to."""
+
+    owner: dict[str, str] = field(default_factory=dict)
+    starts: dict[str, Start] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+
+
+def find_segments(tree: SpanTree, owner: Mapping[str, str]) -> Segments:
+    """Runs inside runs; `owner`: span to run.
+
+    A new run has the id of the topmost span that holds its first call and no other.
+    """
+    found = Segments()
+    handing = {owner[s.span_id] for s in tree.order if s.kind is Kind.LLM and _handoff(s)} - {""}
+    if not handing:
+        return found
+    own: dict[str, list[NormalizedSpan]] = {run: [] for run in handing}
+    for span in tree.order:
+        if owner[span.span_id] in own:
+            own[owner[span.span_id]].append(span)
+    for run, spans in own.items():
+        _divide(run, spans, tree, found)
+    return found
+
+
+def _divide(run: str, spans: Sequence[NormalizedSpan], tree: SpanTree, found: Segments) -> None:
+    calls = sorted(_calls(run, spans, tree), key=lambda call: time_key(call[0]))
+    held = Counter(a for call in calls for a in _above(call[0], run, tree))
+    line: dict[str, str] = {}  # who speaks, to the run that is theirs; those that handed over, one after the other
+    of_call: dict[str, str] = {}
+    current, asked = run, None
+    for call in calls:
+        speaker = next((s for record in call if (s := _speaker(record))), "")
+        if speaker and not line:
+            line[speaker] = run
+        elif speaker and line.get(speaker) != current and asked is not None:
+            target, start = asked
+            if speaker not in line:
+                line[speaker] = _top(call[0], run, tree, held)
+                found.starts[line[speaker]] = start
+            while next(reversed(line)) != speaker:
+                line.popitem()
+            found.names.setdefault(line[speaker], target)
+            current, asked = line[speaker], None
+        of_call.update((record.span_id, current) for record in call)
+        if (request := next((r for record in call if (r := _handoff(record))), None)) is not None:
+            start = Start(current, call[0].span_id, request.call_id, request.name)
+            asked = (addressee(request.name, request.arguments), start)
+    if len(set(of_call.values())) > 1:
+        found.owner.update(_spread(run, spans, of_call, [call[0] for call in calls], tree))
+
+
+def _calls(run: str, spans: Sequence[NormalizedSpan], tree: SpanTree) -> list[list[NormalizedSpan]]:
+    """The run's calls with all records of each, the outermost first; `spans` in tree order."""
+    calls: dict[str, list[NormalizedSpan]] = {}
+    for span in spans:
+        if span.kind is not Kind.LLM:
+            continue
+        outer = next((a for a in _above(span, run, tree) if a in calls), "")
+        calls[span.span_id] = calls[outer] if outer else []
+        calls[span.span_id].append(span)
+    return list({id(call): call for call in calls.values()}.values())
+
+
+def _speaker(call: NormalizedSpan) -> str:
+    system = next((m.text for m in call.input_messages[:2] if m.role in ("system", "developer")), "")
+    return call.agent_hint or call.agent_name or system
+
+
+def _handoff(call: NormalizedSpan) -> ToolRequest | None:
+    requests = (r for m in call.output_messages for r in m.tool_requests)
+    return next((r for r in requests if is_handoff(r.name, r.arguments)), None)
+
+
+def _top(call: NormalizedSpan, run: str, tree: SpanTree, held: Mapping[str, int]) -> str:
+    """The topmost span around the call that holds no other."""
+    best = call.span_id
+    for ancestor in _above(call, run, tree):
+        if held[ancestor] > 1:
+            break
+        best = ancestor
+    return best
+
+
+def _above(span: NormalizedSpan, run: str, tree: SpanTree) -> Iterator[str]:
+    for ancestor in islice(tree.ancestors(span.span_id), _REACH):
+        if ancestor == run:
+            return
+        yield ancestor
+
+
+def _spread(
+    run: str,
+    spans: Sequence[NormalizedSpan],
+    of_call: Mapping[str, str],
+    calls: Sequence[NormalizedSpan],
+    tree: SpanTree,
+) -> Iterator[tuple[str, str]]:
+    """All spans of the run with the segment that they belong to: that of their calls, else of the call before them."""
+    holds: dict[str, str] = {}
+    for span in reversed(spans):
+        held = of_call.get(span.span_id) or holds.get(span.span_id)
+        parent = tree.parent.get(span.span_id)
+        if held and parent is not None and parent != run:
+            holds[parent] = held if holds.get(parent, held) == held else _SEVERAL
+    given: dict[str, str] = {}
+    waiting = 0
+    by_time = {s.span_id: s for s in spans}
+    order = sorted(by_time.values(), key=time_key)
+    latest: dict[str, str] = {}
+    current = run
+    for span in order:
+        while waiting < len(calls) and time_key(calls[waiting]) <= time_key(span):
+            current = of_call[calls[waiting].span_id]
+            waiting += 1
+        latest[span.span_id] = current
+    for span in spans:
+        span_id = span.span_id
+        held = of_call.get(span_id) or holds.get(span_id)
+        parent = tree.parent.get(span_id, "")
+        if span_id == run or held == _SEVERAL:
+            given[span_id] = run
+        else:
+            given[span_id] = held or (given[parent] if given.get(parent, run) != run else latest[span_id])
+        yield span_id, given[span_id]
