@@ -20,7 +20,8 @@ _LLM: Final = re.compile(
 _TOOL_KEY: Final = re.compile(r"tool|function\.name", re.IGNORECASE)
 _CREATION: Final = re.compile(r"operation\.name=create_agent$")
 _SESSION_KEY: Final = re.compile(r"(session|conversation|thread|group)[._]?id$", re.IGNORECASE)
-_NOISE: Final = re.compile(r"\\+[nrt]|[^\w]+|\\+")
+_ESCAPED: Final = re.compile(r"\\{1,16}u([0-9a-fA-F]{4})")
+_NOISE: Final = re.compile(r"(?:\\{1,16}[nrtbf]|[^\w\\]|\\)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ class Export:
 
 def fold(text: str) -> str:
     """`text` as its words, a space between them."""
-    return _NOISE.sub(" ", text)
+    return _NOISE.sub(" ", _ESCAPED.sub(lambda m: chr(int(m[1], 16)), text))
 
 
 def export_of(requests: Iterable[Request]) -> Export:

@@ -14,6 +14,7 @@ from rich.text import Text
 from ...terminal import one_line
 from .items import Item, Measure
 from .run import Evaluation
+from .score_agents import ANNOUNCED
 from .score_failures import BESIDE
 
 
@@ -31,6 +32,7 @@ class Row:
 def rows(e: Evaluation) -> list[Row]:
     """The table: each measure with its goal, its value and on how many facts."""
     stated = [i for i in e.items if i.stated]
+    managers = _of(stated, Measure.MANAGER)
     agents = _captures(i for i in e.items if i.measure is Measure.AGENTS)
     return [
         _share("agents exactly right, by capture", agents, 0.97),
@@ -40,7 +42,8 @@ def rows(e: Evaluation) -> list[Row]:
         _share("LLM calls counted once", _of(stated, Measure.LLM_CALLS), 0.99),
         _share("injected failures found", _primary(_of(stated, Measure.FAILURES)), 0.90),
         *_findings(e),
-        _share("killed: its manager is there (all, with our SpanProcessor)", _of(stated, Measure.MANAGER), None),
+        _share("manager of a killed run, announced", [i for i in managers if i.what == ANNOUNCED], 1.0),
+        _share("manager of a killed run, otherwise", [i for i in managers if i.what != ANNOUNCED], None),
         *(_none(what, [i for i in _of(stated, Measure.FAULTS) if i.what == what], e) for what in FAULTS),
         _none("invented beyond what exports state", [i for i in e.items if not (i.stated or i.ok)], e),
     ]

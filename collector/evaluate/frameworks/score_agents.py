@@ -12,6 +12,7 @@ from .rebuilt import Rebuilt
 from .stated import Range, Stated
 
 NOBODY = "nobody"
+ANNOUNCED = "killed, its spans announced at their start"
 
 
 def agents(capture: Capture, export: Export, rebuilt: Rebuilt, told: Stated) -> Iterator[Item]:
@@ -27,14 +28,15 @@ def agents(capture: Capture, export: Export, rebuilt: Rebuilt, told: Stated) -> 
         kind = "an agent that is none" if name else "a run without a name"
         yield Item(capture.id, Measure.AGENTS, name, 0, runs[name], ok=False, kind=kind)
     if truth.killed:
-        names = [a.name for a in truth.agents if not a.parent]
-        there = any(runs[n] for n in names)
-        yield Item(capture.id, Measure.MANAGER, ", ".join(names), 1, int(there), there, "" if there else "not there")
+        there = any(runs[a.name] for a in truth.agents if not a.parent)
+        announced = any(s.raw.pending for t in rebuilt.traces for s in t.spans.values())
+        what = ANNOUNCED if announced else "killed"
+        yield Item(capture.id, Measure.MANAGER, what, 1, int(there), there, "" if there else "not there")
 
 
 def _agent(capture: Capture, name: str, span: Range, got: int) -> Iterator[Item]:
     """The number of runs that the export states, and beside it those that it does not."""
-    if span.low:
+    if span.low or not span.high:
         right = span.holds(got)
         kind = "" if right else "no run" if not got else "too many runs" if got > span.high else "too few runs"
         yield Item(capture.id, Measure.AGENTS, name, span.low, got, right, kind)

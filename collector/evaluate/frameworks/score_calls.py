@@ -96,9 +96,7 @@ def _executed(one: Expected, seen: SeenCall) -> bool:
     true = one.call.executed
     if true is None:
         return True
-    if not one.told.executed:
-        return seen.call.executed is not True
-    return seen.call.executed is true
+    return seen.call.executed is true or (not one.told.executed and seen.call.executed is None)
 
 
 def _error(one: Expected, seen: SeenCall) -> bool:
