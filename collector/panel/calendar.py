@@ -12,6 +12,7 @@ from ...schemas.findings import Finding
 from ...schemas.llm_rows import LedgerRow
 from ...schemas.trajectory import Trace, TraceState
 from ...schemas.verdicts import JudgedTrace, Judgement, Outcome, SubjectKind
+from .clerk import AGAIN
 from .docket import Docket, Entry
 from .windows import Windows
 
@@ -69,6 +70,7 @@ class Calendar:
             trace=trace,
             findings=findings,
             fresh=not begun and run_id not in heard,
+            anew=any(row.reason == AGAIN for row in rows),
         )
 
 
@@ -90,4 +92,5 @@ def _left(key: TraceKey, run_id: str, rows: Sequence[LedgerRow]) -> Entry:
         probability=rows[0].probability,
         received_through=rows[0].received_through,
         noted_at=max(row.judged_at for row in rows),
+        anew=any(row.reason == AGAIN for row in rows),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final, Protocol
 
 from ...judges.panel.members import Panel
@@ -20,6 +21,12 @@ MAX_RUNS: Final = 500
 
 CAUGHT_UP: Final = frozenset({Outcome.FAILED, Outcome.OVER_BUDGET})
 """What is judged again when somebody asks to catch up."""
+
+AGAIN: Final = "asked for again after it failed"
+"""Why something is pending for which no known answer will do: it may be what the judge failed of."""
+
+MAX_ASKED: Final = 100_000
+"""Traces that somebody asked for and that were not seen since; beyond it the first are forgotten."""
 
 LedgerKey = tuple[str, str, str]  # (subject kind, subject id, judge)
 
@@ -95,6 +102,8 @@ class Clerk:
         """Somebody asks for these traces; it holds for their next judging."""
         with self._lock:
             self._asked.update(dict.fromkeys(keys, Asked(by_hand)))
+            for key in list(islice(self._asked, max(len(self._asked) - MAX_ASKED, 0))):
+                del self._asked[key]
 
     def consider(self, trace: Trace, findings: Sequence[Finding], ledger: Ledger, now: int) -> Considered:
         """What is new in the ledger of `trace`, whose detector findings are `findings`; `ledger` is brought up to date.
@@ -133,6 +142,8 @@ class Clerk:
                 decided = Decision(Outcome.FILTERED, "not among the judges that the policy names for it", 0.0)
             else:
                 decided = decision
+            if decided.outcome is Outcome.PENDING and old is not None and old.outcome is Outcome.FAILED:
+                decided = replace(decided, reason=AGAIN)
             if (
                 old is not None
                 and old.outcome is Outcome.PENDING

@@ -23,8 +23,8 @@ class Entry:
     `content`: hash of what it will show, `received_through`: unix nanos of the newest arrival in it. `noted_at`: unix
     nanos of the ledger's word on it. `trace`: None where it must be read from the store. `findings`: the detectors'.
     `turns`: of a window, positions of its first turn and one past its last; `plans`: indices of the planning turns to
-    judge by then. `fresh`: nothing of LLM judges is stored of this run. `tries`: how often it was put back, not to be
-    taken before `not_before` (unix nanos).
+    judge by then. `fresh`: nothing of LLM judges is stored of this run. `anew`: the answers that are known were of no
+    use. `tries`: how often it was put back, not to be taken before `not_before` (unix nanos).
     """
 
     key: TraceKey
@@ -40,6 +40,7 @@ class Entry:
     turns: tuple[int, int] = (0, 0)
     plans: tuple[int, ...] = ()
     fresh: bool = False
+    anew: bool = False
     tries: int = 0
     not_before: int = 0
 

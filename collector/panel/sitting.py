@@ -14,6 +14,7 @@ from ...processors.assemble import TraceKey
 from ...schemas.findings import Finding, FindingState
 from ...schemas.trajectory import AgentRun, Trace
 from ...schemas.verdicts import JudgedSubject, Outcome
+from .anew import AnewClient
 from .docket import Docket, Entry
 from .hearing import Hearing, Preparation, hearings
 from .outcome import Stored, Versions, closing, unjudged, window
@@ -75,7 +76,7 @@ class Sitting:
         open_findings = [f for f in stored.findings if f.state is FindingState.PROVISIONAL and f.judge in entry.judges]
         description = await asyncio.to_thread(self._descriptions.of, trace, run)
         for hearing in hearings(entry, trace, run, self._how, open_findings, description):
-            said = await self._put(hearing)
+            said = await self._put(hearing, AnewClient(self._client) if entry.anew else self._client)
             if docket.replaced(entry):  # the ledger says so already
                 return
             yield self._outcome(entry, hearing, said, stored)
@@ -91,9 +92,9 @@ class Sitting:
             found = self._last[1]
         return replace(entry, trace=found[0], findings=found[1]) if found else entry
 
-    async def _put(self, hearing: Hearing) -> Deliberation:
+    async def _put(self, hearing: Hearing, client: Client) -> Deliberation:
         began = time.perf_counter()
-        said = await put(hearing, self._how, self._client)
+        said = await put(hearing, self._how, client)
         self._watch.heard(hearing.case.stage, said, time.perf_counter() - began)
         return said
 

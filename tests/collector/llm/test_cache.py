@@ -242,3 +242,16 @@ async def test_an_endless_answer_is_not_kept_whole() -> None:
     await client.complete(ASKED)
     [row] = answers.rows
     assert (row.key, len(row.text), row.output_tokens) == ("", 20_000, 5)
+
+
+async def test_what_is_asked_anew_replaces_the_known_answer() -> None:
+    """It may have been of no use, though it was sound; from then on the new one is known."""
+    answers = Answers()
+    texts = iter(['{"score": 9}', '{"score": 3}'])
+    inner = ScriptedClient(lambda _: replace(WHOLE, text=next(texts)))
+    client = CachedClient(inner, answers, {})
+    assert (await client.complete(ASKED)).text == '{"score": 9}'
+    assert (await client.complete(ASKED)).known
+    anew = await client.complete(replace(ASKED, anew=True))
+    assert (anew.text, anew.known) == ('{"score": 3}', False)
+    assert [row.key for row in answers.rows] == [key_of(ASKED, inner.model, {})] * 2

@@ -9,7 +9,7 @@ import pytest
 from small_traces import Said, run, trace
 from store_parts import a_finding
 
-from tracejury.collector.panel.clerk import MAX_RUNS, Clerk, Ledger
+from tracejury.collector.panel.clerk import AGAIN, MAX_RUNS, Clerk, Ledger
 from tracejury.judges.panel.criteria import load_set
 from tracejury.judges.panel.members import Panel, panel_of
 from tracejury.judges.panel.selection import Policy, Rule
@@ -179,3 +179,27 @@ def test_runs_beyond_the_bound_of_a_trace_are_counted() -> None:
     one = clerk()
     assert len({row.subject.id for row in one.consider(whole, (), {}, 1).rows}) == MAX_RUNS
     assert one.left_out == 3
+
+
+def test_what_failed_is_asked_for_past_the_known_answers() -> None:
+    """Its row says so, to people and to whoever reads it back; what was over budget needs no such thing."""
+    ledger: Ledger = {}
+    one = clerk()
+    outcomes = dict(zip(NAMES, (Outcome.FAILED, Outcome.OVER_BUDGET, Outcome.DONE), strict=True))
+    for row in one.consider(a_trace(), (), ledger, 1).rows:
+        ledger[row.subject.kind, row.subject.id, row.judge] = replace(row, outcome=outcomes[row.judge])
+    one.expect([("", a_trace().trace_id)], by_hand=True)
+    reasons = {row.judge: row.reason for row in one.consider(a_trace(), (), ledger, 2).rows if row.subject.id == "m"}
+    assert {judge for judge, reason in reasons.items() if reason == AGAIN} == {"plan-quality"}
+    assert set(reasons) == set(NAMES)
+
+
+def test_what_was_asked_for_and_never_came_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first of too many."""
+    monkeypatch.setattr("tracejury.collector.panel.clerk.MAX_ASKED", 2)
+    ledger: Ledger = {}
+    one = clerk(NOBODY)
+    one.expect([("", a_trace().trace_id)], by_hand=True)
+    one.expect([("", "a"), ("", "b")], by_hand=True)
+    rows = one.consider(a_trace(), (), ledger, 1).rows
+    assert {row.outcome for row in rows} == {Outcome.SAMPLED_OUT}

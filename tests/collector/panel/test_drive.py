@@ -8,6 +8,7 @@ from collections.abc import Generator, Sequence
 import pytest
 from canned_client import CannedClient
 
+from tracejury.collector.panel.anew import AnewClient
 from tracejury.collector.panel.drive import drive
 from tracejury.judges.panel.case import Deliberation, Outcomes
 from tracejury.judges.panel.client import Prompt, PromptMessage, Reply
@@ -110,3 +111,10 @@ async def test_a_fault_of_the_client_is_no_outcome() -> None:
         await drive(deliberating(), client)
     assert raised.group_contains(ZeroDivisionError)
     assert (client.cancelled, closed) == (True, [True])
+
+
+async def test_a_case_can_be_put_anew() -> None:
+    """Every prompt of it says so, in every batch."""
+    client = CannedClient(lambda _: "fine")
+    await drive(asking(["a", "b"], ["c"]), AnewClient(client))
+    assert [p.anew for p in client.asked] == [True, True, True]
