@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 from ...schemas.transcript import Step, StepKind
@@ -14,7 +15,8 @@ from .condense import condense, level
 _SINCE: Final = 1_700  # characters of the steps since the last plan
 _LAST_PLAN: Final = 700
 _LEAST: Final = 170  # characters of a step; where there is less room for each, the earlier ones have their line
-_BRIEF: Final = 24  # steps that have their line
+_SURVEY: Final = 3  # how much longer a survey of facts may be
+_BRIEF: Final = 16  # steps that have their line
 _PROMPT: Final = 2_400  # characters of what asks for a plan
 _MOST_MEANS: Final = 40
 _PURPOSE: Final = 100
@@ -33,24 +35,27 @@ def before(steps: Sequence[Step], last_plan: int | None) -> tuple[Step, ...]:
     `last_plan`: offset of the step of the plan before, None where there is none.
     """
     since = 0 if last_plan is None else last_plan + 1
-    texts = [_worth(step) for step in steps[since:]]
-    room = level([len(t) for t in texts], _SINCE, [1] * len(texts))
+    done = steps[since:]
+    texts = [_worth(step, steps[since + i - 1] if since + i else None) for i, step in enumerate(done)]
+    weights = [_SURVEY if _ASKED.match(text) else 1 for text in texts]
+    room = level([len(t) for t in texts], _SINCE, weights)
     skipped = max(0, len(texts) - _SINCE // _LEAST) if room < _LEAST else 0
-    room = level([len(t) for t in texts[skipped:]], _SINCE, [1] * len(texts[skipped:]))
-    full = [replace(s, text=condense(t, room)) for s, t in zip(steps[since:], texts, strict=True)][skipped:]
+    room = level([len(t) for t in texts[skipped:]], _SINCE, weights[skipped:])
+    full = [replace(s, text=condense(t, room * w)) for s, t, w in zip(done, texts, weights, strict=True)][skipped:]
     told = [] if last_plan is None else [replace(steps[last_plan], text=_last_plan(steps[last_plan]))]
-    lines = [replace(s, text=f"{s.outline}\n") for s in steps[since : since + skipped]]
-    return (*_brief(steps[: since - 1 if told else since]), *told, *_brief(lines), *full)
+    return (*_brief(steps[: since - 1 if told else since]), *told, *_brief(done[:skipped]), *full)
 
 
 def _last_plan(step: Step) -> str:
     return condense(own_words(step.text, head=True), _LAST_PLAN)
 
 
-def _worth(step: Step) -> str:
-    """A step's text without prompts, what the agent was told of itself, and arguments, which its calls show."""
+def _worth(step: Step, last: Step | None) -> str:
+    """A step's text without prompts, what the agent was told of itself, and what its calls or the `last` step show."""
     dropped = _INPUT if _ASKED.match(step.text) else _KNOWN
-    return "".join(text for title, text in _sections(step.text) if not dropped.match(title))
+    called = _CALLED.match(last.outline) if last and last.kind is not StepKind.LLM else None
+    result = f"({called[1]})" if called else "\n"
+    return "".join(t for title, t in _sections(step.text) if not dropped.match(title) and result not in title.strip())
 
 
 def _brief(steps: Sequence[Step]) -> list[Step]:
@@ -85,31 +90,44 @@ def _sections(text: str) -> Iterator[tuple[str, str]]:
     yield part[0], "".join(part)
 
 
-def means(steps: Sequence[Step], plan: Step) -> str:
-    """Lines on the tools and agents that earlier prompts list, and on what has been called and what not."""
-    listed = dict(_found(step for step in steps if step.kind is StepKind.LLM))
-    here = dict(_found((plan,)))
-    said = [f" {name}{about}\n" for name, about in listed.items()][:_MOST_MEANS] if not here else []
-    if said:
-        said.insert(0, "tools and agents that earlier prompts list:\n")
-    called: Counter[str] = Counter()
-    failed: Counter[str] = Counter()
-    for match in filter(None, (_CALLED.match(s.outline) for s in steps if s.kind is not StepKind.LLM)):
-        called[match[1]] += 1
-        failed[match[1]] += bool(match[2])
-    if called:
-        told = [f"{n} {k}" + (f" ({failed[n]} failed)" if failed[n] else "") for n, k in called.most_common(_BRIEF)]
-        said.append(f"called so far: {', '.join(told)}\n")
-    return "".join(said)
+class Means:
+    """The tools and agents that prompts have listed so far, and what of them has been called."""
+
+    __slots__ = ("_called", "_failed", "_listed")
+
+    def __init__(self) -> None:
+        self._listed: dict[str, str] = {}
+        self._called: Counter[str] = Counter()
+        self._failed: Counter[str] = Counter()
+
+    def learn(self, steps: Iterable[Step]) -> None:
+        """Read these steps, too."""
+        for step in steps:
+            if step.kind is StepKind.LLM:
+                self._listed.update(_found(step))
+            elif match := _CALLED.match(step.outline):
+                self._called[match[1]] += 1
+                self._failed[match[1]] += bool(match[2])
+
+    def tell(self, plan: Step) -> str:
+        """Lines on the means that the plan's own prompt does not list, and on what has been called."""
+        said: list[str] = []
+        if self._listed and not any(_found(plan)):
+            said.append("tools and agents that earlier prompts list:\n")
+            said += [f" {name}{about}\n" for name, about in islice(self._listed.items(), _MOST_MEANS)]
+        if self._called:
+            failed = {name: f" ({n} failed)" if n else "" for name, n in self._failed.items()}
+            told = [f"{name} {n}{failed[name]}" for name, n in self._called.most_common(_BRIEF)]
+            said.append(f"called so far: {', '.join(told)}\n")
+        return "".join(said)
 
 
-def _found(steps: Iterator[Step] | Sequence[Step]) -> Iterator[tuple[str, str]]:
-    for step in steps:
-        for title, part in _sections(step.text):
-            if _INPUT.match(title):
-                pattern = _DEFINED if title.startswith("tools") else _LISTED
-                for name, about in pattern.findall(part):
-                    yield name, _short(about)
+def _found(step: Step) -> Iterator[tuple[str, str]]:
+    for title, part in _sections(step.text):
+        if _INPUT.match(title):
+            pattern = _DEFINED if title.startswith("tools") else _LISTED
+            for name, about in pattern.findall(part):
+                yield name, _short(about)
 
 
 def _short(about: str) -> str:

@@ -11,7 +11,7 @@ from ...schemas.transcript import PlanView, StepKind, Transcript
 from ..names import canonical
 from ..wording import STATED_PLAN
 from .header import header
-from .knowledge import before, inputs, means, own_words
+from .knowledge import Means, before, inputs, own_words
 from .limits import Limits
 from .memory import Memory
 from .shorten import shorten
@@ -50,12 +50,13 @@ def plan_views(
     plans = [turn for turn in planning_turns(run) if turn in at]
     begin = header(run, _LIMITS, Memory()) if plans else ""
     views: list[PlanView] = []
+    means = Means()
     for i, turn in enumerate(plans):
         steps = before(transcript.steps[: at[turn]], at[plans[i - 1]] if i else None)
-        known = means(transcript.steps[: at[turn]], transcript.steps[at[turn]])
         plan = transcript.steps[at[turn]]
+        means.learn(transcript.steps[at[plans[i - 1]] if i else 0 : at[turn]])
         plan = replace(plan, text=inputs(plan.text) + shorten(own_words(plan.text), _PLAN))
-        view = replace(transcript, header=begin + known, steps=(*steps, plan), closing="")
+        view = replace(transcript, header=begin + means.tell(plan), steps=(*steps, plan), closing="")
         again = i > 0 and any(_acts(t) for t in run.turns[plans[i - 1] : turn])
         views.append(PlanView(view, plan.label, turn, again))
     return tuple(views)

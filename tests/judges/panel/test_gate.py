@@ -119,6 +119,15 @@ def test_a_claim_goes_where_its_quote_stands(label: str, quote: str, span_id: st
     assert (found.span_id, dropped) == (span_id, {})
 
 
+def test_what_a_step_put_out_can_be_quoted_at_its_call() -> None:
+    """It stands in another span: the finding shows words of the call instead."""
+    one = run("r1", Said("a1", "print(6 * 7)", observed="Execution logs: forty-two"))
+    gate = Gate(trace(one), one, PANEL)
+    (found,) = gate.findings([claim("S1", "logs: forty-two")], REST, transcribe(trace(one), one))
+    assert (found.span_id, found.evidence) == ("a1", "print(6 * 7)")
+    assert gate.findings([claim("S1", "logs: forty-three")], REST, transcribe(trace(one), one)) == []
+
+
 @pytest.mark.parametrize(
     ("made", "why"),
     [
