@@ -10,14 +10,27 @@ from typing import Final
 
 from ...schemas.normalized import Kind, NormalizedSpan
 from ...schemas.spans import LogRecord, Span
+from .adk import Adk
 from .combine import combine
 from .convention import Convention, Fields, exceptions, unread_log_text
 from .genai import GenAI
+from .langfuse import Langfuse
 from .openinference import OpenInference
+from .openllmetry import OpenLLMetry
 from .plain import is_announcement
+from .pydantic_ai import PydanticAI
 from .stated import with_stated
+from .vercel import Vercel
 
-CONVENTIONS: Final[tuple[Convention, ...]] = (OpenInference(), GenAI())
+CONVENTIONS: Final[tuple[Convention, ...]] = (
+    OpenInference(),
+    Vercel(),
+    OpenLLMetry(),
+    Langfuse(),
+    Adk(),
+    PydanticAI(),
+    GenAI(),
+)
 """In order of preference where a span carries the marks of several: those that say more first."""
 
 _FIRST, *_OTHERS = CONVENTIONS

@@ -16,6 +16,7 @@ from .arguments import as_schema, parse_arguments
 from .convention import Fields
 from .openinference_llm import is_call, read_llm
 from .results import read_result
+from .states import last_reply, state_messages
 from .values import as_index, as_int, first, parse_array, parse_json, parse_object, text_list, text_of
 
 _KIND: Final = "openinference.span.kind"
@@ -65,6 +66,9 @@ class OpenInference:
                 found["kind"] = Kind.CHAIN
         elif kind is Kind.TOOL:
             found |= _tool(span)
+        elif kind in (Kind.CHAIN, Kind.AGENT):
+            found["input_messages"] = state_messages(found["input_text"])
+            found["output_messages"] = last_reply(state_messages(found["output_text"]))
         if kind is Kind.AGENT:
             found |= _agent(attributes)
         elif hint := _agent_hint(attributes):

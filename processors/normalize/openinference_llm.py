@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ...schemas.normalized import Message, ToolDefinition, ToolRequest
 from .arguments import parse_arguments, parse_definition, tool_definitions
+from .flat import Flat, put
 from .messages import parse_messages
 from .values import as_index, as_int, parse_json, parse_object, text_list
 
@@ -21,21 +22,19 @@ _PLAIN: Final = 2  # fields of a message of role and content only: by far the mo
 _REASONING: Final = ("reasoning", "thinking")
 _REPLY: Final = frozenset({"content", "tool_calls", "blocks", "lc"})
 
-_Flat = dict[int, dict[str, str]]
-
 
 def read_llm(attributes: Mapping[str, str]) -> dict[str, Any]:
     """Fields of a `NormalizedSpan` for an LLM call."""
-    inputs: _Flat = {}
-    outputs: _Flat = {}
+    inputs: Flat = {}
+    outputs: Flat = {}
     tools: dict[int, ToolDefinition] = {}
     for key, value in attributes.items():
         if not key.startswith("llm."):
             continue
         if key.startswith(_INPUT):
-            _put(inputs, key[len(_INPUT) :], value)
+            put(inputs, key[len(_INPUT) :], value)
         elif key.startswith(_OUTPUT):
-            _put(outputs, key[len(_OUTPUT) :], value)
+            put(outputs, key[len(_OUTPUT) :], value)
         elif key.startswith(_TOOLS):
             _put_tool(tools, key[len(_TOOLS) :], value)
     parameters = parse_object(attributes.get("llm.invocation_parameters", "")) or {}
@@ -59,19 +58,13 @@ def read_llm(attributes: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _put(flat: _Flat, rest: str, value: str) -> None:
-    index, _, field = rest.partition(".")
-    if (number := as_index(index)) is not None:
-        flat.setdefault(number, {})[field] = value
-
-
 def _put_tool(tools: dict[int, ToolDefinition], rest: str, value: str) -> None:
     index, _, field = rest.partition(".")
     if field == _SCHEMA and (number := as_index(index)) is not None and (tool := parse_definition(value)):
         tools[number] = tool
 
 
-def _messages(flat: _Flat) -> tuple[Message, ...]:
+def _messages(flat: Flat) -> tuple[Message, ...]:
     return tuple(_message(flat[i]) for i in sorted(flat))
 
 
@@ -80,13 +73,13 @@ def _message(fields: Mapping[str, str]) -> Message:
     text = fields.get("message.content", "")
     if text and len(fields) == _PLAIN and "message.role" in fields:
         return Message(role, text, tool_call_id=_smolagents_call_id(role, text))
-    requests: _Flat = {}
-    parts: _Flat = {}
+    requests: Flat = {}
+    parts: Flat = {}
     for key, value in fields.items():
         if key.startswith(_CALLS):
-            _put(requests, key[len(_CALLS) :], value)
+            put(requests, key[len(_CALLS) :], value)
         elif key.startswith(_CONTENTS):
-            _put(parts, key[len(_CONTENTS) :], value)
+            put(parts, key[len(_CONTENTS) :], value)
     contents = [
         (p.get("message_content.type", ""), p.get("message_content.text", "")) for _, p in sorted(parts.items())
     ]

@@ -1,0 +1,129 @@
+"""OpenLLMetry (Traceloop): `traceloop.*`, and the flattened messages of its older versions.
+
+Source: the packages opentelemetry-semantic-conventions-ai and traceloop-sdk, and what they were seen to send. Newer
+versions write OpenTelemetry GenAI attributes beside their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from ...schemas.normalized import Kind, Message, ToolDefinition
+from ...schemas.spans import LogRecord, Span
+from .arguments import parse_arguments
+from .convention import Fields, Marked
+from .flat import flat_items
+from .messages import read_message
+from .results import read_result
+from .states import last_reply, state_messages
+from .values import as_int, as_text, first, parse_array, parse_object
+
+_KIND: Final = "traceloop.span.kind"
+_TYPE: Final = "llm.request.type"
+_NAME: Final = "traceloop.entity.name"
+_INPUT: Final = "traceloop.entity.input"
+_OUTPUT: Final = "traceloop.entity.output"
+_PROPERTIES: Final = "traceloop.association.properties."
+_PROMPT: Final = "gen_ai.prompt."
+_COMPLETION: Final = "gen_ai.completion."
+_FUNCTIONS: Final = "llm.request.functions."
+_CALLS: Final = "tool_calls."
+
+_KINDS: Final = {"agent": Kind.AGENT, "tool": Kind.TOOL, "workflow": Kind.CHAIN, "task": Kind.CHAIN}
+_TYPES: Final = {"chat": Kind.LLM, "completion": Kind.LLM, "embedding": Kind.EMBEDDING, "rerank": Kind.RERANKER}
+_SESSIONS: Final = tuple(_PROPERTIES + k for k in ("session_id", "thread_id", "conversation_id", "chat_id"))
+
+
+class OpenLLMetry(Marked):
+    """Reads OpenLLMetry's own attributes."""
+
+    name = "openllmetry"
+    marks = frozenset(
+        {_KIND, _NAME, _INPUT, _TYPE, "traceloop.workflow.name", "traceloop.entity.path",
+         f"{_PROMPT}0.content", f"{_PROMPT}0.role", f"{_COMPLETION}0.content", f"{_COMPLETION}0.role"}
+    )  # fmt: skip
+
+    def read(self, span: Span, logs: Sequence[LogRecord]) -> Fields:  # noqa: ARG002 - it writes no log records
+        """See `Convention`."""
+        attributes = span.attributes
+        kind = _kind(attributes)
+        name = attributes.get(_NAME, "") or span.name.rpartition(".")[0] or span.name
+        output = attributes.get(_OUTPUT)
+        result = read_result(output, quoted=True) if output else None
+        found: Fields = {
+            "kind": kind,
+            "session_id": first(attributes, *_SESSIONS),
+            "agent_hint": attributes.get(f"{_PROPERTIES}lc_agent_name", ""),
+            "input_text": _sent(attributes.get(_INPUT, "")),
+            "output_text": result.text if result else "",
+        }
+        if kind in (Kind.AGENT, Kind.CHAIN):
+            found["input_messages"] = state_messages(found["input_text"])
+            found["output_messages"] = last_reply(state_messages(found["output_text"]))
+        if kind is Kind.AGENT:
+            found["agent_name"] = name
+        elif kind is Kind.TOOL:
+            found["tool_name"] = name
+            found["tool_arguments"] = parse_arguments(attributes[_INPUT]) if _INPUT in attributes else None
+            found["tool_result"] = result.text if result else output
+            found["tool_call_id"] = result.call_id if result else ""
+            found["failure"] = result.failure if result else ""
+        elif kind is Kind.LLM:
+            found |= _call(attributes)
+        return found
+
+
+def _kind(attributes: Mapping[str, str]) -> Kind:
+    if _KIND in attributes:
+        return _KINDS.get(attributes[_KIND], Kind.CHAIN)
+    if _TYPE in attributes:
+        return _TYPES.get(attributes[_TYPE], Kind.CHAIN)
+    return Kind.LLM if any(k.startswith((_PROMPT, _COMPLETION)) for k in attributes) else Kind.CHAIN
+
+
+def _sent(text: str) -> str:
+    """What a decorated function was called with: the one text among its arguments, else all as recorded."""
+    value = parse_object(text)
+    if value is None or not value.keys() <= {"args", "kwargs"}:
+        return text
+    args, kwargs = value.get("args"), value.get("kwargs")
+    values = [*(args if isinstance(args, list) else ()), *(kwargs.values() if isinstance(kwargs, dict) else ())]
+    return values[0] if len(values) == 1 and isinstance(values[0], str) else text
+
+
+def _call(attributes: Mapping[str, str]) -> Fields:
+    completions = flat_items(attributes, _COMPLETION)
+    return {
+        "input_messages": tuple(m for item in flat_items(attributes, _PROMPT) for m in _messages(item, "user")),
+        "output_messages": tuple(m for item in completions for m in _messages(item, "assistant")),
+        "finish_reasons": tuple(reason for item in completions if (reason := item.get("finish_reason"))),
+        "tools": tuple(t for item in flat_items(attributes, _FUNCTIONS) if (t := _tool(item))),
+        "model": first(attributes, "gen_ai.request.model", "gen_ai.response.model"),
+        "max_tokens": as_int(first(attributes, "gen_ai.request.max_tokens", "llm.request.max_tokens")),
+        "input_tokens": as_int(first(attributes, "gen_ai.usage.prompt_tokens", "gen_ai.usage.input_tokens")),
+        "output_tokens": as_int(first(attributes, "gen_ai.usage.completion_tokens", "gen_ai.usage.output_tokens")),
+    }
+
+
+def _messages(item: Mapping[str, str], role: str) -> tuple[Message, ...]:
+    content = item.get("content", "")
+    calls = [
+        {"id": c.get("id", ""), "name": c.get("name", ""), "arguments": c.get("arguments", "")}
+        for c in flat_items(item, _CALLS)
+    ]
+    parts = parse_array(content) if content[:2] in ("[{", "[ ") else None
+    message = {
+        "role": item.get("role", ""),
+        "content": parts if parts and all(isinstance(p, dict) for p in parts) else content,
+        "tool_calls": calls,
+        "tool_call_id": item.get("tool_call_id", ""),
+        "reasoning_content": item.get("reasoning", ""),
+    }
+    return tuple(read_message(message, role))
+
+
+def _tool(item: Mapping[str, str]) -> ToolDefinition | None:
+    name = as_text(item.get("name"))
+    schema = first(item, "parameters", "input_schema")
+    return ToolDefinition(name, item.get("description", ""), parse_object(schema)) if name else None

@@ -1,0 +1,30 @@
+"""A graph's state as a step's input or output: LangGraph records the whole conversation there."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ...schemas.normalized import Message
+from .messages import parse_messages
+from .values import parse_object
+
+_HEAD: Final = 64  # characters in which such a record begins with its messages
+_INNER: Final = ("inputs", "outputs")
+
+
+def state_messages(text: str) -> tuple[Message, ...]:
+    """The messages of `{"messages": [...]}`, also below "inputs" or "outputs"; () for any other text."""
+    if '"messages"' not in text[:_HEAD] or not text.startswith("{"):
+        return ()
+    value: Any = parse_object(text) or {}
+    for key in _INNER:
+        if isinstance(value.get(key), dict):
+            value = value[key]
+            break
+    messages = value.get("messages")
+    return parse_messages([m for m in messages if isinstance(m, dict)]) if isinstance(messages, list) else ()
+
+
+def last_reply(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The last message, if the model wrote it."""
+    return messages[-1:] if messages and messages[-1].role == "assistant" else ()
