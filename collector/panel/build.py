@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable
@@ -33,6 +32,7 @@ from .clerk import Clerk
 from .descriptions import Descriptions, NoDescriptions
 from .docket import Docket
 from .metrics import PanelMetrics, watch_panel
+from .patience import patiently
 from .preparation import preparation
 from .sitting import Sitting
 from .stored import StoredCases
@@ -82,8 +82,8 @@ def build_llm_judging(
     @asynccontextmanager
     async def open_sitting() -> AsyncIterator[Sitting]:
         budget = budget_of(config.budget)
-        budget.load(await asyncio.to_thread(kept.spend, clock() - DAY - HOUR))
-        secret = await asyncio.to_thread(kept.mark_key)
+        budget.load(await patiently(lambda: kept.spend(clock() - DAY - HOUR)))
+        secret = await patiently(kept.mark_key)
         async with open_model(config, answers=kept, budget=budget, secret=secret, clock=clock) as model:
             limit = model.llm.max_input_tokens
             how = preparation(panel, limit, model.llm.count_tokens, hints=config.hints)
