@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ..schemas.normalized import Json, NormalizedSpan, ToolRequest
 from ..schemas.trajectory import AgentRun, ToolCall
+from .code import arguments_of
 from .delegation import addressee
+from .failures import failure_in
 from .matching import match_requests
 from .names import canonical
 from .turn_spans import TurnSpans
@@ -51,8 +54,7 @@ def join_calls(turn: TurnSpans, context: CallContext) -> tuple[ToolCall, ...]:
             calls.append(_unseen(request, context))
     written = _written(turn) if left or free else None
     calls += [replace(_executed(s, turn, context), requested=_asked_in(written, s.tool_name)) for s in left]
-    calls += [replace(_delegation(run), requested=_asked_in(written, run.name)) for run in free]
-    return tuple(calls)
+    return (*calls, *_written_calls(free, written))
 
 
 def _addressing(requests: Sequence[ToolRequest], context: CallContext) -> set[int]:
@@ -99,6 +101,7 @@ def _joined(request: ToolRequest, call: ToolCall, context: CallContext) -> ToolC
     handed_to = context.started_by.get(request.call_id, "") if request.call_id else ""
     return replace(
         call,
+        name=request.name or call.name,
         requested=True,
         arguments=_fuller(call.arguments, request.arguments),
         call_id=request.call_id or call.call_id,
@@ -120,6 +123,16 @@ def _fuller(recorded: Json, requested: Json) -> Json:
     return recorded
 
 
+def _written_calls(runs: Sequence[AgentRun], written: str | None) -> Iterator[ToolCall]:
+    """Calls of runs that no request asked for: a code agent's code does, with what arguments it says."""
+    made: dict[str, list[dict[str, Any]]] = {}
+    for run in runs:
+        if run.name not in made:
+            made[run.name] = arguments_of(written, run.name)[::-1] if written and run.name in written else []
+        arguments = made[run.name].pop() if made[run.name] else None
+        yield replace(_delegation(run), arguments=arguments, requested=_asked_in(written, run.name))
+
+
 def _delegation(run: AgentRun) -> ToolCall:
     """A call that an agent run executed, as far as the run itself shows it."""
     return ToolCall(
@@ -134,20 +147,25 @@ def _delegation(run: AgentRun) -> ToolCall:
 
 
 def _unseen(request: ToolRequest, context: CallContext) -> ToolCall:
-    """A request without an execution: it did not run, if this trace shows tools that run and the turn is over."""
+    """A request without an execution.
+
+    A result that the model was sent shows that it ran, or failed: where this trace shows tools that run, before it
+    ran. Without one it did not run, if this trace shows tools that run and the turn is over.
+    """
     result = context.results.get(request.call_id) if request.call_id else None
+    failure = failure_in(result) if result else ""
     executed: bool | None = None
-    if not context.shows_tools:
-        executed = True if result is not None else None
-    elif context.over:
+    if result is not None:
+        executed = not (failure and context.shows_tools)
+    elif context.shows_tools and context.over:
         executed = False
     return ToolCall(
         name=request.name,
-        arguments=request.arguments,
+        arguments={} if request.arguments == "" else request.arguments,
         result=result,
         requested=True,
         executed=executed,
-        error=None,
+        error=failure or None,
         call_id=request.call_id,
     )
 
@@ -184,10 +202,5 @@ def _asked_in(written: str | None, name: str) -> bool | None:
 
 
 def error_of(span: NormalizedSpan) -> str | None:
-    """The failure's text where the span's status says that it failed, else None."""
-    if not span.is_error:
-        return None
-    if span.exceptions:
-        last = span.exceptions[-1]
-        return f"{last.type}: {last.message}" if last.type else last.message
-    return span.raw.status_message or span.output_text or "error"
+    """The failure's text where the span says that it failed, else None."""
+    return span.error_text or "error" if span.is_error else None

@@ -175,7 +175,7 @@ class _Finder:
         if own and own in scope.asked and own != scope.hint:
             return plain_name(span.raw.name)
         if root and not scope.agent and flags & _ACTS and not flags & _AGENT and span.convention:
-            return hint or self._hint_below(span) or plain_name(span.raw.name)
+            return hint or self._hint_of_all(span) or plain_name(span.raw.name)
         return None
 
     def _name(self, tool: NormalizedSpan, span: NormalizedSpan | None, scope: _Scope) -> str:
@@ -187,6 +187,12 @@ class _Finder:
         if span is not None and addressed.endswith(own := canonical(plain_name(span.raw.name))) and own:
             return plain_name(span.raw.name)
         return addressed
+
+    def _hint_of_all(self, root: NormalizedSpan) -> str:
+        """The agent's name on which all that ask a model right below agree, "" without one."""
+        working = [c for c in self.tree.children.get(root.raw.span_id, ()) if self.holds[c.raw.span_id] & _LLM]
+        hints = {c.agent_hint or c.agent_name or self._hint_below(c) for c in working[:_MOST_SIBLINGS]}
+        return hints.pop() if len(hints) == 1 else ""
 
     def _hint_below(self, span: NormalizedSpan) -> str:
         """What the nearest spans below say of their agent's name."""

@@ -1,0 +1,43 @@
+"""Calls that a model wrote as code: with what arguments."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import lru_cache
+from typing import Any, Final
+
+_BLOCK: Final = re.compile(r"(?:<code>|```(?:python|py)?[ \t]*\n)(.*?)(?:</code>|```|\Z)", re.DOTALL)
+_LONGEST: Final = 20_000
+_NO_LITERAL: Final = object()
+
+
+def arguments_of(code: str, name: str) -> list[dict[str, Any]]:
+    """Keyword arguments of each call of the function `name` in the code blocks of a reply, in order.
+
+    Only calls whose arguments are all literal and named; nothing is run.
+    """
+    return [dict(arguments) for function, arguments in _calls(code) if function == name]
+
+
+@lru_cache(maxsize=64)
+def _calls(reply: str) -> tuple[tuple[str, tuple[tuple[str, Any], ...]], ...]:
+    found = []
+    for block in _BLOCK.findall(reply[:_LONGEST]):
+        try:
+            tree = ast.parse(block)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+        for call in sorted(calls, key=lambda n: (n.lineno, n.col_offset)):
+            values = [(k.arg, _literal(k.value)) for k in call.keywords]
+            if not call.args and all(key and value is not _NO_LITERAL for key, value in values):
+                found.append((call.func.id, tuple((str(key), value) for key, value in values)))
+    return tuple(found)
+
+
+def _literal(node: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return _NO_LITERAL
