@@ -13,9 +13,12 @@ from ...sources.groups import SPANS, Request, rows, signal_of
 SpanKey = tuple[str, str]
 
 _ERROR: Final = 2
-_TOOL: Final = re.compile(r"openinference\.span\.kind=TOOL|operation\.name=execute_tool|span\.kind=tool|ai\.toolCall$")
+_TOOL: Final = re.compile(
+    r"openinference\.span\.kind=TOOL$|operation\.name=execute_tool$|span\.kind=tool$|ai\.toolCall$|observation\.type=tool$"
+)
 _LLM: Final = re.compile(
-    r"openinference\.span\.kind=LLM|operation\.name=(chat|text_completion|generate_content)$|\.do(Generate|Stream)$"
+    r"openinference\.span\.kind=LLM$|operation\.name=(chat(\.completions)?|text_completion|generate_content)$"
+    r"|\.do(Generate|Stream)$|llm\.request\.type=(chat|completion)$|observation\.type=generation$"
 )
 _TOOL_KEY: Final = re.compile(r"tool|function\.name", re.IGNORECASE)
 _CREATION: Final = re.compile(r"operation\.name=create_agent$")

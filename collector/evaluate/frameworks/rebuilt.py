@@ -51,13 +51,10 @@ def through_collector(requests: Sequence[Request], suite: Suite) -> Rebuilt:
     faults: list[tuple[str, str]] = []
     now = 1
     for request in requests:
-        signal = Signal.TRACES if signal_of(request) is SPANS else Signal.LOGS
-        decoded = decode(signal, Encoding.PROTOBUF, request.SerializeToString(), received_at=now)
-        if decoded.rejected:
-            faults.append(("lost", f"{decoded.rejected} items refused: {decoded.message}"))
-        for key, arrived in by_trace(decoded.batch).items():
-            assembler.add(key, arrived.spans, arrived.logs, now, now)
-            keys.setdefault(key, set()).update(s.span_id for s in arrived.spans)
+        try:
+            faults += _take(assembler, request, now, keys)
+        except Exception as error:  # noqa: BLE001 - a crash is one of the things that are counted here
+            faults.append(("crash", f"a request: {type(error).__name__}: {error}"[:300]))
         now += _STEP
     traces: list[Trace] = []
     findings: dict[str, tuple[Finding, ...]] = {}
@@ -69,6 +66,18 @@ def through_collector(requests: Sequence[Request], suite: Suite) -> Rebuilt:
             findings[trace.trace_id] = found
     traces.sort(key=lambda t: (t.start, t.trace_id))
     return Rebuilt(tuple(traces), findings, tuple(faults), sum(map(len, keys.values())))
+
+
+def _take(
+    assembler: Assembler, request: Request, now: int, keys: dict[tuple[str, str], set[str]]
+) -> list[tuple[str, str]]:
+    """One request taken in; notes the spans of each trace in `keys`, and returns what was refused."""
+    signal = Signal.TRACES if signal_of(request) is SPANS else Signal.LOGS
+    decoded = decode(signal, Encoding.PROTOBUF, request.SerializeToString(), received_at=now)
+    for key, arrived in by_trace(decoded.batch).items():
+        keys.setdefault(key, set()).update(s.span_id for s in arrived.spans)
+        assembler.add(key, arrived.spans, arrived.logs, now, now)
+    return [("lost", f"{decoded.rejected} items refused: {decoded.message}")] if decoded.rejected else []
 
 
 def _close(

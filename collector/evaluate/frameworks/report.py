@@ -27,11 +27,13 @@ class Row:
     value: float | None
     n: int
     met: bool | None
+    share: bool = False
 
 
 def rows(e: Evaluation) -> list[Row]:
     """The table: each measure with its goal, its value and on how many facts."""
     stated = [i for i in e.items if i.stated]
+    untold = {i.capture for i in e.items if not i.stated and i.measure in TREE}
     managers = _of(stated, Measure.MANAGER)
     agents = _captures(i for i in e.items if i.measure is Measure.AGENTS)
     return [
@@ -45,10 +47,12 @@ def rows(e: Evaluation) -> list[Row]:
         _share("manager of a killed run, announced", [i for i in managers if i.what == ANNOUNCED], 1.0),
         _share("manager of a killed run, otherwise", [i for i in managers if i.what != ANNOUNCED], None),
         *(_none(what, [i for i in _of(stated, Measure.FAULTS) if i.what == what], e) for what in FAULTS),
+        Row("captures that do not state all", "", float(len(untold)), len(e.scenarios), None),
         _none("invented beyond what exports state", [i for i in e.items if not (i.stated or i.ok)], e),
     ]
 
 
+TREE = {Measure.AGENTS, Measure.PARENTS, Measure.TOOL_CALLS, Measure.LLM_CALLS}
 FAULTS = {"lost": "spans lost", "crash": "crashes", "open": "traces never settled"}
 
 
@@ -60,7 +64,7 @@ def _share(name: str, items: Sequence[Item], goal: float | None) -> Row:
     n = sum(i.weight for i in items)
     value = sum(i.weight for i in items if i.ok) / n if n else None
     met = None if goal is None or value is None else value >= goal
-    return Row(name, "" if goal is None else f"{goal:.0%}", value, n, met)
+    return Row(name, "" if goal is None else f"{goal:.0%}", value, n, met, share=True)
 
 
 def _captures(items: Iterable[Item]) -> list[Item]:
@@ -157,6 +161,6 @@ def _title(e: Evaluation) -> str:
 def _value(row: Row) -> str:
     if row.value is None:
         return "-"
-    if row.goal.endswith("%") or not row.goal:
+    if row.share:
         return f"{row.value:.1%}"
     return f"{row.value:.2f}" if row.goal.startswith("≤") else f"{row.value:.0f}"

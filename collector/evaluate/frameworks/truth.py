@@ -71,20 +71,21 @@ def parse(meta: Mapping[str, Any]) -> Truth:
     """
     truth = meta["ground_truth"]
     delegations = truth["delegations"]
-    turns = max(len(truth["user_turns"]), truth.get("concurrent_runs") or 1)
+    turns = max(len(truth.get("user_turns") or ()), truth.get("concurrent_runs") or 1)
     return Truth(
         scenario=meta["scenario"],
         agents=tuple(_agent(a, turns) for a in truth["agents"]),
         calls=tuple(_calls(truth["tool_calls_by_agent"], delegations)),
-        failures=tuple(_failure(f) for f in truth["injected_failures"]),
+        failures=tuple(_failure(f) for f in truth.get("injected_failures") or ()),
         llm_calls=_llm_calls(truth),
-        answers=tuple(a.rpartition("...")[2] for a in truth["final_answers"] if a),
-        parallel=bool(truth["parallel"]),
+        answers=tuple(a.rpartition("...")[2] for a in (truth.get("final_answers") or ()) if a),
+        parallel=bool(truth.get("parallel")),
     )
 
 
 def _agent(agent: Mapping[str, Any], turns: int) -> TrueAgent:
-    return TrueAgent(agent["name"], agent["parent"] or "", agent.get("invocations", turns))
+    runs = agent.get("invocations")
+    return TrueAgent(agent["name"], agent.get("parent") or "", turns if runs is None else runs)
 
 
 def _calls(by_agent: Mapping[str, Any], delegations: Sequence[Mapping[str, Any]]) -> Iterable[TrueCall]:
@@ -92,11 +93,11 @@ def _calls(by_agent: Mapping[str, Any], delegations: Sequence[Mapping[str, Any]]
         run_of = [i for i, n in enumerate(_lengths(agent, delegations)) for _ in range(n)]
         for at, call in enumerate(calls):
             run = run_of[at] if at < len(run_of) else 0
-            yield TrueCall(agent, run, call["name"], call["args"], call.get("executed"), call.get("error"))
+            yield TrueCall(agent, run, call["name"], call.get("args"), call.get("executed"), call.get("error"))
 
 
 def _lengths(agent: str, delegations: Sequence[Mapping[str, Any]]) -> list[int]:
-    return [len(d["tool_calls"]) for d in delegations if d["to"] == agent]
+    return [len(d.get("tool_calls") or ()) for d in delegations if d["to"] == agent]
 
 
 def _failure(failure: Mapping[str, Any]) -> Failure:
@@ -109,10 +110,10 @@ def _llm_calls(truth: Mapping[str, Any]) -> int:
     """One call for each round of tool calls, and one for each answer of a run that came to one."""
     delegations = truth["delegations"]
     rounds = sum(len(calls) for calls in truth["tool_calls_by_agent"].values())
-    at_once = [d["turn"] for d in delegations if d["parallel"]]
+    at_once = [d.get("turn") for d in delegations if d.get("parallel")]
     rounds -= len(at_once) - len(set(at_once))
-    answered = sum(1 for d in delegations if d["answer"] and not d.get("aborted"))
-    return rounds + answered + sum(1 for a in truth["final_answers"] if a)
+    answered = sum(1 for d in delegations if d.get("answer") and not d.get("aborted"))
+    return rounds + answered + sum(1 for a in (truth.get("final_answers") or ()) if a)
 
 
 def leaves(value: Any) -> Iterable[str]:
