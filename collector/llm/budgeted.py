@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from ...judges.panel.budget import Budget, Caps, Reservation
-from ...judges.panel.client import Client, Prompt, Reply
+from ...judges.panel.client import Client, NoAnswerError, Prompt, Reply
 from ...schemas.errors import OverBudgetError
 from .config import BudgetConfig, ServiceCaps
 from .price import Price, tokens_in
@@ -46,18 +46,24 @@ class BudgetedClient:
         reservation = await self._admitted(prompt.service, read + prompt.max_tokens, usd)
         try:
             reply = await self._inner.complete(prompt)
+        except NoAnswerError as error:
+            self._settle(reservation, error.reply, price)
+            raise
         except BaseException:
             self._budget.release(reservation)
             raise
         else:
-            cost = reply.cost
-            if cost is None and price is not None:  # a fallback without a price is charged like the model
-                cost = price.of(reply.input_tokens, reply.output_tokens, reply.cached_tokens)
-            self._budget.settle(reservation, reply.input_tokens + reply.output_tokens, cost)
+            self._settle(reservation, reply, price)
             return reply
         finally:
             self._over.set()
             self._over = asyncio.Event()
+
+    def _settle(self, reservation: Reservation, reply: Reply, price: Price | None) -> None:
+        cost = reply.cost
+        if cost is None and price is not None:  # a fallback without a price is charged like the model
+            cost = price.of(reply.input_tokens, reply.output_tokens, reply.cached_tokens)
+        self._budget.settle(reservation, reply.input_tokens + reply.output_tokens, cost)
 
     async def _admitted(self, service: str, tokens: int, usd: float | None) -> Reservation:
         while True:

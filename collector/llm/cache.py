@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 import orjson
 
 from ...judges.panel.answer import MAX_CHARACTERS
-from ...judges.panel.client import Client, Prompt, Reply
+from ...judges.panel.client import Client, NoAnswerError, Prompt, Reply
 from ...schemas.errors import RetryableError, StoreError
 from ...schemas.llm_rows import AnswerRow
 
@@ -129,10 +129,17 @@ class CachedClient:
         known = None if prompt.anew else await self._known(key)
         if known is not None:
             return known
-        reply = await self._inner.complete(prompt)
-        self._unkept.append(answer_row(prompt, reply, key if sound(prompt, reply) else "", self._clock()))
-        await self._keep()
+        try:
+            reply = await self._inner.complete(prompt)
+        except NoAnswerError as error:
+            await self._paid(prompt, error.reply, "")
+            raise
+        await self._paid(prompt, reply, key if sound(prompt, reply) else "")
         return reply
+
+    async def _paid(self, prompt: Prompt, reply: Reply, key: str) -> None:
+        self._unkept.append(answer_row(prompt, reply, key, self._clock()))
+        await self._keep()
 
     async def _known(self, key: str) -> Reply | None:
         try:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ...judges.panel.client import Prompt, Reply
+from ...judges.panel.client import NoAnswerError, Prompt, Reply
 from ...schemas.errors import ConfigError, LlmError, TracejuryError
 from .config import LlmConfig, ModelConfig
 from .failures import failure, late, refuses_form
@@ -153,14 +153,10 @@ class LiteLlmClient:
         choice = next(iter(response.choices or ()), None)
         text = _plain(choice.message.content) if choice is not None else ""
         reason = _plain(choice.finish_reason)[:LONGEST_REASON] if choice is not None else ""
-        if reason == "content_filter":
-            raise LlmError(f"{asked.model}: the provider's content filter withheld the answer")
-        if not text and reason != "length":
-            raise LlmError(f"{asked.model} answered nothing")
         read, written, cached = usage_of(response)
         # A server that counts nothing is not free.
         read, written = read or tokens_in(prompt), written or round(len(text) / CHARACTERS_PER_TOKEN)
-        return Reply(
+        reply = Reply(
             text=text,
             model=asked.model,
             input_tokens=read,
@@ -169,6 +165,11 @@ class LiteLlmClient:
             cost=self._cost(number, response, read, written, cached),
             finish_reason=reason,
         )
+        if reason == "content_filter":
+            raise NoAnswerError(f"{asked.model}: the provider's content filter withheld the answer", reply)
+        if not text and reason != "length":
+            raise NoAnswerError(f"{asked.model} answered nothing", reply)
+        return reply
 
     def _cost(self, number: int, response: Any, read: int, written: int, cached: int) -> float | None:
         price, _limit, stated = self._facts(number)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from ...schemas.errors import LlmError
+
 
 @dataclass(frozen=True, slots=True)
 class PromptMessage:
@@ -55,6 +57,14 @@ class Reply:
     cost: float | None = None
     finish_reason: str = ""
     known: bool = False
+
+
+class NoAnswerError(LlmError):
+    """The model was paid for saying nothing: `reply` tells what it took."""
+
+    def __init__(self, message: str, reply: Reply) -> None:
+        super().__init__(message)
+        self.reply = reply
 
 
 class Client(Protocol):

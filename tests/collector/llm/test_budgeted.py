@@ -11,7 +11,7 @@ from tracejury.collector.llm.budgeted import BudgetedClient, budget_of
 from tracejury.collector.llm.config import BudgetConfig, ServiceCaps
 from tracejury.collector.llm.price import Price
 from tracejury.judges.panel.budget import DAY, Budget, Caps
-from tracejury.judges.panel.client import Prompt, PromptMessage, Reply
+from tracejury.judges.panel.client import NoAnswerError, Prompt, PromptMessage, Reply
 from tracejury.judges.panel.scripted import ScriptedClient
 from tracejury.schemas.errors import LlmError, OverBudgetError
 
@@ -123,3 +123,16 @@ async def test_who_waits_for_room_can_give_up() -> None:
     inner.gate.set()
     assert (await first).text == "{}"
     assert (inner.calls, budget.held(NOW).tokens) == (1, 0)
+
+
+async def test_an_answer_that_says_nothing_is_paid_for() -> None:
+    """A model that thinks and then says nothing, or whose answer is withheld, would otherwise escape every cap."""
+    budget, reply = Budget(Caps()), Reply("", "m", 100, 0, 50, 0.2)
+    client = BudgetedClient(
+        ScriptedClient.playing([NoAnswerError("nothing", reply)]), budget, lambda: PRICE, lambda: NOW
+    )
+    with pytest.raises(LlmError, match="nothing"):
+        await client.complete(ASKED)
+    assert budget.spent(NOW).tokens == 150
+    assert budget.spent(NOW).usd == pytest.approx(0.2)
+    assert budget.held(NOW).tokens == 0

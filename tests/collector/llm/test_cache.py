@@ -11,7 +11,7 @@ import pytest
 from tracejury.collector.llm.cache import CachedClient, key_of
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.panel import StoredPanel
-from tracejury.judges.panel.client import Prompt, PromptMessage, Reply
+from tracejury.judges.panel.client import NoAnswerError, Prompt, PromptMessage, Reply
 from tracejury.judges.panel.scripted import ScriptedClient
 from tracejury.schemas.errors import LlmError, OverBudgetError, RetryableError, StoreError
 from tracejury.schemas.llm_rows import AnswerRow
@@ -255,3 +255,13 @@ async def test_what_is_asked_anew_replaces_the_known_answer() -> None:
     anew = await client.complete(replace(ASKED, anew=True))
     assert (anew.text, anew.known) == ('{"score": 3}', False)
     assert [row.key for row in answers.rows] == [key_of(ASKED, inner.model, {})] * 2
+
+
+async def test_an_answer_that_says_nothing_is_kept_for_the_spend() -> None:
+    """Under no key: the next time it may say something."""
+    answers = Answers()
+    silent = NoAnswerError("nothing", replace(WHOLE, text=""))
+    client = CachedClient(ScriptedClient.playing([silent]), answers, {})
+    with pytest.raises(LlmError, match="nothing"):
+        await client.complete(ASKED)
+    assert [(row.key, row.output_tokens, row.cost) for row in answers.rows] == [("", 5, 0.01)]

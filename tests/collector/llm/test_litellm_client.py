@@ -15,7 +15,7 @@ from llm_server import LlmServer, llm_server
 
 from tracejury.collector.llm.config import LlmConfig, ModelConfig
 from tracejury.collector.llm.litellm_client import UNKNOWN_LIMIT, LiteLlmClient
-from tracejury.judges.panel.client import Prompt, PromptMessage
+from tracejury.judges.panel.client import NoAnswerError, Prompt, PromptMessage
 from tracejury.schemas.errors import ConfigError, LlmError, RetryableError
 
 SCHEMA = {
@@ -277,6 +277,15 @@ async def test_what_a_server_sends_amiss_is_not_printed(server: LlmServer) -> No
     async with asking(server, script) as client:
         with pytest.raises(LlmError):
             await client.complete(ASKED)
+
+
+@pytest.mark.parametrize("reason", ["stop", "content_filter"])
+async def test_what_an_answer_that_says_nothing_took_is_told(server: LlmServer, reason: str) -> None:
+    """It was paid for."""
+    async with asking(server, always(text="", finish_reason=reason)) as client:
+        with pytest.raises(NoAnswerError) as caught:
+            await client.complete(ASKED)
+    assert caught.value.reply.input_tokens == server.counts.input_tokens > 1000
 
 
 async def test_the_fallbacks_are_asked_in_turn(server: LlmServer) -> None:
