@@ -23,10 +23,11 @@ class SeenCall:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """A call of the truth with what the export tells of it."""
+    """A call of the truth with what the export tells of it; `others`: names of the agents whose call it is not."""
 
     call: TrueCall
     told: StatedCall
+    others: frozenset[str]
 
 
 Fits = Callable[[Expected, SeenCall], bool]
@@ -80,7 +81,8 @@ def _ascending(ats: Sequence[int], places: Sequence[int]) -> set[int]:
 
 
 def _agent(one: Expected, seen: SeenCall) -> bool:
-    return seen.agent == one.call.agent or (not one.told.agent and seen.agent == "")
+    """Where the export does not tell whose call it is, its run goes by any name that is not another agent's."""
+    return seen.agent == one.call.agent or (not one.told.agent and seen.agent not in one.others)
 
 
 def same_name(one: Expected, seen: SeenCall) -> bool:

@@ -28,9 +28,10 @@ def tool_calls(capture: Capture, export: Export, rebuilt: Rebuilt, told: Stated)
 
 def _expected(capture: Capture, export: Export, told: Stated) -> list[Expected]:
     nth: Counter[str] = Counter()
+    agents = {a.name for a in capture.truth.agents}
     found = []
     for call in capture.truth.calls:
-        found.append(Expected(call, stated_call(export, call, nth[call.name], told)))
+        found.append(Expected(call, stated_call(export, call, nth[call.name], told), frozenset(agents - {call.agent})))
         nth[call.name] += 1
     return found
 

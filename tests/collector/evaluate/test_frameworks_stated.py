@@ -79,6 +79,15 @@ def test_a_killed_run_tells_what_came_before(tmp_path: Path) -> None:
     assert [i for i in e.items if not i.ok and i.measure is not Measure.MANAGER] == []
 
 
+@pytest.mark.parametrize(("name", "honest"), [("graph", True), ("researcher", False)])
+def test_an_agent_without_its_name_goes_by_another(tmp_path: Path, name: str, *, honest: bool) -> None:
+    """By whatever stands there, but not by the name of another agent."""
+    spans = [agent(1, 0, name), *run_spans()[1:]]
+    e = evaluate_frameworks(write(tmp_path, truth(), spans))
+    assert ("agents", "manager", rules.NO_NAME) in listed(e)
+    assert [i.ok for i in untold(e, Measure.TOOL_CALLS)] == [honest]
+
+
 def test_without_content_the_rest_counts(tmp_path: Path) -> None:
     """Names, order and states of the calls are told, arguments and what a failure is told by are not."""
     meta = truth("S2")
