@@ -56,8 +56,9 @@ def _recognised(span: Span, logs: Sequence[LogRecord]) -> Sequence[Convention]:
 
 
 def _normalized(span: Span, logs: Sequence[LogRecord], convention: str, found: Fields) -> NormalizedSpan:
-    own: Fields = {"exceptions": exceptions(span, logs), "log_text": unread_log_text(logs)}
-    return NormalizedSpan(raw=span, convention=convention, **(own | found))
+    if "log_text" not in found:
+        found["log_text"] = unread_log_text(logs)
+    return NormalizedSpan(raw=span, convention=convention, exceptions=exceptions(span, logs), **found)
 
 
 __all__ = ["CONVENTIONS", "Convention", "normalize"]

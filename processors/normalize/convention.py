@@ -58,4 +58,6 @@ def _in_time(logs: Iterable[LogRecord]) -> list[LogRecord]:
 
 def unread_log_text(logs: Sequence[LogRecord], read: Collection[int] = ()) -> tuple[str, ...]:
     """Bodies of the joined log records in order of time, without those at positions `read` (they hold messages)."""
+    if not logs:
+        return ()
     return tuple(log.body for log in _in_time(log for i, log in enumerate(logs) if log.body and i not in read))

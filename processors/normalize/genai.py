@@ -35,6 +35,7 @@ _KINDS: Final = {
     "create_agent": Kind.OTHER,
 }
 
+_INVOKE: Final = "invoke_agent "
 _WITH_CONTENT: Final = frozenset({Kind.LLM, Kind.AGENT, Kind.TOOL, Kind.PLAN})
 _STATUSES: Final = ("gen_ai.tool.status", "gen_ai.task.status")
 _FAILED: Final = frozenset({"error", "failure", "failed"})
@@ -78,7 +79,9 @@ class GenAI:
         elif kind is not Kind.OTHER:
             found |= _call(attributes, content)
             if kind is Kind.AGENT:
-                found |= _agent(attributes)
+                found |= _agent(span)
+        elif given := attributes.get("gen_ai.tool.definitions"):  # create_agent: what the agent is given
+            found["tools"] = definitions(given)
         return found
 
 
@@ -141,5 +144,10 @@ def _tool(span: Span, content: Content) -> Fields:
     }
 
 
-def _agent(attributes: Mapping[str, str]) -> Fields:
-    return {"tool_names": text_list(parse_array(attributes.get("gen_ai.agent.tools", "")))}
+def _agent(span: Span) -> Fields:
+    """A span of an agent is named `invoke_agent {name}`, should the attribute be lost."""
+    attributes = span.attributes
+    found: Fields = {"tool_names": text_list(parse_array(attributes.get("gen_ai.agent.tools", "")))}
+    if _AGENT_NAME not in attributes and span.name.startswith(_INVOKE):
+        found["agent_name"] = span.name.removeprefix(_INVOKE).strip()
+    return found

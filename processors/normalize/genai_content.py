@@ -14,10 +14,12 @@ from ...schemas.normalized import Message, ToolDefinition
 from ...schemas.spans import LogRecord, Span
 from .arguments import definitions
 from .messages import flatten, parse_messages, read_message, with_system
-from .values import NOT_JSON, as_text, parse_array, parse_json, text_of
+from .values import NOT_JSON, as_text, parse_array, parse_json, parse_object, text_of
 
 _DETAILS: Final = "gen_ai.client.inference.operation.details"
 _CHOICE: Final = "gen_ai.choice"
+_WHOLE: Final = frozenset({"gen_ai.content.prompt", "gen_ai.content.completion", _DETAILS})  # fields as on the span
+_EVENT_BODY: Final = "gen_ai.event.content"  # Azure's SDKs: the body of a message event as one JSON attribute
 _ROLES: Final = {
     "gen_ai.system.message": "system",
     "gen_ai.user.message": "user",
@@ -78,7 +80,7 @@ def read_content(span: Span, logs: Sequence[LogRecord]) -> Content:
 def holds_messages(log: LogRecord) -> bool:
     """Whether the record is one of those in which GenAI instrumentations write messages."""
     name = _event_name(log)
-    return name in _ROLES or name in (_CHOICE, _DETAILS)
+    return name in _ROLES or name in _WHOLE or name == _CHOICE
 
 
 def _event_name(log: LogRecord) -> str:
@@ -119,7 +121,7 @@ def _from_events(events: Iterable[tuple[str, Mapping[str, str], Any]]) -> Conten
     outputs: list[Message] = []
     finish: list[str] = []
     for name, attributes, body in events:
-        if name == _DETAILS:
+        if name in _WHOLE:
             content.fill(_details(attributes, body))
         elif name == _CHOICE:
             fields = _fields(attributes, body)
@@ -153,6 +155,8 @@ def _fields(attributes: Mapping[str, str], body: Any) -> dict[str, Any]:
     """A message event's fields: a log's body, else the event's attributes."""
     if isinstance(body, dict):
         return body
+    if whole := parse_object(attributes.get(_EVENT_BODY, "")):
+        return whole
     fields = {k: _parts(v) for k, v in attributes.items()}
     if body is not None:
         fields.setdefault("content", body)

@@ -25,7 +25,7 @@ _MANAGED: Final = "smolagents.managed_agents."
 _METADATA_NAMES: Final = ("lc_agent_name", "agent_name")
 _CURRENT: Final = "current_agent_name="
 _QUOTED: Final = re.compile(r"'([^'\\]{1,200})'")
-_TAIL: Final = 1_000  # characters of a notation in which the current agent's name stands
+_TAIL: Final = 300  # characters of a notation in which the current agent's name stands
 
 _KINDS: Final = {
     "LLM": Kind.LLM,
@@ -71,7 +71,7 @@ class OpenInference:
             found["output_messages"] = last_reply(state_messages(found["output_text"]))
         if kind is Kind.AGENT:
             found |= _agent(attributes)
-        elif hint := _agent_hint(attributes):
+        elif hint := _agent_hint(attributes, noted=kind is Kind.CHAIN):
             found["agent_hint"] = hint
         return found
 
@@ -102,18 +102,17 @@ def _tool(span: Span) -> Fields:
     }
 
 
-def _agent_hint(attributes: Mapping[str, str]) -> str:
-    """The agent that the span names: an attribute, the metadata of LangChain, or LlamaIndex's own notation."""
+def _agent_hint(attributes: Mapping[str, str], *, noted: bool) -> str:
+    """The agent that the span names: an attribute, LangChain's metadata, or LlamaIndex's own notation (`noted`)."""
     if name := attributes.get("agent.name"):
         return name
     metadata = attributes.get("metadata", "")
     if "agent_name" in metadata:
         fields = parse_object(metadata) or {}
-        if name := first({k: text_of(fields.get(k)) for k in _METADATA_NAMES}, *_METADATA_NAMES):
-            return name
-    for key in ("input.value", "output.value"):
+        return first({k: text_of(fields.get(k)) for k in _METADATA_NAMES}, *_METADATA_NAMES)
+    for key in ("input.value", "output.value") if noted else ():
         value = attributes.get(key, "")
-        at = value.rfind(_CURRENT, max(0, len(value) - _TAIL))
+        at = value.find(_CURRENT, max(0, len(value) - _TAIL))
         if at >= 0 and (found := _QUOTED.match(value, at + len(_CURRENT))):
             return found[1]
     return ""
