@@ -28,10 +28,11 @@ def _calls(reply: str) -> tuple[tuple[str, tuple[tuple[str, Any], ...]], ...]:
             tree = ast.parse(block)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
-        calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+        calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
         for call in sorted(calls, key=lambda n: (n.lineno, n.col_offset)):
             values = [(k.arg, _literal(k.value)) for k in call.keywords]
-            if not call.args and all(key and value is not _NO_LITERAL for key, value in values):
+            plain = not call.args and all(key and value is not _NO_LITERAL for key, value in values)
+            if plain and isinstance(call.func, ast.Name):
                 found.append((call.func.id, tuple((str(key), value) for key, value in values)))
     return tuple(found)
 

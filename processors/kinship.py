@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -49,9 +49,16 @@ class Kinship:
     started: dict[str, Start] = field(default_factory=dict)
 
 
-def find_kinship(tree: SpanTree, owner: Mapping[str, str], runs: Mapping[str, str]) -> Kinship:
-    """Kinship of the runs under a missing parent; `owner`: span to run, `runs`: run to the run above ("" for none)."""
-    unknown = {run for run in runs if run not in tree.spans or (run in tree.orphans and not runs[run])}
+def find_kinship(
+    tree: SpanTree, owner: Mapping[str, str], runs: Mapping[str, str], unknown: Iterable[str] | None = None
+) -> Kinship:
+    """Kinship of the runs under a missing parent; `owner`: span to run, `runs`: run to the run above ("" for none).
+
+    `unknown`: the runs whose kin is looked for, if not those.
+    """
+    if unknown is None:
+        unknown = (run for run in runs if run not in tree.spans or (run in tree.orphans and not runs[run]))
+    unknown = set(unknown)
     if not unknown:
         return Kinship()
     history = _History(tree, runs)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan
+from .bare import find_bare_runs
 from .handoffs import find_handoffs
 from .kinship import Kinship, Start, find_kinship
 from .names import plain_name
@@ -46,7 +47,7 @@ def assign_owners(tree: SpanTree, tool_runs: Mapping[str, str] | None = None) ->
     kinship = find_kinship(tree, ownership.owner, ownership.runs)
     if kinship.adopted or kinship.started:
         ownership = _relate(ownership, kinship)
-    ownership = _divide(tree, ownership)
+    ownership = _with_bare_runs(tree, _divide(tree, ownership))
     handed = find_handoffs(tree, ownership.owner, ownership.runs)
     if not (handed.started or handed.adopted):
         return ownership
@@ -153,6 +154,16 @@ def _assign(
             runs[span_id] = context
         owner[span_id] = context
     return result
+
+
+def _with_bare_runs(tree: SpanTree, ownership: Ownership) -> Ownership:
+    """The same ownership with the runs of calls that stand alone, and who started them."""
+    bare = find_bare_runs(tree, ownership.owner)
+    if not bare:
+        return ownership
+    own = dict.fromkeys(bare[s.span_id] for s in tree.order if s.span_id in bare)
+    found = replace(ownership, owner=ownership.owner | bare, runs=ownership.runs | dict.fromkeys(own, ""))
+    return _relate(found, find_kinship(tree, found.owner, found.runs, own))
 
 
 def _divide(tree: SpanTree, ownership: Ownership) -> Ownership:

@@ -52,7 +52,9 @@ def build_tree(spans: Iterable[NormalizedSpan]) -> SpanTree:
     parent = {
         s.raw.span_id: s.raw.parent_span_id
         for s in ordered
-        if s.raw.parent_span_id in unique and s.raw.parent_span_id != s.raw.span_id
+        if s.raw.parent_span_id in unique
+        and s.raw.parent_span_id != s.raw.span_id
+        and unique[s.raw.parent_span_id].raw.trace_id == s.raw.trace_id
     }
     _break_cycles(ordered, parent)
     children: dict[str, list[NormalizedSpan]] = {}

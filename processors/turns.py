@@ -53,7 +53,7 @@ class _Grouper:
     def _above(self, span: NormalizedSpan) -> Iterator[str]:
         """Ancestors inside the run and within reach, nearest first."""
         for ancestor in islice(self._tree.ancestors(span.raw.span_id), _REACH):
-            if ancestor == self._run:
+            if ancestor == self._run and ancestor not in self._by_llm:
                 return
             yield ancestor
 

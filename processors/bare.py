@@ -1,0 +1,95 @@
+"""Runs of programs that only their model's client tells of: calls without any agent, step or tool around them.
+
+What a call was sent shows whose it is: the requests and replies of earlier calls stand in it, under the same system
+prompt. One call alone is no run; it stays what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from ..schemas.normalized import Kind, NormalizedSpan
+from .span_tree import SpanTree, time_key
+
+_LEAST_REPLY: Final = 16  # characters; shorter replies identify nothing
+_ASIDE: Final = frozenset({Kind.EVALUATOR, Kind.GUARDRAIL})
+
+
+@dataclass(slots=True)
+class _Talk:
+    """One conversation so far. `calls`: its calls; `acts`: it was given tools, or asked for some."""
+
+    calls: list[NormalizedSpan] = field(default_factory=list)
+    acts: bool = False
+
+
+def find_bare_runs(tree: SpanTree, owner: Mapping[str, str]) -> dict[str, str]:
+    """Span id to run id (that of the run's first call) for calls that no agent owns; `owner`: span to run."""
+    free = _free_calls(tree, owner)
+    if len(free) < 2:  # noqa: PLR2004 - one call alone is no run
+        return {}
+    talks: list[_Talk] = []
+    known: dict[tuple[str, str], _Talk] = {}
+    for span in free:
+        speaker = _speaker(span)
+        talk = next((t for key in _sent(span) if (t := known.get((speaker, key)))), None)
+        if talk is None:
+            talk = known.get((speaker, f"session {span.session_id}")) if span.session_id else None
+        if talk is None:
+            talk = _Talk()
+            talks.append(talk)
+        talk.calls.append(span)
+        talk.acts |= bool(span.tools) or any(m.tool_requests for m in span.output_messages)
+        for key in _written(span):
+            known[speaker, key] = talk
+    found: dict[str, str] = {}
+    for talk in talks:
+        if talk.acts and len(talk.calls) > 1:
+            found.update((span.span_id, talk.calls[0].span_id) for span in talk.calls)
+    inner = {s.span_id: tree.parent[s.span_id] for s in tree.order if s.kind is Kind.LLM and s.span_id in tree.parent}
+    for span_id, above in inner.items():  # parents first
+        if above in found and span_id not in found and not owner[span_id]:
+            found[span_id] = found[above]
+    return found
+
+
+def _free_calls(tree: SpanTree, owner: Mapping[str, str]) -> list[NormalizedSpan]:
+    """The outermost LLM spans that no run owns, apart from what judges and guards ask, in order of time."""
+    under: set[str] = set()
+    free = []
+    for span in tree.order:
+        above = tree.parent.get(span.span_id)
+        if above in under or span.kind in _ASIDE:
+            under.add(span.span_id)
+        elif span.kind is Kind.LLM and not owner[span.span_id]:
+            under.add(span.span_id)
+            free.append(span)
+    return sorted(free, key=time_key)
+
+
+def _speaker(span: NormalizedSpan) -> str:
+    """Whose calls these are: one service's client, one system prompt."""
+    prompt = next((m.text for m in span.input_messages[:2] if m.role in ("system", "developer")), "")
+    return f"{span.raw.service}\n{span.raw.scope_name}\n{span.agent_hint}\n{prompt}"
+
+
+def _sent(span: NormalizedSpan) -> list[str]:
+    keys = []
+    for message in reversed(span.input_messages):
+        keys += [f"call {r.call_id}" for r in message.tool_requests if r.call_id]
+        if message.tool_call_id:
+            keys.append(f"call {message.tool_call_id}")
+        if message.role == "assistant" and len(message.text) >= _LEAST_REPLY:
+            keys.append(f"said {message.text}")
+    return keys
+
+
+def _written(span: NormalizedSpan) -> list[str]:
+    keys = [f"session {span.session_id}"] if span.session_id else []
+    for message in span.output_messages:
+        keys += [f"call {r.call_id}" for r in message.tool_requests if r.call_id]
+        if len(message.text) >= _LEAST_REPLY:
+            keys.append(f"said {message.text}")
+    return keys

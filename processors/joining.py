@@ -1,0 +1,120 @@
+"""Which traces are one: some programs write one run into many traces, and leave only an id or a link between them.
+
+A trace's keys name what it may share with others. Traces that share one belong together, unless they say that they
+are of different tasks. Nothing else joins traces: neither time, nor texts, nor one service.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from ..schemas.normalized import Kind, NormalizedSpan
+from ..schemas.trajectory import Trace, TraceState
+from .rebuild import rebuild
+
+MOST_TRACES: Final = 256
+"""Of one run; beyond that what ties them is no run."""
+
+_LEAST_ID: Final = 12  # characters; shorter ids of calls are not unique
+_MOST_LINKED: Final = 1  # other traces that one span's links may name: one that names several gathers a batch
+_BARE: Final = frozenset({Kind.LLM, Kind.EMBEDDING, Kind.OTHER})
+_MESSAGE_IDS: Final = ("messaging.message.conversation_id", "messaging.message.id")
+
+Traces = Mapping[str, Sequence[NormalizedSpan]]
+
+
+def join_keys(spans: Iterable[NormalizedSpan]) -> frozenset[str]:
+    """What the trace of `spans` (all of one trace id) may share with others; always its own id.
+
+    Span links tie a trace to the one they name; a stated task id and a message's id tie those that state it. Where a
+    trace shows nothing but calls of a model, the client's session and the ids of tool calls do so, too.
+    """
+    spans = list(spans)
+    keys: set[str] = set()
+    bare = all(s.kind in _BARE for s in spans)
+    for span in spans:
+        raw = span.raw
+        keys.add(f"trace:{raw.trace_id}")
+        linked = {link.trace_id for link in raw.links} - {raw.trace_id, ""}
+        if 0 < len(linked) <= _MOST_LINKED:
+            keys.add(f"trace:{linked.pop()}")
+        if span.task_id:
+            keys.add(f"task:{span.task_id}")
+        keys.update(f"message:{value}" for name in _MESSAGE_IDS if (value := raw.attributes.get(name)))
+        if bare and span.kind is Kind.LLM:
+            keys.update(_client_keys(span))
+    return frozenset(keys)
+
+
+def _client_keys(span: NormalizedSpan) -> Iterator[str]:
+    client = f"{span.raw.service}:{span.raw.scope_name}"
+    if span.session_id:
+        yield f"session:{client}:{span.session_id}"
+    for message in (*span.input_messages, *span.output_messages):
+        ids = [r.call_id for r in message.tool_requests] + [message.tool_call_id]
+        yield from (f"call:{client}:{call_id}" for call_id in ids if len(call_id) >= _LEAST_ID)
+
+
+def groups_of(traces: Traces) -> list[tuple[str, ...]]:
+    """Ids of the traces that belong together, each group and all groups in order of their first span's start.
+
+    A call's id that several traces' models gave out is not unique and joins nothing, and a trace whose span ids
+    another of its group has is left alone: span ids are only unique within a trace.
+    """
+    order = sorted(traces, key=lambda t: (_start(traces[t]), t))
+    keys = {t: join_keys(traces[t]) for t in order}
+    ambiguous = _ambiguous(traces)
+    tasks = {t: {k for k in keys[t] if k.startswith("task:")} for t in order}
+    leader = {t: t for t in order}
+
+    def find(trace: str) -> str:
+        while leader[trace] != trace:
+            leader[trace] = leader[leader[trace]]
+            trace = leader[trace]
+        return trace
+
+    holder: dict[str, str] = {}
+    size = dict.fromkeys(order, 1)
+    ids = {t: {s.span_id for s in traces[t]} for t in order}
+    for trace in order:
+        for key in sorted(keys[trace] - ambiguous):
+            one, other = find(holder.setdefault(key, trace)), find(trace)
+            if one == other or size[one] + size[other] > MOST_TRACES or _clash(tasks[one], tasks[other]):
+                continue
+            if not ids[one].isdisjoint(ids[other]):
+                continue
+            leader[other] = one
+            size[one] += size[other]
+            tasks[one] |= tasks[other]
+            ids[one] |= ids[other]
+    groups: dict[str, list[str]] = {}
+    for trace in order:
+        groups.setdefault(find(trace), []).append(trace)
+    return [tuple(group) for group in groups.values()]
+
+
+def rebuild_joined(traces: Traces, *, state: TraceState = TraceState.SETTLED) -> list[Trace]:
+    """One `Trace` a group; it bears the id of the trace that began first."""
+    return [rebuild((s for t in group for s in traces[t]), state=state) for group in groups_of(traces)]
+
+
+def _start(spans: Sequence[NormalizedSpan]) -> int:
+    return min((s.raw.start or s.raw.end for s in spans), default=0)
+
+
+def _clash(one: set[str], other: set[str]) -> bool:
+    return bool(one) and bool(other) and one.isdisjoint(other)
+
+
+def _ambiguous(traces: Traces) -> set[str]:
+    """Keys of calls that more than one trace's model asked for."""
+    given = Counter(key for spans in traces.values() for key in {k for s in spans for k in _given(s)})
+    return {key for key, times in given.items() if times > 1}
+
+
+def _given(span: NormalizedSpan) -> Iterator[str]:
+    if span.kind is Kind.LLM:
+        client = f"{span.raw.service}:{span.raw.scope_name}"
+        yield from (f"call:{client}:{r.call_id}" for m in span.output_messages for r in m.tool_requests)
