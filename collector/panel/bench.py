@@ -64,6 +64,8 @@ class Bench:
         self._store, self._docket, self._calendar, self._windows = store, docket, calendar, windows
         self._open_sitting, self._versions, self._watch = open_sitting, versions, watch
         self._concurrency, self._clock = concurrency, clock
+        # Twice what can be held while more is read back: among the oldest there is always something new.
+        self._most_rows = max(RESUME_ROWS, 2 * (concurrency + RESUME_BELOW) * len(versions))
         self._resuming = False
         self._saving = Saving(store, lambda subjects: watch.saved(subjects, clock()))
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -129,16 +131,16 @@ class Bench:
     async def _resume(self) -> None:
         self._resuming, self._docket.overflowed = True, False
         try:
-            rows = await asyncio.to_thread(self._store.pending, RESUME_ROWS)
-        except RetryableError as error:
+            rows = await asyncio.to_thread(self._store.pending, self._most_rows)
+        except TracejuryError as error:
             log.warning("LLM judges wait for the store: %s", error)
             self._docket.overflowed = True
-            await asyncio.sleep(error.retry_after)
+            await asyncio.sleep(error.retry_after if isinstance(error, RetryableError) else BACK_OFF_SECONDS)
             return
         for subject in renewed(rows, self._versions, self._clock()):
             await self._saving.put(subject)
         # As many as were asked for: there may be more behind them, once some of these are done.
-        self._docket.overflowed |= self._calendar.resume(rows) > 0 and len(rows) >= RESUME_ROWS
+        self._docket.overflowed |= self._calendar.resume(rows) > 0 and len(rows) >= self._most_rows
         self._resuming = False
 
     async def _tick(self, news: asyncio.Event) -> None:

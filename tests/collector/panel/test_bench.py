@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from judging_bench import TRACE
 from llm_court import NAMES, Court, agent, until
 
+from tracejury.collector.panel import bench
 from tracejury.collector.panel.docket import Docket
 from tracejury.collector.store.client import Store
 from tracejury.judges.panel.client import Prompt, Reply
 from tracejury.judges.panel.scripted import ScriptedClient, answer, finding
 from tracejury.judges.panel.selection import Policy, Rule
 from tracejury.processors.assemble import SECOND
-from tracejury.schemas.errors import LlmError, OverBudgetError, PromptTooLongError, RetryableError
+from tracejury.schemas.errors import (
+    LlmError,
+    OverBudgetError,
+    PromptTooLongError,
+    RetryableError,
+    StoreError,
+    TracejuryError,
+)
 from tracejury.schemas.findings import FindingState
+from tracejury.schemas.llm_rows import LedgerRow
 from tracejury.schemas.verdicts import Outcome, SubjectKind
 
 pytestmark = pytest.mark.store
@@ -148,6 +158,45 @@ def test_more_runs_than_the_docket_holds_are_read_back_from_the_store(store: Sto
         court.settle()
     assert all(Outcome.PENDING not in outcomes(court, t).values() for t in traces)
     assert len(court.watch.stages) == 7
+
+
+def test_what_waits_behind_the_runs_in_flight_is_read_back_too(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many slow calls at a time do not hide the rest of what an earlier process left."""
+    monkeypatch.setattr(bench, "RESUME_ROWS", 1)
+    before = Court(store)
+    traces = [f"{i:032x}" for i in range(1, 6)]
+    for number, trace_id in enumerate(traces):
+        before.detecting.commit(*agent(trace_id=trace_id, turns=range(2)))
+        before.detecting.wait(6 + number)
+    client = Held()
+    with (after := Court(store, client=client)).sitting():
+        until(lambda: client.now == len(traces))
+        client.free.set()
+        after.settle()
+    assert all(Outcome.PENDING not in outcomes(after, t).values() for t in traces)
+
+
+@pytest.mark.parametrize("trouble", [RetryableError("away", retry_after=0.01), StoreError("no such column")])
+def test_a_store_that_fails_at_the_start_ends_nothing(
+    store: Store, monkeypatch: pytest.MonkeyPatch, trouble: TracejuryError
+) -> None:
+    """What was left pending is read once it can be."""
+    monkeypatch.setattr(bench, "BACK_OFF_SECONDS", 0.01)
+    before = Court(store)
+    before.detecting.commit(*agent(turns=range(2)))
+    before.detecting.wait(6)
+    after = Court(store)
+    troubles, read = [trouble], after.cases.pending
+
+    def pending(limit: int) -> Sequence[LedgerRow]:
+        if troubles:
+            raise troubles.pop()
+        return read(limit)
+
+    monkeypatch.setattr(after.cases, "pending", pending)
+    with after.sitting():
+        after.settle()
+    assert Outcome.PENDING not in outcomes(after).values()
 
 
 def test_an_answer_that_is_none_leaves_the_judges_unscored(store: Store) -> None:
