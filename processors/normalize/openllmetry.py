@@ -48,7 +48,7 @@ class OpenLLMetry(Marked):
         """See `Convention`."""
         attributes = span.attributes
         kind = _kind(attributes)
-        name = attributes.get(_NAME, "") or span.name.rpartition(".")[0] or span.name
+        name = attributes.get(_NAME, "")
         output = attributes.get(_OUTPUT)
         result = read_result(output, quoted=True) if output else None
         found: Fields = {
@@ -64,7 +64,7 @@ class OpenLLMetry(Marked):
         if kind is Kind.AGENT:
             found["agent_name"] = name
         elif kind is Kind.TOOL:
-            found["tool_name"] = name
+            found["tool_name"] = name or attributes.get("gen_ai.tool.name") or span.name.removesuffix(".tool")
             found["tool_arguments"] = parse_arguments(attributes[_INPUT]) if _INPUT in attributes else None
             found["tool_result"] = result.text if result else output
             found["tool_call_id"] = result.call_id if result else ""

@@ -172,6 +172,102 @@ def test_sparse_indices_cost_nothing() -> None:
     assert [r.name for r in found.input_messages[0].tool_requests] == ["t"]
 
 
+HUGE = [
+    "[" * 100_000,
+    '{"messages":' * 50_000,
+    "{'a':" * 5_000 + "1" + "}" * 5_000,
+    "{" + "-" * 19_000 + "1}",
+    "[" + "1+" * 9_900 + "1]",
+    "content='" + "\\'" * 300_000,
+    '"' + "x" * 1_000_000,
+    '{"a":"' + "x" * 1_000_000 + '"}',
+    "[" + '{"text":""},' * 50_000 + "{}]",
+    "x" * 1_000_000,
+]
+
+
+@pytest.mark.parametrize("text", HUGE, ids=range(len(HUGE)))
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"openinference.span.kind": "TOOL", "input.value": "", "output.value": "", "tool.parameters": ""},
+        {"openinference.span.kind": "LLM", "input.value": "", "output.value": "", "llm.invocation_parameters": ""},
+        {"openinference.span.kind": "CHAIN", "input.value": "", "output.value": "", "metadata": ""},
+        {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.arguments": "", "gen_ai.tool.call.result": ""},
+        {"gen_ai.operation.name": "chat", "gen_ai.input.messages": "", "gen_ai.system_instructions": ""},
+        {"traceloop.span.kind": "tool", "traceloop.entity.input": "", "traceloop.entity.output": ""},
+        {"ai.operationId": "ai.generateText", "ai.prompt": "", "ai.response.toolCalls": "", "ai.prompt.tools": ""},
+        {"gcp.vertex.agent.llm_request": "", "gcp.vertex.agent.llm_response": ""},
+        {
+            "langfuse.observation.type": "generation",
+            "langfuse.observation.input": "",
+            "langfuse.observation.output": "",
+        },
+        {"agent_name": "a", "model_name": "m", "all_messages_events": "", "final_result": ""},
+    ],
+    ids=lambda keys: next(iter(keys)),
+)
+def test_huge_and_deep_values_are_read_as_far_as_they_can_be(keys: dict[str, str], text: str) -> None:
+    """A megabyte, deep nesting in JSON or Python's notation: kept as text where it cannot be parsed, never an error."""
+    found = read({key: value or text for key, value in keys.items()})
+    assert found.convention
+    assert found.raw.attributes
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ('{"input_str": "{\'q\': (1, None, True)}", "tags": [], "kwargs": {"color": "green"}}', {"q": [1, None, True]}),
+        ('{"input_str": "Rhine", "tags": []}', "Rhine"),
+        ('{"input_str": "x", "inputs": {"q": "Rhine"}}', {"q": "Rhine"}),
+        ("{'q': 'it\\'s'}", {"q": "it's"}),
+        ("{'q': open('/etc/passwd')}", "{'q': open('/etc/passwd')}"),
+        ("{'q': " + "[" * 300 + "]" * 300 + "}", "{'q': " + "[" * 300 + "]" * 300 + "}"),
+        ('{"kwargs": {"q": 1, "instructions_override": null, "security_context": {}}}', {"q": 1}),
+        ('{"args": {"q": 1}, "kwargs": {"r": 2}}', {"q": 1, "r": 2}),
+        ('{"name": "search", "arguments": {"q": 1}, "id": "c"}', {"q": 1}),
+        ('{"name": "Ann", "input": "x"}', {"name": "Ann", "input": "x"}),
+        ('{"arguments": {"q": 1}}', {"arguments": {"q": 1}}),
+    ],
+)
+def test_arguments_are_the_same_in_any_wrapping(text: str, arguments: Any) -> None:
+    """Calls are compared by their arguments; what is only text is never run."""
+    assert read({"openinference.span.kind": "TOOL", "input.value": text}).tool_arguments == arguments
+
+
+def test_a_tool_may_know_a_key_that_frameworks_add() -> None:
+    """Its schema says so."""
+    schema = '{"type": "object", "properties": {"security_context": {"type": "string"}}}'
+    attributes = {"openinference.span.kind": "TOOL", "tool.parameters": schema}
+    found = read(attributes | {"input.value": '{"security_context": "low"}'})
+    assert found.tool_arguments == {"security_context": "low"}
+
+
+@pytest.mark.parametrize(
+    ("recorded", "result", "call_id", "failure"),
+    [
+        ('{"type": "tool", "data": {"content": "12", "tool_call_id": "c", "status": "error"}}', "12", "c", "12"),
+        ('{"content": [{"type": "text", "text": "no"}], "isError": true}', "no", "", "no"),
+        ('{"content": [{"type": "text", "text": "12"}], "isError": false}', "12", "", ""),
+        ("content='it\\'s 12' name='t' tool_call_id='c'", "it's 12", "c", ""),
+        ("content='no' name='t' tool_call_id='c' status='error'", "no", "c", "no"),
+        ("content=12", "content=12", "", ""),
+        ('{"id": "c", "name": "t", "response": {"error": "no"}}', '{"error":"no"}', "c", "no"),
+        ('{"error": {"message": "no", "code": 5}}', '{"error": {"message": "no", "code": 5}}', "", "no"),
+        ('{"status": "error", "message": "no"}', '{"status": "error", "message": "no"}', "", "no"),
+        ('{"error": null, "status": "done"}', '{"error": null, "status": "done"}', "", ""),
+        ('{"error": "rate", "value": 3}', '{"error": "rate", "value": 3}', "", ""),
+        ('[{"text": "a"}, {"text": "b"}]', "a\nb", "", ""),
+        ("Error: no", "Error: no", "", ""),
+    ],
+)
+def test_results_are_what_the_model_is_told(recorded: str, result: str, call_id: str, failure: str) -> None:
+    """Frameworks' own records of a result are opened; one that is an error and nothing else is a failure."""
+    found = read({"openinference.span.kind": "TOOL", "output.value": recorded})
+    assert (found.tool_result, found.tool_call_id, found.failure) == (result, call_id, failure)
+    assert found.is_error is bool(failure)
+
+
 KEYS = st.sampled_from(
     [
         "openinference.span.kind", "gen_ai.operation.name", "gen_ai.input.messages", "gen_ai.output.messages",
@@ -183,15 +279,31 @@ KEYS = st.sampled_from(
         "llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments",
         "llm.output_messages.0.message.tool_calls.0", "llm.output_messages.0.message.contents.0",
         "llm.input_messages.0.message.contents.0.message_content.text", "content", "message", "tool_calls", "role",
+        "metadata", "output.mime_type", "traceloop.span.kind", "traceloop.entity.name", "traceloop.entity.input",
+        "traceloop.entity.output", "gen_ai.prompt.0.content", "gen_ai.prompt.0.role", "gen_ai.completion.0.content",
+        "gen_ai.prompt.0.tool_calls.0.arguments", "gen_ai.completion.0.tool_calls.0.name", "llm.request.type",
+        "llm.request.functions.0.parameters", "llm.request.functions.0.name", "ai.operationId", "ai.prompt",
+        "ai.prompt.messages", "ai.prompt.tools", "ai.response.toolCalls", "ai.response.text", "ai.toolCall.args",
+        "ai.toolCall.result", "gcp.vertex.agent.llm_request", "gcp.vertex.agent.llm_response",
+        "gcp.vertex.agent.tool_call_args", "gcp.vertex.agent.tool_response", "langfuse.observation.type",
+        "langfuse.observation.input", "langfuse.observation.output", "langfuse.observation.usage_details",
+        "langfuse.observation.model.parameters", "agent_name", "model_name", "all_messages_events", "events",
+        "tool_arguments", "tool_response", "model_request_parameters", "request_data", "response_data",
+        "gen_ai.tool.call.result", "gen_ai.event.content", "gen_ai.tool.name", "gen_ai.tool.status",
     ]
 )  # fmt: skip
 MEMBERS = [
     "role", "content", "parts", "type", "tool_calls", "function", "name", "arguments", "id", "text", "result",
     "response", "toolUse", "toolResult", "input", "messages", "choices", "message", "kwargs", "args", "properties",
-    "reasoning",
+    "reasoning", "config", "contents", "system_instruction", "tools", "function_declarations", "data", "lc", "value",
+    "input_str", "inputs", "outputs", "output", "error", "status", "isError", "is_error", "blocks", "raw_output",
+    "tool_call_id", "generations", "system", "prompt", "additional_kwargs", "event.name", "usage_metadata", "stop",
+    "function_tools", "function_call", "function_response", "tool-call", "toolName", "toolCallId",
 ]  # fmt: skip
 JSON_TEXT = st.recursive(
-    st.sampled_from(["null", "1", "NaN", '"x"', '"tool"', '"text"', '"\\ud800"', "1e999"]),
+    st.sampled_from(
+        ["null", "1", "NaN", '"x"', '"tool"', '"text"', '"human"', '"ai"', "{}", "[]", '"\\ud800"', "1e999"]
+    ),
     lambda inner: st.lists(inner, max_size=3).map(lambda v: "[" + ",".join(v) + "]")
     | st.lists(
         st.tuples(
@@ -203,7 +315,29 @@ JSON_TEXT = st.recursive(
     max_leaves=12,
 )  # fmt: skip
 VALUES = (
-    st.sampled_from(["LLM", "TOOL", "AGENT", "chat", "execute_tool", "invoke_agent", "plan"]) | JSON_TEXT | st.text()
+    st.sampled_from(
+        [
+            "LLM",
+            "TOOL",
+            "AGENT",
+            "CHAIN",
+            "chat",
+            "execute_tool",
+            "invoke_agent",
+            "plan",
+            "agent",
+            "tool",
+            "generation",
+            "ai.generateText",
+            "ai.generateText.doGenerate",
+            "ai.toolCall",
+            "{'a': (1, b'x')}",
+            "content='x' name='y'",
+        ]
+    )
+    | JSON_TEXT
+    | JSON_TEXT.map(lambda text: f'"{text}')
+    | st.text()
 )
 ATTRIBUTES = st.dictionaries(KEYS | st.text(), VALUES, max_size=12)
 EVENTS = st.lists(
