@@ -5,7 +5,9 @@ export PYTHONPATH := tests/support
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test check bench soak docs clean
+FRAMEWORKS := .venv-frameworks
+
+.PHONY: setup frameworks demo test check bench soak docs clean
 
 setup: $(STAMP)
 
@@ -18,6 +20,20 @@ $(STAMP): pyproject.toml constraints.txt
 		$(PYTHON) -m venv $(VENV) && \
 		$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1' && \
 		$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[embedded,llm]' --group dev; \
+	fi
+	@touch $@
+
+frameworks: $(FRAMEWORKS)/.installed
+
+# Agent frameworks with versions of their own, for tests/sdk/frameworks: a quarter of a gigabyte.
+$(FRAMEWORKS)/.installed: pyproject.toml constraints-frameworks.txt
+	@if command -v uv >/dev/null 2>&1; then \
+		uv venv --quiet --allow-existing --python $(PYTHON) $(FRAMEWORKS) && \
+		uv pip install --quiet --python $(FRAMEWORKS)/bin/python -c constraints-frameworks.txt --group frameworks; \
+	else \
+		$(PYTHON) -m venv $(FRAMEWORKS) && \
+		$(FRAMEWORKS)/bin/python -m pip install --quiet --upgrade 'pip>=25.1' && \
+		$(FRAMEWORKS)/bin/python -m pip install --quiet -c constraints-frameworks.txt --group frameworks; \
 	fi
 	@touch $@
 
@@ -50,4 +66,4 @@ docs: setup
 	$(BIN)/python -m tracejury.collector.config_docs > docs/configuration.md
 
 clean:
-	rm -rf $(VENV) .tracejury .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(FRAMEWORKS) .tracejury .mypy_cache .ruff_cache .pytest_cache
