@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan
+from .delegation import asks
 from .span_tree import SpanTree, time_key
 
 _LEAST_REPLY: Final = 16  # characters; shorter replies identify nothing
@@ -41,7 +42,7 @@ def find_bare_runs(tree: SpanTree, owner: Mapping[str, str]) -> dict[str, str]:
             talk = _Talk()
             talks.append(talk)
         talk.calls.append(span)
-        talk.acts |= bool(span.tools) or any(m.tool_requests for m in span.output_messages)
+        talk.acts |= bool(span.tools) or asks(span)
         for key in _written(span):
             known[speaker, key] = talk
     found: dict[str, str] = {}
@@ -57,6 +58,8 @@ def find_bare_runs(tree: SpanTree, owner: Mapping[str, str]) -> dict[str, str]:
 
 def _free_calls(tree: SpanTree, owner: Mapping[str, str]) -> list[NormalizedSpan]:
     """The outermost LLM spans that no run owns, apart from what judges and guards ask, in order of time."""
+    if not any(s.kind is Kind.LLM and not owner[s.span_id] for s in tree.order):
+        return []
     under: set[str] = set()
     free = []
     for span in tree.order:

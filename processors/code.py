@@ -20,6 +20,14 @@ def arguments_of(code: str, name: str) -> list[dict[str, Any]]:
     return [dict(arguments) for function, arguments in _calls(code) if function == name]
 
 
+def caller_with(code: str, task: str, least: int) -> str:
+    """The function that the code calls with a text of at least `least` characters that stands in `task`, or ""."""
+    for function, arguments in _calls(code):
+        if any(isinstance(v, str) and len(v) >= least and v in task for _, v in arguments):
+            return function
+    return ""
+
+
 @lru_cache(maxsize=64)
 def _calls(reply: str) -> tuple[tuple[str, tuple[tuple[str, Any], ...]], ...]:
     found = []

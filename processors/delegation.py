@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ..schemas.normalized import NormalizedSpan
 from .names import canonical
 
 HANDOFF_VERBS: Final = (
@@ -57,6 +58,11 @@ def delegates(name: str, arguments: Any = None) -> bool:
     return (tool in _BY_ARGUMENT and bool(_named(arguments))) or any(
         tool.startswith(verb) and len(tool) > len(verb) for verb in (*HANDOFF_VERBS, "delegate_", "ask_", "consult_")
     )
+
+
+def asks(call: NormalizedSpan) -> bool:
+    """Whether the model asked for a tool."""
+    return any(m.tool_requests for m in call.output_messages)
 
 
 def _named(arguments: Any) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan
-from .delegation import addressee, is_handoff
+from .delegation import addressee, asks, is_handoff
 from .kinship import Kinship, Start
 from .names import canonical
 from .span_tree import SpanTree, time_key
@@ -39,8 +39,8 @@ def find_handoffs(tree: SpanTree, owner: Mapping[str, str], runs: Mapping[str, s
     if len(names) < 2:  # noqa: PLR2004 - one hands over, one takes over
         return Kinship()
     line = _Line(runs, names)
-    kinds = (Kind.LLM, Kind.TOOL)
-    for span in sorted((s for s in tree.order if s.kind in kinds or s.span_id in names), key=time_key):
+    calling = (s for s in tree.order if s.kind is Kind.TOOL or (s.kind is Kind.LLM and asks(s)) or s.span_id in names)
+    for span in sorted(calling, key=time_key):
         if span.span_id in names:
             line.begin(span.span_id)
         elif run := owner[span.span_id]:
@@ -74,8 +74,9 @@ class _Line:
         call = calls.popleft()
         if call.handoff:
             calls.clear()
-        first = next((r for r in self._started_by(call.start.run) if self.names.get(r) == self.names[run]), "")
-        if call.start.run == run or (first and not call.handoff):
+        line = list(self._started_by(call.start.run))
+        first = next((r for r in line if self.names.get(r) == self.names[run]), "")
+        if run in line or (first and not call.handoff):
             return
         if first:
             self.found.adopted[run] = first
@@ -83,14 +84,14 @@ class _Line:
             self.found.started[run] = call.start
 
     def _started_by(self, run: str) -> Iterator[str]:
-        """The run and those that handed over to it, one after the other."""
+        """The run and those that started it, one after the other."""
         current = run
         for _ in range(_LONGEST_LINE):
             yield current
             start = self.found.started.get(current)
-            if start is None:
+            current = start.run if start else self.runs.get(current, "")
+            if not current:
                 return
-            current = start.run
 
 
 def _addressed(span: NormalizedSpan, run: str) -> Iterator[tuple[str, Start, bool]]:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
 from ..schemas.normalized import Kind, Message, NormalizedSpan, ToolRequest
+from .code import caller_with
+from .delegation import is_handoff
 from .span_tree import SpanTree, time_key
 
 _LEAST_REPLY: Final = 16  # characters; shorter replies ("ok") identify nothing
@@ -65,7 +67,7 @@ def find_kinship(
     work = sorted((s for s in tree.order if s.kind in (Kind.LLM, Kind.TOOL) and owner[s.raw.span_id]), key=time_key)
     for span in work:
         run = owner[span.raw.span_id]
-        if run in unknown:
+        if run in unknown and (span.kind is Kind.TOOL or span.input_messages):
             unknown.discard(run)
             history.place(span, run)
         if not unknown:
@@ -82,6 +84,8 @@ class _History:
     runs: Mapping[str, str]
     found: Kinship = field(default_factory=Kinship)
     asked: dict[str, str] = field(default_factory=dict)
+    handed: dict[str, Start] = field(default_factory=dict)
+    hinted: dict[str, str] = field(default_factory=dict)
     said: dict[str, str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     prompts: dict[str, set[str]] = field(default_factory=dict)
@@ -90,6 +94,8 @@ class _History:
 
     def add(self, span: NormalizedSpan, run: str) -> None:
         """Remember what a call of `run` said and asked for."""
+        if span.run_hint:
+            self.hinted.setdefault(span.run_hint, run)
         if span.kind is not Kind.LLM:
             return
         self.names[run] = self.names.get(run) or span.agent_name
@@ -98,6 +104,8 @@ class _History:
             for request in message.tool_requests:
                 if request.call_id:
                     self.asked[request.call_id] = run
+                    if is_handoff(request.name, request.arguments):
+                        self.handed[request.call_id] = Start(run, span.raw.span_id, request.call_id, request.name)
                 self.requests.append((request, Start(run, span.raw.span_id, request.call_id, request.name)))
             if len(message.text) >= _LEAST_REPLY:
                 self.said[message.text] = run
@@ -105,14 +113,28 @@ class _History:
 
     def place(self, span: NormalizedSpan, own: str) -> None:
         """Find the kin of run `own`, whose first span is `span`."""
-        run = self.asked.get(span.tool_call_id, "") if span.kind is Kind.TOOL else self._continued(span)
+        run = self.hinted.get(span.run_hint, "") if span.run_hint else ""
+        if not run:
+            run = self.asked.get(span.tool_call_id, "") if span.kind is Kind.TOOL else self._continued(span)
         if own not in self.tree.spans and run and self._goes_on(run, span) and not self._is_below(run, own):
             self.found.adopted[own] = run
             return
+        alone = own not in self.tree.spans and not self.runs.get(own)
+        if alone and (handed := self._handed_over(span)) and not self._is_below(handed.run, own):
+            self.found.started[own] = handed
+            return
         task = next((m.text for m in reversed(span.input_messages) if m.role == "user"), "")
-        start = self._started(task) if len(task) >= _LEAST_TASK else None
+        start = self._started(task, own) if len(task) >= _LEAST_TASK else None
         if start and not self.runs.get(own) and not self._is_below(start.run, own):
             self.found.started[own] = start
+
+    def _handed_over(self, span: NormalizedSpan) -> Start | None:
+        """The hand-off with which the history ends that a call was sent."""
+        for message in reversed(span.input_messages):
+            call_id = message.tool_call_id or next((r.call_id for r in message.tool_requests if r.call_id), "")
+            if call_id:
+                return self.handed.get(call_id)
+        return None
 
     def _continued(self, span: NormalizedSpan) -> str:
         for message in reversed(span.input_messages):
@@ -133,12 +155,20 @@ class _History:
         ids = ((start.call_id, start.run) for _, start in self.requests if len(start.call_id) >= _LEAST_ID)
         return next((run for call_id, run in ids if call_id in message.text), "")
 
-    def _started(self, task: str) -> Start | None:
+    def _started(self, task: str, own: str) -> Start | None:
         taken = {s.call_id for s in self.found.started.values() if s.call_id}
         for request, start in reversed(self.requests):
-            if start.call_id not in taken and any(text in task for text in _task_texts(request.arguments)):
+            if (
+                start.run != own
+                and start.call_id not in taken
+                and any(text in task for text in _task_texts(request.arguments))
+            ):
                 return start
         for reply, start in reversed(self.replies):
+            if start.run == own:
+                continue
+            if name := caller_with(reply, task, _LEAST_TASK):
+                return replace(start, name=name)
             if any(literal in task for literal in _literals(reply)):
                 return start
         return None

@@ -190,7 +190,7 @@ def _relate(ownership: Ownership, kinship: Kinship) -> Ownership:
     adopted = kinship.adopted
     starts = ownership.starts | {run: start for run, start in kinship.started.items() if run not in adopted}
     runs = {run: adopted.get(above, above) for run, above in ownership.runs.items() if run not in adopted}
-    runs |= {run: start.run for run, start in starts.items()}
+    runs |= {run: adopted.get(start.run, start.run) for run, start in starts.items()}
     owner = {span: adopted.get(run, run) for span, run in ownership.owner.items()}
     return replace(ownership, runs=_parents_first(runs), owner=owner, starts=starts)
 

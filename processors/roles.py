@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan
-from .delegation import addressee, delegates
+from .delegation import addressee, asks, delegates
 from .names import canonical, plain_name
 from .span_tree import SpanTree
 
@@ -69,7 +69,7 @@ def _holdings(tree: SpanTree) -> dict[str, int]:
         flags = holds.get(span_id, _NOTHING)
         kind = span.kind
         if kind is Kind.LLM:
-            flags |= _LLM | (_ACTS if span.tools or any(m.tool_requests for m in span.output_messages) else _NOTHING)
+            flags |= _LLM | _ACTS if span.tools or asks(span) else _LLM
         elif kind is Kind.TOOL:
             flags |= _ACTS
         holds[span_id] = flags
@@ -97,8 +97,9 @@ class _Finder:
         kind = span.kind
         if kind is Kind.LLM:
             for message in span.output_messages:
-                scope.asked.update(addressee(r.name, r.arguments) for r in message.tool_requests)
-            if self._is_preparation(span):
+                for request in message.tool_requests:
+                    scope.asked.add(addressee(request.name, request.arguments))
+            if not span.output_messages and self._is_preparation(span):
                 self.changed[span.raw.span_id] = replace(span, kind=Kind.CHAIN)
             return scope
         if kind is Kind.AGENT:
@@ -151,7 +152,8 @@ class _Finder:
         return held or delegates(tool.tool_name, tool.tool_arguments)
 
     def _chain(self, span: NormalizedSpan, scope: _Scope) -> _Scope:
-        name = self._promoted(span, scope)
+        name = self.claimed.get(span.raw.span_id)
+        name = self._promoted(span, scope) if name is None else name
         if name is None:
             return scope
         span_id = span.raw.span_id
@@ -161,11 +163,11 @@ class _Finder:
     def _promoted(self, span: NormalizedSpan, scope: _Scope) -> str | None:
         """The name ("" where unknown) of the agent that `span` is, None where it is none."""
         span_id = span.raw.span_id
-        if span_id in self.claimed:
-            return self.claimed[span_id]
         hint = span.agent_hint or span.agent_name
-        own = canonical(plain_name(span.raw.name))
         root = span_id not in self.tree.parent and span_id not in self.tree.orphans
+        if not (hint or root or scope.tool or scope.asked):
+            return None
+        own = canonical(plain_name(span.raw.name))
         if hint and canonical(hint) != scope.hint and (scope.tool is not None or root or own == canonical(hint)):
             return hint
         flags = self.holds[span_id]

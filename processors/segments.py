@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan, ToolRequest
-from .delegation import addressee, is_handoff
+from .delegation import addressee, asks, is_handoff
 from .kinship import Start
 from .span_tree import SpanTree, time_key
 
@@ -36,7 +36,7 @@ def find_segments(tree: SpanTree, owner: Mapping[str, str]) -> Segments:
     A new run has the id of the topmost span that holds its first call and no other.
     """
     found = Segments()
-    handing = {owner[s.span_id] for s in tree.order if s.kind is Kind.LLM and _handoff(s)} - {""}
+    handing = {owner[s.span_id] for s in tree.order if s.kind is Kind.LLM and asks(s) and _handoff(s)} - {""}
     if not handing:
         return found
     own: dict[str, list[NormalizedSpan]] = {run: [] for run in handing}
