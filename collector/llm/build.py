@@ -6,7 +6,6 @@ What is over budget is not sent and has no span either. The span is next to lite
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -22,7 +21,7 @@ from .cache import AnswerStore, CachedClient
 from .config import LlmConfig
 from .library import LIBRARY, Library
 from .litellm_client import LiteLlmClient
-from .traced import TracedClient, open_provider
+from .traced import TracedClient, close_provider, open_provider
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,4 +85,4 @@ async def open_model(
             await client.flush()
         await llm.close()
         if provider is not None:
-            await asyncio.to_thread(provider.shutdown)
+            await close_provider(provider)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -15,6 +17,7 @@ from ... import __version__
 from ...judges.panel.client import Client, Prompt, Reply
 from .mark import MARK, mark_of
 
+LAST_SECONDS: Final = 2.0
 QUEUE: Final = 2048
 """Ended spans that wait for the exporter; beyond it they are dropped."""
 
@@ -90,7 +93,7 @@ def failed(span: Span, error: BaseException) -> None:
 def open_provider(endpoint: str) -> TracerProvider:
     """A provider that sends to an OTLP/gRPC endpoint (http://host:port or https://…), in the background and bounded.
 
-    `shutdown` it at the end, on a thread: it blocks.
+    `close_provider` it at the end.
     """
     from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
@@ -98,6 +101,14 @@ def open_provider(endpoint: str) -> TracerProvider:
     parts = urlsplit(endpoint)
     exporter = OTLPSpanExporter(endpoint=endpoint, insecure=parts.scheme != "https", timeout=10)
     return provider_of(BatchSpanProcessor(exporter, max_queue_size=QUEUE))
+
+
+async def close_provider(provider: TracerProvider) -> None:
+    """Send what waits, for `LAST_SECONDS` at most: an endpoint that is away must not hold up who stops."""
+    # Not of the loop's own threads: those are waited for at the end, and the exporter tries for tens of seconds.
+    last = threading.Thread(target=provider.shutdown, name="last-spans", daemon=True)
+    last.start()
+    await asyncio.to_thread(last.join, LAST_SECONDS)
 
 
 def provider_of(processor: SpanProcessor) -> TracerProvider:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,8 +12,9 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode, format_span_id, format_trace_id
 
+from tracejury.collector.llm import traced
 from tracejury.collector.llm.mark import MARK, is_ours
-from tracejury.collector.llm.traced import TracedClient, provider_of
+from tracejury.collector.llm.traced import TracedClient, close_provider, provider_of
 from tracejury.judges.panel.client import Prompt, PromptMessage, Reply
 from tracejury.judges.panel.scripted import Line, ScriptedClient
 from tracejury.schemas.errors import LlmError
@@ -106,3 +108,14 @@ async def test_the_mark_tells_our_spans() -> None:
 def test_any_other_mark_is_none(mark: str) -> None:
     """Whatever it is made of."""
     assert not is_ours(Span("a" * 32, "b" * 16, "", "chat", 0, 1, attributes={MARK: mark}), SECRET)
+
+
+async def test_an_exporter_that_is_stuck_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its last spans are lost, and the loop's own threads are free."""
+    monkeypatch.setattr(traced, "LAST_SECONDS", 0.01)
+    free = threading.Event()
+    provider = provider_of(SimpleSpanProcessor(InMemorySpanExporter()))
+    monkeypatch.setattr(provider, "shutdown", free.wait)
+    await close_provider(provider)
+    assert not free.is_set()
+    free.set()
