@@ -19,6 +19,7 @@ from .openinference import OpenInference
 from .openllmetry import OpenLLMetry
 from .plain import is_announcement
 from .pydantic_ai import PydanticAI
+from .runtime import Runtime
 from .stated import with_stated
 from .vercel import Vercel
 
@@ -29,6 +30,7 @@ CONVENTIONS: Final[tuple[Convention, ...]] = (
     Langfuse(),
     Adk(),
     PydanticAI(),
+    Runtime(),
     GenAI(),
 )
 """In order of preference where a span carries the marks of several: those that say more first."""

@@ -15,8 +15,13 @@ _ERROR_STATES: Final = frozenset({"error", "failure", "failed"})
 _ERROR_FLAGS: Final = ("is_error", "isError")
 _ENVELOPE: Final = frozenset({"output", "kwargs"})
 _RESPONSE: Final = frozenset({"id", "name", "response", "scheduling", "will_continue", "parts"})
-_VERDICT: Final = frozenset({"error", "status", "success", "ok", "type", "code", "message", "details", "traceback"})
+_VERDICT: Final = frozenset(
+    {"error", "status", "success", "ok", "type", "code", "message", "details", "traceback",
+     "error_message", "errorMessage", "error_code", "error_type", "exception"}
+)  # fmt: skip
 """Keys of an object that only says that something failed, and how."""
+
+_ERROR_TEXTS: Final = ("error_message", "errorMessage", "exception")
 
 _MESSAGE_TEXT: Final = re.compile(r"content=('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\") (?:name|tool_call_id|status)=")
 _MESSAGE_CALL: Final = re.compile(r" tool_call_id='([^'\\ ]{1,200})'")
@@ -99,7 +104,7 @@ def _failure(value: Mapping[str, Any]) -> str:
     said = {k: v for k, v in value.items() if v is not None}
     if not said or not said.keys() <= _VERDICT:
         return ""
-    error = said.get("error")
+    error = said.get("error") or next((said[k] for k in _ERROR_TEXTS if said.get(k)), None)
     if isinstance(error, Mapping):
         error = error.get("message") or error
     if error and not isinstance(error, bool):

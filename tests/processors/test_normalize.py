@@ -255,6 +255,7 @@ def test_a_tool_may_know_a_key_that_frameworks_add() -> None:
         ('{"id": "c", "name": "t", "response": {"error": "no"}}', '{"error":"no"}', "c", "no"),
         ('{"error": {"message": "no", "code": 5}}', '{"error": {"message": "no", "code": 5}}', "", "no"),
         ('{"status": "error", "message": "no"}', '{"status": "error", "message": "no"}', "", "no"),
+        ('{"status": "error", "error_message": "no"}', '{"status": "error", "error_message": "no"}', "", "no"),
         ('{"error": null, "status": "done"}', '{"error": null, "status": "done"}', "", ""),
         ('{"error": "rate", "value": 3}', '{"error": "rate", "value": 3}', "", ""),
         ('[{"text": "a"}, {"text": "b"}]', "a\nb", "", ""),
