@@ -18,10 +18,14 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from tracejury.sdk import LiveProcessor
 
 class Lines(SpanExporter):
+    def __init__(self):
+        self.maker = os.getpid()
+
     def export(self, spans):
         with open(os.environ["LINES"], "a") as out:
             for span in spans:
-                told = {"name": span.name, "pending": "tracejury.pending" in span.attributes, "pid": os.getpid()}
+                told = {"name": span.name, "pending": "tracejury.pending" in span.attributes}
+                told |= {"pid": os.getpid(), "maker": self.maker}
                 print(json.dumps(told), file=out)
         return SpanExportResult.SUCCESS
 
@@ -98,6 +102,7 @@ print(os.getpid())
     found = [line for line in lines_of(program, tmp_path) if not line["pending"]]
     assert sorted(line["name"] for line in found) == ["of child", "root"]
     assert len({line["pid"] for line in found}) == 2
+    assert all(line["maker"] == line["pid"] for line in found)
 
 
 def test_a_child_of_multiprocessing_flushes_at_its_end(tmp_path: Path) -> None:
