@@ -20,6 +20,10 @@ _PARAMETER_KEYS: Final = ("parameters", "input_schema", "inputSchema", "paramete
 _CALL_NAMES: Final = ("tool_name", "toolName", "name", "tool")
 _CALL_ARGUMENTS: Final = ("arguments", "args", "input", "parameters", "kwargs")
 _CALL_KEYS: Final = frozenset({*_CALL_NAMES, *_CALL_ARGUMENTS, "id", "type", "call_id", "tool_call_id", "toolCallId"})
+_RECORDS: Final = frozenset({"input_str", "calling", "_raw"})
+"""LangChain's callback (the arguments, and the same as text), CrewAI's tool use, OpenLLMetry where it was no JSON."""
+
+_NOTED: Final = "arguments="  # in the notation of CrewAI's call
 _ADDED: Final = ("sanitize_inputs_outputs", "instructions_override", "security_context")
 """Keys that frameworks put beside the model's own arguments."""
 
@@ -45,8 +49,8 @@ def unwrap(value: Any, parameters: Mapping[str, Any] | None = None) -> Json:
     """
     if not isinstance(value, dict):
         return value if isinstance(value, str | list | int | float | bool) else None
-    if "input_str" in value:
-        return _from_callback(value, parameters)
+    if not _RECORDS.isdisjoint(value):
+        return _from_record(value, parameters)
     kwargs = value.get("kwargs")
     args = value.get("args", [])
     if isinstance(kwargs, dict) and isinstance(args, list | dict):
@@ -57,13 +61,24 @@ def unwrap(value: Any, parameters: Mapping[str, Any] | None = None) -> Json:
     return _without_added(_of_call(value, parameters), parameters)
 
 
-def _from_callback(value: dict[str, Any], parameters: Mapping[str, Any] | None) -> Json:
-    """LangChain's callback: the arguments, and the same as text (JSON, Python's notation or one bare string)."""
+def _from_record(value: dict[str, Any], parameters: Mapping[str, Any] | None) -> Json:
+    """Arguments out of an object that records the call in its framework's own way."""
+    if "calling" in value:
+        return _from_calling(value["calling"], parameters)
+    text = value.get("input_str", value.get("_raw"))
     inputs = value.get("inputs")
     if isinstance(inputs, dict) and inputs:
         return _without_added(inputs, parameters)
-    text = value["input_str"]
-    return parse_arguments(text, parameters) if isinstance(text, str) else unwrap(text, parameters)
+    return parse_arguments(text, parameters) if isinstance(text, str) else value
+
+
+def _from_calling(call: Any, parameters: Mapping[str, Any] | None) -> Json:
+    if isinstance(call, dict) and isinstance(call.get("arguments"), dict):
+        return _without_added(call["arguments"], parameters)
+    text = call if isinstance(call, str) else ""
+    at = text.find(_NOTED)
+    written = parse_literal(text[at + len(_NOTED) :].rstrip(")")) if at >= 0 else NOT_JSON
+    return _without_added(written, parameters) if isinstance(written, dict) else text or None
 
 
 def _of_call(value: dict[str, Any], parameters: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -32,9 +32,13 @@ _KINDS: Final = {
     "invoke_agent": Kind.AGENT,
     "execute_tool": Kind.TOOL,
     "plan": Kind.PLAN,
-    "create_agent": Kind.OTHER,
 }
+_CREATE: Final = "create_agent"
+_CALLS: Final = ("chat", "text", "completion", "generate", "response", "message")
+"""Beginnings of the names that older versions and SDKs give operations of models ("chat.completions", "response")."""
 
+
+_PARENTS: Final = ("gen_ai.agent.handoff_parent", "gen_ai.handoff.parent_agent")  # the agent that handed over
 _INVOKE: Final = "invoke_agent "
 _WITH_CONTENT: Final = frozenset({Kind.LLM, Kind.AGENT, Kind.TOOL, Kind.PLAN})
 _STATUSES: Final = ("gen_ai.tool.status", "gen_ai.task.status")
@@ -68,6 +72,7 @@ class GenAI:
             "agent_hint": "" if kind is Kind.AGENT else name,
             "run_hint": attributes.get("gen_ai.agent.call.id", ""),
             "agent_id": attributes.get("gen_ai.agent.id", ""),
+            "agent_parent": first(attributes, *_PARENTS),
             "agent_description": attributes.get("gen_ai.agent.description", ""),
             "session_id": first(attributes, "gen_ai.conversation.id", "session.id"),
             "failure": _failure(attributes),
@@ -95,10 +100,12 @@ def _failure(attributes: Mapping[str, str]) -> str:
 
 def _kind(attributes: Mapping[str, str], logs: Sequence[LogRecord]) -> Kind:
     operation = attributes.get(_OPERATION)
+    if operation == _CREATE:
+        return Kind.OTHER
     if attributes.get(_TOOL_NAME) in _NOT_TOOLS:
         return Kind.CHAIN
     if operation:
-        return _KINDS.get(operation, Kind.CHAIN)
+        return _KINDS.get(operation) or (Kind.LLM if operation.startswith(_CALLS) else Kind.CHAIN)
     if _TOOL_NAME in attributes or "gen_ai.tool.call.id" in attributes:
         return Kind.TOOL
     if _MODEL in attributes or "gen_ai.response.model" in attributes:
@@ -116,6 +123,7 @@ def _call(attributes: Mapping[str, str], content: Content) -> Fields:
         "stop_sequences": text_list(parse_array(attributes.get("gen_ai.request.stop_sequences", ""))),
         "max_tokens": as_int(attributes.get("gen_ai.request.max_tokens")),
         "finish_reasons": text_list(parse_array(attributes.get("gen_ai.response.finish_reasons", "")))
+        or text_list(attributes.get("gen_ai.response.finish_reason", ""))
         or content.finish_reasons,
         "input_tokens": as_int(first(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")),
         "output_tokens": as_int(first(attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens")),

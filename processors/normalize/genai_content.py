@@ -144,6 +144,8 @@ def _details(attributes: Mapping[str, str], body: Any) -> Content:
     if isinstance(body, dict):
         fields |= {k: as_text(v) for k, v in body.items()}
     content = _from_attributes(fields)
+    if isinstance(body, str) and not content.inputs:  # a prompt that is one text
+        content.inputs = (Message("user", body),)
     request = next((r for m in content.inputs for r in m.tool_requests), None)
     response = next((m for m in content.outputs if m.role == "tool"), None)
     content.tool_arguments = request.arguments if request else None

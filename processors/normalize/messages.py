@@ -24,7 +24,7 @@ _RESPONSE_KEYS: Final = (
 _REASONING_KEYS: Final = ("reasoning", "thinking", "reasoningContent", "redacted_thinking")
 _RESULT_KEYS: Final = ("response", "result", "content", "output")
 _ID_KEYS: Final = ("id", "tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "call_id")
-_ROLES: Final = {"model": "assistant", "ai": "assistant", "human": "user"}
+ROLES: Final = {"model": "assistant", "ai": "assistant", "human": "user"}
 _TYPES: Final = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 _VALUED: Final = frozenset({"text", "error-text", "json", "error-json"})  # Vercel: {"type": ..., "value": ...}
 
@@ -43,7 +43,7 @@ def read_message(item: Any, default_role: str = "user") -> Iterator[Message]:
         return
     item = _unwrapped(item)
     role = (text_of(item.get("role")) or _TYPES.get(text_of(item.get("type")), default_role)).lower()
-    draft = _Draft(role=_ROLES.get(role, role), name=text_of(item.get("name")))
+    draft = _Draft(role=ROLES.get(role, role), name=text_of(item.get("name")))
     call_id = first(_texts(item), "tool_call_id", "id") if draft.role == TOOL_ROLE else ""
     for part in _parts(item):
         yield from draft.add(part)

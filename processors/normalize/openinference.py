@@ -14,7 +14,7 @@ from ...schemas.normalized import Kind
 from ...schemas.spans import LogRecord, Span
 from .arguments import as_schema, parse_arguments
 from .convention import Fields
-from .openinference_llm import is_call, read_llm
+from .openinference_llm import is_call, read_llm, written
 from .results import read_result
 from .states import last_reply, state_messages
 from .values import as_index, as_int, first, parse_array, parse_json, parse_object, text_list, text_of
@@ -25,6 +25,7 @@ _MANAGED: Final = "smolagents.managed_agents."
 _METADATA_NAMES: Final = ("lc_agent_name", "agent_name")
 _CURRENT: Final = "current_agent_name="
 _QUOTED: Final = re.compile(r"'([^'\\]{1,200})'")
+_BRACKETED: Final = re.compile(r"agent_run \[(.{1,200})\]")
 _TAIL: Final = 300  # characters of a notation in which the current agent's name stands
 
 _KINDS: Final = {
@@ -70,7 +71,8 @@ class OpenInference:
             found["input_messages"] = state_messages(found["input_text"])
             found["output_messages"] = last_reply(state_messages(found["output_text"]))
         if kind is Kind.AGENT:
-            found |= _agent(attributes)
+            found |= _agent(span)
+            found["output_messages"] = found["output_messages"] or written(found["output_text"])
         elif hint := _agent_hint(attributes, noted=kind is Kind.CHAIN):
             found["agent_hint"] = hint
         return found
@@ -104,7 +106,7 @@ def _tool(span: Span) -> Fields:
 
 def _agent_hint(attributes: Mapping[str, str], *, noted: bool) -> str:
     """The agent that the span names: an attribute, LangChain's metadata, or LlamaIndex's own notation (`noted`)."""
-    if name := attributes.get("agent.name"):
+    if name := attributes.get("agent.name") or attributes.get("tool.agent_role"):
         return name
     metadata = attributes.get("metadata", "")
     if "agent_name" in metadata:
@@ -118,7 +120,14 @@ def _agent_hint(attributes: Mapping[str, str], *, noted: bool) -> str:
     return ""
 
 
-def _agent(attributes: Mapping[str, str]) -> Fields:
+def _named(span_name: str) -> str:
+    """The agent's name in `agent_run [name]` (Google ADK), "" in any other."""
+    found = _BRACKETED.fullmatch(span_name)
+    return found[1] if found else ""
+
+
+def _agent(span: Span) -> Fields:
+    attributes = span.attributes
     managed = {
         index: value
         for key, value in attributes.items()
@@ -127,9 +136,9 @@ def _agent(attributes: Mapping[str, str]) -> Fields:
         and (index := as_index(key[len(_MANAGED) : -len(".name")])) is not None
     }
     return {
-        "agent_name": first(attributes, "agent.name", "graph.node.id"),
+        "agent_name": first(attributes, "agent.name", "graph.node.id") or _named(span.name),
         "agent_id": attributes.get("agent.id", ""),
         "managed_agents": tuple(managed[i] for i in sorted(managed)),
-        "tool_names": text_list(parse_array(attributes.get("smolagents.tools_names", ""))),
+        "tool_names": text_list(parse_array(first(attributes, "smolagents.tools_names", "agent.tools"))),
         "max_steps": as_int(attributes.get("smolagents.max_steps")),
     }

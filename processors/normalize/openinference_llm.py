@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ...schemas.normalized import Message, ToolDefinition, ToolRequest
-from .arguments import parse_arguments, parse_definition, tool_definitions
+from .arguments import definitions, parse_arguments, parse_definition, tool_definitions
 from .flat import Flat, put
-from .messages import parse_messages
+from .messages import ROLES, parse_messages
 from .values import as_index, as_int, parse_json, parse_object, text_list
 
 _INPUT: Final = "llm.input_messages."
@@ -47,8 +47,10 @@ def read_llm(attributes: Mapping[str, str]) -> dict[str, Any]:
     return {
         "oldest_missing": late,
         "input_messages": sent,
-        "output_messages": _messages(outputs) or _written(attributes.get("output.value", "")),
-        "tools": tuple(tools[i] for i in sorted(tools)) or tool_definitions(parameters.get("tools")),
+        "output_messages": _messages(outputs) or written(attributes.get("output.value", "")),
+        "tools": tuple(tools[i] for i in sorted(tools))
+        or tool_definitions(parameters.get("tools"))
+        or definitions(attributes.get("llm.tools", "")),
         "model": attributes.get("llm.model_name", ""),
         "stop_sequences": _stop_sequences(parameters, input_value),
         "max_tokens": _max_tokens(parameters),
@@ -70,6 +72,7 @@ def _messages(flat: Flat) -> tuple[Message, ...]:
 
 def _message(fields: Mapping[str, str]) -> Message:
     role = fields.get("message.role", "").lower()
+    role = ROLES.get(role, role)
     text = fields.get("message.content", "")
     if text and len(fields) == _PLAIN and "message.role" in fields:
         return Message(role, text, tool_call_id=_smolagents_call_id(role, text))
@@ -137,15 +140,17 @@ def _sent(input_value: str) -> tuple[Message, ...]:
     return parse_messages([m for m in messages if isinstance(m, dict)]) if isinstance(messages, list) else ()
 
 
-def _written(output_value: str) -> tuple[Message, ...]:
+def written(output_value: str) -> tuple[Message, ...]:
     """The reply out of the recorded response: a message itself, or an API response that holds some."""
-    value = parse_object(output_value)
+    value = parse_object(output_value) if output_value[:1] == "{" else None
     if value is None:
         return ()
     choices = value.get("choices")
     replies: list[Any] = [value.get("message", value)]
     if isinstance(choices, list):
         replies = [c.get("message") for c in choices if isinstance(c, dict)]
+    elif isinstance(said := value.get("messages"), list) and all(_is_reply(m) for m in said):  # Agno, streamed
+        replies = said
     elif isinstance(generations := value.get("generations"), list):  # LangChain: a list a prompt
         replies = [g.get("message") for some in generations[:1] if isinstance(some, list) for g in some if _is_map(g)]
     found = [r for r in replies if isinstance(r, dict) and not _REPLY.isdisjoint(r)]
@@ -154,6 +159,10 @@ def _written(output_value: str) -> tuple[Message, ...]:
 
 def _is_map(value: Any) -> bool:
     return isinstance(value, dict)
+
+
+def _is_reply(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("role") == "assistant"
 
 
 def _stop_sequences(parameters: Mapping[str, Any], input_value: str) -> tuple[str, ...]:

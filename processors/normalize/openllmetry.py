@@ -31,7 +31,9 @@ _FUNCTIONS: Final = "llm.request.functions."
 _CALLS: Final = "tool_calls."
 
 _KINDS: Final = {"agent": Kind.AGENT, "tool": Kind.TOOL, "workflow": Kind.CHAIN, "task": Kind.CHAIN}
-_TYPES: Final = {"chat": Kind.LLM, "completion": Kind.LLM, "embedding": Kind.EMBEDDING, "rerank": Kind.RERANKER}
+_TYPES: Final = (("embed", Kind.EMBEDDING), ("rerank", Kind.RERANKER))
+_HANDOFF: Final = "handoff"
+_TO_AGENT: Final = "gen_ai.handoff.to_agent"
 _SESSIONS: Final = tuple(_PROPERTIES + k for k in ("session_id", "thread_id", "conversation_id", "chat_id"))
 
 
@@ -63,6 +65,8 @@ class OpenLLMetry(Marked):
             found["output_messages"] = last_reply(state_messages(found["output_text"]))
         if kind is Kind.AGENT:
             found["agent_name"] = name
+        elif kind is Kind.TOOL and attributes[_KIND] == _HANDOFF:
+            found["tool_name"] = f"handoff to {attributes[_TO_AGENT]}"
         elif kind is Kind.TOOL:
             found["tool_name"] = name or attributes.get("gen_ai.tool.name") or span.name.removesuffix(".tool")
             found["tool_arguments"] = parse_arguments(attributes[_INPUT]) if _INPUT in attributes else None
@@ -75,10 +79,12 @@ class OpenLLMetry(Marked):
 
 
 def _kind(attributes: Mapping[str, str]) -> Kind:
+    if attributes.get(_KIND) == _HANDOFF:
+        return Kind.TOOL if attributes.get(_TO_AGENT) else Kind.CHAIN
     if _KIND in attributes:
         return _KINDS.get(attributes[_KIND], Kind.CHAIN)
     if _TYPE in attributes:
-        return _TYPES.get(attributes[_TYPE], Kind.CHAIN)
+        return next((kind for word, kind in _TYPES if word in attributes[_TYPE]), Kind.LLM)
     return Kind.LLM if any(k.startswith((_PROMPT, _COMPLETION)) for k in attributes) else Kind.CHAIN
 
 
@@ -108,10 +114,12 @@ def _call(attributes: Mapping[str, str]) -> Fields:
 
 def _messages(item: Mapping[str, str], role: str) -> tuple[Message, ...]:
     content = item.get("content", "")
-    calls = [
+    calls: list[dict[str, str]] = [
         {"id": c.get("id", ""), "name": c.get("name", ""), "arguments": c.get("arguments", "")}
         for c in flat_items(item, _CALLS)
     ]
+    if name := item.get("function_call.name"):
+        calls.append({"name": name, "arguments": item.get("function_call.arguments", "")})
     parts = parse_array(content) if content[:2] in ("[{", "[ ") else None
     message = {
         "role": item.get("role", ""),
