@@ -19,7 +19,7 @@ from tracejury.collector.demo.program import perform
 from tracejury.collector.demo.runs import RUNS
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.taxonomy import Severity
-from tracejury.sdk import JudgedRun, judged
+from tracejury.sdk import JudgedRun, agent, judged
 
 Judged = Callable[..., AbstractContextManager[JudgedRun]]
 HEALTHY = next(run for run in RUNS if not run.fault)
@@ -126,11 +126,11 @@ def test_hostile_text_does_not_reach_the_terminal() -> None:
     """What agents wrote is shown in a failing test without control characters."""
     provider = TracerProvider(shutdown_on_exit=False)
     tracer = provider.get_tracer("t")
-    agent, tool = ({"openinference.span.kind": kind, "tool.name": "search\x1b]0;x\x07"} for kind in ("AGENT", "TOOL"))
+    boss, tool = ({"openinference.span.kind": kind, "tool.name": "search\x1b]0;x\x07"} for kind in ("AGENT", "TOOL"))
     with (
         judged(provider) as run,
         pytest.raises(ConnectionError),
-        tracer.start_as_current_span("\x1b[2Jagent", attributes=agent),
+        tracer.start_as_current_span("\x1b[2Jagent", attributes=boss),
         tracer.start_as_current_span("\x1b[2Jsearch", attributes=tool),
     ):
         raise ConnectionError("\x1b[31mrefused")
@@ -170,3 +170,25 @@ def test_the_fixture_is_a_plugin_of_pytest(tmp_path: Path) -> None:
     for part in ("where:", "quote:", "why:"):
         assert any(part in line for line in told)
     assert "processors/sdk" not in done.stdout.split("short test summary")[0].replace(str(tmp_path), "")
+
+
+def test_scopes_give_a_program_without_a_framework_its_agents() -> None:
+    """`agent` alone makes agent runs out of bare LLM calls: a tree, each call with the agent that made it."""
+    provider = TracerProvider(shutdown_on_exit=False)
+    tracer = provider.get_tracer("client")
+    call = {"openinference.span.kind": "LLM", "llm.output_messages.0.message.role": "assistant"}
+    with judged(provider) as run, agent("manager", tracer_provider=provider):
+        tracer.start_span("plan", attributes=call).end()
+        with agent("researcher", tracer_provider=provider):
+            tracer.start_span("look up", attributes=call).end()
+    manager, researcher = run.trace.runs
+    assert (manager.name, researcher.name, researcher.parent_id) == ("manager", "researcher", manager.id)
+    assert [[turn.llm.raw.name for turn in one.turns if turn.llm] for one in run.trace.runs] == [["plan"], ["look up"]]
+
+
+def test_a_scope_around_a_frameworks_agent_of_the_same_name_is_one_run() -> None:
+    """Who names a scope as the framework names its agent must not get the agent twice."""
+    provider = TracerProvider(shutdown_on_exit=False)
+    with judged(provider) as run, agent("manager", tracer_provider=provider):
+        perform(HEALTHY, provider.get_tracer("t"))
+    assert [(r.name, r.role) for r in run.trace.runs] == [("manager", "manager"), ("researcher", "sub-agent")]
