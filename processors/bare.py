@@ -14,6 +14,8 @@ from ..schemas.normalized import Kind, NormalizedSpan
 from .delegation import asks
 from .span_tree import SpanTree, time_key
 
+_Key = tuple[str, str]  # what is known by it, and the id or text
+
 _LEAST_REPLY: Final = 16  # characters; shorter replies identify nothing
 _ASIDE: Final = frozenset({Kind.EVALUATOR, Kind.GUARDRAIL})
 
@@ -29,15 +31,13 @@ class _Talk:
 def find_bare_runs(tree: SpanTree, owner: Mapping[str, str]) -> dict[str, str]:
     """Span id to run id (that of the run's first call) for calls that no agent owns; `owner`: span to run."""
     free = _free_calls(tree, owner)
-    if len(free) < 2:  # noqa: PLR2004 - one call alone is no run
-        return {}
     talks: list[_Talk] = []
-    known: dict[tuple[str, str], _Talk] = {}
+    known: dict[tuple[str, _Key], _Talk] = {}
     for span in free:
         speaker = _speaker(span)
         talk = next((t for key in _sent(span) if (t := known.get((speaker, key)))), None)
         if talk is None:
-            talk = known.get((speaker, f"session {span.session_id}")) if span.session_id else None
+            talk = known.get((speaker, ("session", span.session_id))) if span.session_id else None
         if talk is None:
             talk = _Talk()
             talks.append(talk)
@@ -58,16 +58,16 @@ def find_bare_runs(tree: SpanTree, owner: Mapping[str, str]) -> dict[str, str]:
 
 def _free_calls(tree: SpanTree, owner: Mapping[str, str]) -> list[NormalizedSpan]:
     """The outermost LLM spans that no run owns, apart from what judges and guards ask, in order of time."""
-    if not any(s.kind is Kind.LLM and not owner[s.span_id] for s in tree.order):
+    if sum(not owner[s.raw.span_id] for s in tree.calls) < 2:  # noqa: PLR2004 - one call alone is no run
         return []
     under: set[str] = set()
     free = []
     for span in tree.order:
         above = tree.parent.get(span.span_id)
         if above in under or span.kind in _ASIDE:
-            under.add(span.span_id)
-        elif span.kind is Kind.LLM and not owner[span.span_id]:
-            under.add(span.span_id)
+            under.add(span.raw.span_id)
+        elif span.kind is Kind.LLM and not owner[span.raw.span_id]:
+            under.add(span.raw.span_id)
             free.append(span)
     return sorted(free, key=time_key)
 
@@ -75,24 +75,24 @@ def _free_calls(tree: SpanTree, owner: Mapping[str, str]) -> list[NormalizedSpan
 def _speaker(span: NormalizedSpan) -> str:
     """Whose calls these are: one service's client, one system prompt."""
     prompt = next((m.text for m in span.input_messages[:2] if m.role in ("system", "developer")), "")
-    return f"{span.raw.service}\n{span.raw.scope_name}\n{span.agent_hint}\n{prompt}"
+    return f"{span.raw.service}\n{span.raw.scope_name}\n{span.agent_name or span.agent_hint}\n{prompt}"
 
 
-def _sent(span: NormalizedSpan) -> list[str]:
-    keys = []
+def _sent(span: NormalizedSpan) -> list[_Key]:
+    keys: list[_Key] = []
     for message in reversed(span.input_messages):
-        keys += [f"call {r.call_id}" for r in message.tool_requests if r.call_id]
+        keys += [("call", r.call_id) for r in message.tool_requests if r.call_id]
         if message.tool_call_id:
-            keys.append(f"call {message.tool_call_id}")
+            keys.append(("call", message.tool_call_id))
         if message.role == "assistant" and len(message.text) >= _LEAST_REPLY:
-            keys.append(f"said {message.text}")
+            keys.append(("said", message.text))
     return keys
 
 
-def _written(span: NormalizedSpan) -> list[str]:
-    keys = [f"session {span.session_id}"] if span.session_id else []
+def _written(span: NormalizedSpan) -> list[_Key]:
+    keys = [("session", span.session_id)] if span.session_id else []
     for message in span.output_messages:
-        keys += [f"call {r.call_id}" for r in message.tool_requests if r.call_id]
+        keys += [("call", r.call_id) for r in message.tool_requests if r.call_id]
         if len(message.text) >= _LEAST_REPLY:
-            keys.append(f"said {message.text}")
+            keys.append(("said", message.text))
     return keys

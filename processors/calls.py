@@ -39,6 +39,8 @@ def join_calls(turn: TurnSpans, context: CallContext) -> tuple[ToolCall, ...]:
     A request whose name is that of an agent run started in the turn was executed by that run.
     """
     requests = [r for m in turn.llm.output_messages for r in m.tool_requests] if turn.llm else []
+    if context.sub_runs and turn.calls:
+        context = replace(context, started_by=_beside(turn.calls, context) | dict(context.started_by))
     matched, left = match_requests(requests, turn.calls, _addressing(requests, context))
     delegated, free = _delegated(requests, matched, context)
     calls = []
@@ -66,10 +68,26 @@ def _addressing(requests: Sequence[ToolRequest], context: CallContext) -> set[in
     return {i for i, r in enumerate(requests) if addressee(r.name, r.arguments) in free}
 
 
+def _beside(calls: Sequence[NormalizedSpan], context: CallContext) -> dict[str, str]:
+    """TOOL span id to the run that stands beside it in the turn, and which its name or arguments name."""
+    named: dict[str, deque[str]] = {}
+    vouched = set(context.started_by.values())
+    for key, run in ((k, r) for k, r in context.sub_runs.items() if k not in vouched):
+        named.setdefault(canonical(run.name), deque()).append(key)
+    found = {}
+    for span in calls:
+        waiting = named.get(addressee(span.tool_name, span.tool_arguments))
+        if waiting and span.raw.span_id not in context.started_by:
+            found[span.raw.span_id] = waiting.popleft()
+    return found
+
+
 def _delegated(
     requests: Sequence[ToolRequest], matched: Mapping[int, NormalizedSpan], context: CallContext
 ) -> tuple[dict[int, AgentRun], list[AgentRun]]:
     """Request index to the run that executed it without a TOOL span; and runs that nothing asked for by a request."""
+    if not context.sub_runs:
+        return {}, []
     asked = {r.call_id for r in requests}
     below_tools = {context.started_by.get(s.raw.span_id) for s in matched.values()}
     below_tools |= {context.started_by.get(requests[i].call_id) for i in matched if requests[i].call_id}
@@ -172,19 +190,21 @@ def _unseen(request: ToolRequest, context: CallContext) -> ToolCall:
 
 def _executed(span: NormalizedSpan, turn: TurnSpans, context: CallContext) -> ToolCall:
     twin = turn.twins.get(span.raw.span_id)
-    result = span.tool_result
-    if result is None and twin is not None:
-        result = twin.tool_result
-    if result is None and span.tool_call_id:
-        result = context.results.get(span.tool_call_id)
+    result, arguments, call_id = span.tool_result, span.tool_arguments, span.tool_call_id
+    if twin is not None:
+        result = twin.tool_result if result is None else result
+        arguments = twin.tool_arguments if arguments is None else arguments
+        call_id = call_id or twin.tool_call_id
+    if result is None and call_id:
+        result = context.results.get(call_id)
     return ToolCall(
         name=span.tool_name,
-        arguments=span.tool_arguments,
+        arguments=arguments,
         result=result,
         requested=None,
         executed=True,
         error=error_of(span) or (error_of(twin) if twin else None),
-        call_id=span.tool_call_id,
+        call_id=call_id,
         span=span,
         sub_run_id=context.started_by.get(span.raw.span_id, ""),
     )

@@ -21,6 +21,8 @@ def match_requests(
     there is as much of one as of the other. Two different call ids never match. `elsewhere`: requests that something
     else seems to have executed, so that order alone joins them with nothing.
     """
+    if not requests or not executed:
+        return {}, list(executed)
     left = dict(enumerate(executed))
     matched: dict[int, NormalizedSpan] = {}
     for key in (_by_id, _by_call, _by_name):

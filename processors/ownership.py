@@ -10,7 +10,7 @@ from ..schemas.normalized import Kind, NormalizedSpan
 from .bare import find_bare_runs
 from .handoffs import find_handoffs
 from .kinship import Kinship, Start, find_kinship
-from .names import plain_name
+from .names import canonical, plain_name
 from .segments import find_segments
 from .span_tree import SpanTree, time_key
 
@@ -49,8 +49,13 @@ def assign_owners(tree: SpanTree, tool_runs: Mapping[str, str] | None = None) ->
         ownership = _relate(ownership, kinship)
     ownership = _with_bare_runs(tree, _divide(tree, ownership))
     handed = find_handoffs(tree, ownership.owner, ownership.runs)
-    if not (handed.started or handed.adopted):
-        return ownership
+    ownership = _handed(tree, ownership, handed) if handed.started or handed.adopted else ownership
+    stated = _stated_parents(tree, ownership)
+    return _relate(ownership, Kinship(started=stated)) if stated else ownership
+
+
+def _handed(tree: SpanTree, ownership: Ownership, handed: Kinship) -> Ownership:
+    """The same ownership with runs that others beside them started, and those that went on after others."""
     for run, first in sorted(handed.adopted.items(), key=lambda item: time_key(tree.spans[item[0]])):
         ownership.segments.setdefault(first, []).append(tree.spans[run])
     return _relate(ownership, handed)
@@ -154,6 +159,43 @@ def _assign(
             runs[span_id] = context
         owner[span_id] = context
     return result
+
+
+def _stated_parents(tree: SpanTree, ownership: Ownership) -> dict[str, Start]:
+    """Runs that nothing joins with another, but whose spans state the name of the agent that started them."""
+    parents = {
+        ownership.owner[s.raw.span_id]: s.agent_parent
+        for s in tree.order
+        if s.agent_parent and canonical(s.agent_parent) != canonical(s.agent_name or s.agent_hint)
+    }
+    alone = {run: name for run, name in parents.items() if run and not ownership.runs[run]}
+    if not alone:
+        return {}
+    runs: dict[str, list[tuple[tuple[int, int, str], str]]] = {}
+    named: set[tuple[str, str]] = set()
+    for span in sorted(tree.order, key=time_key):
+        run, name = ownership.owner[span.raw.span_id], canonical(span.agent_name or span.agent_hint)
+        if run and name and (run, name) not in named:
+            named.add((run, name))
+            runs.setdefault(name, []).append((time_key(span), run))
+    began = {run: key for found in runs.values() for key, run in reversed(found)}
+    found: dict[str, Start] = {}
+    above = dict(ownership.runs)
+    for run, name in alone.items():
+        earlier = [r for key, r in runs.get(canonical(name), ()) if key <= began.get(run, key)]
+        if earlier and not _is_below(earlier[-1], run, above):
+            found[run] = Start(earlier[-1], "", "", "")
+            above[run] = earlier[-1]
+    return found
+
+
+def _is_below(run: str, other: str, above: Mapping[str, str]) -> bool:
+    """Whether `run` is `other` or stands below it."""
+    seen = set()
+    while run and run != other and run not in seen:
+        seen.add(run)
+        run = above.get(run, "")
+    return run == other
 
 
 def _with_bare_runs(tree: SpanTree, ownership: Ownership) -> Ownership:

@@ -20,6 +20,7 @@ _AGENT: Final = 1  # holds an agent span
 _LLM: Final = 2  # asks a model, outside tools and agents below
 _ACTS: Final = 4  # has tools, or was given some
 _ASIDE: Final = frozenset({Kind.EVALUATOR, Kind.GUARDRAIL})
+_TELLING: Final = frozenset({Kind.AGENT, Kind.LLM})  # matter even where nothing is below them
 _SCOPES: Final = frozenset({Kind.CHAIN, Kind.OTHER})
 _REACH: Final = 4  # levels below an agent at which its calls say whose they are
 _MOST_SIBLINGS: Final = 256
@@ -56,8 +57,10 @@ def find_roles(tree: SpanTree) -> Roles:
     scopes: dict[str, _Scope] = {}
     finder = _Finder(tree, holds, changed, tool_runs)
     for span in tree.order:
-        above = tree.parent.get(span.raw.span_id)
-        scopes[span.raw.span_id] = finder.visit(span, _Scope() if above is None else scopes[above])
+        span_id = span.raw.span_id
+        if span_id in tree.children or span.kind in _TELLING:
+            above = tree.parent.get(span_id)
+            scopes[span_id] = finder.visit(span, _Scope() if above is None else scopes[above])
     return Roles(tree.changed(changed) if changed else tree, tool_runs)
 
 
@@ -168,7 +171,8 @@ class _Finder:
         if not (hint or root or scope.tool or scope.asked):
             return None
         own = canonical(plain_name(span.raw.name))
-        if hint and canonical(hint) != scope.hint and (scope.tool is not None or root or own == canonical(hint)):
+        named = span.agent_name or scope.tool is not None or root or own == canonical(hint)
+        if hint and named and canonical(hint) != scope.hint:
             return hint
         flags = self.holds[span_id]
         if scope.tool is not None:

@@ -10,12 +10,13 @@ from typing import Final
 from ..schemas.normalized import Kind, Message, NormalizedSpan, ToolDefinition
 from ..schemas.trajectory import AgentRun, TraceState, Turn, TurnKind
 from .calls import CallContext, join_calls
+from .completion import complete_histories
 from .novelty import Novelty
 from .outlines import Outline, outline_runs
 from .ownership import Ownership
 from .phases import kinds_of, states_plan
 from .span_tree import SpanTree, time_key
-from .task import answer_of, goal_from_calls
+from .task import answer_of, goal_from_calls, with_closing_call
 from .turn_spans import TurnSpans
 
 _REACH: Final = 16  # levels of wrappers between a TOOL span and the agent run that it starts
@@ -79,6 +80,7 @@ class _Builder:
         return "error" if any(s.is_error for s in spans) or (twin is not None and twin.is_error) else "ok"
 
     def _turns(self, outline: Outline, built: dict[str, AgentRun]) -> tuple[Turn, ...]:
+        complete_histories(outline.turns)
         finished = self._status(outline) != "unfinished"
         last_call = max((i for i, t in enumerate(outline.turns) if t.llm and not t.inner), default=-1)
         kinds = kinds_of(outline.turns, outline.goal)
@@ -108,7 +110,7 @@ class _Builder:
                     closed=over or self.state is not TraceState.OPEN,
                 )
             )
-        return tuple(turns)
+        return with_closing_call(turns) if finished else tuple(turns)
 
     def _started_by(self, spans: TurnSpans) -> dict[str, str]:
         """TOOL span id, or the request's call id, to the run that it started."""

@@ -36,7 +36,7 @@ def find_segments(tree: SpanTree, owner: Mapping[str, str]) -> Segments:
     A new run has the id of the topmost span that holds its first call and no other.
     """
     found = Segments()
-    handing = {owner[s.span_id] for s in tree.order if s.kind is Kind.LLM and asks(s) and _handoff(s)} - {""}
+    handing = {owner[s.span_id] for s in tree.calls if asks(s) and _handoff(s)} - {""}
     if not handing:
         return found
     own: dict[str, list[NormalizedSpan]] = {run: [] for run in handing}

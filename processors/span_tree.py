@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from ..schemas.normalized import NormalizedSpan
+from ..schemas.normalized import Kind, NormalizedSpan
 
 
 @dataclass(frozen=True, slots=True)
 class SpanTree:
     """`order`: all spans, parents before children, siblings by time. `parent`: known parents only.
 
-    `orphans`: roots that name a parent which is not among the spans (lost, late, or in another process).
+    `calls`: the LLM spans, in that order. `orphans`: roots that name a parent which is not among the spans (lost, late,
+    or in another process).
     """
 
     spans: dict[str, NormalizedSpan]
@@ -23,6 +24,7 @@ class SpanTree:
     parent: dict[str, str]
     children: dict[str, list[NormalizedSpan]]
     orphans: frozenset[str]
+    calls: list[NormalizedSpan]
 
     def ancestors(self, span_id: str) -> Iterator[str]:
         """Ids of the known ancestors, nearest first."""
@@ -36,7 +38,7 @@ class SpanTree:
         """The same tree with some spans read in another way; `spans` by id."""
         order = [spans.get(s.raw.span_id, s) for s in self.order]
         children = {p: [spans.get(s.raw.span_id, s) for s in below] for p, below in self.children.items()}
-        return SpanTree({s.raw.span_id: s for s in order}, order, self.parent, children, self.orphans)
+        return SpanTree({s.raw.span_id: s for s in order}, order, self.parent, children, self.orphans, _calls(order))
 
 
 def time_key(span: NormalizedSpan) -> tuple[int, int, str]:
@@ -67,7 +69,11 @@ def build_tree(spans: Iterable[NormalizedSpan]) -> SpanTree:
             children.setdefault(above, []).append(span)
     order = list(_preorder(roots, children))
     orphans = frozenset(s.raw.span_id for s in roots if s.raw.parent_span_id and s.raw.parent_span_id not in unique)
-    return SpanTree({s.raw.span_id: s for s in order}, order, parent, children, orphans)
+    return SpanTree({s.raw.span_id: s for s in order}, order, parent, children, orphans, _calls(order))
+
+
+def _calls(order: list[NormalizedSpan]) -> list[NormalizedSpan]:
+    return [s for s in order if s.kind is Kind.LLM]
 
 
 def _collapse(spans: Iterable[NormalizedSpan]) -> dict[str, NormalizedSpan]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from ..schemas.normalized import Message, NormalizedSpan
@@ -59,6 +60,15 @@ def _from_messages(items: list[Any]) -> str:
     """The last user message; "" where the items are not messages but somebody's notation of them (AutoGen's)."""
     contents = [m.get("content") for m in items if isinstance(m, dict) and m.get("role") in ("user", "human")]
     return as_text(contents[-1]) if contents else ""
+
+
+def with_closing_call(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """The turns of a finished run, with the calls of its last turn marked that only hand over the answer."""
+    last = next((t for t in reversed(turns) if t.kind is not TurnKind.INNER), None)
+    if last is None or not any(call.name.lower() in ANSWER_TOOLS for call in last.tool_calls):
+        return tuple(turns)
+    calls = tuple(replace(c, closing=c.name.lower() in ANSWER_TOOLS) for c in last.tool_calls)
+    return tuple(replace(t, tool_calls=calls) if t is last else t for t in turns)
 
 
 def answer_of(span: NormalizedSpan | None, turns: Sequence[Turn]) -> str:

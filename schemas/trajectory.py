@@ -34,6 +34,7 @@ class ToolCall:
     `requested`: an LLM message asked for it (None: content not captured). `executed`: a span or an observation
     shows it ran (None: cannot be known). `error`: text of the failure, None where it did not fail as far as known.
     `span` is the TOOL span, None where there is none; `sub_run_id` the agent run that this call delegated to.
+    `closing`: no real tool, but how the run handed over its answer.
     """
 
     name: str
@@ -45,6 +46,7 @@ class ToolCall:
     call_id: str = ""
     span: NormalizedSpan | None = None
     sub_run_id: str = ""
+    closing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,8 @@ class Trace:
     """A rebuilt trace: runs in order of start (managers before their sub-agents), spans by id, the remainder.
 
     `remainder`: normalised spans that belong to no agent run, in order of time (plain spans around the agents,
-    LLM calls outside any agent, evaluators). `conventions`: those recognised, most frequent first.
+    LLM calls outside any agent, evaluators). `conventions`: those recognised, most frequent first. A run written into
+    several traces is one `Trace` under the id of the first; `joined_to` is that id in what stands for one of the others.
     """
 
     trace_id: str
@@ -118,6 +121,17 @@ class Trace:
     start: int = 0
     end: int = 0
     received_through: int = 0
+    joined_to: str = ""
+
+    @property
+    def trace_ids(self) -> tuple[str, ...]:
+        """The ids of all traces that its spans are of, its own first."""
+        return (self.trace_id, *sorted({s.raw.trace_id for s in self.spans.values()} - {self.trace_id}))
+
+    def home(self, span_id: str) -> str:
+        """The id of the trace that the span is of; its own where there is no such span."""
+        span = self.spans.get(span_id)
+        return span.raw.trace_id if span is not None else self.trace_id
 
     def run(self, run_id: str) -> AgentRun | None:
         """The run with that id, or None."""

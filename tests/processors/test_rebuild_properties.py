@@ -14,7 +14,8 @@ from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.trajectory import TraceState
 
 KINDS = ["LLM", "TOOL", "AGENT", "CHAIN", "EVALUATOR", "GUARDRAIL", "RETRIEVER", "PROMPT", ""]
-NAMES = ["search", "researcher", "final_answer"]
+NAMES = ["search", "researcher", "final_answer", "transfer_to_researcher", "transfer_to_search", "ask_researcher"]
+STATED = ["", "", "", "researcher", "search"]
 IDS = ["", "c1", "c2"]
 TEXTS = ["", "short", "a text long enough to know a run by, said by its model"]
 
@@ -41,12 +42,15 @@ def entries(draw: st.DrawFn) -> dict[str, Any]:
         attributes |= {"tool.name": draw(st.sampled_from(NAMES)), "tool.id": draw(st.sampled_from(IDS))}
     if kind == "AGENT":
         attributes |= {"agent.name": draw(st.sampled_from(["", *NAMES]))}
+    for key in ("tracejury.agent.name", "tracejury.agent.parent"):
+        if stated := draw(st.sampled_from(STATED)):
+            attributes[key] = stated
     number = st.integers(0, 12)
     start = draw(st.integers(0, 20))
     return {
         "id": f"s{draw(number)}",
         "parent": draw(st.just("") | number.map(lambda n: f"s{n}") | number.map(lambda n: f"gone{n % 3}")),
-        "name": draw(st.sampled_from(["Step 1", "planner", "x"])),
+        "name": draw(st.sampled_from(["Step 1", "planner", "x", "researcher", "search"])),
         "start": start,
         "end": start + draw(st.integers(-3, 9)),
         "attributes": attributes,

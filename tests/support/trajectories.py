@@ -148,6 +148,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "kind": turn.kind.value,
         "llm": turn.llm.span_id if turn.llm else None,
         "text": turn.text,
+        "sent": len(turn.llm.input_messages) if turn.llm else 0,
         "new": [[m.role, m.text] for m in turn.new_messages],
         "observation": turn.observation,
         "closed": turn.closed,
@@ -168,6 +169,7 @@ def _call(call: ToolCall) -> dict[str, Any]:
         "call_id": call.call_id,
         "span": call.span.span_id if call.span else None,
         "sub_run": call.sub_run_id,
+        "closing": call.closing,
     }
 
 
