@@ -195,15 +195,17 @@ def _executed(span: NormalizedSpan, turn: TurnSpans, context: CallContext) -> To
         result = twin.tool_result if result is None else result
         arguments = twin.tool_arguments if arguments is None else arguments
         call_id = call_id or twin.tool_call_id
+    error = error_of(span) or (error_of(twin) if twin else None)
     if result is None and call_id:
         result = context.results.get(call_id)
+        error = error or (failure_in(result) if result else None) or None
     return ToolCall(
         name=span.tool_name,
         arguments=arguments,
         result=result,
         requested=None,
         executed=True,
-        error=error_of(span) or (error_of(twin) if twin else None),
+        error=error,
         call_id=call_id,
         span=span,
         sub_run_id=context.started_by.get(span.raw.span_id, ""),
