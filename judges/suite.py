@@ -145,7 +145,9 @@ def _order(trace: Trace, draft: Draft) -> tuple[int, str, str, str, str]:
 
 
 def _id(trace: Trace, draft: Draft) -> str:
-    return finding_id(trace.tenant, trace.trace_id, draft.span_id, draft.judge, draft.category, draft.evidence)
+    return finding_id(
+        trace.tenant, trace.home(draft.span_id), draft.span_id, draft.judge, draft.category, draft.evidence
+    )
 
 
 def _finding(trace: Trace, draft: Draft, partners: dict[tuple[str, str], list[str]]) -> Finding:
@@ -153,9 +155,9 @@ def _finding(trace: Trace, draft: Draft, partners: dict[tuple[str, str], list[st
     linked = [i for other in draft.linked if other != draft.span_id for i in partners.get((other, draft.span_id), ())]
     return Finding(
         id=_id(trace, draft),
-        fingerprint=fingerprint(trace.tenant, trace.trace_id, draft.span_id, draft.taxonomy, draft.category),
+        fingerprint=fingerprint(trace.tenant, trace.home(draft.span_id), draft.span_id, draft.taxonomy, draft.category),
         tenant=trace.tenant,
-        trace_id=trace.trace_id,
+        trace_id=trace.home(draft.span_id),
         span_id=draft.span_id,
         agent_run_id=draft.agent_run_id,
         turn=draft.turn,

@@ -47,7 +47,8 @@ class OpenTrace:
     """A trace that may still change. `held` is False where its spans must be loaded from the store.
 
     `logs`: span id to its log records by identity. `stored`: its findings as they stand in the store, by id (None: not
-    known). `cache`, `ledger`: what the judges want to keep between two passes over it.
+    known). `cache`, `ledger`: what the judges want to keep between two passes over it. `joined_to`: as it is stored,
+    None where that is not known.
     """
 
     key: TraceKey
@@ -65,6 +66,7 @@ class OpenTrace:
     stored: dict[str, Finding] | None = None
     cache: Any = None
     ledger: Any = None
+    joined_to: str | None = None
     _ended: bool | None = None
 
     @property

@@ -42,7 +42,7 @@ VERDICT_SELECT: Final = ", ".join(_VERDICT)
 TRACE_COLUMNS: Final = (
     "tenant", "TraceId", "ServiceName", "SessionId", "State", "Name", "StartNanos", "EndNanos", "Spans", "Conventions",
     "Runs.Id", "Runs.Name", "Runs.Role", "Runs.SpanId", "Runs.ParentId", "Runs.Goal", "Runs.Answer", "Runs.Status",
-    "Runs.Turns", "Runs.ToolCalls", "JudgedAt", "ReceivedAt",
+    "Runs.Turns", "Runs.ToolCalls", "JoinedTo", "JudgedAt", "ReceivedAt",
 )  # fmt: skip
 
 
@@ -126,8 +126,8 @@ def trace_row(trace: Trace, judgement: Judgement) -> Row:
     nested = [list(column) for column in zip(*runs, strict=True)] if runs else [[] for _ in range(10)]
     return (
         trace.tenant, trace.trace_id, trace.service, trace.session_id, trace.state.value, _name(trace), trace.start,
-        trace.end, len(trace.spans), list(trace.conventions), *nested, judgement.judged_at,
-        judgement.received_through,
+        trace.end, len(trace.spans), list(trace.conventions), *nested, trace.joined_to,
+        judgement.judged_at, judgement.received_through,
     )  # fmt: skip
 
 

@@ -106,7 +106,7 @@ class Trace:
 
     `remainder`: normalised spans that belong to no agent run, in order of time (plain spans around the agents,
     LLM calls outside any agent, evaluators). `conventions`: those recognised, most frequent first. A run written into
-    several traces is one `Trace` under the id of the first; `joined_to` is that id in what stands for one of the others.
+    several traces is one `Trace` under the id of the first; `joined_to` is that id in what stands for another.
     """
 
     trace_id: str

@@ -28,7 +28,7 @@ class CaseStore(Protocol):
     def load(self, key: TraceKey) -> tuple[Trace, tuple[Finding, ...]] | None:
         """The trace as it is stored and the detectors' findings in it, None where there is none (any more)."""
 
-    def stored(self, key: TraceKey, run_id: str) -> Stored:
+    def stored(self, trace: Trace, run_id: str) -> Stored:
         """What LLM judges have said of the trace; `windows` of that run, and what a later version left pending."""
 
 
@@ -72,7 +72,7 @@ class Sitting:
             return
         stored = Stored()
         if not entry.fresh:
-            stored = await asyncio.to_thread(self._store.stored, entry.key, entry.run_id)
+            stored = await asyncio.to_thread(self._store.stored, trace, entry.run_id)
         open_findings = [f for f in stored.findings if f.state is FindingState.PROVISIONAL and f.judge in entry.judges]
         description = await asyncio.to_thread(self._descriptions.of, trace, run)
         for hearing in hearings(entry, trace, run, self._how, open_findings, description):

@@ -38,17 +38,17 @@ class StoredCases:
         trace = stored_trace(judging, trace_id, tenant, self._config, self._clock(), self._ours)
         if trace is None:
             return None
-        findings = judging.load_findings([trace_id]).get(trace_id, ())
-        return trace, tuple(f for f in findings if f.state in LIVE)
+        findings = judging.load_findings(trace.trace_ids)
+        return trace, tuple(f for i in trace.trace_ids for f in findings.get(i, ()) if f.state in LIVE)
 
-    def stored(self, key: TraceKey, run_id: str) -> Stored:
+    def stored(self, trace: Trace, run_id: str) -> Stored:
         """What LLM judges have said of the trace; the windows are those of the run that still stand."""
-        tenant, trace_id = key
-        panel = StoredPanel(self._store, tenant)
-        rows = panel.outcomes([trace_id]).get(trace_id, {}).values()
+        panel = StoredPanel(self._store, trace.tenant)
+        rows = panel.outcomes([trace.trace_id]).get(trace.trace_id, {}).values()
+        found = panel.run_findings(trace.trace_ids)
         windows = (r for r in rows if r.kind is SubjectKind.TURN_WINDOW and r.outcome is not Outcome.SUPERSEDED)
         return Stored(
-            tuple(panel.run_findings([trace_id]).get(trace_id, ())),
+            tuple(f for i in trace.trace_ids for f in found.get(i, ())),
             tuple(judgement_of(r) for r in windows if r.subject_id.rpartition(":")[0] == run_id),
         )
 

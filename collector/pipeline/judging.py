@@ -5,24 +5,26 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from ...judges.suite import JUDGE, Suite, SuiteResult
 from ...judges.text import TextCache
 from ...processors.assemble import SECOND, Assembler, AssemblerConfig, OpenTrace, TraceKey
+from ...processors.joining import groups_of
 from ...processors.rebuild import rebuild
 from ...schemas.errors import RetryableError, TracejuryError
-from ...schemas.findings import Finding
-from ...schemas.spans import LogRecord, Span
+from ...schemas.normalized import NormalizedSpan
+from ...schemas.spans import Span
 from ...schemas.trajectory import Trace, TraceState
 from ...schemas.verdicts import JudgedTrace, Judgement, Outcome, Subject, SubjectKind
-from ..panel.clerk import Clerks, Ledger, NoClerk
+from ..panel.clerk import Clerks, NoClerk
+from .gathering import Gathering, GatheringStore
 from .hints import first_trace_line, has_no_parent
 from .inbox import Inbox, Taken, by_trace
-from .outcome import LIVE, compare, input_hash, standing
+from .outcome import LIVE, compare, input_hash, part, standing, together, unbuilt_trace
 from .waiting import WaitingRequests
 from .watch import JudgingWatch
 
@@ -39,40 +41,17 @@ SWEEP_LIMIT = 10_000
 SWEEP_EVERY = 3600 * SECOND
 SWEEP_SOON = 10 * SECOND
 MAX_SERVICES = 10_000
-LOAD_ROWS = 20_000
 ALONE_AGAIN = 60 * SECOND
 
 
-class JudgingStore(Protocol):
+class JudgingStore(GatheringStore, Protocol):
     """What judging reads and writes; all of it blocks."""
-
-    def known_rows(self, trace_ids: Sequence[str]) -> dict[str, int]:
-        """Distinct spans and log records stored of each trace, one more where it was judged."""
-
-    def load_spans(self, trace_ids: Sequence[str]) -> dict[str, tuple[list[Span], list[LogRecord]]]:
-        """All rows of these traces."""
-
-    def load_findings(self, trace_ids: Sequence[str]) -> dict[str, list[Finding]]:
-        """The detectors' findings in them, of any state."""
-
-    def load_ledger(self, trace_ids: Sequence[str]) -> Mapping[str, Ledger]:
-        """What LLM judges have said of them, or are to say."""
 
     def unjudged(self, version: str, limit: int) -> list[TraceKey]:
         """Traces with rows newer than their last judgement, or last judged while open."""
 
     def save(self, judged: Sequence[JudgedTrace]) -> None:
         """Store what was judged, each judgement last."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """What the store has of one trace."""
-
-    spans: list[Span]
-    logs: list[LogRecord]
-    findings: list[Finding]
-    ledger: Ledger
 
 
 class Judging:
@@ -100,6 +79,7 @@ class Judging:
         self.assembler = Assembler(config)
         self._store, self._suite, self._inbox, self._watch = store, suite, inbox, watch
         self._clerk, self._ours = clerk or NoClerk(), ours
+        self._gathering = Gathering(store, self.assembler, reads_ledger=lambda: self._clerk.reads)
         self._pressed, self._clock, self._timer = pressed, clock, timer
         self._waiting = WaitingRequests()
         self._stopping = threading.Event()
@@ -187,19 +167,25 @@ class Judging:
 
     def _judge_all(self, due: Sequence[OpenTrace], now: int) -> int:
         """Judge and store; traces for which memory has no room beside the others wait for the next step."""
-        missing = self._read(due)
-        judged, done = [], []
+        missing = self._gathering.read(due)
+        self._gathering.note([t for t in due if t.held])
+        keys = {t.key for t in due}
+        judged: list[JudgedTrace] = []
+        done: set[TraceKey] = set()
         for trace in due:
+            if trace.key in done:
+                continue
             if trace.key in missing:
-                self._fill(trace, missing.pop(trace.key))
+                self._gathering.fill(trace, missing.pop(trace.key))
+                self._gathering.note([trace])
             if not trace.held:
                 self.assembler.request(trace.key, now)
                 continue
-            done.append(trace.key)
-            if (one := self._judge(trace, now)) is not None:
-                judged.append(one)
+            group = self._gathering.group(trace)
+            judged += self._judge_group(group, keys, now)
+            done |= {t.key for t in group if t is trace or (t.key in keys and self._gathering.holds(t))}
         self._save(judged)
-        self._waiting.answer(done, judged)
+        self._waiting.answer(list(done), judged)
         return len(judged)
 
     def _again(self, keys: Iterable[TraceKey]) -> None:
@@ -237,77 +223,75 @@ class Judging:
         due = self.assembler.next_due()
         return IDLE_SECONDS if due is None else min(max((due - self._clock()) / SECOND, 0.0), IDLE_SECONDS)
 
-    def _read(self, due: Sequence[OpenTrace]) -> dict[TraceKey, Stored]:
-        """What the store has of the traces that are not held, as far as about `LOAD_ROWS` rows go."""
-        cold = [t for t in due if not t.held]
-        if not cold:
-            return {}
-        counts = self._store.known_rows([t.key[1] for t in cold])
-        keys: list[TraceKey] = []
-        rows = 0
-        for trace in cold:
-            count = counts.get(trace.key[1], 0)
-            if not trace.forced and count <= trace.rows:
-                trace.stored, trace.ledger = {}, {}
-                self.assembler.hold(trace.key)
-            elif not keys or rows + count <= LOAD_ROWS:
-                keys.append(trace.key)
-                rows += count
-        ids = [key[1] for key in keys]
-        if not ids:
-            return {}
-        rows_of, findings = self._store.load_spans(ids), self._store.load_findings(ids)
-        ledgers = self._store.load_ledger(ids) if self._clerk.reads else {}
-        return {k: Stored(*rows_of.get(k[1], ([], [])), findings.get(k[1], []), ledgers.get(k[1], {})) for k in keys}
+    def _judge_group(self, group: Sequence[OpenTrace], due: Collection[TraceKey], now: int) -> list[JudgedTrace]:
+        """Judge traces that may be one. Of those that are not due only what changes is told."""
+        judgeable: dict[str, list[NormalizedSpan]] = {}
+        told: list[JudgedTrace] = []
+        for trace in group:
+            spans = [span for span in trace.spans.values() if not self._ours(span.raw)]
+            if spans:
+                judgeable[trace.key[1]] = spans
+            elif trace.spans:
+                told.append(self._spare(trace, now))
+            else:
+                self.assembler.judged(trace, TraceState.SETTLED, now, 0)
+        members = {t.key[1]: t for t in group if t.key[1] in judgeable}
+        for ids in groups_of(judgeable) if len(judgeable) > 1 else [tuple(judgeable)] if judgeable else ():
+            told += self._judge([members[i] for i in ids], [s for i in ids for s in judgeable[i]], due, now)
+        return told
 
-    def _fill(self, trace: OpenTrace, stored: Stored) -> None:
-        arrivals = [s.received_at for s in stored.spans] + [r.received_at for r in stored.logs]
-        trace.stored = {f.id: f for f in stored.findings}
-        trace.ledger = dict(stored.ledger)
-        self.assembler.fill(trace.key, stored.spans, stored.logs, max(arrivals, default=trace.last_arrival))
-
-    def _judge(self, trace: OpenTrace, now: int) -> JudgedTrace | None:
+    def _judge(
+        self, members: Sequence[OpenTrace], spans: Sequence[NormalizedSpan], due: Collection[TraceKey], now: int
+    ) -> list[JudgedTrace]:
+        """Judge one trace, or several as one under the id of the first; what is to be stored, member by member."""
         started = self._timer()
-        state = self.assembler.state(trace, now)
-        if not trace.spans:
-            self.assembler.judged(trace, TraceState.SETTLED, now, 0)
-            return None
-        judgeable = [span for span in trace.spans.values() if not self._ours(span.raw)]
-        if not judgeable:
-            return self._spare(trace, state, now)
+        first = members[0]
+        states = {t.key: self.assembler.state(t, now) for t in members}
+        state = together(states.values())
+        newest = max(t.received_through for t in members)
+        why, result = "", None
         try:
-            rebuilt = replace(rebuild(judgeable, state=state), received_through=trace.received_through)
-            trace.cache = trace.cache or TextCache()
-            result = self._suite.judge(rebuilt, trace.cache)
+            rebuilt = replace(rebuild(spans, state=state), trace_id=first.key[1], received_through=newest)
+            first.cache = first.cache or TextCache()
+            result = self._suite.judge(rebuilt, first.cache)
         except Exception as error:  # one trace that cannot be judged must not stop the others
-            log.exception("trace %s cannot be judged", trace.key[1])
+            log.exception("trace %s cannot be judged", first.key[1])
             self._watch.failed_trace()
-            rebuilt = unbuilt_trace(trace, state)
-            result = None
+            rebuilt = unbuilt_trace(first, spans, state)
             why = f"{type(error).__name__}: {error}"[:200]
         cost = self._timer() - started
-        judged = self._outcome(trace, rebuilt, result, now) if result else self._failure(trace, rebuilt, why, now)
+        told = []
+        for trace in members:
+            own = rebuilt if trace is first else part(rebuilt, trace, states[trace.key])
+            one = self._outcome(trace, own, result, now) if result else self._failure(trace, own, why, now)
+            self.assembler.judged(trace, states[trace.key], now, cost)
+            if trace.key in due or trace is first or trace.joined_to != own.joined_to or one.changed or one.retracted:
+                self._watch.judged(one, cost)
+                told.append(one)
+            trace.joined_to = own.joined_to
         self._introduce(rebuilt)
-        self.assembler.judged(trace, state, now, cost)
-        self._watch.judged(judged, cost)
-        return judged
+        return told
 
-    def _spare(self, trace: OpenTrace, state: TraceState, now: int) -> JudgedTrace:
+    def _spare(self, trace: OpenTrace, now: int) -> JudgedTrace:
         """Nobody judges what our own judges did."""
-        unbuilt = unbuilt_trace(trace, state)
+        state = self.assembler.state(trace, now)
+        unbuilt = unbuilt_trace(trace, list(trace.spans.values()), state)
         self.assembler.judged(trace, state, now, 0)
         judgement = self._judgement(unbuilt, now, Outcome.FILTERED)
         return JudgedTrace(unbuilt, replace(judgement, reason="calls of our own judges"))
 
-    def _outcome(self, trace: OpenTrace, rebuilt: Trace, result: SuiteResult, now: int) -> JudgedTrace:
-        change = compare(result.findings, trace.stored or {}, standing(rebuilt.state), now)
+    def _outcome(self, trace: OpenTrace, own: Trace, result: SuiteResult, now: int) -> JudgedTrace:
+        found = [f for f in result.findings if f.trace_id == own.trace_id]
+        change = compare(found, trace.stored or {}, standing(own.state), now)
         trace.stored = {**(trace.stored or {}), **{f.id: f for f in (*change.findings, *change.retracted)}}
-        judgement = self._judgement(rebuilt, now, Outcome.DONE)
+        judgement = self._judgement(own, now, Outcome.DONE)
         judgement = replace(judgement, findings=change.findings, failures=result.failures, dropped=result.dropped)
+        if own.joined_to:
+            return JudgedTrace(own, judgement, change.written, change.retracted)
         if trace.ledger is None:
             trace.ledger = {}
-        noted = self._clerk.consider(rebuilt, change.findings, trace.ledger, now)
-        return JudgedTrace(rebuilt, judgement, change.written, change.retracted, noted.rows, noted.heard)
+        noted = self._clerk.consider(own, result.findings, trace.ledger, now)
+        return JudgedTrace(own, judgement, change.written, change.retracted, noted.rows, noted.heard)
 
     def _failure(self, trace: OpenTrace, rebuilt: Trace, why: str, now: int) -> JudgedTrace:
         """A judge's failure is not a verdict: what was found before stands."""
@@ -357,24 +341,6 @@ class Judging:
         if trace.state is not TraceState.OPEN or (rooted and trace.runs):
             self._services.add(trace.service)
             log.info("%s", first_trace_line(trace))
-
-
-def unbuilt_trace(trace: OpenTrace, state: TraceState) -> Trace:
-    """What stands for a trace that could not be rebuilt: its spans, all in the remainder."""
-    spans = sorted(trace.spans.values(), key=lambda s: (s.raw.start, s.span_id))
-    return Trace(
-        trace_id=trace.key[1],
-        tenant=trace.key[0],
-        service=spans[0].raw.service,
-        session_id="",
-        state=state,
-        runs=(),
-        spans={s.span_id: s for s in spans},
-        remainder=tuple(spans),
-        start=spans[0].raw.start,
-        end=max(s.raw.end for s in spans),
-        received_through=trace.received_through,
-    )
 
 
 def keys_of(taken: Taken) -> set[TraceKey]:

@@ -6,8 +6,9 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from ...processors.assemble import span_size
+from ...processors.assemble import OpenTrace, span_size
 from ...schemas.findings import Finding, FindingState
+from ...schemas.normalized import NormalizedSpan
 from ...schemas.trajectory import Trace, TraceState
 
 LIVE = frozenset({FindingState.CURRENT, FindingState.PROVISIONAL})
@@ -66,3 +67,43 @@ def input_hash(trace: Trace) -> str:
         raw, size = span.raw, span_size(span.raw)
         digest.update(f"{span_id} {raw.end} {raw.pending} {raw.status_code} {size} {len(span.log_text)};".encode())
     return digest.hexdigest()
+
+
+def together(states: Iterable[TraceState]) -> TraceState:
+    """The state of traces that are one: open as long as one of them is, incomplete if one of them is."""
+    found = set(states)
+    return next(s for s in (TraceState.OPEN, TraceState.INCOMPLETE, TraceState.SETTLED) if s in found)
+
+
+def part(joined: Trace, trace: OpenTrace, state: TraceState) -> Trace:
+    """What stands for one of the traces that were judged as one: the runs of all of them, spans of its own."""
+    own = {i: span for i, span in joined.spans.items() if span.raw.trace_id == trace.key[1]}
+    return replace(
+        joined,
+        trace_id=trace.key[1],
+        state=state,
+        spans=own,
+        remainder=tuple(span for span in joined.remainder if span.span_id in own),
+        start=min((s.raw.start for s in own.values()), default=joined.start),
+        end=max((s.raw.end for s in own.values()), default=joined.end),
+        received_through=trace.received_through,
+        joined_to=joined.trace_id,
+    )
+
+
+def unbuilt_trace(trace: OpenTrace, spans: Iterable[NormalizedSpan], state: TraceState) -> Trace:
+    """What stands for a trace that could not be rebuilt: its spans, all in the remainder."""
+    ordered = sorted(spans, key=lambda s: (s.raw.start, s.span_id))
+    return Trace(
+        trace_id=trace.key[1],
+        tenant=trace.key[0],
+        service=ordered[0].raw.service,
+        session_id="",
+        state=state,
+        runs=(),
+        spans={s.span_id: s for s in ordered},
+        remainder=tuple(ordered),
+        start=ordered[0].raw.start,
+        end=max(s.raw.end for s in ordered),
+        received_through=trace.received_through,
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ...schemas.findings import Finding
 from ...schemas.judged_rows import (
@@ -24,6 +24,7 @@ from ..panel.clerk import Ledger
 from . import ledger
 from .client import Store
 from .inserting import insert_rows, storing
+from .joins import StoredJoins
 from .scope import TENANT, Scope
 
 _IN_TRACES = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
@@ -47,6 +48,7 @@ class StoredJudging:
     def __init__(self, store: Store, tenant: str = "") -> None:
         self._store = store
         self._scope = Scope(store, tenant)
+        self._joins = StoredJoins(store, tenant)
 
     def known_rows(self, trace_ids: Sequence[str]) -> dict[str, int]:
         """Distinct spans and log records stored of each trace, one more where it was judged; absent: nothing is."""
@@ -86,6 +88,23 @@ class StoredJudging:
             if said:
                 found[trace_id] = said
         return found
+
+    def any_joins(self) -> bool:
+        """Whether any trace has keys that lead to others."""
+        return self._joins.any()
+
+    def keep_joins(self, keys: Mapping[str, Iterable[str]], received_at: int) -> None:
+        """Keep the keys of these traces. Raises RetryableError, StoreError."""
+        self._joins.keep(keys, received_at)
+
+    def joined_to(self, trace_ids: Sequence[str]) -> dict[str, str]:
+        """As part of which trace each was judged, "" for itself; absent: never judged."""
+        sql = f"SELECT TraceId, JoinedTo FROM traces FINAL WHERE {_IN_TRACES}"
+        return {row[0]: row[1] for row in self._scope.select(sql, trace_ids=trace_ids)}
+
+    def joined(self, trace_ids: Sequence[str]) -> dict[str, frozenset[str]]:
+        """By trace id: all traces that its keys lead to, its own id among them; absent: none."""
+        return self._joins.partners(trace_ids)
 
     def unjudged(self, version: str, limit: int) -> list[tuple[str, str]]:
         """Up to `limit` (tenant, trace id), of all tenants, the earliest arrival first, whose judging is not finished.

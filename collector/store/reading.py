@@ -54,6 +54,17 @@ class StoredReading:
         counts = self._counts([row[0] for row in rows], query.confidence, query.tenant)
         return [_trace_row(row, counts[row[0]]) for row in rows]
 
+    def find_services(self, since: int, limit: int, tenant: str = "") -> list[str]:
+        """Up to `limit` services with judged traces that arrived from `since` (unix nanos) on, the latest first."""
+        rows = Scope(self._store, tenant).select(
+            f"SELECT ServiceName FROM traces FINAL WHERE {TENANT} "
+            "AND toUnixTimestamp64Nano(ReceivedAt) >= {since:Int64} "
+            "GROUP BY ServiceName ORDER BY max(ReceivedAt) DESC, ServiceName LIMIT {limit:UInt64}",
+            since=since,
+            limit=limit,
+        )
+        return [row[0] for row in rows]
+
     def find_findings(self, query: ErrorQuery) -> list[Sighting]:
         """Up to `query.limit` findings: latest first sight first, or, with `query.after`, earliest first."""
         where, values = _finding_conditions(query)
@@ -146,7 +157,7 @@ def places(store: Store, trace_ids: Collection[str], tenant: str) -> dict[tuple[
 
 
 def _trace_conditions(query: TraceQuery) -> tuple[str, dict[str, Any]]:
-    conditions, values = [TENANT], {}
+    conditions, values = [TENANT, "JoinedTo = ''"], {}
     for text, name, value in (
         ("ServiceName = {service:String}", "service", query.service),
         ("SessionId = {session_id:String}", "session_id", query.session_id),

@@ -46,12 +46,12 @@ def finding(trace: Trace, claim: Claim, stand: Stand, judge: Criteria, panel: Pa
     did = next((shown.spans[label] for label in showed if kinds[label] is not StepKind.LLM), "")
     saw = next((shown.spans[label] for label in showed if kinds[label] is StepKind.LLM), "")
     relayed = [shown.spans.get(label, "") for label in (*claim.labels[1:], *claim.also_at)]
-    scheme = taxonomy(claim, judge)
+    scheme, home = taxonomy(claim, judge), trace.home(stand.span_id)
     return Finding(
-        id=finding_id(trace.tenant, trace.trace_id, stand.span_id, judge.name, claim.category, stand.evidence),
-        fingerprint=fingerprint(trace.tenant, trace.trace_id, stand.span_id, scheme, claim.category),
+        id=finding_id(trace.tenant, home, stand.span_id, judge.name, claim.category, stand.evidence),
+        fingerprint=fingerprint(trace.tenant, home, stand.span_id, scheme, claim.category),
         tenant=trace.tenant,
-        trace_id=trace.trace_id,
+        trace_id=home,
         span_id=stand.span_id,
         agent_run_id=stand.run_id,
         turn=stand.turn,

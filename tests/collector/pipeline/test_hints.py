@@ -12,7 +12,13 @@ from tracejury.schemas.spans import Span
 TRACE = "a" * 32
 KIND = "openinference.span.kind"
 AGENT = {KIND: "AGENT", "agent.name": "helper", "input.value": "hi", "output.value": "hello"}
-SAID = {KIND: "LLM", "llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "hi"}
+SAID = {
+    KIND: "LLM",
+    "llm.input_messages.0.message.role": "user",
+    "llm.input_messages.0.message.content": "hi",
+    "llm.output_messages.0.message.role": "assistant",
+    "llm.output_messages.0.message.content": "hello",
+}
 CALLED = {KIND: "TOOL", "tool.name": "search", "input.value": '{"q": "x"}', "output.value": "found"}
 SCHEMA = {"tool.parameters": '{"type": "object", "properties": {"q": {"type": "string"}}}'}
 GENAI_CALL = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
@@ -28,7 +34,7 @@ def line(*attributes: dict[str, str], root: bool = True, service: str = "shop") 
 
 
 def test_a_complete_trace() -> None:
-    """What was recognised, and that nothing is missing."""
+    """What was recognised, and that nothing is missing; remarks (no session, no tokens) stay with the doctor."""
     assert line(AGENT, SAID, CALLED | SCHEMA) == (
         "service shop: convention openinference; agents: helper; missing: nothing"
     )
@@ -37,23 +43,23 @@ def test_a_complete_trace() -> None:
 @pytest.mark.parametrize(
     ("attributes", "part"),
     [
-        (({KIND: "CHAIN"}, SAID), "agent spans (instrument the agent framework"),
-        ((AGENT,), "LLM spans (instrument the LLM client"),
-        ((AGENT, {KIND: "LLM"}), "message content (unset OPENINFERENCE_HIDE_INPUTS"),
+        (({KIND: "CHAIN"}, SAID), "no agent spans (instrument the agent framework"),
+        ((AGENT,), "no LLM spans (instrument the LLM client"),
+        ((AGENT, {KIND: "LLM"}), "no message content (unset OPENINFERENCE_HIDE_INPUTS"),
         (({}, GENAI_CALL), "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"),
-        ((AGENT, SAID, {KIND: "TOOL", "tool.name": "search"}), "tool arguments and results (unset OPENINFERENCE_HIDE"),
-        ((AGENT, SAID, CALLED), "tool schemas"),
+        ((AGENT, SAID, {KIND: "TOOL", "tool.name": "search"}), "without arguments or results (unset OPENINFERENCE_HI"),
+        ((AGENT, SAID, CALLED), "no tool schemas"),
         (({"http.method": "GET"},), "convention none recognised"),
     ],
 )
-def test_what_is_missing_and_what_turns_it_on(attributes: tuple[dict[str, str], ...], part: str) -> None:
-    """Each gap is named with what mends it."""
+def test_what_is_missing_and_what_mends_it(attributes: tuple[dict[str, str], ...], part: str) -> None:
+    """Each gap is named with its first remedy."""
     assert part in line(*attributes)
 
 
 def test_a_root_that_never_came() -> None:
     """A script that exits before its flush loses the root."""
-    assert "root span (flush the tracer provider" in line(AGENT, SAID, root=False)
+    assert "the root span never came (a script that ends: `provider.force_flush()`" in line(AGENT, SAID, root=False)
     assert "root span" not in line(AGENT, SAID)
 
 

@@ -1,0 +1,60 @@
+"""Which traces may be one, as far as their keys have been stored. All of it blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from .client import Store
+from .inserting import insert_rows, storing
+from .scope import TENANT, Scope
+
+MOST: Final = 256
+"""Traces that are looked at as one, as `processors.joining.MOST_TRACES`."""
+STEPS: Final = 8
+"""How often what was found leads on."""
+
+_NEAR: Final = f"""
+SELECT TraceId, Key FROM joins FINAL
+WHERE {TENANT} AND (Key IN {{keys:Array(String)}} OR TraceId IN {{trace_ids:Array(String)}})
+ORDER BY TraceId, Key LIMIT {MOST * 16}
+"""
+
+
+class StoredJoins:
+    """Keys of one tenant's traces."""
+
+    def __init__(self, store: Store, tenant: str = "") -> None:
+        self._store, self._scope, self._tenant = store, Scope(store, tenant), tenant
+
+    def any(self) -> bool:
+        """Whether any trace has keys at all: most stores know none."""
+        return bool(self._scope.select(f"SELECT 1 FROM joins WHERE {TENANT} LIMIT 1"))
+
+    def keep(self, keys: Mapping[str, Iterable[str]], received_at: int) -> None:
+        """Keep the keys of these traces; keeping the same again changes nothing. Raises RetryableError, StoreError."""
+        rows = [(self._tenant, key, trace, received_at) for trace, own in keys.items() for key in sorted(own)]
+        with storing("keys of traces"):
+            insert_rows(self._store, "joins", ("tenant", "Key", "TraceId", "ReceivedAt"), rows)
+
+    def partners(self, trace_ids: Sequence[str]) -> dict[str, frozenset[str]]:
+        """By trace id: ids of all traces that its keys lead to, its own among them, at most `MOST`; absent: none."""
+        return {t: found for t in trace_ids if len(found := self._closure(t)) > 1}
+
+    def _closure(self, trace_id: str) -> frozenset[str]:
+        traces, keys = {trace_id}, {_own(trace_id)}
+        for _ in range(STEPS):
+            rows = self._scope.select(_NEAR, keys=sorted(keys), trace_ids=sorted(traces))
+            found = traces | {trace for trace, _ in rows}
+            named = {key for _, key in rows} | {_own(t) for t in found}
+            found |= {key.removeprefix("trace:") for key in named if key.startswith("trace:")}
+            if len(found) > MOST:
+                break
+            if found == traces and named <= keys:
+                break
+            traces, keys = found, keys | named
+        return frozenset(traces)
+
+
+def _own(trace_id: str) -> str:
+    return f"trace:{trace_id}"
