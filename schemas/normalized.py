@@ -157,16 +157,13 @@ class NormalizedSpan:
     def content(self) -> Captured:
         """How much of what was said the span holds: of an LLM call both sides, of all else either."""
         raw = self.raw
-        if self.kind is Kind.LLM:
-            sides = bool(self.input_messages or self.input_text) + bool(self.output_messages or self.output_text)
-            whole = sides == 2  # noqa: PLR2004 - what was sent and what was written
-        else:
-            said = self.input_text or self.output_text or self.input_messages or self.output_messages
-            sides = bool(said or self.tool_arguments is not None or self.tool_result is not None)
-            whole = bool(sides)
+        asked = bool(self.input_text) or _say(self.input_messages)
+        said = bool(self.output_text) or _say(self.output_messages)
+        held = asked or said or self.tool_arguments is not None or self.tool_result is not None
         if self.oldest_missing or raw.dropped_attributes or raw.dropped_events or raw.cut:
             return Captured.PART
-        return Captured.ALL if whole else Captured.PART if sides else Captured.NOTHING
+        whole = (asked and said) if self.kind is Kind.LLM else held
+        return Captured.ALL if whole else Captured.PART if held else Captured.NOTHING
 
     @property
     def output(self) -> str:
@@ -178,3 +175,7 @@ class NormalizedSpan:
         if written or any(m.tool_requests or m.reasoning for m in self.output_messages):
             return written
         return self.output_text
+
+
+def _say(messages: tuple[Message, ...]) -> bool:
+    return any(m.text or m.tool_requests or m.reasoning for m in messages)

@@ -12,9 +12,10 @@ from typing import Final
 
 from ...schemas.normalized import Kind
 from ...schemas.spans import LogRecord, Span
-from .arguments import as_schema, parse_arguments
+from .arguments import as_schema, parse_arguments, unwrap
 from .convention import Fields
-from .openinference_llm import is_call, read_llm, written
+from .openinference_llm import read_llm
+from .openinference_recorded import is_call, visible, written
 from .results import read_result
 from .states import last_reply, state_messages
 from .values import as_index, as_int, first, parse_array, parse_json, parse_object, text_list, text_of
@@ -58,8 +59,8 @@ class OpenInference:
         found: Fields = {
             "kind": kind,
             "session_id": attributes.get("session.id", ""),
-            "input_text": attributes.get("input.value", ""),
-            "output_text": attributes.get("output.value", ""),
+            "input_text": visible(attributes.get("input.value", "")),
+            "output_text": visible(attributes.get("output.value", "")),
         }
         if kind is Kind.LLM:
             found |= read_llm(attributes)
@@ -87,10 +88,12 @@ def _tool(span: Span) -> Fields:
     attributes = span.attributes
     recorded = parse_json(attributes.get("tool.parameters", ""))
     schema = as_schema(recorded)
-    arguments = parse_arguments(attributes.get("input.value", ""), schema)
-    if arguments in ("", None) and schema is None and isinstance(recorded, dict):
-        arguments = recorded
+    given = visible(attributes.get("input.value", ""))
+    arguments = parse_arguments(given, schema) if given else None
+    if arguments is None and schema is None and isinstance(recorded, dict):
+        arguments = unwrap(recorded)
     output = attributes.get("output.value")
+    output = None if output is not None and output != visible(output) else output
     quoted = attributes.get("output.mime_type") == "application/json"
     result = read_result(output, quoted=quoted) if output else None
     return {

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
-from ...schemas.normalized import Message, ToolDefinition, ToolRequest
+from ...schemas.normalized import Message, ToolRequest
 from .arguments import definitions, parse_arguments, parse_definition, tool_definitions
 from .flat import Flat, put
-from .messages import ROLES, parse_messages
-from .values import as_index, as_int, parse_json, parse_object, text_list
+from .messages import ROLES
+from .openinference_recorded import sent, visible, written
+from .values import as_index, as_int, parse_object, text_list
 
 _INPUT: Final = "llm.input_messages."
 _OUTPUT: Final = "llm.output_messages."
@@ -18,35 +20,40 @@ _TOOLS: Final = "llm.tools."
 _SCHEMA: Final = "tool.json_schema"
 _CALLS: Final = "message.tool_calls."
 _CONTENTS: Final = "message.contents."
+_SHORT: Final = 120  # characters of a key that is remembered
 _PLAIN: Final = 2  # fields of a message of role and content only: by far the most common
 _REASONING: Final = ("reasoning", "thinking")
-_REPLY: Final = frozenset({"content", "tool_calls", "blocks", "lc"})
 
 
 def read_llm(attributes: Mapping[str, str]) -> dict[str, Any]:
     """Fields of a `NormalizedSpan` for an LLM call."""
     inputs: Flat = {}
     outputs: Flat = {}
-    tools: dict[int, ToolDefinition] = {}
+    schemas: Flat = {}
+    lists = {_INPUT: inputs, _OUTPUT: outputs, _TOOLS: schemas}
     for key, value in attributes.items():
         if not key.startswith("llm."):
             continue
-        if key.startswith(_INPUT):
-            put(inputs, key[len(_INPUT) :], value)
-        elif key.startswith(_OUTPUT):
-            put(outputs, key[len(_OUTPUT) :], value)
-        elif key.startswith(_TOOLS):
-            _put_tool(tools, key[len(_TOOLS) :], value)
+        place = _remembered(key) if len(key) <= _SHORT else _place(key)
+        if place is None:
+            continue
+        prefix, number, field = place
+        items = lists[prefix]
+        if number in items:
+            items[number][field] = value
+        else:
+            items[number] = {field: value}
+    tools = {i: tool for i, fields in schemas.items() if (tool := parse_definition(fields.get(_SCHEMA, "")))}
     parameters = parse_object(attributes.get("llm.invocation_parameters", "")) or {}
     input_value = attributes.get("input.value", "")
-    sent, late = _messages(inputs), bool(inputs) and 0 not in inputs and 1 not in inputs
-    if late or not sent:
-        recorded = _sent(input_value)
-        late = late and len(recorded) <= len(sent)
-        sent = recorded if len(recorded) > len(sent) else sent
+    messages, late = _messages(inputs), bool(inputs) and 0 not in inputs and 1 not in inputs
+    if late or not messages:
+        recorded = sent(input_value)
+        late = late and len(recorded) <= len(messages)
+        messages = recorded if len(recorded) > len(messages) else messages
     return {
         "oldest_missing": late,
-        "input_messages": sent,
+        "input_messages": messages,
         "output_messages": _messages(outputs) or written(attributes.get("output.value", "")),
         "tools": tuple(tools[i] for i in sorted(tools))
         or tool_definitions(parameters.get("tools"))
@@ -60,10 +67,16 @@ def read_llm(attributes: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _put_tool(tools: dict[int, ToolDefinition], rest: str, value: str) -> None:
-    index, _, field = rest.partition(".")
-    if field == _SCHEMA and (number := as_index(index)) is not None and (tool := parse_definition(value)):
-        tools[number] = tool
+def _place(key: str) -> tuple[str, int, str] | None:
+    """List, index and field of a flattened key; None of any other."""
+    prefix = next((p for p in (_INPUT, _OUTPUT, _TOOLS) if key.startswith(p)), "")
+    index, _, field = key[len(prefix) :].partition(".")
+    number = as_index(index) if prefix else None
+    return None if number is None else (prefix, number, field)
+
+
+_remembered = lru_cache(maxsize=8192)(_place)
+"""Every call of every run has the same keys."""
 
 
 def _messages(flat: Flat) -> tuple[Message, ...]:
@@ -73,7 +86,7 @@ def _messages(flat: Flat) -> tuple[Message, ...]:
 def _message(fields: Mapping[str, str]) -> Message:
     role = fields.get("message.role", "").lower()
     role = ROLES.get(role, role)
-    text = fields.get("message.content", "")
+    text = visible(fields.get("message.content", ""))
     if text and len(fields) == _PLAIN and "message.role" in fields:
         return Message(role, text, tool_call_id=_smolagents_call_id(role, text))
     requests: Flat = {}
@@ -84,7 +97,8 @@ def _message(fields: Mapping[str, str]) -> Message:
         elif key.startswith(_CONTENTS):
             put(parts, key[len(_CONTENTS) :], value)
     contents = [
-        (p.get("message_content.type", ""), p.get("message_content.text", "")) for _, p in sorted(parts.items())
+        (p.get("message_content.type", ""), visible(p.get("message_content.text", "")))
+        for _, p in sorted(parts.items())
     ]
     text = text or "\n".join(t for kind, t in contents if t and kind not in _REASONING)
     return Message(
@@ -114,55 +128,6 @@ def _smolagents_call_id(role: str, text: str) -> str:
     if role != "tool-response" or not text.startswith("Call id: "):
         return ""
     return text[len("Call id: ") : 200].partition("\n")[0].strip()
-
-
-def is_call(name: str, found: Mapping[str, Any], output_value: str) -> bool:
-    """Whether a model was called: some mark as an LLM span what only prepares a call (LlamaIndex).
-
-    Such a span has no reply and no usage, and is named after a private method or gives the request back.
-    """
-    if found["output_messages"] or found["output_tokens"] is not None or found["finish_reasons"]:
-        return True
-    if name.rpartition(".")[2].startswith("_"):
-        return False
-    if not output_value.startswith('{"messages"'):
-        return True
-    given_back = parse_object(output_value) or {}
-    return not isinstance(given_back.get("messages"), list)
-
-
-def _sent(input_value: str) -> tuple[Message, ...]:
-    """Input messages out of the recorded arguments of the client, where the flattened ones are missing."""
-    value = parse_json(input_value)
-    messages = value.get("messages", value.get("input")) if isinstance(value, dict) else value
-    if isinstance(messages, list) and len(messages) == 1 and isinstance(messages[0], list):  # LangChain: one a prompt
-        messages = messages[0]
-    return parse_messages([m for m in messages if isinstance(m, dict)]) if isinstance(messages, list) else ()
-
-
-def written(output_value: str) -> tuple[Message, ...]:
-    """The reply out of the recorded response: a message itself, or an API response that holds some."""
-    value = parse_object(output_value) if output_value[:1] == "{" else None
-    if value is None:
-        return ()
-    choices = value.get("choices")
-    replies: list[Any] = [value.get("message", value)]
-    if isinstance(choices, list):
-        replies = [c.get("message") for c in choices if isinstance(c, dict)]
-    elif isinstance(said := value.get("messages"), list) and all(_is_reply(m) for m in said):  # Agno, streamed
-        replies = said
-    elif isinstance(generations := value.get("generations"), list):  # LangChain: a list a prompt
-        replies = [g.get("message") for some in generations[:1] if isinstance(some, list) for g in some if _is_map(g)]
-    found = [r for r in replies if isinstance(r, dict) and not _REPLY.isdisjoint(r)]
-    return parse_messages(found, "assistant")
-
-
-def _is_map(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
-def _is_reply(value: Any) -> bool:
-    return isinstance(value, dict) and value.get("role") == "assistant"
 
 
 def _stop_sequences(parameters: Mapping[str, Any], input_value: str) -> tuple[str, ...]:

@@ -134,13 +134,13 @@ def test_stop_sequences(attributes: dict[str, str], expected: tuple[str, ...]) -
         (
             '{"q": {"type": "string"}}',
             {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]},
-            "",
+            None,
         ),
-        ('{"type": "object", "properties": {}}', {"type": "object", "properties": {}}, ""),
+        ('{"type": "object", "properties": {}}', {"type": "object", "properties": {}}, None),
         ('{"q": "Rhine"}', None, {"q": "Rhine"}),
         ('{"type": "car"}', None, {"type": "car"}),
-        ("{}", {"type": "object", "properties": {}, "required": []}, ""),
-        ("nonsense", None, ""),
+        ("{}", {"type": "object", "properties": {}, "required": []}, None),
+        ("nonsense", None, None),
     ],
 )
 def test_tool_parameters_are_a_schema_or_the_arguments(recorded: str, schema: Any, arguments: Any) -> None:

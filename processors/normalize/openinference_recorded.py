@@ -1,0 +1,67 @@
+"""What OpenInference instrumentations record whole: a client's arguments and a model's response."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ...schemas.normalized import Message
+from .messages import parse_messages
+from .values import parse_json, parse_object
+
+_HIDDEN: Final = "__REDACTED__"
+_REPLY: Final = frozenset({"content", "tool_calls", "blocks", "lc"})
+
+
+def visible(text: str) -> str:
+    """The text, "" where content capture is off."""
+    return "" if text == _HIDDEN else text
+
+
+def is_call(name: str, found: Mapping[str, Any], output_value: str) -> bool:
+    """Whether a model was called: some mark as an LLM span what only prepares a call (LlamaIndex).
+
+    Such a span has no reply and no usage, and is named after a private method or gives the request back.
+    """
+    if found["output_messages"] or found["output_tokens"] is not None or found["finish_reasons"]:
+        return True
+    if name.rpartition(".")[2].startswith("_"):
+        return False
+    if not output_value.startswith('{"messages"'):
+        return True
+    given_back = parse_object(output_value) or {}
+    return not isinstance(given_back.get("messages"), list)
+
+
+def sent(input_value: str) -> tuple[Message, ...]:
+    """Input messages out of the recorded arguments of the client, where the flattened ones are missing."""
+    value = parse_json(input_value)
+    messages = value.get("messages", value.get("input")) if isinstance(value, dict) else value
+    if isinstance(messages, list) and len(messages) == 1 and isinstance(messages[0], list):  # LangChain: one a prompt
+        messages = messages[0]
+    return parse_messages([m for m in messages if isinstance(m, dict)]) if isinstance(messages, list) else ()
+
+
+def written(output_value: str) -> tuple[Message, ...]:
+    """The reply out of the recorded response: a message itself, or an API response that holds some."""
+    value = parse_object(output_value) if output_value[:1] == "{" else None
+    if value is None:
+        return ()
+    choices = value.get("choices")
+    replies: list[Any] = [value.get("message", value)]
+    if isinstance(choices, list):
+        replies = [c.get("message") for c in choices if isinstance(c, dict)]
+    elif isinstance(said := value.get("messages"), list) and all(_is_reply(m) for m in said):  # Agno, streamed
+        replies = said
+    elif isinstance(generations := value.get("generations"), list):  # LangChain: a list a prompt
+        replies = [g.get("message") for some in generations[:1] if isinstance(some, list) for g in some if _is_map(g)]
+    found = [r for r in replies if isinstance(r, dict) and not _REPLY.isdisjoint(r)]
+    return parse_messages(found, "assistant")
+
+
+def _is_map(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_reply(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("role") == "assistant"
