@@ -27,8 +27,10 @@ from .windows import Windows
 log = logging.getLogger(__name__)
 
 TICK_SECONDS: Final = 1.0
-MAX_TRIES: Final = 6
+MAX_TRIES: Final = 100
 BACK_OFF_SECONDS: Final = 15.0
+LONGEST_SECONDS: Final = 900.0
+"""Between two tries of a run while the model cannot be reached: so it is tried for a day."""
 RESUME_ROWS: Final = 5000
 RESUME_BELOW: Final = 200
 """Waiting runs below which what a full docket left to the store is read back."""
@@ -172,7 +174,7 @@ class Bench:
         if entry.tries + 1 >= MAX_TRIES:
             await self._give_up(entry, Outcome.FAILED, str(error))
             return
-        wait = max(error.retry_after, BACK_OFF_SECONDS * 2**entry.tries)
+        wait = max(error.retry_after, min(BACK_OFF_SECONDS * 2**entry.tries, LONGEST_SECONDS))
         later = replace(entry, tries=entry.tries + 1, not_before=self._clock() + round(wait * SECOND), trace=None)
         self._docket.put_again(later)
 

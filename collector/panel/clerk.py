@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Final, Protocol
 
@@ -18,6 +19,8 @@ from ...schemas.verdicts import JudgedTrace, Judgement, Outcome, Subject, Subjec
 
 MAX_RUNS: Final = 500
 """Agent runs of one trace that go before LLM judges; later ones do not, and are counted."""
+MAX_NOTED: Final = 5000
+"""Agent runs of one trace that stand in the ledger."""
 
 CAUGHT_UP: Final = frozenset({Outcome.FAILED, Outcome.OVER_BUDGET})
 """What is judged again when somebody asks to catch up."""
@@ -113,10 +116,15 @@ class Clerk:
         with self._lock:
             asked = self._asked.pop((trace.tenant, trace.trace_id), None)
         over = [run for run in trace.runs if is_over(trace, run)]
-        self.left_out += max(len(over) - MAX_RUNS, 0)
         rows: list[Judgement] = []
         for run in over[:MAX_RUNS]:
-            rows += self._run(trace, run, findings, ledger, asked, now)
+            rows += self._run(
+                trace, run, ledger, asked, now, partial(self._decide, trace, run, findings, asked, ledger)
+            )
+        for run in over[MAX_RUNS:MAX_NOTED]:
+            beyond = list(self._run(trace, run, ledger, None, now, lambda: _BEYOND))
+            self.left_out += bool(beyond)
+            rows += beyond
         rows += _orphaned(trace, ledger, now) if over else ()
         heard = frozenset(key.partition(":")[0] for _, key, _ in ledger) if rows else frozenset()
         ledger.update((_key(row), row) for row in rows)
@@ -127,7 +135,13 @@ class Clerk:
         self._calendar.offer(judged)
 
     def _run(
-        self, trace: Trace, run: AgentRun, findings: Sequence[Finding], ledger: Ledger, asked: Asked | None, now: int
+        self,
+        trace: Trace,
+        run: AgentRun,
+        ledger: Ledger,
+        asked: Asked | None,
+        now: int,
+        decide_run: Callable[[], Decision],
     ) -> Iterable[Judgement]:
         content = content_hash(trace, run)
         decision: Decision | None = None
@@ -137,7 +151,7 @@ class Clerk:
             old = ledger.get((subject.kind, subject.id, judge))
             if old is not None and old.input_hash == content and not _again(old, version, asked):
                 continue
-            decision = decision or self._decide(trace, run, findings, asked, ledger)
+            decision = decision or decide_run()
             if decision.judges and judge not in decision.judges:
                 decided = Decision(Outcome.FILTERED, "not among the judges that the policy names for it", 0.0)
             else:
@@ -171,6 +185,7 @@ class Clerk:
         return decision
 
 
+_BEYOND: Final = Decision(Outcome.FILTERED, f"beyond the first {MAX_RUNS} agent runs of its trace", 0.0)
 _GONE_BY: Final = Decision(Outcome.SUPERSEDED, "it has changed since", 0.0)
 
 

@@ -174,10 +174,15 @@ def test_a_detector_finding_is_what_the_policy_looks_at() -> None:
 
 
 def test_runs_beyond_the_bound_of_a_trace_are_counted() -> None:
-    """A flood of agent runs in one trace does not flood the ledger."""
+    """They are not judged; the ledger says so, once, and they are counted once."""
     whole = trace(*(run(f"r{i}", Said(f"l{i}", "x")) for i in range(MAX_RUNS + 3)))
     one = clerk()
-    assert len({row.subject.id for row in one.consider(whole, (), {}, 1).rows}) == MAX_RUNS
+    ledger: Ledger = {}
+    rows = one.consider(whole, (), ledger, 1).rows
+    judged = {row.subject.id for row in rows if row.outcome is Outcome.PENDING}
+    assert len(judged) == MAX_RUNS
+    assert {row.outcome for row in rows if row.subject.id not in judged} == {Outcome.FILTERED}
+    assert one.consider(whole, (), ledger, 2).rows == ()
     assert one.left_out == 3
 
 
