@@ -87,7 +87,9 @@ def _name(run: str, turns: Sequence[TurnSpans], above: Outline | None, tree: Spa
     if name := ownership.names.get(run):
         return name
     if span is None:
-        names = Counter(name for t in turns if t.llm and (name := t.llm.agent_name or t.llm.agent_hint))
+        calls = [t.llm for t in turns if t.llm]
+        names = Counter(name for s in calls if (name := s.agent_name or s.agent_hint))
+        names = names or Counter(name for t in turns for s in t.steps if (name := s.agent_name or s.agent_hint))
         return max(names, key=lambda n: (names[n], n)) if names else ""
     twin = ownership.twins.get(run)
     if name := span.agent_name or (twin.agent_name if twin else ""):

@@ -139,6 +139,7 @@ def _assign(
     result = Ownership(twins=twins, names=dict(tool_runs))
     owner, runs = result.owner, result.runs
     excluded: set[str] = set()
+    missing = {tree.spans[span_id].raw.parent_span_id for span_id in referenced}
     for span in tree.order:
         span_id = span.raw.span_id
         above = tree.parent.get(span_id)
@@ -149,7 +150,8 @@ def _assign(
         if above is not None:
             context = above if above in tool_runs else owner[above]
         else:
-            context = span.raw.parent_span_id if span_id in referenced else ""
+            context = span.raw.parent_span_id if span_id in tree.orphans else ""
+            context = context if context in missing else ""
             if context:
                 runs.setdefault(context, "")
         if span.kind is Kind.AGENT and span_id not in wrappers:
