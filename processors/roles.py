@@ -12,7 +12,7 @@ from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan
 from .delegation import addressee, asks, delegates
-from .names import canonical, plain_name
+from .names import canonical, plain_name, same_name
 from .span_tree import SpanTree
 
 _NOTHING: Final = 0
@@ -61,6 +61,8 @@ def find_roles(tree: SpanTree) -> Roles:
         if span_id in tree.children or span.kind in _TELLING:
             above = tree.parent.get(span_id)
             scopes[span_id] = finder.visit(span, _Scope() if above is None else scopes[above])
+    for root in finder.shaped:  # all that it holds is other agents': a workflow
+        del changed[root]
     return Roles(tree.changed(changed) if changed else tree, tool_runs)
 
 
@@ -93,6 +95,7 @@ class _Finder:
     holds: dict[str, int]
     changed: dict[str, NormalizedSpan]
     tool_runs: dict[str, str]
+    shaped: set[str] = field(default_factory=set)  # roots taken for agents by shape alone, without calls so far
     claimed: dict[str, str] = field(default_factory=dict)  # scope to the name of the empty agent leaf beside it
 
     def visit(self, span: NormalizedSpan, scope: _Scope) -> _Scope:
@@ -104,6 +107,8 @@ class _Finder:
                     scope.asked.add(addressee(request.name, request.arguments))
             if not span.output_messages and self._is_preparation(span):
                 self.changed[span.raw.span_id] = replace(span, kind=Kind.CHAIN)
+            else:
+                self.shaped.discard(scope.agent)
             return scope
         if kind is Kind.AGENT:
             return self._agent(span, scope)
@@ -138,21 +143,27 @@ class _Finder:
 
     def _tool(self, span: NormalizedSpan, scope: _Scope) -> _Scope:
         span_id = span.raw.span_id
-        children = self.tree.children.get(span_id)
-        if not children or not self.holds[span_id] & _LLM:
+        if not self._works(span):
             return _Scope(scope.agent, scope.hint, scope.name, span)
-        working = [c for c in children if self.holds[c.raw.span_id] & _LLM and c.kind is not Kind.TOOL]
-        asked = [c for c in working if c.kind is Kind.LLM and self.holds[c.raw.span_id] & _ACTS]
-        alone = len(working) == 1 and working[0].kind in _SCOPES
-        if not alone and working and (asked or len(working) > 1) and self._acts(span, working):
-            self.tool_runs[span_id] = self._name(span, None, scope)
-            return _Scope(span_id, canonical(self.tool_runs[span_id]), span.raw.name)
-        return _Scope(scope.agent, scope.hint, scope.name, span)
+        self.tool_runs[span_id] = self._name(span, None, scope)
+        return _Scope(span_id, canonical(self.tool_runs[span_id]), span.raw.name)
 
-    def _acts(self, tool: NormalizedSpan, working: list[NormalizedSpan]) -> bool:
-        held = any(self.holds[c.raw.span_id] & _ACTS for c in working)
-        held = held or any(c.kind is Kind.TOOL for c in self.tree.children[tool.raw.span_id])
-        return held or delegates(tool.tool_name, tool.tool_arguments)
+    def _works(self, tool: NormalizedSpan) -> bool:
+        """Whether an agent without a span of its own works right below the tool.
+
+        A tool that only asks a model, even for structured data by way of tools, is none.
+        """
+        children = self.tree.children.get(tool.raw.span_id)
+        if not children or self.holds[tool.raw.span_id] & _AGENT:
+            return False
+        calls = [c for c in children if c.kind is not Kind.TOOL and self.holds[c.raw.span_id] & _LLM]
+        if len(calls) == 1 and calls[0].kind in _SCOPES:
+            return False
+        uses = any(c.kind is Kind.TOOL and not same_name(c.tool_name, tool.tool_name) for c in children)
+        if delegates(tool.tool_name, tool.tool_arguments):
+            return bool(calls) or uses
+        acting = any(self.holds[c.raw.span_id] & _ACTS for c in calls)
+        return bool(calls) and (uses or (acting and len(calls) > 1))
 
     def _chain(self, span: NormalizedSpan, scope: _Scope) -> _Scope:
         name = self.claimed.get(span.raw.span_id)
@@ -181,6 +192,7 @@ class _Finder:
         if own and own in scope.asked and own != scope.hint:
             return plain_name(span.raw.name)
         if root and not scope.agent and flags & _ACTS and not flags & _AGENT and span.convention:
+            self.shaped.add(span_id)
             return hint or self._hint_of_all(span) or plain_name(span.raw.name)
         return None
 

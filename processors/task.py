@@ -63,8 +63,8 @@ def _from_messages(items: list[Any]) -> str:
 
 
 def with_closing_call(turns: Sequence[Turn]) -> tuple[Turn, ...]:
-    """The turns of a finished run, with the calls of its last turn marked that only hand over the answer."""
-    last = next((t for t in reversed(turns) if t.kind is not TurnKind.INNER), None)
+    """The turns of a finished run, with the calls marked that only hand over the answer: those after all others."""
+    last = next((t for t in reversed(turns) if t.tool_calls and t.kind is not TurnKind.INNER), None)
     if last is None or not any(call.name.lower() in ANSWER_TOOLS for call in last.tool_calls):
         return tuple(turns)
     calls = tuple(replace(c, closing=c.name.lower() in ANSWER_TOOLS) for c in last.tool_calls)
