@@ -1,0 +1,133 @@
+"""What is amiss with agents: no spans of theirs, no names, runs that nothing ties to their manager."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from ...schemas.normalized import Kind, NormalizedSpan
+from ...schemas.trajectory import AgentRun, ToolCall
+from ..delegation import addressee
+from ..names import same_name
+from .elsewhere import Elsewhere
+from .facts import Facts, lost_parents, never_ended
+from .found import Found, count
+
+_OPERATION: Final = re.compile(r"ai\.\w+|invoke_agent|agent|agent run")
+"""Names of spans of agents that were given no name (Vercel's, GenAI's, Pydantic AI's older ones)."""
+_SKEW: Final = 1_000_000_000
+"""Nanos by which clocks of two machines may differ."""
+
+
+def no_convention(facts: Facts) -> Iterator[Found]:
+    """No span is written in any convention of agents."""
+    if facts.spans and not any(s.convention for s in facts.spans):
+        yield Found("no-convention", f"none of {count(facts.spans, 'span')}", facts.spans)
+
+
+def nothing_done(facts: Facts) -> Iterator[Found]:
+    """Spans in a convention, but neither an agent nor an LLM nor a tool at work."""
+    told = [s for s in facts.spans if s.convention]
+    if told and not facts.of(Kind.AGENT, Kind.LLM, Kind.TOOL):
+        yield Found("nothing-done", f"{count(told, 'span')}, of no agent, LLM call or tool", told)
+
+
+def no_agents(facts: Facts) -> Iterator[Found]:
+    """LLM calls or tools, and nothing says whose; where parents are missing, that is what to mend first."""
+    acts = facts.of(Kind.LLM, Kind.TOOL)
+    if not acts or facts.of(Kind.AGENT) or any(r.span or r.name for r in facts.runs):
+        return
+    if not any(lost_parents(t) for t in facts.traces):
+        among = len({s.raw.trace_id for s in acts})
+        scattered = f", in {among} traces" if among > 1 else ""
+        yield Found(
+            "no-agents", f"{count(facts.calls, 'LLM call')}, {count(facts.tools, 'tool call')}{scattered}", acts
+        )
+
+
+def unnamed_agents(facts: Facts) -> Iterator[Found]:
+    """Agents' spans that do not say which agent it is."""
+    unnamed = [r.span for r in facts.runs if r.span and (not r.name or _is_operation(r))]
+    if unnamed:
+        yield Found("unnamed-agents", f"{len(unnamed)} of {count(facts.runs, 'agent run')}", unnamed)
+
+
+def _is_operation(run: AgentRun) -> bool:
+    """Whether it goes by the name of what was done, for lack of a name of who did it."""
+    return bool(run.span and not run.span.agent_name and _OPERATION.fullmatch(run.name))
+
+
+def no_root(facts: Facts) -> Iterator[Found]:
+    """Traces whose root never came, and spans that are missing further down."""
+    rootless: list[NormalizedSpan] = []
+    lost: list[NormalizedSpan] = []
+    traces = 0
+    for trace in facts.settled:
+        orphans = lost_parents(trace)
+        if orphans and len(orphans) == sum(1 for s in trace.spans.values() if s.raw.parent_span_id not in trace.spans):
+            traces += 1
+            rootless += orphans
+        else:
+            lost += orphans
+    if rootless:
+        where = f"in {traces} of {len(facts.traces)} traces " if len(facts.traces) > 1 else ""
+        yield Found("no-root", f"{where}{count(rootless, 'span')} under a parent that never came", rootless)
+    if lost:
+        yield Found("lost-spans", f"{count(lost, 'span')} under a parent that never came", lost)
+
+
+def unended(facts: Facts) -> Iterator[Found]:
+    """Spans that were announced at their start and never came to their end."""
+    spans = [s for trace in facts.settled for s in never_ended(trace)]
+    if spans:
+        yield Found("never-ended", f"{count(spans, 'span')} began and did not end", spans)
+
+
+def linked_traces(facts: Facts) -> Iterator[Found]:
+    """Runs in many traces that only span links tie."""
+    held = [{s.raw.trace_id for s in t.spans.values()} for t in facts.traces]
+    tied = [
+        s
+        for trace, ids in zip(facts.traces, held, strict=True)
+        for s in trace.spans.values()
+        if s.raw.parent_span_id not in trace.spans and any(link.trace_id not in ids for link in s.raw.links)
+    ]
+    if tied and any(s.convention for s in facts.spans):
+        traces = len({s.raw.trace_id for s in tied})
+        yield Found("linked-traces", f"{traces} of {count(facts.traces, 'trace')}", tied)
+
+
+def unlinked_agents(facts: Facts) -> Iterator[Found]:
+    """Calls of a tool that asks an agent, while an agent of that name leads a trace of its own."""
+    own = {i for t in facts.traces for i in t.trace_ids}
+    others = [*facts.elsewhere, *_leaders(facts)]
+    found = [(c, e) for c in facts.tools if (e := _asked(c, others)) is not None]
+    if found:
+        spans = [c.span for c, _ in found if c.span]
+        services = sorted({e.service for _, e in found if e.trace_id not in own and e.service})
+        of = f", of {', '.join(services)}" if services else ""
+        yield Found(
+            "unlinked-agents", f"{count(spans, 'call')} of an agent whose run stands in another trace{of}", spans
+        )
+
+
+def _leaders(facts: Facts) -> Iterator[Elsewhere]:
+    for trace in facts.traces:
+        for run in trace.runs:
+            if not run.parent_id:
+                yield Elsewhere(trace.trace_id, trace.service, run.name, trace.start, trace.end)
+
+
+def _asked(call: ToolCall, others: list[Elsewhere]) -> Elsewhere | None:
+    if call.span is None or call.sub_run_id:
+        return None
+    span, wanted = call.span.raw, addressee(call.name, call.arguments)
+    fits = (
+        e
+        for e in others
+        if e.agent and wanted and same_name(wanted, e.agent)
+        and e.trace_id != span.trace_id
+        and span.start - _SKEW <= e.start and e.end <= span.end + _SKEW
+    )  # fmt: skip
+    return next(fits, None)

@@ -1,0 +1,23 @@
+"""What a rule finds, and how it counts in words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from ...schemas.normalized import NormalizedSpan
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A gap of a kind that `gaps.yaml` describes; `what` counts it; `spans` are those concerned."""
+
+    kind: str
+    what: str
+    spans: Sequence[NormalizedSpan]
+
+
+def count(items: Collection[object] | int, noun: str) -> str:
+    """`3 spans`, `1 span`."""
+    number = items if isinstance(items, int) else len(items)
+    return f"{number} {noun}{'s' * (number != 1)}"

@@ -1,0 +1,96 @@
+"""Remedies as data: every kind is described, and the closest one is chosen."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from typing import Any
+
+import pytest
+import yaml
+
+from tracejury.processors.doctor.remedies import Entry, kinds, remedies
+from tracejury.schemas.normalized import Kind, NormalizedSpan
+from tracejury.schemas.spans import Span
+
+PACKAGE = "tracejury.processors.doctor"
+
+
+def written(scope: str, convention: str) -> NormalizedSpan:
+    return NormalizedSpan(Span("t", "s", "", "n", 0, 0, scope_name=scope), Kind.LLM, convention)
+
+
+def do(kind: str, *writers: tuple[str, str]) -> list[str]:
+    return [r.do for r in remedies(kinds()[kind], [written(*w) for w in writers])]
+
+
+def test_rules_and_data_name_the_same_kinds() -> None:
+    """No rule finds a kind that is not described, and none is described that no rule finds."""
+    found: set[str] = set()
+    for module in ("agents.py", "contents.py"):
+        text = (files(PACKAGE) / module).read_text("utf-8")
+        found.update(re.findall(r'"((?:[a-z]+-)+[a-z]+|twins)"', text))
+    assert found == set(kinds())
+
+
+@pytest.mark.parametrize("name", sorted(kinds()))
+def test_a_kind_is_described(name: str) -> None:
+    """One that is for all comes with each, whoever wrote the spans; all on one line."""
+    kind = kinds()[name]
+    assert kind.title
+    assert kind.lost
+    assert [e for e in kind.entries if not e.scope and not e.convention]
+    assert remedies(kind, [])
+    assert all("\n" not in e.remedy.do and e.remedy.do for e in kind.entries)
+
+
+def test_named_instrumentations_say_where_it_was_read() -> None:
+    """A remedy for one of them names variables or code, so it has a source."""
+    data: dict[str, Any] = yaml.safe_load((files(PACKAGE) / "gaps.yaml").read_text("utf-8"))
+    for name, fields in data.items():
+        for entry in fields["remedies"]:
+            if "scope" in entry or "convention" in entry:
+                assert entry.get("source"), (name, entry)
+
+
+@pytest.mark.parametrize(
+    ("kind", "scope", "convention", "part"),
+    [
+        ("no-content", "opentelemetry.instrumentation.openai_v2", "genai", "CAPTURE_MESSAGE_CONTENT=true, and export"),
+        ("no-content", "something.new", "genai", "CAPTURE_MESSAGE_CONTENT=span_and_event together"),
+        ("no-content", "opentelemetry.instrumentation.openai_agents", "genai", "or leave it unset"),
+        ("no-content", "gcp.vertex.agent", "google-adk", "ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS"),
+        ("no-content", "traceloop.tracer", "openllmetry", "TRACELOOP_TRACE_CONTENT"),
+        ("no-content", "ai", "vercel", "recordInputs: true, recordOutputs: true"),
+        ("no-content", "pydantic-ai", "pydantic-ai", "InstrumentationSettings(include_content=True)"),
+        ("no-content", "openinference.instrumentation.smolagents", "openinference", "OPENINFERENCE_HIDE_INPUTS"),
+        ("no-content", "strands.telemetry.tracer", "genai", "gen_ai_unredacted_attributes"),
+        ("no-content", "mystery", "", "turn content capture on"),
+        ("no-root", "any", "genai", "provider.force_flush()"),
+        ("dropped-attributes", "any", "openinference", "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT"),
+        ("unlinked-agents", "any", "pydantic-ai", "opentelemetry.propagate.inject"),
+        ("no-tool-schemas", "strands.telemetry.tracer", "genai", "gen_ai_tool_definitions"),
+        ("redacted-errors", "openinference.instrumentation.openai_agents", "openinference", "failure_error_function"),
+    ],
+)
+def test_the_closest_remedy(kind: str, scope: str, convention: str, part: str) -> None:
+    """By scope before convention before what is for all."""
+    (found,) = do(kind, (scope, convention))
+    assert part in found
+
+
+def test_of_several_writers_each_has_its_remedy() -> None:
+    """The most frequent first, no doubles, no general one beside a special one, at most three."""
+    ai, strands = ("ai", "vercel"), ("strands.x", "genai")
+    assert do("no-content", ai, strands, strands, ("mystery", "")) == do("no-content", strands) + do("no-content", ai)
+    assert len(do("no-content", ai, strands, ("pydantic-ai", ""), ("gcp.vertex.agent", ""))) == 3
+
+
+@pytest.mark.parametrize(
+    ("entry", "fits"),
+    [(("a.b", ""), True), (("a", ""), True), (("a.b.c", ""), False), (("", "genai"), True), (("", "vercel"), False)],
+)
+def test_an_entry_fits_by_the_beginning_of_a_scope(entry: tuple[str, str], fits: bool) -> None:  # noqa: FBT001  a table
+    """Or by a convention's whole name."""
+    remedy = kinds()["no-root"].entries[0].remedy
+    assert (Entry(remedy, *entry).fits("a.b", "genai") >= 0) is fits

@@ -1,0 +1,276 @@
+"""Every rule of the doctor: what fires it, and what does not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tracejury.processors.doctor import Diagnosis, Elsewhere, diagnose
+from tracejury.processors.normalize import normalize
+from tracejury.processors.rebuild import rebuild
+from tracejury.schemas.spans import STATUS_ERROR, Span, SpanLink
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.trajectory import Trace, TraceState
+
+TRACE, OTHER = "a" * 32, "b" * 32
+SECOND = 1_000_000_000
+START = 1_000 * SECOND
+LOST = "f" * 16
+
+SYSTEM = json.dumps([{"type": "text", "content": "Be brief."}])
+SENT = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "How long is the Rhine?"}]}])
+ASKED = json.dumps(
+    [
+        {
+            "role": "assistant",
+            "parts": [{"type": "tool_call", "id": "c1", "name": "search", "arguments": {"q": "Rhine"}}],
+        }
+    ]
+)
+WROTE = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": "1230 km"}]}])
+TOOLS = json.dumps([{"name": "search", "parameters": {"type": "object", "properties": {"q": {"type": "string"}}}}])
+
+Attributes = Mapping[str, str]
+
+
+def span(number: int, parent: int, attributes: Attributes, **changes: Any) -> Span:
+    """Span `number` under span `parent` (0: the root), each a second long inside the one before."""
+    values: dict[str, Any] = {
+        "trace_id": TRACE,
+        "span_id": f"{number:016x}",
+        "parent_span_id": f"{parent:016x}" if parent else "",
+        "name": "s",
+        "start": START + number * SECOND,
+        "end": START + (100 - number) * SECOND,
+        "attributes": attributes,
+        "service": "shop",
+        "scope_name": "some.scope",
+    }
+    return Span(**(values | changes))
+
+
+def genai(**attributes: str) -> dict[str, str]:
+    return {f"gen_ai.{key.replace('__', '.')}": value for key, value in attributes.items()}
+
+
+AGENT = genai(operation__name="invoke_agent", agent__name="manager", conversation__id="chat")
+CALL = genai(
+    operation__name="chat",
+    request__model="m",
+    system_instructions=SYSTEM,
+    input__messages=SENT,
+    output__messages=ASKED,
+    tool__definitions=TOOLS,
+    usage__input_tokens="3",
+)
+ANSWERED = CALL | {"gen_ai.output.messages": WROTE}
+TOOL = genai(
+    operation__name="execute_tool",
+    tool__name="search",
+    tool__call__id="c1",
+    tool__call__arguments='{"q": "Rhine"}',
+    tool__call__result="1230 km",
+)
+
+
+def whole() -> list[Span]:
+    """A run of one agent of which nothing is missing."""
+    return [span(1, 0, AGENT), span(2, 1, CALL), span(3, 1, TOOL)]
+
+
+def built(spans: Sequence[Span], state: TraceState = TraceState.SETTLED) -> Trace:
+    return rebuild([normalize(s) for s in spans], state=state)
+
+
+def kinds(*traces: Trace, elsewhere: Sequence[Elsewhere] = ()) -> list[str]:
+    return [gap.kind for gap in diagnose(traces, elsewhere).gaps]
+
+
+def without(attributes: Attributes, *keys: str) -> dict[str, str]:
+    return {k: v for k, v in attributes.items() if not k.startswith(tuple(f"gen_ai.{key}" for key in keys))}
+
+
+def test_nothing_is_missing() -> None:
+    """A whole trace has no gap, not even a remark; what it shows is counted."""
+    found = diagnose([built(whole())])
+    assert not found.gaps
+    assert found.conventions == (("genai", 3),)
+    assert found.scopes == (("some.scope", "", 3),)
+    assert [(a.name, a.parent, a.runs, a.llm_calls, a.tool_calls) for a in found.agents] == [("manager", "", 1, 1, 1)]
+    assert [(t.name, t.calls, t.arguments, t.results, t.failed, t.spans) for t in found.tools] == [
+        ("search", 1, 1, 1, 0, 1)
+    ]
+    assert (found.contents.calls, found.contents.inputs, found.contents.outputs) == (1, 1, 1)
+
+
+CASES: dict[str, tuple[list[Span], list[str]]] = {
+    "no convention": ([span(1, 0, {"http.method": "GET"})], ["no-convention"]),
+    "set-up only": ([span(1, 0, genai(operation__name="create_agent", agent__name="m"))], ["nothing-done"]),
+    "a bare client": ([span(2, 0, CALL)], ["no-agents", "no-session"]),
+    "no LLM spans": ([span(1, 0, AGENT)], ["no-llm-calls"]),
+    "no name": ([span(1, 0, without(AGENT, "agent.name"), name="invoke_agent"), *whole()[1:]], ["unnamed-agents"]),
+    "a span's own name": ([span(1, 0, without(AGENT, "agent.name"), name="invoke_agent shopper"), *whole()[1:]], []),
+    "no content": ([span(1, 0, AGENT), span(2, 1, without(CALL, "system", "input", "output"))], ["no-content"]),
+    "hidden content": (
+        [
+            span(1, 0, {"openinference.span.kind": "AGENT", "agent.name": "m", "session.id": "s"}),
+            span(
+                2,
+                1,
+                {
+                    "openinference.span.kind": "LLM",
+                    "input.value": "__REDACTED__",
+                    "output.value": "__REDACTED__",
+                    "llm.token_count.prompt": "3",
+                },
+            ),
+        ],
+        ["no-content"],
+    ),
+    "one side": ([span(1, 0, AGENT), span(2, 1, without(CALL, "output"))], ["half-content"]),
+    "no arguments": (
+        [span(1, 0, AGENT), span(2, 1, ANSWERED), span(3, 1, without(TOOL, "tool.call"))],
+        ["no-tool-content"],
+    ),
+    "arguments in messages": (
+        [span(1, 0, AGENT), span(2, 1, CALL), span(3, 1, without(TOOL, "tool.call.arguments"))],
+        ["tool-content-in-messages"],
+    ),
+    "no schemas": ([span(1, 0, AGENT), span(2, 1, without(CALL, "tool.")), span(3, 1, TOOL)], ["no-tool-schemas"]),
+    "no system prompt": (
+        [span(1, 0, AGENT), span(2, 1, without(CALL, "system")), span(3, 1, TOOL)],
+        ["no-system-prompt"],
+    ),
+    "no session": ([span(1, 0, without(AGENT, "conversation")), *whole()[1:]], ["no-session"]),
+    "no tokens": ([span(1, 0, AGENT), span(2, 1, without(CALL, "usage")), span(3, 1, TOOL)], ["no-tokens"]),
+    "dropped": ([span(1, 0, AGENT, dropped_attributes=1), *whole()[1:]], ["dropped-attributes"]),
+    "cut": ([span(1, 0, AGENT, cut=1), *whole()[1:]], ["cut-by-us"]),
+    "redacted": (
+        [*whole()[:2], span(3, 1, TOOL, status_code=STATUS_ERROR, status_message="Details are REDACTED.")],
+        ["redacted-errors"],
+    ),
+    "a word like it": ([*whole()[:2], span(3, 1, TOOL, status_code=STATUS_ERROR, status_message="unredactedness")], []),
+    "twins": ([*whole(), span(4, 3, TOOL, scope_name="other.scope")], ["twins"]),
+    "an inner span of one instrumentation": ([*whole(), span(4, 3, TOOL)], []),
+    "killed": ([span(2, 9, CALL), span(3, 9, TOOL)], ["no-root", "no-session"]),
+    "a span in the middle": ([*whole(), span(5, 9, {})], ["lost-spans"]),
+    "a remote parent": ([replace(whole()[0], parent_span_id=LOST, flags=0x300), *whole()[1:]], []),
+    "a parent of this process": ([replace(whole()[0], parent_span_id=LOST, flags=0x100), *whole()[1:]], ["no-root"]),
+    "never ended": ([*whole()[:2], span(3, 1, TOOL, pending=True)], ["never-ended"]),
+    "tools without spans": (
+        [
+            span(1, 0, AGENT),
+            span(2, 1, CALL),
+            span(
+                3,
+                1,
+                CALL
+                | {
+                    "gen_ai.input.messages": json.dumps(
+                        [
+                            *json.loads(SENT),
+                            *json.loads(ASKED),
+                            {
+                                "role": "tool",
+                                "parts": [{"type": "tool_call_response", "id": "c1", "response": "1230 km"}],
+                            },
+                        ]
+                    ),
+                    "gen_ai.output.messages": WROTE,
+                },
+            ),
+        ],
+        ["no-tool-spans"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_gap_is_named(name: str) -> None:
+    """These gaps and no others, worst first."""
+    spans, expected = CASES[name]
+    assert kinds(built(spans)) == expected
+
+
+def test_of_an_open_trace_nothing_late_is_missed() -> None:
+    """Roots come last, and a span that was announced may still end."""
+    spans = [replace(whole()[0], parent_span_id=LOST), whole()[1], span(3, 1, TOOL, pending=True)]
+    assert kinds(built(spans, TraceState.OPEN)) == []
+    assert kinds(built(spans, TraceState.INCOMPLETE)) == ["no-root", "never-ended"]
+
+
+def test_calls_outside_of_runs() -> None:
+    """An LLM call beside the agent is a remark."""
+    spans = [span(9, 0, {}), replace(whole()[0], parent_span_id=f"{9:016x}"), *whole()[1:], span(4, 9, CALL)]
+    assert kinds(built(spans)) == ["calls-outside"]
+
+
+def test_a_finding_of_several_traces_counts_them_together() -> None:
+    """What one trace lacks and another has is not missing, but for roots."""
+    second = [replace(s, trace_id=OTHER, attributes=without(s.attributes, "conversation")) for s in whole()]
+    assert kinds(built(whole()), built(second)) == []
+    rootless = [replace(second[0], parent_span_id=LOST), *second[1:]]
+    (gap,) = diagnose([built(whole()), built(rootless)]).gaps
+    assert (gap.kind, gap.what) == ("no-root", "in 1 of 2 traces 1 span under a parent that never came")
+
+
+def test_links_to_other_traces() -> None:
+    """A trace whose top is linked to one that it does not hold stands alone."""
+    linked = [replace(whole()[0], links=(SpanLink(OTHER, LOST),)), *whole()[1:]]
+    assert kinds(built(linked)) == ["linked-traces"]
+    assert kinds(built([replace(whole()[0], links=(SpanLink(TRACE, LOST),)), *whole()[1:]])) == []
+
+
+ASK = TOOL | genai(tool__name="ask_researcher")
+ASKING = CALL | {"gen_ai.output.messages": ASKED.replace("search", "ask_researcher")}
+
+
+@pytest.mark.parametrize(
+    ("agent", "start", "end", "found"),
+    [
+        ("researcher", 3, 97, True),
+        ("researcher", 2, 98, True),  # clocks differ
+        ("researcher", 1.9, 97, False),
+        ("researcher", 3, 98.1, False),
+        ("writer", 3, 97, False),
+        ("", 3, 97, False),
+    ],
+)
+def test_a_sub_agent_in_a_trace_of_its_own(agent: str, start: float, end: float, found: bool) -> None:  # noqa: FBT001  a table
+    """The call's name and its time tell, whether the other trace is examined too or only known by its row."""
+    spans = [span(1, 0, AGENT), span(2, 1, ASKING), span(3, 1, ASK)]
+    other = Elsewhere(OTHER, "remote", agent, START + int(start * SECOND), START + int(end * SECOND))
+    gaps = diagnose([built(spans)], [other]).gaps
+    assert [g.kind for g in gaps] == ["unlinked-agents"] * found
+    assert all("of remote" in g.what for g in gaps)
+    assert kinds(built(spans), elsewhere=[replace(other, trace_id=TRACE)]) == []
+
+
+def test_severity_decides_what_is_a_gap() -> None:
+    """LOW ones are remarks; the worst stand first."""
+    found = diagnose([built([span(2, 9, without(CALL, "input", "output", "system")), span(3, 9, TOOL)])])
+    ranks = [g.severity.rank for g in found.gaps]
+    assert ranks == sorted(ranks, reverse=True)
+    assert all(g.severity is not Severity.LOW for g in found.real_gaps)
+    assert len(found.real_gaps) < len(found.gaps)
+
+
+def test_nothing_at_all() -> None:
+    """No trace: no gap, nothing found."""
+    found = diagnose([])
+    assert isinstance(found, Diagnosis)
+    assert (found.gaps, found.agents, found.spans) == ((), (), 0)
+
+
+def test_hostile_spans() -> None:
+    """Names and values of any kind neither raise nor grow what is told."""
+    spans = [
+        span(n, n - 1, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "\x1b[2J" * 1000}, name="x" * 9999)
+        for n in range(1, 9)
+    ]
+    found = diagnose([built(spans)])
+    assert all(len(g.what) < 200 and len(g.span_ids) <= 3 for g in found.gaps)
