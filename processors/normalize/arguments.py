@@ -23,6 +23,7 @@ _CALL_KEYS: Final = frozenset({*_CALL_NAMES, *_CALL_ARGUMENTS, "id", "type", "ca
 _RECORDS: Final = frozenset({"input_str", "calling", "_raw"})
 """LangChain's callback (the arguments, and the same as text), CrewAI's tool use, OpenLLMetry where it was no JSON."""
 
+_QUOTES: Final = ("'", '"')
 _NOTED: Final = "arguments="  # in the notation of CrewAI's call
 _ADDED: Final = ("sanitize_inputs_outputs", "instructions_override", "security_context")
 """Keys that frameworks put beside the model's own arguments."""
@@ -33,12 +34,21 @@ def parse_arguments(text: str, parameters: Mapping[str, Any] | None = None) -> J
 
     `parameters`, the tool's object schema, gives names to positional arguments and to a bare single string.
     """
-    value = parse_json(text)
+    inner = _unquoted(text) if text[:1] in _QUOTES else text
+    value = parse_json(inner)
     if value is NOT_JSON:
-        value = parse_literal(text)
+        value = parse_literal(inner)
     if value is NOT_JSON:
         return _name_bare(text, parameters)
     return unwrap(value, parameters)
+
+
+def _unquoted(text: str) -> str:
+    """An object that was encoded twice, or put in quotes."""
+    if text[:2] == "'{" and text[-2:] == "}'":
+        return text[1:-1]
+    items = parse_array(f"[{text}]") if text[:1] == '"' else None
+    return text_of(items[0]) if items and len(items) == 1 else text
 
 
 def unwrap(value: Any, parameters: Mapping[str, Any] | None = None) -> Json:

@@ -138,7 +138,7 @@ def _tool(span: Span, content: Content) -> Fields:
     call_id = attributes.get("gen_ai.tool.call.id", "")
     arguments = attributes.get("gen_ai.tool.call.arguments") or as_text(content.tool_arguments)
     recorded = attributes.get("gen_ai.tool.call.result", content.tool_result)
-    result = read_result(recorded) if recorded else None
+    result = read_result(recorded, quoted=True) if recorded else None
     said: Fields = {"failure": result.failure} if result and result.failure else {}
     return said | {
         "input_text": arguments,

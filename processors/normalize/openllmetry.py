@@ -26,6 +26,7 @@ _INPUT: Final = "traceloop.entity.input"
 _OUTPUT: Final = "traceloop.entity.output"
 _PROPERTIES: Final = "traceloop.association.properties."
 _PROMPT: Final = "gen_ai.prompt."
+_FIRST_PROMPTS: Final = (f"{_PROMPT}0.", f"{_PROMPT}1.")
 _COMPLETION: Final = "gen_ai.completion."
 _FUNCTIONS: Final = "llm.request.functions."
 _CALLS: Final = "tool_calls."
@@ -43,7 +44,8 @@ class OpenLLMetry(Marked):
     name = "openllmetry"
     marks = frozenset(
         {_KIND, _NAME, _INPUT, _TYPE, "traceloop.workflow.name", "traceloop.entity.path",
-         f"{_PROMPT}0.content", f"{_PROMPT}0.role", f"{_COMPLETION}0.content", f"{_COMPLETION}0.role"}
+         f"{_PROMPT}0.content", f"{_PROMPT}0.role", f"{_COMPLETION}0.content", f"{_COMPLETION}0.role",
+         f"{_COMPLETION}0.finish_reason"}
     )  # fmt: skip
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Fields:  # noqa: ARG002 - it writes no log records
@@ -99,9 +101,10 @@ def _sent(text: str) -> str:
 
 
 def _call(attributes: Mapping[str, str]) -> Fields:
-    completions = flat_items(attributes, _COMPLETION)
+    completions, prompts = flat_items(attributes, _COMPLETION), flat_items(attributes, _PROMPT)
     return {
-        "input_messages": tuple(m for item in flat_items(attributes, _PROMPT) for m in _messages(item, "user")),
+        "oldest_missing": bool(prompts) and not any(k.startswith(_FIRST_PROMPTS) for k in attributes),
+        "input_messages": tuple(m for item in prompts for m in _messages(item, "user")),
         "output_messages": tuple(m for item in completions for m in _messages(item, "assistant")),
         "finish_reasons": tuple(reason for item in completions if (reason := item.get("finish_reason"))),
         "tools": tuple(t for item in flat_items(attributes, _FUNCTIONS) if (t := _tool(item))),

@@ -70,7 +70,7 @@ def _is_request(attributes: Mapping[str, str]) -> bool:
 
 def _tool(attributes: Mapping[str, str]) -> Fields:
     arguments, recorded = attributes.get(_ARGUMENTS, ""), attributes.get(_RESPONSE)
-    result = read_result(recorded) if recorded else None
+    result = read_result(recorded, quoted=True) if recorded else None
     return {
         "tool_name": attributes.get("gen_ai.tool.name", ""),
         "tool_arguments": parse_arguments(arguments) if arguments else None,

@@ -42,7 +42,7 @@ def read_result(text: str, *, quoted: bool = False) -> ToolResult:
     if text[:1] == '"' and quoted:
         items = parse_json(f"[{text}]")
         if isinstance(items, list) and len(items) == 1:
-            return ToolResult(text_of(items[0]))
+            return read_result(text_of(items[0]))
     if text.startswith("content="):
         return _from_notation(text)
     value = parse_json(text)
