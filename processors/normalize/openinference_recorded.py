@@ -9,6 +9,7 @@ from ...schemas.normalized import Message
 from .messages import parse_messages
 from .values import parse_json, parse_object
 
+_PREPARES: Final = ("_prepare", "prepare_")
 _HIDDEN: Final = "__REDACTED__"
 _REPLY: Final = frozenset({"content", "tool_calls", "blocks", "lc"})
 
@@ -21,11 +22,11 @@ def visible(text: str) -> str:
 def is_call(name: str, found: Mapping[str, Any], output_value: str) -> bool:
     """Whether a model was called: some mark as an LLM span what only prepares a call (LlamaIndex).
 
-    Such a span has no reply and no usage, and is named after a private method or gives the request back.
+    Such a span has no reply and no usage, and is named after that step or gives the request back.
     """
     if found["output_messages"] or found["output_tokens"] is not None or found["finish_reasons"]:
         return True
-    if name.rpartition(".")[2].startswith("_"):
+    if name.rpartition(".")[2].startswith(_PREPARES):
         return False
     if not output_value.startswith('{"messages"'):
         return True
