@@ -107,6 +107,24 @@ def test_depth_has_no_limit(kind: str) -> None:
     assert len(trace.spans) == 10_000
 
 
+@pytest.mark.parametrize("kinds", [("LLM",), ("AGENT", "LLM"), ("TOOL", "AGENT"), ("AGENT", "CHAIN", "LLM")])
+def test_width_has_no_limit(kinds: tuple[str, ...]) -> None:
+    """Six thousand spans side by side that all ask for one another: nothing is lost."""
+    asked = "llm.output_messages.0.message.tool_calls.0.tool_call.function"
+    prompt = "llm.input_messages.0.message"
+    spans = [{"id": "root", "end": 9_000, "attributes": {"openinference.span.kind": "CHAIN"}}]
+    for i in range(6_000):
+        kind = kinds[i % len(kinds)]
+        attributes = {"openinference.span.kind": kind, "agent.name": f"a{i % 5}", "tool.name": "ask_a1"}
+        if kind == "LLM":
+            attributes = {"openinference.span.kind": kind, f"{asked}.name": f"transfer_to_a{i % 3}"}
+            attributes |= {f"{prompt}.role": "system", f"{prompt}.content": f"You are a{i % 3}."}
+        spans.append({"id": f"s{i}", "parent": "root", "start": i, "attributes": attributes})
+    trace = rebuild(normalised(spans))
+    assert misplaced(trace) == []
+    assert len(trace.spans) == 6_001
+
+
 def test_nothing_gives_an_empty_trace() -> None:
     """Before the first span there is nothing, and that is no error."""
     trace = rebuild([], state=TraceState.OPEN)
