@@ -11,6 +11,7 @@ from urllib.parse import quote
 import httpx
 
 from ..schemas.errors import ConfigError, NotFoundError, PermanentError, RetryableError
+from .doctor.shapes import DiagnosisJson
 from .shapes import (
     ArchitectureJson,
     ClearedJson,
@@ -81,6 +82,14 @@ class Client:
             more = self._page("/api/ledger", filters, limit - len(page["items"]), page["next"])
             page = {**page, "items": page["items"] + more["items"], "next": more["next"]}
         return cast("LedgerPage", page)
+
+    def doctor(self, *, trace: str = "", service: str = "") -> list[DiagnosisJson]:
+        """The diagnosis of a trace or a service, or one a service of the last day.
+
+        Raises NotFoundError for an unknown trace or service.
+        """
+        page = self._ask("GET", "/api/doctor", {"trace": trace, "service": service})
+        return cast("list[DiagnosisJson]", page["items"])
 
     def architectures(self) -> list[ArchitectureJson]:
         """The description that holds of each service."""

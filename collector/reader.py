@@ -151,6 +151,9 @@ class Reader(Protocol):
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """Up to `limit` traces."""
 
+    def services(self, since: int, limit: int, tenant: str = "") -> Sequence[str]:
+        """Up to `limit` services with traces that arrived from `since` (unix nanos) on, latest first; "" for none."""
+
     def errors(self, query: ErrorQuery) -> Sequence[Sighting]:
         """Up to `limit` findings that hold now."""
 

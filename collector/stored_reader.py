@@ -13,7 +13,6 @@ from .store.architectures import StoredArchitectures
 from .store.client import Store
 from .store.judging import StoredJudging
 from .store.ledger import StoredLedger
-from .store.panel import StoredPanel
 from .store.reading import StoredReading
 from .stored_trace import stored_trace
 
@@ -31,6 +30,10 @@ class StoredReader:
         """Up to `limit` traces."""
         return self._reading.find_traces(query)
 
+    def services(self, since: int, limit: int, tenant: str = "") -> Sequence[str]:
+        """Services of which a trace arrived from `since` on, the latest first."""
+        return self._reading.find_services(since, limit, tenant)
+
     def errors(self, query: ErrorQuery) -> Sequence[Sighting]:
         """Up to `limit` findings that hold now."""
         return self._reading.find_findings(query)
@@ -42,12 +45,12 @@ class StoredReader:
         if trace is None:
             return None
         least = confidence.least(trace.conventions)
-        findings = judging.load_findings([trace_id]).get(trace_id, [])
-        findings += StoredPanel(self._store, tenant).run_findings([trace_id]).get(trace_id, [])
+        found = self._reading.load_findings(trace.trace_ids, tenant)
+        verdicts = self._reading.load_verdicts(trace.trace_ids, tenant)
         return TraceView(
             trace,
-            [f for f in findings if f.state in LIVE and f.confidence >= least],
-            self._reading.load_verdicts([trace_id], tenant).get(trace_id, ()),
+            [f for i in trace.trace_ids for f in found.get(i, ()) if f.state in LIVE and f.confidence >= least],
+            [v for i in trace.trace_ids for v in verdicts.get(i, ())],
         )
 
     def knows(self, trace_id: str, span_id: str, tenant: str = "") -> bool:

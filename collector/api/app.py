@@ -20,6 +20,7 @@ from ..present import present_error, present_judged, present_row, present_trace
 from ..reader import Confidence, ErrorQuery, Position, Reader, TraceQuery, TraceRow
 from ..shapes import ErrorPage, JudgedPage, TraceJson, TracePage
 from .answers import documented, json_answer, on_bad_parameters, on_error, on_http_error, problem
+from .doctor import add_doctor
 from .guard import Guard
 from .llm import add_architectures, add_ledger
 from .params import (
@@ -68,6 +69,7 @@ def create_app(
     app.add_exception_handler(RequestValidationError, on_bad_parameters)
     _add_reading(app, reader, clock)
     _add_judging(app, reader, judge, judges, clock)
+    add_doctor(app, reader, clock)
     add_ledger(app, reader, judges, clock)
     add_architectures(app, reader.architectures)
     _add_watching(app, problems, metrics)

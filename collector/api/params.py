@@ -149,6 +149,19 @@ class LedgerParams(Params):
         )
 
 
+class DoctorParams(Params):
+    """Of the doctor: one trace, one service, or, with neither, every service of the last day."""
+
+    trace: Text = ""
+    service: Text = ""
+
+    @model_validator(mode="after")
+    def _at_most_one(self) -> Self:
+        if self.trace and self.service:
+            raise ValueError("name either trace or service, not both")
+        return self
+
+
 class ArchitectureParams(Params):
     """Of one service's architecture."""
 

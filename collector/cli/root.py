@@ -16,6 +16,7 @@ COMMANDS: Final = {
     "errors": "List findings: what went wrong, at which span.",
     "traces": "List stored traces.",
     "trace": "Show one trace: agent runs, turns, findings at their spans.",
+    "doctor": "Say what traces lack, and what mends it.",
     "judge": "Judge stored traces again.",
     "ledger": "Show what LLM judges did, or why not, and its cost.",
     "architecture": "Show or edit what LLM judges are told about a service.",

@@ -72,6 +72,7 @@ class MemoryReader:
     verdicts: list[Verdict] = field(default_factory=list)
     ledger: MemoryLedger = field(default_factory=MemoryLedger)
     architectures: MemoryArchitectures = field(default_factory=MemoryArchitectures)
+    rebuilt: dict[str, Trace] = field(default_factory=dict)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """By latest arrival."""
@@ -79,8 +80,17 @@ class MemoryReader:
         if self.error:
             raise self.error
         before = (query.before.time, query.before.id) if query.before else (2**63, "")
-        kept = [r for r in self.rows if (r.received, r.trace_id) < before and r.received >= query.since]
+        kept = [
+            r
+            for r in self.rows
+            if (r.received, r.trace_id) < before and r.received >= query.since and query.service in ("", r.service)
+        ]
         return sorted(kept, key=lambda r: (r.received, r.trace_id), reverse=True)[: query.limit]
+
+    def services(self, since: int, limit: int, tenant: str = "") -> Sequence[str]:  # noqa: ARG002  the protocol's signature
+        """By latest arrival."""
+        latest = sorted(self.rows, key=lambda r: r.received, reverse=True)
+        return list(dict.fromkeys(r.service for r in latest if r.received >= since))[:limit]
 
     def errors(self, query: ErrorQuery) -> Sequence[Sighting]:
         """By first sight."""
@@ -102,7 +112,9 @@ class MemoryReader:
         return [Sighting(f, "svc", "agent") for f in kept[: query.limit]]
 
     def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
-        """The known traces are empty."""
+        """Those that were put in; the known traces are empty."""
+        if trace_id in self.rebuilt:
+            return TraceView(self.rebuilt[trace_id], ())
         if trace_id not in (KNOWN, PLAIN):
             return None
         trace = Trace(trace_id, tenant, "svc", "", TraceState.SETTLED, (), {}, (), ("openinference",))
@@ -150,6 +162,7 @@ class Api:
         self.judge.by_hand.clear()
         self.problems.clear()
         self.reader.verdicts.clear()
+        self.reader.rebuilt.clear()
         self.status[:] = [JudgesStatus()]
         for kept in (self.reader.ledger.words, self.reader.ledger.spent, self.reader.ledger.asked):
             kept.clear()
