@@ -20,12 +20,19 @@ TOOL_ROLE: Final = "tool"
 _REQUEST_KEYS: Final = ("tool_call", "tool_use", "toolUse", "functionCall", "function_call", "toolCall", "tool-call")
 _RESPONSE_KEYS: Final = (
     "tool_call_response", "tool_result", "toolResult", "functionResponse", "function_response", "tool-result",
+    "function_call_output",
 )  # fmt: skip
+_ITEMS: Final = frozenset({"function_call", "function_call_output", "reasoning"})
+"""Types of what OpenAI's Responses API lists beside messages."""
+
 _REASONING_KEYS: Final = ("reasoning", "thinking", "reasoningContent", "redacted_thinking")
 _RESULT_KEYS: Final = ("response", "result", "content", "output")
-_ID_KEYS: Final = ("id", "tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "call_id")
+_ID_KEYS: Final = ("call_id", "tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "id")
 ROLES: Final = {"model": "assistant", "ai": "assistant", "human": "user"}
-_TYPES: Final = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
+_TYPES: Final = {
+    "human": "user", "ai": "assistant", "system": "system", "tool": "tool",
+    "function_call": "assistant", "reasoning": "assistant",
+}  # fmt: skip
 _VALUED: Final = frozenset({"text", "error-text", "json", "error-json"})  # Vercel: {"type": ..., "value": ...}
 
 
@@ -69,6 +76,8 @@ def _parts(item: dict[str, Any]) -> list[Any]:
     for key in ("parts", "blocks"):
         if isinstance(item.get(key), list):
             return list(item[key])
+    if text_of(item.get("type")) in _ITEMS:
+        return [item]
     content = item.get("content")
     return content if isinstance(content, list) else [content]
 
@@ -126,8 +135,10 @@ class _Draft:
     def add_reasoning(self, body: Any) -> None:
         """Take in what the model thought."""
         if isinstance(body, dict):
-            body = first(_texts(body), "content", "thinking", "text") or body.get("reasoningText")
-            body = body.get("text") if isinstance(body, dict) else body
+            body = (
+                first(_texts(body), "content", "thinking", "text") or body.get("reasoningText") or body.get("summary")
+            )
+            body = flatten(body) if isinstance(body, list) else body.get("text") if isinstance(body, dict) else body
         if isinstance(body, str) and body:
             self.reasoning.append(body)
 

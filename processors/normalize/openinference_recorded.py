@@ -52,6 +52,8 @@ def written(output_value: str) -> tuple[Message, ...]:
     replies: list[Any] = [value.get("message", value)]
     if isinstance(choices, list):
         replies = [c.get("message") for c in choices if isinstance(c, dict)]
+    elif isinstance(items := value.get("output"), list):  # OpenAI's Responses API
+        return parse_messages([i for i in items if _is_map(i)], "assistant")
     elif isinstance(said := value.get("messages"), list) and all(_is_reply(m) for m in said):  # Agno, streamed
         replies = said
     elif isinstance(generations := value.get("generations"), list):  # LangChain: a list a prompt
