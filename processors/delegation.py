@@ -52,6 +52,11 @@ def is_handoff(name: str, arguments: Any = None) -> bool:
     return any(tool.startswith(verb) and len(tool) > len(verb) for verb in HANDOFF_VERBS)
 
 
+def hands_to_someone(name: str, arguments: Any) -> bool:
+    """Whether the call gives the conversation to an agent that only its arguments name, which were not recorded."""
+    return arguments in (None, "") and canonical(name) in _HANDOFFS
+
+
 def delegates(name: str, arguments: Any = None) -> bool:
     """Whether the name alone says that the tool is there to reach another agent."""
     tool = canonical(name)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan
-from .delegation import addressee, asks, is_handoff
+from .delegation import addressee, asks, hands_to_someone, is_handoff
 from .kinship import Kinship, Start
 from .names import canonical
 from .span_tree import SpanTree, time_key
@@ -53,8 +53,10 @@ class _Line:
     runs: Mapping[str, str]
     names: Mapping[str, str]
     found: Kinship = field(default_factory=Kinship)
-    pending: dict[tuple[str, str], deque[_Call]] = field(default_factory=dict)  # by run above and canonical name
+    # By run above and canonical name; "" is the name of whoever begins next.
+    pending: dict[tuple[str, str], deque[_Call]] = field(default_factory=dict)
     requested: set[tuple[str, str]] = field(default_factory=set)
+    asking: set[str] = field(default_factory=set)  # runs whose requests are recorded
 
     def call(self, span: NormalizedSpan, run: str, part: str) -> None:
         """Remember whom a call of `run` addresses; `part` is the run or the later part of it that made the call."""
@@ -62,13 +64,16 @@ class _Line:
         for target, start, handoff in _addressed(span, run):
             if start.llm_span_id:
                 self.requested.add((run, target))
-            elif (run, target) in self.requested:
+                self.asking.add(run)
+            elif (run, target) in self.requested or (not target and run in self.asking):
                 continue  # the execution of a request that is known
             self.pending.setdefault((above, target), deque()).append(_Call(start, handoff))
 
     def begin(self, run: str) -> None:
         """Join the run with what asked for it."""
-        calls = self.pending.get((self.runs[run], self.names[run]))
+        above = self.runs[run]
+        someone = self.pending.pop((above, ""), None)
+        calls = self.pending.get((above, self.names[run])) or someone
         if not calls:
             return
         call = calls.popleft()
@@ -96,9 +101,10 @@ class _Line:
 
 def _addressed(span: NormalizedSpan, run: str) -> Iterator[tuple[str, Start, bool]]:
     if span.kind is Kind.TOOL:
-        if target := addressee(span.tool_name, span.tool_arguments):
+        someone = hands_to_someone(span.tool_name, span.tool_arguments)
+        if (target := addressee(span.tool_name, span.tool_arguments)) or someone:
             start = Start(run, "", span.span_id, span.tool_name)
-            yield target, start, is_handoff(span.tool_name, span.tool_arguments)
+            yield target, start, someone or is_handoff(span.tool_name, span.tool_arguments)
         return
     for message in span.output_messages:
         for request in message.tool_requests:

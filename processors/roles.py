@@ -191,7 +191,8 @@ class _Finder:
             return self._name(scope.tool, span, scope) if flags & _ACTS or like else None
         if own and own in scope.asked and own != scope.hint:
             return plain_name(span.raw.name)
-        if root and not scope.agent and flags & _ACTS and not flags & _AGENT and span.convention:
+        acts = flags & _ACTS or "agent" in span.raw.name.lower()
+        if root and not scope.agent and acts and not flags & _AGENT and span.convention:
             self.shaped.add(span_id)
             return hint or self._hint_of_all(span) or plain_name(span.raw.name)
         return None
