@@ -63,7 +63,8 @@ soak: setup
 	$(BIN)/python tests/bench/panel.py
 
 docs: setup
-	$(BIN)/python -m tracejury.collector.config_docs > docs/configuration.md
+	$(BIN)/python -m tracejury.collector.config_docs > docs/.configuration.md
+	mv docs/.configuration.md docs/configuration.md
 
 clean:
 	rm -rf $(VENV) $(FRAMEWORKS) .tracejury .mypy_cache .ruff_cache .pytest_cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from typing import get_args, get_origin
@@ -24,18 +25,21 @@ def reference(model: type[BaseModel] = CollectorConfig) -> str:
     return HEAD + "\n" + "\n".join(section("", model)) + "\n"
 
 
-def section(path: str, model: type[BaseModel]) -> Iterator[str]:
-    """A table of the plain keys of a section, then its subsections."""
+def section(path: str, model: type[BaseModel], meaning: str = "") -> Iterator[str]:
+    """What a section means as a whole, a table of its plain keys, then its subsections."""
     fields = model.model_fields.items()
     plain = [(name, field) for name, field in fields if nested(field) is None]
     if plain:
-        yield from (f"## `{path}`" if path else "## Top level", "", "| key | default | meaning |", "|---|---|---|")
+        yield from (f"## `{path}`" if path else "## Top level", "")
+        if meaning:
+            yield from (meaning, "")
+        yield from ("| key | default | meaning |", "|---|---|---|")
         yield from (row(name, field) for name, field in plain)
         yield ""
     for name, field in fields:
         below = nested(field)
         if below is not None:
-            yield from section((f"{path}.{name}" if path else name) + several(field), below)
+            yield from section((f"{path}.{name}" if path else name) + several(field), below, text(field))
 
 
 def several(field: FieldInfo) -> str:
@@ -52,8 +56,14 @@ def nested(field: FieldInfo) -> type[BaseModel] | None:
 
 def row(name: str, field: FieldInfo) -> str:
     """One key as a table row."""
-    meaning = " ".join((field.description or "").split()).replace("|", "\\|")
-    return f"| `{name}` | `{field.get_default(call_default_factory=True)!r}` | {meaning} |"
+    default = json.dumps(field.get_default(call_default_factory=True))  # as YAML has it, too
+    meaning = text(field).replace("|", "\\|")
+    return f"| `{name}` | `{default}` | {meaning} |"
+
+
+def text(field: FieldInfo) -> str:
+    """What the class says of a field, on one line; "" where it says nothing."""
+    return " ".join((field.description or "").split())
 
 
 if __name__ == "__main__":

@@ -118,7 +118,8 @@ class LlmConfig(Section):
     api_key_env: str = ""
     """Name of the environment variable that holds the key (no key stands in a file); "" is the provider's usual one."""
     fallbacks: tuple[Annotated[ModelConfig, BeforeValidator(named)], ...] = ()
-    """Models that are asked, in this order, when `model` does not answer: model strings, or mappings like these."""
+    """Models that are asked, in this order, when `model` does not answer: model strings, or mappings
+    with `model`, `api_base` and `api_key_env`."""
     criteria: str = "production"
     """The criteria set: `production`, `paper`, or a folder with one of your own."""
     mode: Literal["panel", "separate"] = "panel"

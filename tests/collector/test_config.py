@@ -80,6 +80,14 @@ def test_the_reference_in_the_docs_is_the_generated_one() -> None:
     assert all(row.split("|")[3].strip() for row in rows)
 
 
+def test_the_reference_says_what_a_list_of_sections_means_and_gives_defaults_as_yaml() -> None:
+    """Above the keys of one policy stands how policies work together; nobody writes Python's None into the file."""
+    page = reference()
+    assert "## `judges.policies[]`\n\nWhich runs are judged; a run that none fits is not." in page
+    assert "| `usd_per_hour` | `null` |" in page
+    assert "None`" not in page
+
+
 def test_the_shipped_configuration_is_accepted() -> None:
     """What deploy/ offers can be served as it is."""
     config = load_config(Path(__file__).parents[2] / "deploy" / "tracejury.yaml")
