@@ -18,14 +18,14 @@ _LEAST_TEXT: Final = 4  # characters of a message by which two histories are lai
 
 def complete_histories(turns: Iterable[TurnSpans]) -> None:
     """Give each call of a run (in order of time) what its span lost of its input, where the call before has it."""
-    before: tuple[Message, ...] = ()
+    before: NormalizedSpan | None = None
     for turn in turns:
         llm = turn.llm
         if llm is None or turn.inner:
             continue
-        if llm.oldest_missing and before:
-            llm = turn.llm = _completed(llm, before)
-        before = llm.input_messages + llm.output_messages
+        if llm.oldest_missing and before is not None:
+            llm = turn.llm = _completed(llm, before.input_messages + before.output_messages)
+        before = llm
 
 
 def _completed(llm: NormalizedSpan, before: Sequence[Message]) -> NormalizedSpan:
