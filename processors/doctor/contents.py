@@ -58,8 +58,10 @@ def no_tool_schemas(facts: Facts) -> Iterator[Found]:
     """Tools are called, and nothing tells what they take."""
     spans = [*facts.calls, *facts.of(Kind.TOOL)]
     known = any(t.parameters is not None for c in facts.calls for t in c.tools)
-    if facts.tools and not known and not any(s.tool_parameters is not None for s in spans):
-        yield Found("no-tool-schemas", f"{count(facts.tools, 'tool call')}, no schema of a tool", spans)
+    asked = sum(len(m.tool_requests) for c in facts.calls for m in c.output_messages)
+    called = max(asked, len(facts.tools))
+    if called and not known and not any(s.tool_parameters is not None for s in spans):
+        yield Found("no-tool-schemas", f"{count(called, 'tool call')}, no schema of a tool", spans)
 
 
 def no_system_prompt(facts: Facts) -> Iterator[Found]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,6 +43,14 @@ def test_a_kind_is_described(name: str) -> None:
     assert [e for e in kind.entries if not e.scope and not e.convention]
     assert remedies(kind, [])
     assert all("\n" not in e.remedy.do and e.remedy.do for e in kind.entries)
+
+
+def test_every_kind_is_documented_with_its_severity() -> None:
+    """docs/doctor.md has a row for each."""
+    text = (Path(__file__).parents[3] / "docs" / "doctor.md").read_text()
+    rows = re.findall(r"^\| (`[^|]+) \| ([A-Z]+) \|", text, re.MULTILINE)
+    documented = {kind: severity for names, severity in rows for kind in re.findall(r"`([a-z-]+)`", names)}
+    assert documented == {name: kind.severity.value for name, kind in kinds().items()}
 
 
 def test_named_instrumentations_say_where_it_was_read() -> None:

@@ -54,10 +54,33 @@ CASES: dict[str, tuple[list[Span], list[str]]] = {
     "no convention": ([span(1, 0, {"http.method": "GET"})], ["no-convention"]),
     "set-up only": ([span(1, 0, genai(operation__name="create_agent", agent__name="m"))], ["nothing-done"]),
     "a bare client": ([span(2, 0, CALL)], ["no-agents", "no-session"]),
+    "a bare client without tools": (
+        [span(2, 0, without(CALL, "tool."))],
+        ["no-agents", "no-tool-schemas", "no-session"],
+    ),
     "no LLM spans": ([span(1, 0, AGENT)], ["no-llm-calls"]),
     "no name": ([span(1, 0, without(AGENT, "agent.name"), name="invoke_agent"), *whole()[1:]], ["unnamed-agents"]),
     "a span's own name": ([span(1, 0, without(AGENT, "agent.name"), name="invoke_agent shopper"), *whole()[1:]], []),
     "no content": ([span(1, 0, AGENT), span(2, 1, without(CALL, "system", "input", "output"))], ["no-content"]),
+    "names without content": (
+        [
+            span(1, 0, AGENT),
+            span(
+                2,
+                1,
+                CALL
+                | {
+                    "gen_ai.system_instructions": '[{"type": "text"}]',
+                    "gen_ai.input.messages": '[{"role": "user", "parts": [{"type": "text"}]}]',
+                    "gen_ai.output.messages": (
+                        '[{"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "search"}]}]'
+                    ),
+                },
+            ),
+            span(3, 1, without(TOOL, "tool.call.arguments", "tool.call.result")),
+        ],
+        ["no-content", "no-tool-content"],
+    ),
     "hidden content": (
         [
             span(1, 0, {"openinference.span.kind": "AGENT", "agent.name": "m", "session.id": "s"}),
