@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan
+from .doubles import are_doubles
 from .names import same_name
 from .span_tree import SpanTree, time_key
 from .turn_spans import StartedRun, TurnSpans
@@ -48,6 +49,7 @@ class _Grouper:
         self._by_scope: dict[str, list[TurnSpans]] = {}
         self._by_call_id: dict[str, TurnSpans] = {}
         self._acting: list[TurnSpans] = []
+        self._latest: dict[tuple[Kind, str], NormalizedSpan] = {}
         self.turns: list[TurnSpans] = []
 
     def _above(self, span: NormalizedSpan) -> Iterator[str]:
@@ -58,7 +60,12 @@ class _Grouper:
             yield ancestor
 
     def add_llm(self, span: NormalizedSpan) -> None:
-        """A turn of its own, unless it is inside another LLM span: then both recorded the same call."""
+        """A turn of its own, unless it is inside another LLM span, or its double: then both recorded the same call."""
+        before = self._latest.get((Kind.LLM, span.raw.parent_span_id))
+        self._latest[Kind.LLM, span.raw.parent_span_id] = span
+        if before is not None and are_doubles(before, span):
+            self._add_twin(self._by_llm[before.raw.span_id], span)
+            return
         scopes = []
         inner = False
         for ancestor in self._above(span):
@@ -114,7 +121,7 @@ class _Grouper:
             turns.sort(key=lambda t: t.start)
 
     def add_call(self, span: NormalizedSpan) -> None:
-        """A call of the turn that caused it, unless it is inside a TOOL span of the same name."""
+        """A call of the turn that caused it, unless it is inside a TOOL span of the same name, or its double."""
         for ancestor in self._above(span):
             if ancestor in self._by_llm:
                 break
@@ -127,6 +134,13 @@ class _Grouper:
                     turn.wrappers.append(span)
                     turn.twins.setdefault(ancestor, span)
                 return
+        before = self._latest.get((Kind.TOOL, span.raw.parent_span_id))
+        if before is not None and are_doubles(before, span):
+            turn = self._by_action[span.raw.span_id] = self._by_action[before.raw.span_id]
+            turn.wrappers.append(span)
+            turn.twins.setdefault(before.raw.span_id, span)
+            return
+        self._latest[Kind.TOOL, span.raw.parent_span_id] = span
         self._turn_of(span).calls.append(span)
 
     def add_run(self, run: StartedRun) -> None:

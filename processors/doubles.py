@@ -1,0 +1,36 @@
+"""Two spans side by side of one operation, which a framework's and an SDK's instrumentation both recorded."""
+
+from __future__ import annotations
+
+from ..schemas.normalized import Kind, NormalizedSpan
+from .names import same_name
+from .normalize.values import as_text
+
+
+def are_doubles(one: NormalizedSpan, other: NormalizedSpan) -> bool:
+    """Whether two LLM or two TOOL spans of one parent recorded the same.
+
+    Their instrumentations differ, one stands within the other's time, and nothing that they say differs.
+    """
+    a, b = one.raw, other.raw
+    if a.scope_name == b.scope_name or not a.scope_name or not b.scope_name or a.parent_span_id != b.parent_span_id:
+        return False
+    within = (a.start <= b.start and b.end <= a.end) or (b.start <= a.start and a.end <= b.end)
+    if not within or a.end <= a.start or b.end <= b.start:
+        return False
+    return _same_tool(one, other) if one.kind is Kind.TOOL else _same_reply(one, other)
+
+
+def _same_tool(one: NormalizedSpan, other: NormalizedSpan) -> bool:
+    if not same_name(one.tool_name, other.tool_name) or _differ(one.tool_call_id, other.tool_call_id):
+        return False
+    return not _differ(as_text(one.tool_arguments), as_text(other.tool_arguments))
+
+
+def _same_reply(one: NormalizedSpan, other: NormalizedSpan) -> bool:
+    ids = [[r.call_id for m in span.output_messages for r in m.tool_requests] for span in (one, other)]
+    return not _differ(one.output, other.output) and not (ids[0] and ids[1] and ids[0] != ids[1])
+
+
+def _differ(one: str, other: str) -> bool:
+    return bool(one) and bool(other) and one != other
