@@ -103,11 +103,19 @@ def _requests(name: str, data: bytes, limit: int, *, strict: bool) -> Iterator[S
         for member, content in _members(name, data, limit):
             yield from _requests(f"{name}:{member}", content, limit, strict=False)
         return
-    is_json = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in {b"{", b"["}
-    found = _from_json(name, data) if is_json else _from_protobuf(name, data)
+    found = _from_json(name, data) if _is_json(data) else _from_protobuf(name, data)
     if found is None and strict:
         raise BrokenFileError(f"{name} is JSON, but neither OTLP nor TRAIL's form of a trace")
     yield from (Source(name, request) for request in found or () if count(request))
+
+
+def _is_json(data: bytes) -> bool:
+    r"""Whether the bytes are meant as JSON.
+
+    A message in protobuf begins with a line feed, and its length may look like a bracket: "\n{", "\n\xef[".
+    """
+    begins = data.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")[:1] in {b"{", b"["}
+    return begins and not (data.startswith(b"\n") and _messages(data))
 
 
 def _unzipped(name: str, data: bytes, limit: int) -> bytes:
@@ -174,6 +182,12 @@ def _documents(name: str, data: bytes) -> Iterator[Any]:
 
 
 def _from_protobuf(name: str, data: bytes) -> list[Request]:
+    if found := _messages(data):
+        return found
+    raise BrokenFileError(f"{name} is broken: neither an OTLP export request nor JSON")
+
+
+def _messages(data: bytes) -> list[Request]:
     """Spans and log records have the same outline on the wire: what has ids as a span is spans."""
     for signal, told_by in ((SPANS, "trace_id"), (LOGS, "time_unix_nano"), (LOGS, "observed_time_unix_nano")):
         request = signal.request()
@@ -183,7 +197,7 @@ def _from_protobuf(name: str, data: bytes) -> list[Request]:
             continue
         if not data or any(getattr(item, told_by) for _, _, item in rows(request)):
             return [request]
-    raise BrokenFileError(f"{name} is broken: neither an OTLP export request nor JSON")
+    return []
 
 
 def _too_large(name: str, limit: int) -> BrokenFileError:

@@ -82,6 +82,22 @@ FORMS: dict[str, tuple[bytes, list[Request]]] = {
 }
 
 
+@pytest.mark.parametrize("first", [ord("{"), ord("[")])
+def test_protobuf_whose_length_looks_like_json_is_protobuf(tmp_path: Path, first: int) -> None:
+    """After its line feed such a message begins with a bracket: as the whole length, or behind bytes of a mark."""
+    seen = 0
+    for size in (*range(11_300, 11_800), *range(15_400, 15_900)):
+        request = spans()
+        request.resource_spans[0].scope_spans[0].spans[0].name = "n" * size
+        data = request.SerializeToString()
+        if data.lstrip(b"\xef\xbb\xbf \t\r\n")[0] != first:
+            continue
+        seen += 1
+        (tmp_path / "one.pb").write_bytes(data)
+        assert [s.request for s in read([tmp_path / "one.pb"])] == [request]
+    assert seen > 0
+
+
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 @pytest.mark.parametrize("name", FORMS)
 def test_every_form_is_told_by_its_content(tmp_path: Path, name: str, suffix: str) -> None:
