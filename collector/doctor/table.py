@@ -13,6 +13,7 @@ from ..tables import SEVERITY_STYLE, content, plain_table
 from .shapes import AgentSeenJson, ContentsJson, DiagnosisJson, GapJson
 
 _NAME: Final = 60
+_WHAT: Final = 240
 _MOST: Final = 12
 
 
@@ -40,7 +41,7 @@ def diagnosis_text(found: DiagnosisJson) -> RenderableType:
     what = f"trace {found['trace_ids'][0]}" if traces == 1 else f"{traces} traces"
     still = f", {found['open']} of them open" if found["open"] and traces > 1 else ", open" if found["open"] else ""
     parts: list[RenderableType] = [
-        Text.assemble("service ", _services(found), "  ", content(what), f"{still}, {found['spans']} spans"),
+        Text.assemble("service ", _services(found), "  ", content(what), f"{still}, {_count(found['spans'], 'span')}"),
         Text.assemble("convention  ", _conventions(found)),
         Text.assemble("written by  ", _scopes(found)),
     ]
@@ -59,8 +60,8 @@ def _services(found: DiagnosisJson) -> Text:
 
 
 def _conventions(found: DiagnosisJson) -> Text:
-    named = [f"{c['name']} ({c['spans']} spans)" for c in found["conventions"] if c["name"]]
-    none = [f"{c['spans']} spans in none" for c in found["conventions"] if not c["name"]]
+    named = [f"{c['name']} ({_count(c['spans'], 'span')})" for c in found["conventions"] if c["name"]]
+    none = [f"{_count(c['spans'], 'span')} in none" for c in found["conventions"] if not c["name"]]
     return content(", ".join(named + none) or "none", 2 * _NAME)
 
 
@@ -75,7 +76,8 @@ def _agents(agents: Sequence[AgentSeenJson]) -> Iterator[Text]:
             "agents      " if not at else "            ",
             content(agent["name"] or "unnamed", _NAME, "bold"),
             *((" under ", content(agent["parent"], _NAME)) if agent["parent"] else ()),
-            f": {agent['runs']} runs, {agent['llm_calls']} LLM calls, {agent['tool_calls']} tool calls",
+            f": {_count(agent['runs'], 'run')}, {_count(agent['llm_calls'], 'LLM call')}, "
+            f"{_count(agent['tool_calls'], 'tool call')}",
         )
     if not agents:
         yield Text("agents      none")
@@ -97,7 +99,7 @@ def _tools(found: DiagnosisJson) -> Iterator[Text]:
         yield Text.assemble(
             "tools       " if not at else "            ",
             content(tool["name"] or "unnamed", _NAME, "bold"),
-            f": {tool['calls']} calls, {tool['arguments']} with arguments, {tool['results']} with results, "
+            f": {_count(tool['calls'], 'call')}, {tool['arguments']} with arguments, {tool['results']} with results, "
             f"{tool['failed']} failed, {tool['spans']} with a span",
         )
     if not found["tools"]:
@@ -111,13 +113,17 @@ def _headline(gap: GapJson) -> Text:
 
 
 def _gap(gap: GapJson) -> Iterator[RenderableType]:
-    spans = f"  span {gap['span_ids'][0]}" if gap["span_ids"] else ""
+    span = Text.assemble("  span ", content(gap["span_ids"][0])) if gap["span_ids"] else Text()
     yield Text()
-    yield Text.assemble(_headline(gap), ": ", content(gap["what"]), content(spans, style="dim") if spans else "")
+    yield Text.assemble(_headline(gap), ": ", content(gap["what"], _WHAT), span)
     yield _indented(Text.assemble("lost: ", content(gap["lost"])))
     for remedy in gap["remedies"]:
         read_in = Text(f"  [{remedy['source']}]", "dim") if remedy["source"] else Text()
         yield _indented(Text.assemble("do: ", content(remedy["do"]), read_in))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _indented(line: Text) -> Padding:

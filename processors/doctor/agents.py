@@ -16,6 +16,7 @@ from .found import Found, count
 
 _OPERATION: Final = re.compile(r"ai\.\w+|invoke_agent|agent|agent run")
 """Names of spans of agents that were given no name (Vercel's, GenAI's, Pydantic AI's older ones)."""
+_SHOWN_SERVICES: Final = 3
 _SKEW: Final = 1_000_000_000
 """Nanos by which clocks of two machines may differ."""
 
@@ -100,16 +101,22 @@ def linked_traces(facts: Facts) -> Iterator[Found]:
 
 def unlinked_agents(facts: Facts) -> Iterator[Found]:
     """Calls of a tool that asks an agent, while an agent of that name leads a trace of its own."""
-    own = {i for t in facts.traces for i in t.trace_ids}
     others = [*facts.elsewhere, *_leaders(facts)]
-    found = [(c, e) for c in facts.tools if (e := _asked(c, others)) is not None]
-    if found:
-        spans = [c.span for c, _ in found if c.span]
-        services = sorted({e.service for _, e in found if e.trace_id not in own and e.service})
-        of = f", of {', '.join(services)}" if services else ""
-        yield Found(
-            "unlinked-agents", f"{count(spans, 'call')} of an agent whose run stands in another trace{of}", spans
-        )
+    spans: list[NormalizedSpan] = []
+    services: set[str] = set()
+    for trace in facts.traces:
+        own = trace.trace_ids
+        foreign = [e for e in others if e.agent and e.trace_id not in own]
+        calls = (c for run in trace.runs for turn in run.turns for c in turn.tool_calls) if foreign else ()
+        for call in calls:
+            asked = _asked(call, foreign)
+            if asked and call.span:
+                spans.append(call.span)
+                services |= {asked.service} - {"", trace.service}
+    if spans:
+        of = f", of {', '.join(sorted(services)[:_SHOWN_SERVICES])}" if services else ""
+        what = f"{count(spans, 'call')} of an agent whose run stands in another trace{of}"
+        yield Found("unlinked-agents", what, spans)
 
 
 def _leaders(facts: Facts) -> Iterator[Elsewhere]:
@@ -126,8 +133,7 @@ def _asked(call: ToolCall, others: list[Elsewhere]) -> Elsewhere | None:
     fits = (
         e
         for e in others
-        if e.agent and wanted and same_name(wanted, e.agent)
-        and e.trace_id != span.trace_id
+        if wanted and same_name(wanted, e.agent)
         and span.start - _SKEW <= e.start and e.end <= span.end + _SKEW
     )  # fmt: skip
     return next(fits, None)

@@ -167,8 +167,9 @@ def test_the_command_shows_a_trace_in_full(api: Api) -> None:
     result = run(api, "--trace", TRACE)
     assert result.exit_code == 0
     for part in (
-        TRACE, "shop", "genai (2 spans)", "some.scope (2)", "manager: 1 runs", "tools       none",
-        "HIGH no message content", "lost: ", "do: ", "CAPTURE_MESSAGE_CONTENT", "[opentelemetry-util-genai",
+        TRACE, "shop", "genai (2 spans)", "some.scope (2)", "manager: 1 run, 1 LLM call", "tools       none",
+        "HIGH no message content: 1 LLM call", f"  span {2:016x}", "lost: ", "do: ", "CAPTURE_MESSAGE_CONTENT",
+        "[opentelemetry-util-genai",
     ):  # fmt: skip
         assert part in result.stdout
 

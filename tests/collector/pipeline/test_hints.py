@@ -49,6 +49,7 @@ def test_a_complete_trace() -> None:
         (({}, GENAI_CALL), "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"),
         ((AGENT, SAID, {KIND: "TOOL", "tool.name": "search"}), "without arguments or results (unset OPENINFERENCE_HI"),
         ((AGENT, SAID, CALLED), "no tool schemas"),
+        (({"gen_ai.operation.name": "create_agent"},), "no agent at work (look at a trace in which"),
         (({"http.method": "GET"},), "convention none recognised"),
     ],
 )

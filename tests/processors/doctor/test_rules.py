@@ -216,6 +216,14 @@ def test_a_sub_agent_in_a_trace_of_its_own(agent: str, start: float, end: float,
     assert kinds(built(spans), elsewhere=[replace(other, trace_id=TRACE)]) == []
 
 
+def test_agents_of_a_joined_trace_are_not_elsewhere() -> None:
+    """One trace that stands for several holds them all."""
+    spans = [span(1, 0, AGENT), span(2, 1, ASKING), span(3, 1, ASK)]
+    researcher = [span(4, 0, AGENT | genai(agent__name="researcher"), trace_id=OTHER)]
+    assert "unlinked-agents" in kinds(built(spans), built(researcher))
+    assert "unlinked-agents" not in kinds(built(spans + researcher))
+
+
 def test_severity_decides_what_is_a_gap() -> None:
     """LOW ones are remarks; the worst stand first."""
     found = diagnose([built([span(2, 9, without(CALL, "input", "output", "system")), span(3, 9, TOOL)])])
