@@ -13,7 +13,8 @@ from .code import arguments_of
 from .delegation import addressee
 from .failures import failure_in
 from .matching import match_requests
-from .names import canonical
+from .names import canonical, same_name
+from .refusals import refused
 from .turn_spans import TurnSpans
 
 
@@ -53,7 +54,7 @@ def join_calls(turn: TurnSpans, context: CallContext) -> tuple[ToolCall, ...]:
                 replace(_delegation(run), name=request.name, arguments=request.arguments, call_id=request.call_id)
             )
         else:
-            calls.append(_unseen(request, context))
+            calls.append(_unseen(request, turn, context))
     written = _written(turn) if left or free else None
     calls += [replace(_executed(s, turn, context), requested=_asked_in(written, s.tool_name)) for s in left]
     return (*calls, *_written_calls(free, written))
@@ -164,7 +165,7 @@ def _delegation(run: AgentRun) -> ToolCall:
     )
 
 
-def _unseen(request: ToolRequest, context: CallContext) -> ToolCall:
+def _unseen(request: ToolRequest, turn: TurnSpans, context: CallContext) -> ToolCall:
     """A request without an execution.
 
     A result that the model was sent shows that it ran, or failed: where this trace shows tools that run, before it
@@ -174,7 +175,7 @@ def _unseen(request: ToolRequest, context: CallContext) -> ToolCall:
     failure = failure_in(result) if result else ""
     executed: bool | None = None
     if result is not None:
-        executed = not (failure and context.shows_tools)
+        executed = not (failure and (context.shows_tools or _refused(turn, request.name, request.arguments, failure)))
     elif context.shows_tools and context.over:
         executed = False
     return ToolCall(
@@ -196,20 +197,30 @@ def _executed(span: NormalizedSpan, turn: TurnSpans, context: CallContext) -> To
         arguments = twin.tool_arguments if arguments is None else arguments
         call_id = call_id or twin.tool_call_id
     error = error_of(span) or (error_of(twin) if twin else None)
-    if result is None and call_id:
-        result = context.results.get(call_id)
-        error = error or (failure_in(result) if result else None) or None
+    told = context.results.get(call_id, "") if call_id else ""
+    if result is None and told:
+        result = told
+        error = error or failure_in(told) or None
     return ToolCall(
         name=span.tool_name,
         arguments=arguments,
         result=result,
         requested=None,
-        executed=True,
+        executed=not (error and _refused(turn, span.tool_name, arguments, f"{error}\n{told}", span.tool_parameters)),
         error=error,
         call_id=call_id,
         span=span,
         sub_run_id=context.started_by.get(span.raw.span_id, ""),
     )
+
+
+def _refused(
+    turn: TurnSpans, name: str, arguments: Json, complaint: str, parameters: Mapping[str, Any] | None = None
+) -> bool:
+    """Whether a failed call never ran for its arguments, by the parameters that the model or the span was given."""
+    given = turn.llm.tools if turn.llm else ()
+    schema = parameters or next((t.parameters for t in given if same_name(t.name, name)), None)
+    return refused(complaint, arguments, schema)
 
 
 def _written(turn: TurnSpans) -> str | None:

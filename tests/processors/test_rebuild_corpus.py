@@ -63,13 +63,13 @@ def test_each_run_has_goal_prompt_plan_and_answer(corpus: list[list[NormalizedSp
 
 @pytest.mark.trail
 def test_every_llm_and_tool_span_has_one_place(corpus: list[list[NormalizedSpan]]) -> None:
-    """Of 679 LLM spans the 56 outside any agent are remainder; all 267 tool spans ran in a turn."""
+    """Of 679 LLM spans the 56 outside any agent are remainder; all 267 tool spans stand in a turn; 41 were refused their arguments."""
     traces = [rebuild(spans) for spans in corpus]
     assert [i for trace in traces for i in misplaced(trace)] == []
     assert sum(s.kind is Kind.LLM for trace in traces for s in trace.remainder) == 56
     calls = [c for t in traces for r in t.runs for turn in r.turns for c in turn.tool_calls]
     assert sum(c.span is not None for c in calls) == 267
-    assert Counter(c.name for c in calls if c.executed is False) == {"final_answer": 27}
+    assert Counter(c.name for c in calls if c.executed is False) == {"final_answer": 27, "page_down": 41}
 
 
 @pytest.mark.trail
