@@ -32,8 +32,9 @@ class ToolCall:
     """One tool call of a turn: the LLM's request joined with its execution.
 
     `requested`: an LLM message asked for it (None: content not captured). `executed`: a span or an observation
-    shows it ran (None: cannot be known; False with a span: refused for its arguments). `error`: text of the failure, None where it did not fail as far as known.
-    `span` is the TOOL span, None where there is none; `sub_run_id` the agent run that this call delegated to.
+    shows it ran (None: cannot be known; False with a span: refused for its arguments). `error`: text of the failure,
+    None where it did not fail as far as known. `span` is the TOOL span, None where there is none; `sub_run_id` the
+    agent run that this call delegated to.
     `closing`: no real tool, but how the run handed over its answer.
     """
 
