@@ -8,6 +8,7 @@ zeros is no parent; enum values that the protocol does not know are "unspecified
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
@@ -18,6 +19,7 @@ from .values import Cutter, Invalid
 LATEST: Final = 2**63 - 1
 _TRACE_BYTES, _SPAN_BYTES = 16, 8
 _NO_TRACE, _NO_SPAN = bytes(_TRACE_BYTES), bytes(_SPAN_BYTES)
+_SPAN_HEX: Final = re.compile(r"[0-9a-f]{16}")
 _KINDS, _STATUSES, _SEVERITIES = range(6), range(3), range(25)
 
 
@@ -89,10 +91,12 @@ def build_span(
 ) -> Span:
     """A stored span; times as `span_times` gives them, `dropped` counts attributes, events and links."""
     texts = attributes.texts
+    of_logfire = texts.get("logfire.span_type") == "pending_span"
+    announced = _announced(ids, texts.get("logfire.pending_parent_id", "")) if of_logfire else ids
     return Span(
-        trace_id=ids.trace,
-        span_id=ids.span,
-        parent_span_id=ids.parent,
+        trace_id=announced.trace,
+        span_id=announced.span,
+        parent_span_id=announced.parent,
         name=cutter.name(name),
         start=start,
         end=end,
@@ -114,9 +118,19 @@ def build_span(
         dropped_events=dropped[1],
         dropped_links=dropped[2],
         received_at=origin.received_at,
-        pending=texts.get("logfire.span_type") == "pending_span" or texts.get("tracejury.pending") == "true",
+        pending=of_logfire or texts.get("tracejury.pending") == "true",
         cut=cutter.cut + origin.cut,
     )
+
+
+def _announced(ids: SpanIds, parent: str) -> SpanIds:
+    """Whom a pending span of Logfire announces: it has an id of its own, below that of the span that has begun.
+
+    The parent of that one stands in an attribute: 16 hex digits, zeros for none.
+    """
+    if not ids.parent or not _SPAN_HEX.fullmatch(parent):
+        return ids
+    return SpanIds(ids.trace, ids.parent, parent.strip("0") and parent)
 
 
 def build_event(cutter: Cutter, attributes: Attributes, *, time: int, name: str, default_time: int) -> SpanEvent:

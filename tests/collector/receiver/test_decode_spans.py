@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as ProtoSpan
 from otlp_parts import SPAN, START, TRACE, json_body, span, spans, text, traces
@@ -91,6 +92,23 @@ def test_a_link_to_nowhere_is_dropped_and_counted() -> None:
     (kept,) = decoded(span(links=[good, {"trace_id": b"x", "span_id": SPAN}, {"trace_id": TRACE, "span_id": bytes(8)}]))
     assert kept.links == (SpanLink(TRACE.hex(), SPAN.hex()),)
     assert kept.cut == 2
+
+
+@pytest.mark.parametrize(
+    ("stated", "parent"),
+    [("00000000000000aa", "00000000000000aa"), ("0" * 16, ""), ("", SPAN.hex()), ("xyz", SPAN.hex())],
+)
+def test_a_pending_span_of_logfire_stands_for_the_span_that_it_announces(stated: str, parent: str) -> None:
+    """It has an id of its own and is sent as that span's child; the parent of that one stands in an attribute.
+
+    Where that says nothing usable, the announcement is kept as it came.
+    """
+    own = bytes.fromhex("00000000000000bb")
+    attributes = [text("logfire.span_type", "pending_span"), text("logfire.pending_parent_id", stated)]
+    (kept,) = decoded(span(span_id=own, parent_span_id=SPAN, attributes=attributes))
+    understood = len(stated) == 16
+    assert (kept.span_id, kept.parent_span_id) == ((SPAN.hex(), parent) if understood else (own.hex(), SPAN.hex()))
+    assert kept.pending
 
 
 def test_start_announcements_are_marked_pending() -> None:
