@@ -9,7 +9,9 @@ _PREFIXES: Final = ("execute_tool_", "running_tool_", "tool_")
 _SUFFIXES: Final = ("_run", "_call", "_tool", "_acall", "_invoke")
 _STEP_PREFIXES: Final = ("invoke_agent ", "execute_task ", "invoke_workflow ", "agent ")
 _STEP_SUFFIXES: Final = (".run", ".agent", ".workflow", ".task")
-
+_METHODS: Final = frozenset(
+    {"__call__", "__acall__", "_run", "run", "arun", "call", "acall", "invoke", "ainvoke", "forward", "aforward"}
+)
 
 _LONGEST: Final = 200
 
@@ -44,4 +46,10 @@ def plain_name(name: str) -> str:
         name = name.removeprefix(prefix)
     for suffix in _STEP_SUFFIXES:
         name = name.removesuffix(suffix)
-    return name
+    return without_method(name)
+
+
+def without_method(name: str) -> str:
+    """What a method was called on, by a span's name (`search.__call__`, `Researcher.forward`)."""
+    of, _, method = name.rpartition(".")
+    return of if of and method in _METHODS else name

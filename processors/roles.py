@@ -154,16 +154,21 @@ class _Finder:
         A tool that only asks a model, even for structured data by way of tools, is none.
         """
         children = self.tree.children.get(tool.raw.span_id)
-        if not children or self.holds[tool.raw.span_id] & _AGENT:
+        if not children or any(self._is_agents(c) for c in children if c.kind is not Kind.TOOL):
             return False
         calls = [c for c in children if c.kind is not Kind.TOOL and self.holds[c.raw.span_id] & _LLM]
         if len(calls) == 1 and calls[0].kind in _SCOPES:
             return False
         uses = any(c.kind is Kind.TOOL and not same_name(c.tool_name, tool.tool_name) for c in children)
+        if not calls and self.holds[tool.raw.span_id] & _AGENT:
+            return False
         if delegates(tool.tool_name, tool.tool_arguments):
             return bool(calls) or uses
         acting = any(self.holds[c.raw.span_id] & _ACTS for c in calls)
         return bool(calls) and (uses or (acting and len(calls) > 1))
+
+    def _is_agents(self, span: NormalizedSpan) -> bool:
+        return span.kind is Kind.AGENT or bool(self.holds[span.raw.span_id] & _AGENT)
 
     def _chain(self, span: NormalizedSpan, scope: _Scope) -> _Scope:
         name = self.claimed.get(span.raw.span_id)

@@ -13,6 +13,9 @@ from .wording import ANSWER_TOOLS
 
 _TASK_KEYS: Final = ("task", "input", "question", "query", "prompt", "user_input", "message", "content")
 
+_ANSWER_KEYS: Final = ("final_answer", "answer", "response", "output", "result", "content")
+_HISTORY: Final = frozenset({"trajectory", "reasoning", "history", "intermediate_steps"})
+
 
 def goal_from_span(span: NormalizedSpan | None) -> str:
     """What the run's own span says it was asked to do, "" where it says so in no form that can be read."""
@@ -49,11 +52,20 @@ def _task(text: str) -> str:
     """The task in an agent's input: the one field that names it, or the last user message."""
     value = parse_json(text)
     if isinstance(value, dict):
+        value = _arguments(value)
         found = next((v for k in _TASK_KEYS if isinstance(v := value.get(k), str) and v), None)
         if found is not None:
             return found
         value = value.get("messages", value)
     return _from_messages(value) if isinstance(value, list) and value else text
+
+
+def _arguments(value: dict[str, Any]) -> dict[str, Any]:
+    """What a method was given, where its keyword arguments are recorded as one of its parameters."""
+    if len(value) != 1:
+        return value
+    inner = next(iter(value.values()))
+    return inner if isinstance(inner, dict) else value
 
 
 def _from_messages(items: list[Any]) -> str:
@@ -71,12 +83,20 @@ def with_closing_call(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     return tuple(replace(t, tool_calls=calls) if t is last else t for t in turns)
 
 
+def _given_back(text: str) -> str:
+    """The answer in what an agent returned: of fields that also tell how it came to it, the one that is the answer."""
+    value = parse_json(text) if text[:1] == "{" else None
+    if not isinstance(value, dict) or _HISTORY.isdisjoint(value):
+        return text
+    return next((v for k in _ANSWER_KEYS if isinstance(v := value.get(k), str) and v), text)
+
+
 def answer_of(span: NormalizedSpan | None, turns: Sequence[Turn]) -> str:
     """What the run gave back, "" if it gave nothing (yet)."""
     if span is not None:
         written = "\n".join(m.text for m in span.output_messages if m.text)
         if written or span.output_text:
-            return written or span.output_text
+            return written or _given_back(span.output_text)
     last = next((t for t in reversed(turns) if t.kind is not TurnKind.INNER), None)
     if last is None or last.kind in (TurnKind.PLAN, TurnKind.FACTS):
         return ""

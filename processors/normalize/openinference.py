@@ -12,6 +12,7 @@ from typing import Final
 
 from ...schemas.normalized import Kind
 from ...schemas.spans import LogRecord, Span
+from ..names import without_method
 from .arguments import as_schema, parse_arguments, unwrap
 from .convention import Fields
 from .openinference_llm import read_llm
@@ -97,7 +98,7 @@ def _tool(span: Span) -> Fields:
     quoted = attributes.get("output.mime_type") == "application/json"
     result = read_result(output, quoted=quoted) if output else None
     return {
-        "tool_name": attributes.get("tool.name", "") or span.name,
+        "tool_name": attributes.get("tool.name", "") or without_method(span.name),
         "tool_call_id": first(attributes, "tool_call.id", "tool.id") or (result.call_id if result else ""),
         "tool_description": attributes.get("tool.description", ""),
         "tool_arguments": arguments,
