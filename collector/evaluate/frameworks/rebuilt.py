@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ....judges.profiles import threshold
 from ....judges.suite import Suite
-from ....processors.assemble import Assembler, AssemblerConfig
+from ....processors.assemble import Assembler, AssemblerConfig, OpenTrace, TraceKey
+from ....processors.joining import groups_of
 from ....processors.rebuild import rebuild
 from ....schemas.findings import Finding
 from ....schemas.normalized import Kind
 from ....schemas.trajectory import AgentRun, Trace, TraceState, Turn
 from ...pipeline.inbox import by_trace
+from ...pipeline.outcome import together
 from ...receiver.decode import Encoding, Signal, decode
 from ...sources.groups import SPANS, Request, signal_of
 
@@ -58,12 +60,14 @@ def through_collector(requests: Sequence[Request], suite: Suite) -> Rebuilt:
         now += _STEP
     traces: list[Trace] = []
     findings: dict[str, tuple[Finding, ...]] = {}
-    for key, sent in keys.items():
-        trace, found, wrong = _close(assembler, key, len(sent), now, suite)
+    held = {key: trace for key in keys if (trace := assembler.get(key)) is not None and trace.spans}
+    faults += [("lost", f"trace {key[1]} is not held") for key, sent in keys.items() if sent and key not in held]
+    for members in _groups(held):
+        whole, found, wrong = _close(assembler, members, sum(len(keys[m.key]) for m in members), now, suite)
         faults += wrong
-        if trace is not None:
-            traces.append(trace)
-            findings[trace.trace_id] = found
+        if whole is not None:
+            traces.append(whole)
+            findings[whole.trace_id] = found
     traces.sort(key=lambda t: (t.start, t.trace_id))
     return Rebuilt(tuple(traces), findings, tuple(faults), sum(map(len, keys.values())))
 
@@ -80,18 +84,23 @@ def _take(
     return [("lost", f"{decoded.rejected} items refused: {decoded.message}")] if decoded.rejected else []
 
 
+def _groups(held: Mapping[TraceKey, OpenTrace]) -> Iterator[list[OpenTrace]]:
+    """Traces that are one, as the collector joins them."""
+    by_id = {key[1]: trace for key, trace in held.items()}
+    for ids in groups_of({i: list(trace.spans.values()) for i, trace in by_id.items()}):
+        yield [by_id[i] for i in ids]
+
+
 def _close(
-    assembler: Assembler, key: tuple[str, str], sent: int, now: int, suite: Suite
+    assembler: Assembler, members: Sequence[OpenTrace], sent: int, now: int, suite: Suite
 ) -> tuple[Trace | None, tuple[Finding, ...], list[tuple[str, str]]]:
-    """One trace, once it is quiet for as long as the collector would wait."""
+    """Traces that are one, once they are quiet for as long as the collector would wait."""
     config: AssemblerConfig = assembler.config
-    held = assembler.get(key)
-    if held is None or not held.spans:
-        return None, (), [("lost", f"trace {key[1]} is not held")] if sent else []
-    state = assembler.state(held, now + max(config.quiet, config.rootless))
+    key = members[0].key
+    state = together(assembler.state(trace, now + max(config.quiet, config.rootless)) for trace in members)
     faults = [("open", f"trace {key[1]} never settles")] if state is TraceState.OPEN else []
     try:
-        trace = rebuild(held.spans.values(), state=state)
+        trace = rebuild([span for member in members for span in member.spans.values()], state=state)
         result = suite.judge(trace)
     except Exception as error:  # noqa: BLE001 - a crash is one of the things that are counted here
         return None, (), [*faults, ("crash", f"trace {key[1]}: {type(error).__name__}: {error}"[:300])]
