@@ -19,7 +19,7 @@ class JudgesStatus:
     """What this process does with LLM judges. `caps`: by name, such as `usd_per_day`; those of all services together.
 
     `pending`: agent runs that wait, `in_flight`: that are before the judges just now. `trouble`: one line on why they
-    do not work, although a model is configured.
+    do not work, although a model is configured. `failing`: why the latest call brought nothing; "" once one did.
     """
 
     on: bool = False
@@ -28,6 +28,7 @@ class JudgesStatus:
     pending: int = 0
     in_flight: int = 0
     trouble: str = ""
+    failing: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ def _spend(spend: SpendJson) -> Iterator[Text]:
         name = content(one["service"] or "unknown service", 60)
         yield Text.assemble("  ", name, f" ${one['usd']:.4f}, {one['tokens']:,} tokens")
     if spend["caps"]:
-        yield content("caps: " + ", ".join(f"{name} {cap:,g}" for name, cap in spend["caps"].items()))
+        yield content("caps: " + ", ".join(f"{name} {cap:,.12g}" for name, cap in spend["caps"].items()))
 
 
 def _spent(spent: SpentJson) -> str:
@@ -94,8 +94,10 @@ def _judges(judges: JudgesJson) -> Text:
         return Text.assemble("LLM judges do not work: ", content(judges["trouble"]))
     if not judges["on"]:
         return Text("LLM judges: off")
+    failing = judges["failing"]
     return Text.assemble(
         "LLM judges: ",
         content(judges["model"], 80),
         f", {judges['pending']:,} agent runs wait, {judges['in_flight']:,} in flight",
+        *("\nthe latest call brought nothing: ", content(failing)) if failing else (),
     )

@@ -68,6 +68,7 @@ def present_status(status: JudgesStatus) -> JudgesJson:
         "pending": status.pending,
         "in_flight": status.in_flight,
         "trouble": status.trouble or None,
+        "failing": status.failing or None,
     }
 
 

@@ -215,7 +215,8 @@ class SpendJson(TypedDict):
 class JudgesJson(TypedDict):
     """What the collector does with LLM judges: agent runs that wait (`pending`), and that they look at just now.
 
-    `trouble`: why they do not work, although a model is configured.
+    `trouble`: why they do not work, although a model is configured. `failing`: why the latest call brought nothing;
+    null once one did.
     """
 
     on: bool
@@ -223,6 +224,7 @@ class JudgesJson(TypedDict):
     pending: int
     in_flight: int
     trouble: str | None
+    failing: str | None
 
 
 class LedgerPage(TypedDict):

@@ -17,6 +17,7 @@ from ...schemas.errors import OverBudgetError, RetryableError, TracejuryError
 from ...schemas.llm_rows import LedgerRow
 from ...schemas.verdicts import Outcome
 from .calendar import Calendar
+from .complaint import Complaint
 from .docket import Docket, Entry
 from .outcome import Versions, renewed, unjudged
 from .saving import Saving, SubjectStore
@@ -63,6 +64,7 @@ class Bench:
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self.trouble = ""  # why the judges cannot work, one line
+        self.complaint = Complaint()
         self._store, self._docket, self._calendar, self._windows = store, docket, calendar, windows
         self._open_sitting, self._versions, self._watch = open_sitting, versions, watch
         self._concurrency, self._clock = concurrency, clock
@@ -155,10 +157,12 @@ class Bench:
     async def _hear(self, entry: Entry, sitting: Sitting) -> None:
         try:
             async for subject in sitting.hear(entry, self._docket):
+                self.complaint.heard(subject.judgements, self._clock())
                 await self._saving.put(subject)
         except OverBudgetError as error:
             await self._give_up(entry, Outcome.OVER_BUDGET, str(error))
         except RetryableError as error:
+            self.complaint.failed(str(error), self._clock())
             await self._put_back(entry, error)
         except Exception as error:  # one run that cannot be judged must not stop the others
             log.exception("run %s of trace %s cannot be judged", entry.run_id, entry.key[1])

@@ -103,6 +103,7 @@ def build_llm_judging(
             pending=len(docket),
             in_flight=docket.in_flight,
             trouble=bench.trouble,
+            failing=bench.complaint.now,
         )
 
     return LlmJudging(panel, clerk, bench, status)

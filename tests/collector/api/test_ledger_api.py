@@ -117,10 +117,10 @@ def test_spend_of_this_hour_and_this_day(api: Api) -> None:
 
 def test_what_the_process_does_with_judges(api: Api) -> None:
     """Off unless it says otherwise."""
-    off = {"on": False, "model": None, "pending": 0, "in_flight": 0, "trouble": None}
+    off = {"on": False, "model": None, "pending": 0, "in_flight": 0, "trouble": None, "failing": None}
     assert api.get("/api/ledger")["judges"] == off
     api.status[0] = ON
-    on = {"on": True, "model": "some/model", "pending": 3, "in_flight": 2, "trouble": None}
+    on = {"on": True, "model": "some/model", "pending": 3, "in_flight": 2, "trouble": None, "failing": None}
     assert api.get("/api/ledger")["judges"] == on
 
 
@@ -191,6 +191,14 @@ def test_the_command_says_why_a_trace_has_no_score(api: Api) -> None:
     assert "LLM judges: off" in result.stdout
     api.status[0] = replace(ON, trouble="no key")
     assert "LLM judges do not work: no key" in run(api).stdout
+
+
+def test_the_command_says_that_the_model_cannot_be_reached_and_writes_large_caps_out(api: Api) -> None:
+    """What waits would otherwise wait without a word; nobody reads 1e+08."""
+    api.status[0] = replace(ON, failing="openai/x cannot be reached", caps={"unpriced_tokens_per_day": 1e8})
+    shown = run(api).stdout
+    assert "the latest call brought nothing: openai/x cannot be reached" in shown
+    assert "caps: unpriced_tokens_per_day 100,000,000" in shown
 
 
 def test_the_command_for_programs(api: Api) -> None:

@@ -253,11 +253,13 @@ def test_a_model_that_cannot_be_reached_is_tried_again_later(store: Store) -> No
         court.detecting.wait(6)
         until(lambda: court.watch.retries == 1 and not court.docket.in_flight)
         assert set(outcomes(court).values()) == {Outcome.PENDING}
+        assert court.bench.complaint.now == "no answer"
         court.detecting.now += 16 * SECOND
         until(lambda: court.watch.retries == 2 and not court.docket.in_flight)
         court.detecting.now += 31 * SECOND
         court.settle()
     assert outcomes(court)["tool-calling"] is Outcome.DONE
+    assert not court.bench.complaint.now
 
 
 def test_an_unexpected_error_costs_one_run_only(store: Store) -> None:
