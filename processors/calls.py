@@ -57,7 +57,16 @@ def join_calls(turn: TurnSpans, context: CallContext) -> tuple[ToolCall, ...]:
             calls.append(_unseen(request, turn, context))
     written = _written(turn) if left or free else None
     calls += [replace(_executed(s, turn, context), requested=_asked_in(written, s.tool_name)) for s in left]
-    return (*calls, *_written_calls(free, written))
+    return (*_with_step_failure(calls, turn), *_written_calls(free, written))
+
+
+def _with_step_failure(calls: list[ToolCall], turn: TurnSpans) -> list[ToolCall]:
+    """A step that failed though none of its calls did failed at the first one that did not run."""
+    error = next((e for s in turn.steps if (e := error_of(s))), None)
+    if error is None or any(c.error for c in calls):
+        return calls
+    at = next((i for i, c in enumerate(calls) if c.executed is False), None)
+    return calls if at is None else [*calls[:at], replace(calls[at], error=error), *calls[at + 1 :]]
 
 
 def _addressing(requests: Sequence[ToolRequest], context: CallContext) -> set[int]:

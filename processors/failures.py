@@ -16,6 +16,7 @@ _FAILED: Final = re.compile(
     r"|(?i:(?:tool|function|call|execution|request)\b[^.\n:]{0,60}\b(?:failed|raised|errored|timed out)\b)"
     r"|(?i:failed to\s(?:call|execute|run|parse)\b)"
     r"|(?i:invalid (?:arguments?|parameters?|input|tool|json)\b)"
+    r"|(?i:(?:missing|unexpected|unknown|unsupported) (?:\w+ ){0,2}(?:arguments?|parameters?)\b)"
     r")"
 )
 

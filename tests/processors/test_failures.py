@@ -20,6 +20,7 @@ from tracejury.processors.failures import failure_in
         '{"error": "no such tool"}',
         "requests.exceptions.Timeout: read timed out",
         "Invalid arguments for tool search",
+        "Missing required argument(s): ['query']. Received unexpected argument(s): ['phrase'].",
     ],
 )
 def test_a_result_that_begins_as_a_failure_is_one(result: str) -> None:
