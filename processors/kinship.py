@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from ..schemas.normalized import Kind, Message, NormalizedSpan, ToolRequest
 from .code import caller_with
-from .delegation import is_handoff
+from .delegation import addressee, delegates, is_handoff
 from .span_tree import SpanTree, time_key
 
 _LEAST_REPLY: Final = 16  # characters; shorter replies ("ok") identify nothing
@@ -35,12 +35,13 @@ _LITERAL: Final = re.compile(r"""["']([^"'\\\n]{24,200})""")
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Who started a run: the run, its LLM call, and the request's call id and tool name."""
+    """Who started a run: the run, its LLM call, the request's call id and tool name; `to`: whom a delegation names."""
 
     run: str
     llm_span_id: str
     call_id: str
     name: str
+    to: str = ""
 
 
 @dataclass(slots=True)
@@ -163,7 +164,8 @@ class _History:
                 and start.call_id not in taken
                 and any(text in task for text in _task_texts(request.arguments))
             ):
-                return start
+                delegated = delegates(request.name, request.arguments)
+                return replace(start, to=addressee(request.name, request.arguments)) if delegated else start
         for reply, start in reversed(self.replies):
             if start.run == own:
                 continue

@@ -90,6 +90,7 @@ def _name(run: str, turns: Sequence[TurnSpans], above: Outline | None, tree: Spa
         calls = [t.llm for t in turns if t.llm]
         names = Counter(name for s in calls if (name := s.agent_name or s.agent_hint))
         names = names or Counter(name for t in turns for s in t.steps if (name := s.agent_name or s.agent_hint))
+        names = names or Counter(name for t in turns for s in t.calls if (name := s.agent_name or s.agent_hint))
         return max(names, key=lambda n: (names[n], n)) if names else ""
     twin = ownership.twins.get(run)
     if name := span.agent_name or (twin.agent_name if twin else ""):
@@ -104,8 +105,9 @@ def _name(run: str, turns: Sequence[TurnSpans], above: Outline | None, tree: Spa
 
 
 def _name_of_kin(run: str, outlines: Mapping[str, Outline], ownership: Ownership) -> str:
-    """The name of an agent that the request which started `run` names."""
+    """The name of an agent that the request which started `run` names, as that agent's other runs spell it."""
     start = ownership.starts.get(run)
-    if start is None or not start.name:
+    name = (start.to or start.name) if start else ""
+    if start is None or not name:
         return ""
-    return next((o.name for o in outlines.values() if o.span and same_name(start.name, o.name)), "")
+    return next((o.name for o in outlines.values() if o.span and same_name(name, o.name)), start.to)

@@ -160,8 +160,6 @@ class _Finder:
         if len(calls) == 1 and calls[0].kind in _SCOPES:
             return False
         uses = any(c.kind is Kind.TOOL and not same_name(c.tool_name, tool.tool_name) for c in children)
-        if not calls and self.holds[tool.raw.span_id] & _AGENT:
-            return False
         if delegates(tool.tool_name, tool.tool_arguments):
             return bool(calls) or uses
         acting = any(self.holds[c.raw.span_id] & _ACTS for c in calls)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ...schemas.normalized import Message
 from .messages import parse_messages
-from .values import parse_json, parse_object
+from .values import parse_array, parse_json, parse_object
 
 _PREPARES: Final = ("_prepare", "prepare_")
 _HIDDEN: Final = "__REDACTED__"
@@ -45,6 +45,8 @@ def sent(input_value: str) -> tuple[Message, ...]:
 
 def written(output_value: str) -> tuple[Message, ...]:
     """The reply out of the recorded response: a message itself, or an API response that holds some."""
+    if output_value[:1] == "[":
+        return _listed(parse_array(output_value))
     value = parse_object(output_value) if output_value[:1] == "{" else None
     if value is None:
         return ()
@@ -60,6 +62,15 @@ def written(output_value: str) -> tuple[Message, ...]:
         replies = [g.get("message") for some in generations[:1] if isinstance(some, list) for g in some if _is_map(g)]
     found = [r for r in replies if isinstance(r, dict) and not _REPLY.isdisjoint(r)]
     return parse_messages(found, "assistant")
+
+
+def _listed(items: Sequence[Any] | None) -> tuple[Message, ...]:
+    """A list of replies, or of the calls that the one reply asks for."""
+    if not items or not all(_is_map(i) for i in items):
+        return ()
+    if all(_is_map(i.get("function")) for i in items):
+        return parse_messages([{"role": "assistant", "tool_calls": list(items)}])
+    return parse_messages(list(items)) if all(_is_reply(i) for i in items) else ()
 
 
 def _is_map(value: Any) -> bool:
