@@ -44,7 +44,9 @@ def outline_runs(tree: SpanTree, ownership: Ownership) -> dict[str, Outline]:
         outlines[run] = Outline(
             id=run,
             above=above.id if above else "",
-            name=_name(run, turns, above, tree, ownership) or _name_of_kin(run, outlines, ownership),
+            name=_name(run, turns, above, tree, ownership)
+            or _name_of_kin(run, outlines, ownership)
+            or _only_other(run, above, tree),
             span=span,
             goal=goal_from_span(span),
             turns=turns,
@@ -111,3 +113,14 @@ def _name_of_kin(run: str, outlines: Mapping[str, Outline], ownership: Ownership
     if start is None or not name:
         return ""
     return next((o.name for o in outlines.values() if o.span and same_name(name, o.name)), start.to)
+
+
+def _only_other(run: str, above: Outline | None, tree: SpanTree) -> str:
+    """The one agent that the program lists beside the agent that started the run, "" where there are several."""
+    span_id = tree.parent.get(run) if above and above.name else None
+    while span_id is not None:
+        if listed := tree.spans[span_id].managed_agents:
+            others = [name for name in listed if above and name != above.name]
+            return others[0] if len(others) == 1 < len(listed) else ""
+        span_id = tree.parent.get(span_id)
+    return ""

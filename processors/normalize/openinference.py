@@ -12,7 +12,7 @@ from typing import Final
 
 from ...schemas.normalized import Kind
 from ...schemas.spans import LogRecord, Span
-from ..names import without_method
+from ..names import canonical, without_method
 from .arguments import as_schema, parse_arguments, unwrap
 from .convention import Fields
 from .openinference_llm import read_llm
@@ -28,6 +28,7 @@ _METADATA_NAMES: Final = ("lc_agent_name", "agent_name")
 _CURRENT: Final = "current_agent_name="
 _QUOTED: Final = re.compile(r"'([^'\\]{1,200})'")
 _BRACKETED: Final = re.compile(r"agent_run \[(.{1,200})\]")
+_CALLED: Final = re.compile(r"Tool Name: ([A-Za-z_][\w-]{0,100})\s")
 _TAIL: Final = 300  # characters of a notation in which the current agent's name stands
 
 _KINDS: Final = {
@@ -72,6 +73,8 @@ class OpenInference:
         elif kind in (Kind.CHAIN, Kind.AGENT):
             found["input_messages"] = state_messages(found["input_text"])
             found["output_messages"] = last_reply(state_messages(found["output_text"]))
+        if kind is Kind.CHAIN:
+            found["managed_agents"] = _crew(attributes)
         if kind is Kind.AGENT:
             found |= _agent(span)
             found["output_messages"] = found["output_messages"] or written(found["output_text"])
@@ -98,7 +101,7 @@ def _tool(span: Span) -> Fields:
     quoted = attributes.get("output.mime_type") == "application/json"
     result = read_result(output, quoted=quoted) if output else None
     return {
-        "tool_name": attributes.get("tool.name", "") or without_method(span.name),
+        "tool_name": _tool_name(attributes) or without_method(span.name),
         "tool_call_id": first(attributes, "tool_call.id", "tool.id") or (result.call_id if result else ""),
         "tool_description": attributes.get("tool.description", ""),
         "tool_arguments": arguments,
@@ -106,6 +109,13 @@ def _tool(span: Span) -> Fields:
         "tool_parameters": schema,
         "failure": result.failure if result else "",
     }
+
+
+def _tool_name(attributes: Mapping[str, str]) -> str:
+    """The tool's name; of a title, the name that models call it by, where the description begins with that."""
+    name = attributes.get("tool.name", "")
+    called = _CALLED.match(attributes.get("tool.description", "")) if " " in name else None
+    return called[1] if called and canonical(called[1]) == canonical(name) else name
 
 
 def _agent_hint(attributes: Mapping[str, str], *, noted: bool) -> str:
@@ -128,6 +138,12 @@ def _named(span_name: str) -> str:
     """The agent's name in `agent_run [name]` (Google ADK), "" in any other."""
     found = _BRACKETED.fullmatch(span_name)
     return found[1] if found else ""
+
+
+def _crew(attributes: Mapping[str, str]) -> tuple[str, ...]:
+    """The agents that a program lists on the span around them (CrewAI)."""
+    listed = parse_array(attributes.get("crew_agents", "")) or []
+    return tuple(name for agent in listed if isinstance(agent, dict) and (name := text_of(agent.get("role"))))
 
 
 def _agent(span: Span) -> Fields:
