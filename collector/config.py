@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from ..judges.panel.problems import place_of, told
 from ..processors.assemble import SECOND, AssemblerConfig
 from ..schemas.errors import ConfigError
 from .llm.config import LlmConfig
@@ -142,12 +143,19 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     except yaml.YAMLError as error:
-        raise ConfigError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
+        raise ConfigError(f"{path} is not YAML: {_yaml_problem(error)}") from None
     if data is None:
         return {}
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: the top level must be a mapping of sections")
     return data
+
+
+def _yaml_problem(error: yaml.YAMLError) -> str:
+    """Where and what, without an excerpt of the file: it may be long."""
+    mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+    where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
+    return where + " ".join(str(problem or error).split())
 
 
 def merge(base: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:
@@ -162,4 +170,4 @@ def merge(base: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:
 def problems(error: ValidationError, path: Path | None) -> list[str]:
     """One line a problem: where in the file, what is wrong."""
     where = f"{path}: " if path else ""
-    return [f"{where}{'.'.join(map(str, e['loc'])) or 'top level'}: {e['msg']}" for e in error.errors()]
+    return [f"{where}{place_of(e) or 'top level'}: {told(e)}" for e in error.errors()]

@@ -88,6 +88,7 @@ def options_from(folder: Path, criteria: str, asked: dict[str, Any], **more: Any
     """
     from pydantic import ValidationError
 
+    from ...judges.panel.problems import told
     from ...schemas.errors import ConfigError
     from ..evaluate.judges_options import JudgesOptions
     from ..llm.config import LlmConfig
@@ -96,7 +97,7 @@ def options_from(folder: Path, criteria: str, asked: dict[str, Any], **more: Any
         llm = LlmConfig(criteria=criteria, **{field: asked.pop(option) for option, field in LLM_FIELDS.items()})
     except ValidationError as error:
         problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        raise ConfigError(f"{problem['loc'][0]}: {problem['msg'].removeprefix('Value error, ')}") from None
+        raise ConfigError(f"{problem['loc'][0]}: {told(problem)}") from None
     return JudgesOptions(folder, llm, **asked, **more)
 
 

@@ -109,6 +109,16 @@ def build_llm_judging(
     return LlmJudging(panel, clerk, bench, status)
 
 
+def check_judges(config: LlmConfig) -> None:
+    """What `build_llm_judging` would refuse of criteria, judges and policies; without a model nothing is looked at.
+
+    Raises:
+        ConfigError: criteria, judges or a policy cannot be had as configured.
+    """
+    if config.on:
+        policy_from(config, panel_from(config)[0])
+
+
 def panel_from(config: LlmConfig) -> tuple[Panel, tuple[str, ...]]:
     """The panel that sits, and one line for each judge of an installed package that cannot be had.
 

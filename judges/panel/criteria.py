@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from ...schemas.errors import ConfigError
 from .criteria_types import GPA_JUDGES, Criteria, CriteriaSet, Example, Principle, Rules
+from .problems import place_of, told
 
 __all__ = [
     "BUILT_IN",
@@ -37,6 +38,8 @@ GROUP: Final = "tracejury.judges"
 RULES_FILE: Final = "_set.yaml"
 MOST_BYTES: Final = 256 * 1024
 """A larger file holds no criteria."""
+MOST_PROBLEMS: Final = 3
+"""Of a file, that are told."""
 
 Data = TypeVar("Data", Criteria, Rules)
 
@@ -122,7 +125,7 @@ def _read_set(folder: Traversable, name: str) -> CriteriaSet:
     try:
         return CriteriaSet(name=name, rules=_read(rules[0], Rules), judges=tuple(judges))
     except ValidationError as error:
-        raise ConfigError(f"{folder}: {_first(error)}") from None
+        raise ConfigError(f"{folder}: {_problems(error)}") from None
 
 
 def _read(file: Traversable, kind: type[Data]) -> Data:
@@ -130,7 +133,7 @@ def _read(file: Traversable, kind: type[Data]) -> Data:
     try:
         return kind.model_validate(data)
     except ValidationError as error:
-        raise ConfigError(f"{file}: {_first(error)}") from None
+        raise ConfigError(f"{file}: {_problems(error)}") from None
 
 
 def _yaml(file: Traversable) -> Any:
@@ -145,10 +148,11 @@ def _yaml(file: Traversable) -> Any:
         raise ConfigError(f"{file} is not YAML: {' '.join(str(error).split())}"[:400]) from None
 
 
-def _first(error: ValidationError) -> str:
-    """The first problem in one line: where in the file, what is wrong."""
-    problem = error.errors(include_url=False, include_context=False)[0]
-    place = ".".join(str(part) for part in problem["loc"])
-    text = problem["msg"].removeprefix("Value error, ")
-    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    return " ".join(f"{place + ': ' if place else ''}{text}{more}".split())
+def _problems(error: ValidationError) -> str:
+    """The first problems in one line, with their places; unknown keys first, as they explain missing ones."""
+    listed = sorted(
+        error.errors(include_url=False, include_context=False), key=lambda p: p["type"] != "extra_forbidden"
+    )
+    lines = [f"{place_of(p)}: {told(p)}" if p["loc"] else told(p) for p in listed[:MOST_PROBLEMS]]
+    more = f" (and {len(listed) - len(lines)} more)" if len(listed) > len(lines) else ""
+    return "; ".join(lines) + more

@@ -97,7 +97,9 @@ class Criteria(_Data):
                 f"dimension {self.dimension} belongs to the judge {owner!r}; leave it out for one of your own"
             )
         if not owner and self.name in GPA_JUDGES.values():
-            raise ValueError(f"the judge {self.name!r} must name its dimension")
+            raise ValueError(
+                f"name: {self.name!r} is a built-in judge: choose another name, or give its dimension, too"
+            )
         if Stage.PLAN in self.stages and len(self.stages) > 1:
             raise ValueError("stages: plan stands alone, as nothing after the plan is shown then")
         _complete(self.confidence)

@@ -77,6 +77,11 @@ def test_version_is_the_packages() -> None:
         ("api:\n  port: 1\njudging:\n  quiet_seconds: -1\n", ["judging.quiet_seconds", "api.port"]),
         ("- a\n", ["mapping"]),
         ("a: [\n", ["not YAML"]),
+        ("judges: {model: some/model, judges: [plan-quality]}\n", []),
+        ("judges: {model: some/model, judges: [plan-qualty]}\n", ["no judge named 'plan-qualty'"]),
+        ("judges: {model: some/model, policies: [{judges: [mine]}]}\n", ["judges.policies.0.judges: no judge 'mine'"]),
+        ("judges: {model: some/model, judge_files: [/none/mine.yaml]}\n", ["cannot read /none/mine.yaml"]),
+        ("judges: {model: some/model, criteria: mine}\n", ["no criteria set 'mine'"]),
     ],
 )
 def test_validate_prints_ok_or_a_line_a_problem(tmp_path: Path, text: str, lines: list[str]) -> None:

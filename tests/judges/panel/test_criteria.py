@@ -166,12 +166,13 @@ def test_a_users_judge_has_its_name_for_a_code(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (changed(colour="red"), "colour: Extra inputs are not permitted"),
-        (changed(version=None), "version: Field required"),
+        (changed(colour="red"), "colour: there is no such key here"),
+        (changed(version=None), "version: this key is missing"),
+        (changed(scales={}, scale=None), "scales: there is no such key here; scale: this key is missing"),
         (changed(version=0), "version: "),
         (changed(version="one"), "version: "),
         (changed(name="Refund Policy"), "name: "),
-        (changed(name="plan-quality"), "the judge 'plan-quality' must name its dimension"),
+        (changed(name="plan-quality"), "name: 'plan-quality' is a built-in judge: choose another name"),
         (changed(dimension="PQ"), "dimension PQ belongs to the judge 'plan-quality'"),
         (changed(dimension="XX"), "dimension: "),
         (changed(categories=[]), "categories: "),
@@ -179,7 +180,7 @@ def test_a_users_judge_has_its_name_for_a_code(tmp_path: Path) -> None:
         (changed(taxonomy=None), "categories: not of the taxonomy 'trail': no approval"),
         (changed(definition=" "), "definition: "),
         (changed(definition=7), "definition: "),
-        (changed(in_scope=None), "in_scope: Field required"),
+        (changed(in_scope=None), "in_scope: this key is missing"),
         (changed(in_scope="all"), "in_scope: "),
         (changed(scale={3: "all", 0: "none"}), "scale: say what each of 0, 1, 2 and 3 means"),
         (changed(scale={4: "more"}), "scale."),
@@ -191,9 +192,9 @@ def test_a_users_judge_has_its_name_for_a_code(tmp_path: Path) -> None:
         (changed(confidence={"HIGH": 0.9}), "confidence: give a number from 0 to 1 for each"),
         (changed(confidence={"HIGH": 2, "MEDIUM": 0.5, "LOW": 0.1}), "confidence.HIGH: "),
         (changed(confidence={"HIGH": float("nan"), "MEDIUM": 0.5, "LOW": 0.1}), "confidence.HIGH: "),
-        (changed(examples=[{"step": "x"}]), "examples.0.finding: Field required"),
-        (["a", "list"], "Input should be"),
-        (None, "Input should be"),
+        (changed(examples=[{"step": "x"}]), "examples.0.finding: this key is missing"),
+        (["a", "list"], "must be"),
+        (None, "must be"),
     ],
 )
 def test_a_wrong_judge_is_refused_in_one_line(tmp_path: Path, data: object, why: str) -> None:
@@ -261,9 +262,9 @@ def test_what_is_no_set_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"mood": "good"}, "mood: Extra inputs"),
+        ({"mood": "good"}, "mood: there is no such key"),
         ({"principles": []}, "principles: "),
-        ({"principles": [{"text": "x", "stage": ["plan"]}]}, "principles.0.stage: Extra inputs"),
+        ({"principles": [{"text": "x", "stage": ["plan"]}]}, "principles.0.stage: there is no such key"),
         ({"severities": {"HIGH": "x"}}, "severities: say what each of LOW, MEDIUM and HIGH means"),
         ({"confidence": {"HIGH": 1, "MEDIUM": 1}}, "confidence: give a number"),
     ],

@@ -1,0 +1,31 @@
+"""What is wrong in a file of the user's, from what pydantic says of it: in words of files, not of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+WORDS: Final[Mapping[str, str]] = {
+    "extra_forbidden": "there is no such key here",
+    "missing": "this key is missing",
+    "model_type": "must be a mapping of keys to values",
+    "dict_type": "must be a mapping of keys to values",
+    "list_type": "must be a list",
+    "tuple_type": "must be a list",
+    "string_type": "must be text",
+}
+"""By pydantic's type of the error."""
+
+
+def told(problem: ErrorDetails) -> str:
+    """One problem on one line, without its place."""
+    words = WORDS.get(problem["type"]) or problem["msg"].removeprefix("Value error, ")
+    return " ".join(words.replace("Input should be", "must be", 1).split())
+
+
+def place_of(problem: ErrorDetails) -> str:
+    """The keys that lead to it, "" for the file as a whole."""
+    return ".".join(map(str, problem["loc"]))
