@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from ...schemas.normalized import Json
@@ -100,8 +100,9 @@ def _churn_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
 def _same_calls(facts: RunFacts) -> Iterator[list[tuple[TurnFacts, CallFacts]]]:
     """Calls of one tool with the same arguments and the same result, at least SAME_CALLS of them in a row."""
     current: list[tuple[TurnFacts, CallFacts]] = []
-    changing = _changing(facts)
-    calls = ((t, c) for t in facts.acts for c in t.calls if c.role is Role.ACCESS and c.ran)
+    acts = [t for t in facts.turns if t.turn.kind is TurnKind.ACT]  # also those whose model's call has no span
+    changing = _changing(acts)
+    calls = ((t, c) for t in acts for c in t.calls if c.role is Role.ACCESS and c.ran)
     for turn, call in calls:
         if current and not _same(current[-1][1].call, call.call):
             if len(current) >= SAME_CALLS:
@@ -113,11 +114,11 @@ def _same_calls(facts: RunFacts) -> Iterator[list[tuple[TurnFacts, CallFacts]]]:
         yield current
 
 
-def _changing(facts: RunFacts) -> set[str]:
+def _changing(acts: Iterable[TurnFacts]) -> set[str]:
     """Calls that bring something else at another time: asking for them again is waiting."""
     results: dict[str, str | None] = {}
     changing: set[str] = set()
-    for call in (c.call for t in facts.acts for c in t.calls if c.ran):
+    for call in (c.call for t in acts for c in t.calls if c.ran):
         if results.setdefault(_key(call), call.result) != call.result:
             changing.add(_key(call))
     return changing
@@ -141,12 +142,12 @@ _WAITING: Final = ("status", "wait", "poll", "check", "sleep", "progress")
 def _identical(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for run in _same_calls(facts):
         turn, call = run[-1]
+        span = call.call.span
+        text = f"{call.call.name} is called {times(len(run))} with the same arguments and brings the same each time."
         if turn.span_id:
-            tool = call.call.span.span_id if call.call.span else ""
-            text = (
-                f"{call.call.name} is called {times(len(run))} with the same arguments and brings the same each time."
-            )
-            yield Hit(turn.span_id, quote_call(turn.turn, call.call), text, tool)
+            yield Hit(turn.span_id, quote_call(turn.turn, call.call), text, span.span_id if span else "")
+        elif span is not None:  # the model's calls have no spans
+            yield Hit(span.span_id, quote_executed(span, call.call), text, span.span_id)
 
 
 RULES: Final = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from coding_traces import GREP, coding
 from faulty_traces import (
@@ -79,6 +81,13 @@ def test_the_first_announcement_and_those_after_it_differ(times: int, first: lis
 def test_three_equal_calls_with_equal_results_are_a_waste(times: int, spans: list[str]) -> None:
     """Twice may be care; the third time brings nothing."""
     assert at("identical-call", same_calls(times)) == spans
+
+
+def test_equal_calls_are_a_waste_where_the_model_has_no_spans() -> None:
+    """Instrumentation of tools alone shows the repetition; it is marked at the last tool span."""
+    whole = same_calls(3)
+    bare = [replace(r, turns=tuple(replace(t, llm=None) for t in r.turns)) for r in whole.runs]
+    assert at("identical-call", replace(whole, runs=tuple(bare))) == ["t2"]
 
 
 def test_equal_calls_with_new_results_are_none() -> None:
