@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
+from .failures import Failure
 from .frameworks_command import frameworks
 from .judges_options import FILE, judges_options, options_from, progress_bar
 from .options import format_option
@@ -55,12 +57,25 @@ def trail(
     Without --judges and --model the detectors are scored, over a temporary store. With them LLM judges are, in this
     process; docs/evaluate.md tells what every table says.
     """
+    for_judges = tokens or bool(criteria or asked["model"] or asked["cassette"])
+    _refuse_unread({"protocol", "shuffle"} if for_judges else set(asked), for_judges=for_judges)
     if tokens:
         _tokens(folder, criteria, asked, profile, style)
-    elif criteria or asked["model"] or asked["cassette"]:
+    elif for_judges:
         _judges(folder, criteria, asked, profile, style)
     else:
         _detectors(folder, profile, protocol, shuffle, style)
+
+
+def _refuse_unread(unread: set[str], *, for_judges: bool) -> None:
+    """Whoever gives an option that is not looked at would take the figures for others than they are."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        if option.name in unread and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE:
+            need = (
+                "is for detectors alone: leave out --judges and --model" if for_judges else "needs --judges and --model"
+            )
+            raise click.UsageError(f"{option.opts[-1]} {need}")
 
 
 def _detectors(folder: Path, profile: str, protocol: str, shuffle: int | None, style: str) -> None:
@@ -94,6 +109,9 @@ def _judges(folder: Path, criteria: str, asked: dict[str, Any], profile: str, st
         output.show_json(judges_json(report))
     else:
         output.show(judges_tables(report))
+    answered = report.repetitions[0].answered
+    if answered.failures and not answered.scored:
+        raise Failure(f"no agent run has a score: {max(answered.failures, key=answered.failures.__getitem__)}")
 
 
 def _tokens(folder: Path, criteria: str, asked: dict[str, Any], profile: str, style: str) -> None:

@@ -84,7 +84,11 @@ async def _open(config: LlmConfig, cassette: Cassette, *, replayed: bool) -> Mod
         return Model(about, cassette, live)
     known = [about for about in cassette.about if config.model in {"", about.model}]
     if not known:
-        raise ConfigError("name a --model" if not cassette.about else f"the cassette has no call of {config.model}")
+        raise ConfigError(
+            "name a --model, or replay a --cassette"
+            if not cassette.about
+            else f"the cassette has no call of {config.model}"
+        )
     about = known[0]
     if config.max_input_tokens:
         about = replace(about, max_input_tokens=config.max_input_tokens)

@@ -146,8 +146,8 @@ class Budget:
         of = "" if service is None else f" of service {service[:100]!r}"
         end = f"{datetime.fromtimestamp(until // 10**9, UTC):%Y-%m-%d %H:%M} UTC"
         raise OverBudgetError(
-            f"judges.budget {cap.name}{of}: {_shown(taken, cap)} of {_shown(limit, cap)} spent or reserved, "
-            f"this call may take {_shown(more, cap)}; until {end}",
+            f"judges.budget {cap.name}{of} until {end}: {_shown(taken, cap)} of {_shown(limit, cap)} "
+            f"spent or reserved, this call may take {_shown(more, cap)}",
             until=until,
             held=spent + more <= limit,
         )

@@ -157,3 +157,28 @@ def test_what_cannot_work_is_said_at_once(folder: Path, options: list[str], told
     assert told in done.stderr
     assert len([line for line in done.stderr.splitlines() if line.startswith("tracejury:")]) == 1
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--limit", "1"], "--limit needs --judges and --model"),
+        (["--judge", "tool-calling"], "--judge needs --judges and --model"),
+        (["--only-judges"], "needs --judges and --model"),
+        (["--model", "openai/x", "--shuffle", "1"], "--shuffle is for detectors alone"),
+        (["--tokens", "--protocol", "direct"], "--protocol is for detectors alone"),
+    ],
+)
+def test_an_option_that_would_not_be_looked_at_is_refused(folder: Path, options: list[str], told: str) -> None:
+    """Else all traces' figures would pass for those of the first ones."""
+    done = CliRunner().invoke(root, ["evaluate", "trail", str(folder), *options])
+    assert done.exit_code == 2
+    assert told in done.stderr
+
+
+def test_an_evaluation_without_a_single_score_fails(folder: Path) -> None:
+    """The report is all zeros then; the exit code and a line on stderr say that nothing was judged."""
+    asked = ["--model", "openai/x", "--api-base", "http://127.0.0.1:9/v1", "--retries", "0", "--only-judges"]
+    done = CliRunner().invoke(root, ["evaluate", "trail", str(folder), *asked])
+    assert done.exit_code == 1
+    assert "no agent run has a score: openai/x cannot be reached" in done.stderr
