@@ -6,7 +6,7 @@ prompt. One call alone is no run; it stays what it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -31,11 +31,13 @@ class _Talk:
 def find_bare_runs(tree: SpanTree, owner: Mapping[str, str]) -> dict[str, str]:
     """Span id to run id (that of the run's first call) for calls that no agent owns; `owner`: span to run."""
     free = _free_calls(tree, owner)
+    records = _records(tree, free)
     talks: list[_Talk] = []
     known: dict[tuple[str, _Key], _Talk] = {}
     for span in free:
         speaker = _speaker(span)
-        talk = next((t for key in _sent(span) if (t := known.get((speaker, key)))), None)
+        same = records[span.span_id]
+        talk = next((t for s in same for key in _sent(s) if (t := known.get((speaker, key)))), None)
         if talk is None:
             talk = known.get((speaker, ("session", span.session_id))) if span.session_id else None
         if talk is None:
@@ -43,7 +45,7 @@ def find_bare_runs(tree: SpanTree, owner: Mapping[str, str]) -> dict[str, str]:
             talks.append(talk)
         talk.calls.append(span)
         talk.acts |= bool(span.tools) or asks(span)
-        for key in _written(span):
+        for key in (k for s in same for k in _written(s)):
             known[speaker, key] = talk
     found: dict[str, str] = {}
     for talk in talks:
@@ -70,6 +72,15 @@ def _free_calls(tree: SpanTree, owner: Mapping[str, str]) -> list[NormalizedSpan
             under.add(span.raw.span_id)
             free.append(span)
     return sorted(free, key=time_key)
+
+
+def _records(tree: SpanTree, calls: Sequence[NormalizedSpan]) -> dict[str, list[NormalizedSpan]]:
+    """Each of the outermost `calls` and the LLM spans right below it: records of the same call that may tell ids."""
+    found = {span.span_id: [span] for span in calls}
+    for span in tree.calls:
+        if (above := tree.parent.get(span.raw.span_id)) in found:
+            found[above].append(span)
+    return found
 
 
 def _speaker(span: NormalizedSpan) -> str:

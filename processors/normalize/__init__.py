@@ -19,6 +19,7 @@ from .openinference import OpenInference
 from .openllmetry import OpenLLMetry
 from .plain import is_announcement
 from .pydantic_ai import PydanticAI
+from .raw_calls import RawCalls
 from .runtime import Runtime
 from .stated import with_stated
 from .vercel import Vercel
@@ -32,6 +33,7 @@ CONVENTIONS: Final[tuple[Convention, ...]] = (
     PydanticAI(),
     Runtime(),
     GenAI(),
+    RawCalls(),
 )
 """In order of preference where a span carries the marks of several: those that say more first."""
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from ...schemas.normalized import Kind
 from .convention import Fields
 
-_VAGUE: Final = {Kind.OTHER: 0, Kind.CHAIN: 1}
+_VAGUE: Final = {Kind.OTHER: 0, Kind.CHAIN: 1, Kind.AGENT: 3}
 _SPECIFIC: Final = 2
 _MESSAGES: Final = ("input_messages", "output_messages", "tools")
 
@@ -16,7 +16,8 @@ _MESSAGES: Final = ("input_messages", "output_messages", "tools")
 def combine(readings: Sequence[Fields]) -> Fields:
     """One reading out of several, in order of preference.
 
-    The first that says most precisely what the span stands for leads; each field that it leaves empty is filled from
+    The first that says most precisely what the span stands for leads (an agent before a call: a client may have written
+    its call's attributes on the span that it found open); each field that it leaves empty is filled from
     the others in order. Of messages and tool definitions the longer list counts (a limit on attributes may have cut
     one of two copies), of arguments an object before a text.
     """

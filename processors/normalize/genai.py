@@ -63,7 +63,7 @@ class GenAI:
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Fields:
         """See `Convention`."""
         attributes = span.attributes
-        kind = _kind(attributes, logs)
+        kind = _kind(span, logs)
         content = read_content(span, logs) if kind in _WITH_CONTENT else Content()
         name = attributes.get(_AGENT_NAME, "")
         found: Fields = {
@@ -98,19 +98,33 @@ def _failure(attributes: Mapping[str, str]) -> str:
     return ""
 
 
-def _kind(attributes: Mapping[str, str], logs: Sequence[LogRecord]) -> Kind:
+def _kind(span: Span, logs: Sequence[LogRecord]) -> Kind:
+    attributes = span.attributes
     operation = attributes.get(_OPERATION)
     if operation == _CREATE:
         return Kind.OTHER
     if attributes.get(_TOOL_NAME) in _NOT_TOOLS:
         return Kind.CHAIN
     if operation:
-        return _KINDS.get(operation) or (Kind.LLM if operation.startswith(_CALLS) else Kind.CHAIN)
+        return _KINDS.get(operation) or _of_function(operation, span)
     if _TOOL_NAME in attributes or "gen_ai.tool.call.id" in attributes:
         return Kind.TOOL
     if _MODEL in attributes or "gen_ai.response.model" in attributes:
         return Kind.LLM
     return Kind.LLM if any(holds_messages(log) for log in logs) else Kind.CHAIN
+
+
+def _of_function(operation: str, span: Span) -> Kind:
+    """What a client's function or route does, of one that waits (`acompletion`, `aembedding`) the same.
+
+    A client may have written it on an agent's span that it found open.
+    """
+    if span.name.startswith(_INVOKE) and _AGENT_NAME in span.attributes:
+        return Kind.AGENT
+    names = (operation, operation.removeprefix("a"))
+    if any(name.startswith("embedding") for name in names):
+        return Kind.EMBEDDING
+    return Kind.LLM if any(name.startswith(_CALLS) for name in names) else Kind.CHAIN
 
 
 def _call(attributes: Mapping[str, str], content: Content) -> Fields:

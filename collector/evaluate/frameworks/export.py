@@ -17,9 +17,10 @@ _TOOL: Final = re.compile(
     r"openinference\.span\.kind=TOOL$|operation\.name=execute_tool$|span\.kind=tool$|ai\.toolCall$|observation\.type=tool$"
 )
 _LLM: Final = re.compile(
-    r"openinference\.span\.kind=LLM$|operation\.name=(chat(\.completions)?|text_completion|generate_content)$"
-    r"|\.do(Generate|Stream)$|llm\.request\.type=(chat|completion)$|observation\.type=generation$"
+    r"openinference\.span\.kind=LLM$|operation\.name=(chat(\.completions)?|a?(text_)?completion|generate_content)$"
+    r"|\.do(Generate|Stream)$|llm\.request\.type=a?(chat|completion)$|llm\.\w+\.object=chat\.completion$|observation\.type=generation$"
 )
+_AGENT: Final = "invoke_agent "  # clients may write a call's attributes on the span that they find open
 _TOOL_KEY: Final = re.compile(r"tool|function\.name", re.IGNORECASE)
 _CREATION: Final = re.compile(r"operation\.name=create_agent$")
 _SESSION_KEY: Final = re.compile(r"(session|conversation|thread|group)[._]?id$", re.IGNORECASE)
@@ -157,7 +158,7 @@ def export_of(requests: Iterable[Request]) -> Export:
                 texts = [*_texts(item.body), *(t for a in item.attributes for t in _texts(a.value))]
                 logs += texts
     tools = frozenset(k for k, s in spans.items() if s.says(_TOOL))
-    llms = frozenset(k for k, s in spans.items() if s.says(_LLM))
+    llms = frozenset(k for k, s in spans.items() if s.says(_LLM) and not s.name.startswith(_AGENT))
     return Export(spans, tuple(logs), tools, llms)
 
 

@@ -35,9 +35,12 @@ class Rebuilt:
 
     @property
     def llm_calls(self) -> int:
-        """LLM calls, in agent runs and outside."""
+        """LLM calls, in agent runs and outside; there, what is right below another is a second record of it."""
         inside = sum(1 for t in self.traces for r in t.runs for turn in r.turns if turn.llm)
-        return inside + sum(1 for t in self.traces for s in t.remainder if s.kind is Kind.LLM)
+        for trace in self.traces:
+            outside = {s.raw.span_id: s.raw.parent_span_id for s in trace.remainder if s.kind is Kind.LLM}
+            inside += sum(1 for above in outside.values() if above not in outside)
+        return inside
 
     def parent(self, trace: Trace, run: AgentRun) -> AgentRun | None:
         """The run that caused this one, perhaps in another trace."""
