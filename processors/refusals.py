@@ -13,7 +13,8 @@ _OF_ARGUMENTS: Final = re.compile(
     r"\b(?:\d+ validation errors?\b|validationerror\b"
     r"|missing \d+ required|missing a required argument|unexpected keyword argument|required positional argument"
     r"|(?:invalid|wrong|unexpected|malformed|missing|unknown|unsupported) (?:\w+ ){0,2}(?:arguments?|parameters?)\b"
-    r"|(?:arguments?|parameters?)(?: \S+){0,3} (?:is|are) (?:required|missing|invalid|unknown|not (?:valid|allowed))\b"
+    r"|(?:arg(?:ument)?s?|parameters?)(?: \S+){0,3} (?:is|are) "
+    r"(?:required|missing|invalid|unknown|not (?:valid|allowed|expected|in the tool))\b"
     r"|arguments? (?:parsing|validation|binding)\b|pars(?:e|ing)(?: \w+){0,2} arguments\b"
     r"|invalid json input|is a required property|field required)",
     re.IGNORECASE,

@@ -28,6 +28,7 @@ SEARCH: dict[str, Any] = {
         ("Invalid JSON input for tool search: {", "{"),
         ("'query' is a required property", {"limit": 3}),
         ("Missing required parameter: query", {}),
+        ("ValueError: Arg phrase is not in the tool's args.", {"phrase": "Elbe"}),
         ("Invalid arguments for tool search: limit", {"query": "Elbe", "limit": "three"}),
     ],
 )

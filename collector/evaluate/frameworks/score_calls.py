@@ -85,7 +85,7 @@ def _surplus(
     Others are the framework's own: one that hands in an answer, or hands back to an agent.
     """
     agents = {a.name for a in capture.truth.agents}
-    for seen in left:
+    for seen in (s for s in left if not s.call.closing):
         texts = [seen.call.name, *leaves(seen.call.arguments)]
         if any(same_arguments(e, seen) and (same_name(e, seen) or e.call.arguments) for e in expected):
             kind = "one too many"
