@@ -17,6 +17,7 @@ from .ownership import Ownership
 from .phases import kinds_of, states_plan
 from .span_tree import SpanTree, time_key
 from .task import answer_of, goal_from_calls, with_closing_call
+from .told import complete_arguments
 from .turn_spans import TurnSpans
 
 _REACH: Final = 16  # levels of wrappers between a TOOL span and the agent run that it starts
@@ -81,6 +82,7 @@ class _Builder:
 
     def _turns(self, outline: Outline, built: dict[str, AgentRun]) -> tuple[Turn, ...]:
         complete_histories(outline.turns)
+        complete_arguments(outline.turns, self.tree)
         finished = self._status(outline) != "unfinished"
         last_call = max((i for i, t in enumerate(outline.turns) if t.llm and not t.inner), default=-1)
         kinds = kinds_of(outline.turns, outline.goal)
