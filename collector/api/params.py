@@ -171,14 +171,14 @@ class ArchitectureParams(Params):
 class ArchitectureBody(Params):
     """A description of a service's architecture."""
 
-    text: Annotated[str, Field(min_length=1, max_length=MAX_ARCHITECTURE)]
+    text: str
 
     @model_validator(mode="after")
     def _bounded(self) -> Self:
         if len(self.text.encode()) > MAX_ARCHITECTURE:
-            raise ValueError(f"is larger than {MAX_ARCHITECTURE} bytes")
+            raise ValueError(f"the text has {len(self.text.encode()):,} bytes; at most {MAX_ARCHITECTURE:,} are taken")
         if not self.text.strip():
-            raise ValueError("is empty (DELETE takes an edited description back)")
+            raise ValueError("the text is empty (DELETE, or --clear, takes an edited description back)")
         return self
 
 

@@ -53,7 +53,11 @@ def scores(listed: object, asked: Sequence[str], words: Vocabulary) -> tuple[dic
             continue
         if found.setdefault(name, score).score != score.score:
             unscored[name] = "it has two different scores"
-    missing = {name: unscored.get(name, "it has no score") for name in asked if name in unscored or name not in found}
+    missing = {
+        name: unscored.get(name, "the answer has no score of it")
+        for name in asked
+        if name in unscored or name not in found
+    }
     return {name: found[name] for name in asked if name not in missing}, missing
 
 

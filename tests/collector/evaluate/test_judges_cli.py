@@ -18,7 +18,7 @@ from tracejury.schemas.taxonomy import Severity
 
 
 def run(*words: str) -> str:
-    result = CliRunner().invoke(root, ["judges", *words])
+    result = CliRunner().invoke(root, ["judges", *words], env={"COLUMNS": "400"})
     assert result.exit_code == 0, result.output
     return result.stdout
 

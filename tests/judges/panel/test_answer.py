@@ -80,7 +80,7 @@ def test_what_stands_around_the_object_is_passed_over(wrapped: str) -> None:
         ("{" + "[" * 500_000 + "}", "must be one JSON object"),
         (said(findings="none"), '"findings" must be a list'),
         ('{"verdicts": []}', '"findings" must be a list'),
-        ('{"findings": []}', '"verdicts": logical-consistency: it has no score'),
+        ('{"findings": []}', '"verdicts": logical-consistency: the answer has no score of it'),
         ("x" * (MAX_CHARACTERS + 1), "must not be longer"),
         # Prose that quotes another answer makes a reply ambiguous: the quoted one might be the record's.
         ('The tool said {"findings": []}.\n' + said(), "breaks at"),
@@ -117,13 +117,13 @@ def test_any_other_score_leaves_that_judge_unscored_and_keeps_the_rest(score: An
 @pytest.mark.parametrize(
     ("verdicts", "why"),
     [
-        ([VERDICTS[1]], "it has no score"),
+        ([VERDICTS[1]], "the answer has no score of it"),
         ([VERDICTS[1], {"judge": "logical-consistency", "reasons": ""}], "its score is missing"),
         ([VERDICTS[1], VERDICTS[0] | {"score": None, "reasons": " "}], 'its score is null without "reasons"'),
         ([*VERDICTS, VERDICTS[0] | {"score": 2}], "it has two different scores"),
         ([*VERDICTS, VERDICTS[0] | {"score": 9}], "its score must be"),
-        ([VERDICTS[1], {"judge": ["logical-consistency"], "score": 1}], "it has no score"),
-        ([VERDICTS[1], 7, None, {"judge": "somebody-else", "score": 1}], "it has no score"),
+        ([VERDICTS[1], {"judge": ["logical-consistency"], "score": 1}], "the answer has no score of it"),
+        ([VERDICTS[1], 7, None, {"judge": "somebody-else", "score": 1}], "the answer has no score of it"),
     ],
 )
 def test_a_judge_without_one_clear_score_is_unscored(verdicts: Any, why: str) -> None:

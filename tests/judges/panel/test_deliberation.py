@@ -267,7 +267,7 @@ def test_one_missing_score_is_asked_for_again_and_costs_no_other(second: Any, un
     """The better of both answers counts."""
     said, asked = scripted_run(lacking(LC), second)
     assert len(asked) == 2
-    assert "logical-consistency: it has no score" in asked[1].messages[-1].text
+    assert "logical-consistency: the answer has no score of it" in asked[1].messages[-1].text
     assert set(said.failures) == unscored
     assert {name for name, v in verdicts(said).items() if v.unscored_reason} == unscored
 
