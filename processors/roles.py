@@ -195,7 +195,7 @@ class _Finder:
         if own and own in scope.asked and own != scope.hint:
             return plain_name(span.raw.name)
         acts = flags & _ACTS or "agent" in span.raw.name.lower()
-        if root and not scope.agent and acts and not flags & _AGENT and span.convention:
+        if root and not scope.agent and acts and not flags & _AGENT and (span.convention or span.raw.pending):
             self.shaped.add(span_id)
             return hint or self._hint_of_all(span) or plain_name(span.raw.name)
         return None

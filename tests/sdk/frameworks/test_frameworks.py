@@ -37,11 +37,6 @@ PACKAGES = {
     "pydantic_ai": ("pydantic_ai",),
     "strands": ("strands",),
 }
-KILLED = {
-    "langgraph": pytest.mark.xfail(
-        run=False, reason="its spans are bare names until they end: an announced root without marks is taken for none"
-    )
-}
 DELEGATIONS = ("ask_researcher", "researcher")
 
 
@@ -140,7 +135,7 @@ def test_the_shortest_set_up_gives_the_tree(framework: str, collector: Serving, 
     assert not [f for f in trace["findings"] if f["severity"] == "HIGH"]
 
 
-@pytest.mark.parametrize("framework", [pytest.param(f, marks=KILLED.get(f, ())) for f in PACKAGES])
+@pytest.mark.parametrize("framework", list(PACKAGES))
 def test_a_killed_program_keeps_its_manager(framework: str, collector: Serving, path: Path) -> None:
     """SIGKILL in the middle of the researcher's tool: both agents were announced, and neither has finished."""
     with program(framework, collector, path, HANG="1") as process, Client(collector.url) as client:
