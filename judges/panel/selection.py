@@ -61,7 +61,7 @@ def decide(policy: Policy, trace: Trace, run: AgentRun, findings: Iterable[Findi
     """Whether `run` goes before the judges; `findings`: the detectors' in its trace."""
     rule = next((r for r in policy.rules if _holds(r, trace, run)), None)
     if rule is None:
-        return Decision(Outcome.FILTERED, "no rule of the policy is for it", 0.0)
+        return Decision(Outcome.FILTERED, "no policy of judges.policies fits it", 0.0)
     upstream = _upstream(trace, run)
     if rule.rate <= 0:
         return Decision(Outcome.FILTERED, "the policy's rate for it is 0", 0.0, rule.judges)
