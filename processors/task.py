@@ -83,6 +83,12 @@ def with_closing_call(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     return tuple(replace(t, tool_calls=calls) if t is last else t for t in turns)
 
 
+def _closing(messages: Sequence[Message]) -> Sequence[Message]:
+    """What was said after the last call of a tool: some agents give back the whole exchange."""
+    after = next((i for i in range(len(messages), 0, -1) if messages[i - 1].role == "tool"), 0)
+    return messages[after:]
+
+
 def _given_back(text: str) -> str:
     """The answer in what an agent returned: of fields that also tell how it came to it, the one that is the answer."""
     value = parse_json(text) if text[:1] == "{" else None
@@ -94,7 +100,7 @@ def _given_back(text: str) -> str:
 def answer_of(span: NormalizedSpan | None, turns: Sequence[Turn]) -> str:
     """What the run gave back, "" if it gave nothing (yet)."""
     if span is not None:
-        written = "\n".join(m.text for m in span.output_messages if m.text)
+        written = "\n".join(m.text for m in _closing(span.output_messages) if m.text)
         if written or span.output_text:
             return written or _given_back(span.output_text)
     last = next((t for t in reversed(turns) if t.kind is not TurnKind.INNER), None)
