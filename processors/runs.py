@@ -59,7 +59,7 @@ class _Builder:
             answer=answer_of(self._last(outline), turns),
             status=self._status(outline),
             turns=turns,
-            tools=_tools(turns),
+            tools=_tools(turns, span),
             plans=tuple(t.index for t in turns if t.kind is TurnKind.PLAN or states_plan(t)),
             managed_agents=span.managed_agents if span else (),
             max_steps=span.max_steps if span else None,
@@ -143,7 +143,8 @@ def _system_prompt(turn: Turn | None) -> str:
     return "\n".join(m.text for m in messages if m.role in ("system", "developer"))
 
 
-def _tools(turns: Sequence[Turn]) -> tuple[ToolDefinition, ...]:
+def _tools(turns: Sequence[Turn], agent: NormalizedSpan | None) -> tuple[ToolDefinition, ...]:
+    """Of the calls, of the tools' own spans, and of the agent's span."""
     found: dict[str, ToolDefinition] = {}
     for turn in turns:
         for tool in turn.llm.tools if turn.llm and turn.kind is not TurnKind.INNER else ():
@@ -152,4 +153,6 @@ def _tools(turns: Sequence[Turn]) -> tuple[ToolDefinition, ...]:
             span = call.span
             if span is not None and span.tool_parameters is not None:
                 found.setdefault(call.name, ToolDefinition(call.name, span.tool_description, span.tool_parameters))
+    for tool in agent.tools if agent else ():
+        found.setdefault(tool.name, tool)
     return tuple(found.values())
