@@ -36,7 +36,7 @@ def failure(error: Exception, asked: ModelConfig, secrets: frozenset[str]) -> Tr
     `asked` is the model that failed.
     """
     said = without(NOISE.sub("", hidden(str(error), secrets)[:MOST_READ]), secrets)
-    return _known(error, asked) or _passing(error, asked.model, said) or _lasting(error, asked.model, said)
+    return _known(error, asked) or _passing(error, asked, said) or _lasting(error, asked.model, said)
 
 
 def _known(error: Exception, asked: ModelConfig) -> TracejuryError | None:
@@ -54,14 +54,15 @@ def _known(error: Exception, asked: ModelConfig) -> TracejuryError | None:
     return None
 
 
-def _passing(error: Exception, name: str, said: str) -> RetryableError | None:
+def _passing(error: Exception, asked: ModelConfig, said: str) -> RetryableError | None:
+    name, where = asked.model, f" at {asked.api_base}" if asked.api_base else ""
     cooldown, status = getattr(error, "cooldown_time", None), status_of(error)
     if cooldown is not None:
         return RetryableError(f"{name} has failed too often and is left alone for a while", retry_after=float(cooldown))
     if status in AWAY:
         return RetryableError(f"{name} is not available (HTTP {status}): {said}", retry_after=retry_after(error))
     if unreachable(error):
-        return RetryableError(f"{name} cannot be reached: {said}", retry_after=RETRY_SECONDS)
+        return RetryableError(f"{name} cannot be reached{where}: {said}", retry_after=RETRY_SECONDS)
     return None
 
 

@@ -181,4 +181,4 @@ def test_an_evaluation_without_a_single_score_fails(folder: Path) -> None:
     asked = ["--model", "openai/x", "--api-base", "http://127.0.0.1:9/v1", "--retries", "0", "--only-judges"]
     done = CliRunner().invoke(root, ["evaluate", "trail", str(folder), *asked])
     assert done.exit_code == 1
-    assert "no agent run has a score: openai/x cannot be reached" in done.stderr
+    assert "no agent run has a score: openai/x cannot be reached at http://127.0.0.1:9/v1" in done.stderr

@@ -156,7 +156,7 @@ async def test_nobody_there_can_be_tried_again() -> None:
     with llm_server() as gone:
         base = gone.base
     client = LiteLlmClient(LlmConfig(model="my-model", api_base=base, retries=0))
-    with pytest.raises(RetryableError, match="cannot be reached"):
+    with pytest.raises(RetryableError, match=r"my-model cannot be reached at http://127\.0\.0\.1:"):
         await client.complete(ASKED)
     await client.close()
 
