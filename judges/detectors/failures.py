@@ -55,7 +55,8 @@ def failed(facts: RunFacts, name: str, kinds: tuple[F, ...]) -> Iterator[TurnFac
     for turn in facts.turns:
         if turn.failure is None or turn.failure.kind not in kinds or turn.turn.llm is None:
             continue
-        if (name in _OF_STEPS and turn.failed_call) or (name in _OF_CALLS and not turn.failed_call):
+        theirs = turn.failed_call or turn.turn.llm.is_error  # a model that failed wrote no code
+        if (name in _OF_STEPS and theirs) or (name in _OF_CALLS and not turn.failed_call):
             continue
         yield turn
 

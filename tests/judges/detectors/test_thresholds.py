@@ -374,3 +374,10 @@ def test_three_equal_steps_are_a_waste(times: int, spans: list[str]) -> None:
     """The same code with the same outcome; another outcome is progress."""
     assert at("identical-step", coding(*[(GREP, "")] * times, ("ls", ""))) == spans
     assert at("identical-step", coding(*[("wait", f"Error: {i}") for i in range(times)])) == []
+
+
+@pytest.mark.parametrize(("llm_error", "spans"), [("", ["a0"]), ("InternalServerError: 500", [])])
+def test_a_step_that_fails_with_its_model_has_no_faulty_code(llm_error: str, spans: list[str]) -> None:
+    """The model's provider failed: nothing that the model wrote raised the error that the step passes on."""
+    whole = trace(run("r", Said("a0", "x = 1 / 0", step_error="ZeroDivisionError: no", llm_error=llm_error)))
+    assert at("code-error", whole) == spans
