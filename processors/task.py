@@ -13,8 +13,8 @@ from .wording import ANSWER_TOOLS
 
 _TASK_KEYS: Final = ("task", "input", "question", "query", "prompt", "user_input", "message", "content")
 
-_ANSWER_KEYS: Final = ("final_answer", "answer", "response", "output", "result", "content")
-_HISTORY: Final = frozenset({"trajectory", "reasoning", "history", "intermediate_steps"})
+_ANSWER_KEYS: Final = ("final_answer", "raw", "answer", "response", "output", "result", "content")
+_HISTORY: Final = frozenset({"expected_output", "trajectory", "reasoning", "history", "intermediate_steps"})
 
 
 def goal_from_span(span: NormalizedSpan | None) -> str:
@@ -56,6 +56,8 @@ def _task(text: str) -> str:
         found = next((v for k in _TASK_KEYS if isinstance(v := value.get(k), str) and v), None)
         if found is not None:
             return found
+        if isinstance(value.get("agent"), dict):  # what the framework hands itself: who works, not at what
+            return ""
         value = value.get("messages", value)
     return _from_messages(value) if isinstance(value, list) and value else text
 
