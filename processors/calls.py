@@ -48,7 +48,7 @@ def join_calls(turn: TurnSpans, context: CallContext) -> tuple[ToolCall, ...]:
     for i, request in enumerate(requests):
         span = matched.get(i)
         if span is not None:
-            calls.append(_joined(request, _executed(span, turn, context), context))
+            calls.append(_joined(request, _executed(span, turn, context, request.arguments), context))
         elif (run := delegated.get(i)) is not None:
             calls.append(
                 replace(_delegation(run), name=request.name, arguments=request.arguments, call_id=request.call_id)
@@ -198,7 +198,7 @@ def _unseen(request: ToolRequest, turn: TurnSpans, context: CallContext) -> Tool
     )
 
 
-def _executed(span: NormalizedSpan, turn: TurnSpans, context: CallContext) -> ToolCall:
+def _executed(span: NormalizedSpan, turn: TurnSpans, context: CallContext, asked: Json = None) -> ToolCall:
     twin = turn.twins.get(span.raw.span_id)
     result, arguments, call_id = span.tool_result, span.tool_arguments, span.tool_call_id
     if twin is not None:
@@ -206,6 +206,7 @@ def _executed(span: NormalizedSpan, turn: TurnSpans, context: CallContext) -> To
         arguments = twin.tool_arguments if arguments is None else arguments
         call_id = call_id or twin.tool_call_id
     error = error_of(span) or (error_of(twin) if twin else None)
+    given = asked if isinstance(asked, Mapping) else arguments  # some record a lone argument without its name
     told = context.results.get(call_id, "") if call_id else ""
     if result is None and told:
         result = told
@@ -215,7 +216,7 @@ def _executed(span: NormalizedSpan, turn: TurnSpans, context: CallContext) -> To
         arguments=arguments,
         result=result,
         requested=None,
-        executed=not (error and _refused(turn, span.tool_name, arguments, f"{error}\n{told}", span.tool_parameters)),
+        executed=not (error and _refused(turn, span.tool_name, given, f"{error}\n{told}", span.tool_parameters)),
         error=error,
         call_id=call_id,
         span=span,

@@ -14,9 +14,10 @@ _OF_ARGUMENTS: Final = re.compile(
     r"|missing \d+ required|missing a required argument|unexpected keyword argument|required positional argument"
     r"|(?:invalid|wrong|unexpected|malformed|missing|unknown|unsupported) (?:\w+ ){0,2}(?:arguments?|parameters?)\b"
     r"|(?:arg(?:ument)?s?|parameters?)(?: \S+){0,3} (?:is|are) "
-    r"(?:required|missing|invalid|unknown|not (?:valid|allowed|expected|in the tool))\b"
+    r"(?:required|missing|invalid|unknown|expected|not (?:valid|allowed|expected|present|in the tool))\b"
     r"|arguments? (?:parsing|validation|binding)\b|pars(?:e|ing)(?: \w+){0,2} arguments\b"
-    r"|invalid json input|is a required property|field required)",
+    r"|invalid (?:json )?input for tool|invalid json input|type validation failed"
+    r"|is a required property|field required)",
     re.IGNORECASE,
 )
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
@@ -39,12 +40,12 @@ def refused(complaint: str, arguments: Json, schema: Mapping[str, Any] | None) -
 
 
 def _takes(arguments: Json, schema: Mapping[str, Any] | None) -> bool:
-    """Whether the parameters are known and fit; a text for arguments that were no JSON never does."""
+    """Whether the parameters are known and fit; a bare text does for the only one, unless it was meant as JSON."""
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     if not isinstance(properties, Mapping) or arguments is None:
         return False
     if not isinstance(arguments, Mapping):
-        return len(properties) == 1 and not isinstance(arguments, str)
+        return len(properties) == 1 and not (isinstance(arguments, str) and arguments.lstrip()[:1] in ("{", "["))
     required = schema.get("required") if isinstance(schema, Mapping) else None
     missing = isinstance(required, list | tuple) and any(name not in arguments for name in required)
     return not missing and all(k in properties and _is_of(v, properties[k]) for k, v in arguments.items())

@@ -15,6 +15,7 @@ SEARCH: dict[str, Any] = {
     "properties": {"query": {"type": "string"}, "limit": {"type": "integer"}},
     "required": ["query"],
 }
+LONE: dict[str, Any] = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,9 @@ SEARCH: dict[str, Any] = {
         ("Invalid JSON input for tool search: {", "{"),
         ("'query' is a required property", {"limit": 3}),
         ("Missing required parameter: query", {}),
+        ("Invoking `search()` failed: the following mandatory input parameters are not present: query", {}),
+        ("Invalid input for tool search: Type validation failed: Value", {"query": 5}),
+        ("Parameter query is expected to be parsed to string but is not.", {"query": 5}),
         ("ValueError: Arg phrase is not in the tool's args.", {"phrase": "Elbe"}),
         ("Invalid arguments for tool search: limit", {"query": "Elbe", "limit": "three"}),
     ],
@@ -51,6 +55,12 @@ def test_a_complaint_of_arguments_that_do_not_fit_is_a_refusal(complaint: str, a
 def test_a_tool_that_failed_at_something_else_ran(complaint: str, arguments: Any) -> None:
     """A tool may itself call what it should not; and a text that does not speak of arguments says nothing of them."""
     assert not refused(complaint, arguments, SEARCH)
+
+
+def test_a_bare_text_is_the_only_argument() -> None:
+    """Some record a lone argument without its name; what begins as JSON was meant as all arguments."""
+    assert not refused("ValidationError: 1 validation error for Response", "Elbe", LONE)
+    assert refused("Invalid JSON input for tool search", '{"query": ', LONE)
 
 
 _JSON = st.recursive(

@@ -18,7 +18,7 @@ _TOOL: Final = re.compile(
 )
 _LLM: Final = re.compile(
     r"openinference\.span\.kind=LLM$|operation\.name=(chat(\.completions)?|a?(text_)?completion|generate_content)$"
-    r"|\.do(Generate|Stream)$|llm\.request\.type=a?(chat|completion)$|llm\.\w+\.object=chat\.completion$|observation\.type=generation$"
+    r"|\.do(Generate|Stream)$|llm\.request\.type=a?(chat|completion)$|^llm\.\w+\.model=|observation\.type=generation$"
 )
 _AGENT: Final = "invoke_agent "  # clients may write a call's attributes on the span that they find open
 _TOOL_KEY: Final = re.compile(r"tool|function\.name", re.IGNORECASE)
