@@ -69,7 +69,7 @@ class GenAI:
         found: Fields = {
             "kind": kind,
             "agent_name": name if kind is Kind.AGENT else "",
-            "agent_hint": "" if kind is Kind.AGENT else name,
+            "agent_hint": "" if kind is Kind.AGENT else name or content.speaker,
             "run_hint": attributes.get("gen_ai.agent.call.id", ""),
             "agent_id": attributes.get("gen_ai.agent.id", ""),
             "agent_parent": first(attributes, *_PARENTS),

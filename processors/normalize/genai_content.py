@@ -33,7 +33,10 @@ _OUTPUT_TEXT_KEYS: Final = ("final_result",)  # Pydantic AI's agent span
 
 @dataclass(slots=True)
 class Content:
-    """What a span's call was sent and gave back. `used_logs`: positions of the log records that were read."""
+    """What a span's call was sent and gave back. `used_logs`: positions of the log records that were read.
+
+    `speaker`: under what name the system prompt was given (Semantic Kernel writes its agent's name there).
+    """
 
     inputs: tuple[Message, ...] = ()
     outputs: tuple[Message, ...] = ()
@@ -42,6 +45,7 @@ class Content:
     finish_reasons: tuple[str, ...] = ()
     tool_arguments: Any = None
     tool_result: str | None = None
+    speaker: str = ""
     used_logs: set[int] = field(default_factory=set)
 
     @property
@@ -55,6 +59,7 @@ class Content:
         self.outputs = self.outputs or other.outputs
         self.tools = self.tools or other.tools
         self.finish_reasons = self.finish_reasons or other.finish_reasons
+        self.speaker = self.speaker or other.speaker
         if self.tool_arguments is None:
             self.tool_arguments = other.tool_arguments
         if self.tool_result is None:
@@ -132,6 +137,8 @@ def _from_events(events: Iterable[tuple[str, Mapping[str, str], Any]]) -> Conten
         elif name in _ROLES:
             fields = _fields(attributes, body)
             inputs.extend(read_message(fields | {"role": _ROLES[name]}))
+            if _ROLES[name] == "system" and not content.speaker:
+                content.speaker = _speaker(fields)
             if name == "gen_ai.tool.message" and content.tool_arguments is None:
                 content.tool_arguments = fields.get("content")
     content.fill(Content(inputs=tuple(inputs), outputs=tuple(outputs), finish_reasons=tuple(finish)))
@@ -151,6 +158,12 @@ def _details(attributes: Mapping[str, str], body: Any) -> Content:
     content.tool_arguments = request.arguments if request else None
     content.tool_result = response.text if response else None
     return content
+
+
+def _speaker(fields: Mapping[str, Any]) -> str:
+    """A system message's name, unless it is OpenAI's name for the two sides of an example."""
+    name = text_of(fields.get("name"))
+    return "" if name.startswith("example_") else name
 
 
 def _fields(attributes: Mapping[str, str], body: Any) -> dict[str, Any]:
