@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...judges.suite import Suite
+from ...processors.joining import rebuild_joined
 from ...processors.normalize import normalize
-from ...processors.rebuild import rebuild
 from ...schemas.normalized import NormalizedSpan
 from ...schemas.spans import LogRecord, Span
 from ...schemas.trajectory import Trace
@@ -57,11 +57,11 @@ def normalized(spans: Iterable[Span], logs: Iterable[LogRecord]) -> list[Normali
 
 
 def traces(spans: Iterable[NormalizedSpan]) -> list[Trace]:
-    """The traces that the spans belong to, each rebuilt, by trace id."""
+    """The traces that the spans belong to, each rebuilt, those that are one as one; by trace id."""
     grouped: defaultdict[str, list[NormalizedSpan]] = defaultdict(list)
     for span in spans:
         grouped[span.raw.trace_id].append(span)
-    return [rebuild(grouped[trace_id]) for trace_id in sorted(grouped)]
+    return sorted(rebuild_joined(grouped), key=lambda trace: trace.trace_id)
 
 
 def judge(requests: Sequence[Request], suite: Suite) -> Judged:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from dataclasses import dataclass, field
 
@@ -78,21 +77,3 @@ class MeteredClient:
             raise
         self.ledger[prompt.purpose] += of_reply(reply)
         return reply
-
-
-@dataclass(frozen=True, slots=True)
-class LimitedClient:
-    """At most so many calls at a time; the others wait their turn."""
-
-    inner: Client
-    turns: asyncio.Semaphore
-
-    @property
-    def model(self) -> str:
-        """The inner client's."""
-        return self.inner.model
-
-    async def complete(self, prompt: Prompt) -> Reply:
-        """The inner client's reply."""
-        async with self.turns:
-            return await self.inner.complete(prompt)

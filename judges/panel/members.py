@@ -66,10 +66,6 @@ class Panel:
         """Names of the judges to ask; without a plan, not those that need one."""
         return tuple(j.name for j in self.of_run(run_role) if stage in j.stages and (has_plan or not _needs_plan(j)))
 
-    def needing_plan(self, run_role: str) -> tuple[str, ...]:
-        """Names of the judges that have nothing to judge in a run without a plan."""
-        return tuple(j.name for j in self.of_run(run_role) if _needs_plan(j))
-
 
 def panel_of(
     criteria: CriteriaSet,

@@ -53,7 +53,7 @@ class Outcome:
         return ""
 
     def _told(self, number: int, finding: Finding) -> str:
-        trace = next(t for t in self.traces if t.trace_id == finding.trace_id)
+        trace = next(t for t in self.traces if finding.trace_id in t.trace_ids)
         run = trace.run(finding.agent_run_id)
         where = (
             f"{one_line(run.name, 80) or 'agent'}, turn {finding.turn}, " if run and finding.turn is not None else ""

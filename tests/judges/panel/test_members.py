@@ -35,11 +35,6 @@ def test_who_is_asked(role: str, stage: Stage, asked: tuple[str, ...], *, has_pl
     assert PANEL.asked(role, stage, has_plan=has_plan) == asked
 
 
-def test_without_a_plan_two_judges_have_nothing_to_judge() -> None:
-    """Their verdict is not applicable; the goal is judged all the same."""
-    assert PANEL.needing_plan("manager") == PANEL.needing_plan("sub-agent") == ("plan-quality", "plan-adherence")
-
-
 @pytest.mark.parametrize(
     ("names", "sit"),
     [
