@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -12,6 +13,9 @@ from ..quoting import quote
 from ..rule import Hit, RunRule
 from ..wording import INTENT, first_of
 
+_PLAN: Final = re.compile(r"\W{0,20}(?:(?:here is|here's|this is) )?(?:(?:my|the|our|a) )?(?:\w{1,20} )?plan\b")
+"""A turn that opens as a plan announces calls of later turns."""
+
 
 def announces_without_calling(facts: RunFacts, turn: TurnFacts) -> bool:
     """Whether an acting turn says that it will use a tool or agent, runs none, and hands over no answer."""
@@ -21,6 +25,7 @@ def announces_without_calling(facts: RunFacts, turn: TurnFacts) -> bool:
         or turn.failure is not None
         or not turn.turn.closed
         or first_of(turn.low, INTENT) < 0
+        or _PLAN.match(turn.low)
     ):
         return False
     return bool(facts.named_tools(turn.low)) and not any(c.call.requested for c in turn.calls)

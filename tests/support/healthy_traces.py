@@ -177,13 +177,13 @@ def named_only() -> Trace:
     return without_content(parallel())
 
 
-def own_plan() -> Trace:
+def own_plan(words: str) -> Trace:
     """The agent's first words are its plan; the calls follow in the next turn."""
     asked = Did("web_search", {"query": "length of the Rhine"}, "1230 km", None, "t1")
     return trace(
         run(
             "r1",
-            Said("a1", "Plan:\n1. Use web_search to find the length.\n2. Answer."),
+            Said("a1", words),
             Said("a2", "", [asked]),
             Said("a3", "The Rhine is 1230 km long.", sees=["1230 km"]),
             goal="How long is the Rhine?",
@@ -312,7 +312,8 @@ HEALTHY: Final[Mapping[str, Trace]] = {
     "foreign languages": foreign(),
     "streaming": streaming(),
     "names only": named_only(),
-    "own plan": own_plan(),
+    "own plan": own_plan("Plan:\n1. Use web_search to find the length.\n2. Answer."),
+    "own plan, announced": own_plan("Here is my plan: I will call web_search for the length, then I will answer."),
     "support": support(),
     "booked": handed_over("Booked."),
     "reported": handed_over("Table booked successfully"),
