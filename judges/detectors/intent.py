@@ -64,6 +64,7 @@ RULES: Final = (
         dimensions=(Dimension.TOOL_SELECTION, Dimension.TOOL_CALLING, Dimension.EXECUTION_EFFICIENCY),
         severity=Severity.HIGH,
         find=_first,
+        version=3,
         of_absence=True,
     ),
     RunRule(
@@ -72,6 +73,7 @@ RULES: Final = (
         dimensions=(Dimension.EXECUTION_EFFICIENCY, Dimension.TOOL_SELECTION, Dimension.TOOL_CALLING),
         severity=Severity.MEDIUM,
         find=_again,
+        version=3,
         of_absence=True,
     ),
 )
