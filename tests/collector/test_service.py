@@ -109,8 +109,8 @@ async def test_from_otlp_to_a_localised_error(store_dsn: str, protocol: str) -> 
         "weather",
         {"town": "Oslo"},
         True,
-        True,
-    )
+        False,
+    ), "a tool that refuses its arguments has not run"
     (finding,) = [f for f in trace["findings"] if f["category"] == "Formatting Errors"]
     assert finding["span_id"] == b"llm00001".hex()
     assert finding["state"] == "current"
