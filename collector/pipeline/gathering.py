@@ -36,6 +36,9 @@ class GatheringStore(Protocol):
     def keep_joins(self, keys: Mapping[str, Iterable[str]], received_at: int) -> None:
         """Keep the keys of these traces."""
 
+    def tied(self, trace_ids: Sequence[str]) -> set[str]:
+        """Those of these traces that have keys, or that a key of another names."""
+
     def joined_to(self, trace_ids: Sequence[str]) -> dict[str, str]:
         """As part of which trace each was judged, "" for itself; absent: never judged."""
 
@@ -59,6 +62,7 @@ class Gathering:
     def __init__(self, store: GatheringStore, assembler: Assembler, *, reads_ledger: Callable[[], bool]) -> None:
         self._store, self._assembler, self._reads_ledger = store, assembler, reads_ledger
         self._joins: bool | None = None
+        self._tied: set[str] = set()
 
     def read(self, due: Sequence[OpenTrace]) -> dict[TraceKey, Stored]:
         """What the store has of the traces that are not held, as far as about `LOAD_ROWS` rows go."""
@@ -90,6 +94,13 @@ class Gathering:
         if keys:
             self._store.keep_joins(keys, max(t.received_through for t in traces))
             self._joins = True
+            self._tied |= keys.keys()
+
+    def look(self, due: Sequence[OpenTrace]) -> None:
+        """Ask which of the traces of this step are tied to others at all: for most stores, and most traces, none is."""
+        if self._joins is None:
+            self._joins = self._store.any_joins()
+        self._tied = self._store.tied([t.key[1] for t in due]) if self._joins and due else set()
 
     def holds(self, trace: OpenTrace) -> bool:
         """Whether it is an open trace here, and all of it is."""
@@ -97,10 +108,8 @@ class Gathering:
 
     def group(self, trace: OpenTrace) -> tuple[OpenTrace, ...]:
         """The trace with those that may be one with it, which are read where they are not held here."""
-        if self._joins is None:
-            self._joins = self._store.any_joins()
         tenant, trace_id = trace.key
-        together = self._store.joined([trace_id]).get(trace_id) if self._joins else None
+        together = self._store.joined([trace_id]).get(trace_id) if trace_id in self._tied else None
         if together is None:
             return (trace,)
         open_here = [self._assembler.get((tenant, t)) for t in sorted(together - {trace_id})]

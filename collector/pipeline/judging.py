@@ -169,6 +169,7 @@ class Judging:
         """Judge and store; traces for which memory has no room beside the others wait for the next step."""
         missing = self._gathering.read(due)
         self._gathering.note([t for t in due if t.held])
+        self._gathering.look(due)
         keys = {t.key for t in due}
         judged: list[JudgedTrace] = []
         done: set[TraceKey] = set()

@@ -20,6 +20,11 @@ WHERE {TENANT} AND (Key IN {{keys:Array(String)}} OR TraceId IN {{trace_ids:Arra
 ORDER BY TraceId, Key LIMIT {MOST * 16}
 """
 
+_TIED: Final = f"""
+SELECT DISTINCT TraceId, Key FROM joins
+WHERE {TENANT} AND (Key IN {{keys:Array(String)}} OR TraceId IN {{trace_ids:Array(String)}})
+"""
+
 
 class StoredJoins:
     """Keys of one tenant's traces."""
@@ -36,6 +41,13 @@ class StoredJoins:
         rows = [(self._tenant, key, trace, received_at) for trace, own in keys.items() for key in sorted(own)]
         with storing("keys of traces"):
             insert_rows(self._store, "joins", ("tenant", "Key", "TraceId", "ReceivedAt"), rows)
+
+    def tied(self, trace_ids: Sequence[str]) -> set[str]:
+        """Those of these traces that have keys, or that a key of another names."""
+        own = {_own(t): t for t in trace_ids}
+        found = self._scope.select(_TIED, keys=sorted(own), trace_ids=sorted(trace_ids))
+        wanted = set(trace_ids)
+        return {trace for trace, _ in found if trace in wanted} | {own[key] for _, key in found if key in own}
 
     def partners(self, trace_ids: Sequence[str]) -> dict[str, frozenset[str]]:
         """By trace id: ids of all traces that its keys lead to, its own among them, at most `MOST`; absent: none."""

@@ -97,6 +97,10 @@ class StoredJudging:
         """Keep the keys of these traces. Raises RetryableError, StoreError."""
         self._joins.keep(keys, received_at)
 
+    def tied(self, trace_ids: Sequence[str]) -> set[str]:
+        """Those of these traces that may be one with others."""
+        return self._joins.tied(trace_ids)
+
     def joined_to(self, trace_ids: Sequence[str]) -> dict[str, str]:
         """As part of which trace each was judged, "" for itself; absent: never judged."""
         sql = f"SELECT TraceId, JoinedTo FROM traces FINAL WHERE {_IN_TRACES}"

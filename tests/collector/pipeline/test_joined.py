@@ -120,3 +120,13 @@ def test_joining_again_changes_nothing(store: Store) -> None:
     bench.judging.ask([("", ONE), ("", TWO)])
     bench.wait(7)
     assert found(bench) == first == {(ONE, "1"): FindingState.CURRENT, (TWO, "2"): FindingState.CURRENT}
+
+
+def test_traces_that_are_tied_and_due_together_are_judged_once(store: Store) -> None:
+    """Neither is stored as a trace of its own first."""
+    bench = Bench(store)
+    bench.commit(span("1", output="boom", trace_id=ONE), linked("2", ONE, "boom"))
+    bench.wait(1)
+    told = [one.trace.trace_id for one in bench.watch.judgings]
+    assert sorted(told) == [ONE, TWO]
+    assert {one.trace.joined_to for one in bench.watch.judgings} == {"", ONE}
