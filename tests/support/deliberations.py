@@ -1,0 +1,73 @@
+"""A case put to scripted judges, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from panel_cases import case, panel
+from small_traces import Did, Said, run, trace
+
+from tracejury.judges.panel.case import Case, Deliberation, Stage
+from tracejury.judges.panel.client import Prompt, Reply
+from tracejury.judges.panel.deliberation import deliberate
+from tracejury.judges.panel.members import Panel
+from tracejury.judges.panel.scripted import Line, ScriptedClient, answer, rehearse
+from tracejury.schemas.trajectory import Trace, TurnKind
+from tracejury.schemas.transcript import Chapter
+from tracejury.schemas.verdicts import Verdict
+
+PANEL, SEPARATE = panel(), panel(mode="separate")
+ALL = tuple(judge.name for judge in PANEL.judges)
+PLAN = "plan-quality"
+REST = tuple(name for name in ALL if name != PLAN)
+LC = "logical-consistency"
+
+
+def whole(**changes: Any) -> Trace:
+    """Plans (S1), looks up (S2, S3), plans again (S4), answers (S5)."""
+    return trace(
+        run(
+            "r1",
+            Said("p1", "1. Look it up. 2. Answer.", kind=TurnKind.PLAN),
+            Said("a1", "I look it up.", [Did("look", {"q": "query"}, "nothing found", span_id="t1")]),
+            Said("p2", "1. Answer anyway.", kind=TurnKind.PLAN, sees=["nothing found"]),
+            Said("a2", "It is forty-two."),
+            **changes,
+        )
+    )
+
+
+TRACE = whole()
+
+
+def about(prompt: Prompt) -> str:
+    """What a prompt asks for: "plan", or the part of the run."""
+    return "plan" if prompt.purpose == Stage.PLAN else prompt.purpose
+
+
+def judged(
+    script: Callable[[Prompt], Line] = answer,
+    asked: Case | None = None,
+    by: Panel = PANEL,
+    chapters: Sequence[Chapter] = (),
+) -> tuple[Deliberation, ScriptedClient]:
+    client = ScriptedClient(script)
+    return rehearse(deliberate(asked or case(TRACE, by), by, chapters), client), client
+
+
+def verdicts(said: Deliberation) -> dict[str, Verdict]:
+    return {verdict.judge: verdict for verdict in said.verdicts}
+
+
+def batches(asked: Case, by: Panel, script: Callable[[Prompt], str] = answer) -> list[list[Prompt]]:
+    """The prompts of a deliberation that goes well, batch by batch."""
+    going = deliberate(asked, by)
+    said: list[list[Prompt]] = []
+    try:
+        batch = next(going)
+        while True:
+            said.append(list(batch))
+            batch = going.send([Reply(script(prompt), "m") for prompt in batch])
+    except StopIteration:
+        return said
