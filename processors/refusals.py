@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ..schemas.json_types import JSON_TYPES
 from ..schemas.normalized import Json
 
 _OPENING: Final = 600
@@ -20,14 +21,6 @@ _OF_ARGUMENTS: Final = re.compile(
     r"|is a required property|field required)",
     re.IGNORECASE,
 )
-_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "array": (list, tuple),
-    "object": (Mapping,),
-}
 
 
 def refused(complaint: str, arguments: Json, schema: Mapping[str, Any] | None) -> bool:
@@ -53,7 +46,7 @@ def _takes(arguments: Json, schema: Mapping[str, Any] | None) -> bool:
 
 def _is_of(value: object, schema: object) -> bool:
     named = schema.get("type") if isinstance(schema, Mapping) else None
-    expected = _TYPES.get(named) if isinstance(named, str) else None
+    expected = JSON_TYPES.get(named) if isinstance(named, str) else None
     if expected is None or value is None:
         return True
     return bool in expected if isinstance(value, bool) else isinstance(value, expected)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from ...schemas.json_types import JSON_TYPES
 from ...schemas.normalized import Json
 from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import ToolCall
@@ -40,20 +41,10 @@ def mistyped(arguments: Json, parameters: Mapping[str, Any] | None) -> str:
     for name, value in arguments.items():
         schema = properties.get(name)
         wanted = schema.get("type") if isinstance(schema, Mapping) else None
-        expected = _TYPES.get(wanted) if isinstance(wanted, str) else None
+        expected = JSON_TYPES.get(wanted) if isinstance(wanted, str) else None
         if expected is not None and value is not None and not _is_of(value, expected):
             return str(name)
     return ""
-
-
-_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "array": (list, tuple),
-    "object": (Mapping,),
-}
 
 
 def _is_of(value: object, expected: tuple[type, ...]) -> bool:

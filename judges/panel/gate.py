@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from functools import cached_property
 from typing import Final
 
 from ...schemas.findings import Finding
@@ -32,9 +33,16 @@ class Gate:
     def __init__(self, trace: Trace, run: AgentRun, panel: Panel) -> None:
         self.dropped: Counter[str] = Counter()
         self._trace, self._run, self._panel = trace, run, panel
-        self._own = OwnText(trace)
-        self._told = OwnText(trace, told=True)
         self._searches = 0
+
+    # Indexed over the whole trace, so only where something is claimed: most cases of a trace of many runs have nothing.
+    @cached_property
+    def _own(self) -> OwnText:
+        return OwnText(self._trace)
+
+    @cached_property
+    def _told(self) -> OwnText:
+        return OwnText(self._trace, told=True)
 
     def findings(
         self, claims: Sequence[Claim], asked: Collection[str], transcript: Transcript, first: str = ""
