@@ -27,6 +27,7 @@ from .metrics import JudgingMetrics, ReceiverCounts, Telemetry, watch
 from .panel.build import LlmJudging, build_llm_judging
 from .pipeline.inbox import Inbox
 from .pipeline.judging import Judging
+from .pipeline.listeners import Listeners
 from .receiver.grpc_server import GrpcReceiver
 from .receiver.http_server import HttpReceiver
 from .receiver.intake import Intake
@@ -68,6 +69,7 @@ class Collector:
         self._inbox: Inbox | None = None
         self._judging: Judging | None = None
         self._llm: LlmJudging | None = None
+        self._listeners = Listeners()
         self._stops: list[Stop] = []
         self._ready = False
 
@@ -149,6 +151,7 @@ class Collector:
                 self.telemetry,
                 ours,
                 self._clock,
+                self._listeners,
             )
         judging = Judging(
             StoredJudging(store),
@@ -159,6 +162,7 @@ class Collector:
             clerk=self._llm.clerk if self._llm else None,
             ours=ours,
             pressed=lambda: writer.queue_batches > PRESSED_REQUESTS,
+            listeners=self._listeners,
             clock=self._clock,
         )
         watch(self.telemetry, writer, inbox, judging)

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
-from .taxonomy import TRAIL, Severity
+from .taxonomy import TRAIL, Dimension, Severity
+
+
+class Opinion(StrEnum):
+    """What a person says of a finding, or without one."""
+
+    AGREE = "agree"  # the finding is right
+    DISAGREE = "disagree"  # it is no error
+    OTHER_SPAN = "other-span"  # it is one, but made at the annotation's span
+    MISSED = "missed"  # an error that no finding names
 
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """One error that a person sees at one span. `id` is the annotator's own; `changed_at` in unix nanos.
+    """One error that a person sees at one span, or sees not where a finding does.
 
-    `withdrawn`: the annotator took it back; it is kept, and counts nowhere.
+    `id` is the annotator's own; `changed_at` in unix nanos. `opinion` other than MISSED is about the finding
+    `finding_id` of `judge`, whose category and severity are repeated here as they were. `withdrawn`: the annotator took
+    it back; it is kept, and counts nowhere.
     """
 
     id: str
@@ -23,6 +35,42 @@ class Annotation:
     evidence: str = ""
     explanation: str = ""
     taxonomy: str = TRAIL
+    withdrawn: bool = False
+    changed_at: int = 0
+    tenant: str = ""
+    opinion: Opinion = Opinion.MISSED
+    finding_id: str = ""
+    judge: str = ""
+    agent_run_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HumanScore:
+    """How good a person finds one agent run in one dimension: 0 to 3, 3 best; None: not applicable."""
+
+    trace_id: str
+    agent_run_id: str
+    annotator: str
+    dimension: Dimension
+    score: int | None
+    explanation: str = ""
+    withdrawn: bool = False
+    changed_at: int = 0
+    tenant: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """A person has looked at the whole of an agent run: what is not marked as an error there, is none.
+
+    `stratum` and `probability`: how the queue drew it, "" and 0 where somebody chose it; such a one calibrates nothing.
+    """
+
+    trace_id: str
+    agent_run_id: str
+    annotator: str
+    stratum: str = ""
+    probability: float = 0.0
     withdrawn: bool = False
     changed_at: int = 0
     tenant: str = ""

@@ -6,17 +6,22 @@ Each `*_row` gives one row in the order of its `*_COLUMNS`; `finding_from_row` a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Final
 
 from .findings import Finding, FindingState
 from .taxonomy import Dimension, Severity
 from .trajectory import AgentRun, Trace, TraceState
-from .verdicts import Judgement, Subject, SubjectKind, Verdict
+from .verdicts import Judgement, Spent, Subject, SubjectKind, Verdict
 
 Row = tuple[Any, ...]
 
 NO_TURN: Final = -1
+
+MAX_CALLS: Final = 10_000
+"""Tool calls of a trace whose tools are kept beside it."""
 
 _FINDING: Final = (
     "tenant", "TraceId", "SpanId", "Id", "Fingerprint", "State", "AgentRunId", "Turn", "Judge", "Dimensions",
@@ -42,7 +47,8 @@ VERDICT_SELECT: Final = ", ".join(_VERDICT)
 TRACE_COLUMNS: Final = (
     "tenant", "TraceId", "ServiceName", "SessionId", "State", "Name", "StartNanos", "EndNanos", "Spans", "Conventions",
     "Runs.Id", "Runs.Name", "Runs.Role", "Runs.SpanId", "Runs.ParentId", "Runs.Goal", "Runs.Answer", "Runs.Status",
-    "Runs.Turns", "Runs.ToolCalls", "JoinedTo", "JudgedAt", "ReceivedAt",
+    "Runs.Turns", "Runs.ToolCalls", "Runs.Model", "Calls.SpanId", "Calls.Tool", "Calls.Asked", "Version", "InputTokens",
+    "OutputTokens", "Cost", "JoinedTo", "JudgedAt", "ReceivedAt",
 )  # fmt: skip
 
 
@@ -120,15 +126,20 @@ def verdict_from_row(row: Sequence[Any]) -> Verdict:
     )
 
 
-def trace_row(trace: Trace, judgement: Judgement) -> Row:
-    """The summary of `trace` as `judgement` saw it."""
-    runs = [_run(run) for run in trace.runs]
-    nested = [list(column) for column in zip(*runs, strict=True)] if runs else [[] for _ in range(10)]
+def trace_row(trace: Trace, judgement: Judgement, spent: Spent) -> Row:
+    """The summary of `trace` as `judgement` saw it, with what its agents spent."""
     return (
         trace.tenant, trace.trace_id, trace.service, trace.session_id, trace.state.value, _name(trace), trace.start,
-        trace.end, len(trace.spans), list(trace.conventions), *nested, trace.joined_to,
-        judgement.judged_at, judgement.received_through,
+        trace.end, len(trace.spans), list(trace.conventions), *_columns(map(_run, trace.runs), 11),
+        *_columns(islice(_calls(trace), MAX_CALLS), 3), service_version(trace), spent.input_tokens, spent.output_tokens,
+        spent.usd, trace.joined_to, judgement.judged_at, judgement.received_through,
     )  # fmt: skip
+
+
+def _columns(rows: Iterable[Row], width: int) -> list[list[Any]]:
+    """`rows` by column; `width` empty ones where there are none."""
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    return columns or [[] for _ in range(width)]
 
 
 def _run(run: AgentRun) -> Row:
@@ -136,7 +147,32 @@ def _run(run: AgentRun) -> Row:
     span_id = run.span.span_id if run.span else ""
     return (
         run.id, run.name, run.role, span_id, run.parent_id, run.goal, run.answer, run.status, len(run.turns), calls,
+        run_model(run),
     )  # fmt: skip
+
+
+def run_model(run: AgentRun) -> str:
+    """The model of most of the run's calls, of equals the first; "" where none names one."""
+    named = Counter(turn.llm.model for turn in run.turns if turn.llm and turn.llm.model)
+    return named.most_common(1)[0][0] if named else ""
+
+
+def service_version(trace: Trace) -> str:
+    """`service.version` of the resource of the trace's first span that has one, else ""."""
+    stated = (span.raw.resource_attributes.get("service.version", "") for span in trace.spans.values())
+    return next(filter(None, stated), "")
+
+
+def _calls(trace: Trace) -> Iterator[Row]:
+    """Spans of tool calls with the tool; and LLM spans that asked for one tool only."""
+    for run in trace.runs:
+        for turn in run.turns:
+            for call in turn.tool_calls:
+                if call.span is not None:
+                    yield call.span.span_id, call.name, False
+            names = {call.name for call in turn.tool_calls}
+            if turn.llm is not None and len(names) == 1:
+                yield turn.llm.span_id, names.pop(), True
 
 
 def _name(trace: Trace) -> str:

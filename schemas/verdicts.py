@@ -92,13 +92,22 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """What a trace's own LLM calls took: tokens sent and written, and US dollars; None where it is not known."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class JudgedTrace:
     """What is stored after a trace was judged, the judgement last.
 
     `judgement.findings`: all that now hold; `changed`: those of them that differ from what is stored;
     `retracted`: stored ones that no longer hold, in their new state. `ledger`: what LLM judges were told to do about
     its agent runs; stored before `judgement`, so that no run is forgotten between the two. `heard`: ids of the runs of
-    which something of LLM judges was stored before.
+    which something of LLM judges was stored before. `spent`: of the agents, not of judges.
     """
 
     trace: Trace
@@ -107,6 +116,7 @@ class JudgedTrace:
     retracted: tuple[Finding, ...] = ()
     ledger: tuple[Judgement, ...] = ()
     heard: frozenset[str] = frozenset()
+    spent: Spent = Spent()
 
 
 @dataclass(frozen=True, slots=True)

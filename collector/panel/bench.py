@@ -15,7 +15,8 @@ from ...judges.panel.case import Stage
 from ...processors.assemble import SECOND
 from ...schemas.errors import OverBudgetError, RetryableError, TracejuryError
 from ...schemas.llm_rows import LedgerRow
-from ...schemas.verdicts import Outcome
+from ...schemas.verdicts import JudgedSubject, Outcome
+from ..pipeline.listeners import Listeners
 from .calendar import Calendar
 from .complaint import Complaint
 from .docket import Docket, Entry
@@ -61,6 +62,7 @@ class Bench:
         watch: PanelWatch,
         *,
         concurrency: int = 8,
+        listeners: Listeners | None = None,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self.trouble = ""  # why the judges cannot work, one line
@@ -71,10 +73,15 @@ class Bench:
         # Twice what can be held while more is read back: among the oldest there is always something new.
         self._most_rows = max(RESUME_ROWS, 2 * (concurrency + RESUME_BELOW) * len(versions))
         self._resuming = False
-        self._saving = Saving(store, lambda subjects: watch.saved(subjects, clock()))
+        self._listeners = listeners or Listeners()
+        self._saving = Saving(store, self._saved)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._main: asyncio.Task[None] | None = None
         self._thread: threading.Thread | None = None
+
+    def _saved(self, subjects: Sequence[JudgedSubject]) -> None:
+        self._watch.saved(subjects, self._clock())
+        self._listeners.heard(subjects)
 
     def start(self) -> None:
         """Start the thread; what an earlier process left pending comes first."""

@@ -24,6 +24,7 @@ from ..llm.build import open_model, parameters
 from ..llm.config import LlmConfig
 from ..llm.ready import check_ready
 from ..metrics import Telemetry
+from ..pipeline.listeners import Listeners
 from ..store.client import Store
 from ..store.panel import StoredPanel
 from .bench import Bench
@@ -58,8 +59,11 @@ def build_llm_judging(
     telemetry: Telemetry,
     ours: Callable[[Span], bool],
     clock: Callable[[], int] = time.time_ns,
+    listeners: Listeners | None = None,
 ) -> LlmJudging:
     """LLM judging over an open store; blocks for a moment. litellm is imported once the bench is started.
+
+    `listeners` hear of what was said and stored.
 
     Raises:
         ConfigError: criteria, judges or a policy cannot be had as configured; litellm or a key is missing.
@@ -90,7 +94,16 @@ def build_llm_judging(
             yield Sitting(model.client, how, cases, describe, versions, metrics, clock)
 
     bench = Bench(
-        cases, docket, calendar, windows, open_sitting, versions, metrics, concurrency=config.concurrency, clock=clock
+        cases,
+        docket,
+        calendar,
+        windows,
+        open_sitting,
+        versions,
+        metrics,
+        concurrency=config.concurrency,
+        listeners=listeners,
+        clock=clock,
     )
     watch_panel(telemetry, docket, windows, clerk)
 

@@ -17,13 +17,15 @@ from ...processors.joining import groups_of
 from ...processors.rebuild import rebuild
 from ...schemas.errors import RetryableError, TracejuryError
 from ...schemas.normalized import NormalizedSpan
+from ...schemas.sampling import upstream_probability
 from ...schemas.spans import Span
 from ...schemas.trajectory import Trace, TraceState
-from ...schemas.verdicts import JudgedTrace, Judgement, Outcome, Subject, SubjectKind
+from ...schemas.verdicts import JudgedTrace, Judgement, Outcome, Spent, Subject, SubjectKind
 from ..panel.clerk import Clerks, NoClerk
 from .gathering import Gathering, GatheringStore
 from .hints import first_trace_line, has_no_parent
 from .inbox import Inbox, Taken, by_trace
+from .listeners import Listeners
 from .outcome import LIVE, compare, input_hash, part, standing, together, unbuilt_trace
 from .waiting import WaitingRequests
 from .watch import JudgingWatch
@@ -59,7 +61,8 @@ class Judging:
 
     `pressed` says whether clients wait for the store just now: judging then steps back, since an acknowledgement
     cannot wait and a judgement can. `clerk` decides what LLM judges look at; `ours` tells the spans of their own calls,
-    which nobody judges. `clock` gives unix nanos, `timer` nanos for costs.
+    which nobody judges; `spent` says what a trace's agents spent; `listeners` hear of what was stored. `clock` gives
+    unix nanos, `timer` nanos for costs.
     """
 
     def __init__(
@@ -73,6 +76,8 @@ class Judging:
         clerk: Clerks | None = None,
         ours: Callable[[Span], bool] = lambda _span: False,
         pressed: Callable[[], bool] = lambda: False,
+        spent: Callable[[Trace], Spent] = lambda _trace: Spent(),
+        listeners: Listeners | None = None,
         clock: Callable[[], int] = time.time_ns,
         timer: Callable[[], int] = time.perf_counter_ns,
     ) -> None:
@@ -80,6 +85,7 @@ class Judging:
         self._store, self._suite, self._inbox, self._watch = store, suite, inbox, watch
         self._clerk, self._ours = clerk or NoClerk(), ours
         self._gathering = Gathering(store, self.assembler, reads_ledger=lambda: self._clerk.reads)
+        self._spent, self._listeners = spent, listeners or Listeners()
         self._pressed, self._clock, self._timer = pressed, clock, timer
         self._waiting = WaitingRequests()
         self._stopping = threading.Event()
@@ -287,12 +293,13 @@ class Judging:
         trace.stored = {**(trace.stored or {}), **{f.id: f for f in (*change.findings, *change.retracted)}}
         judgement = self._judgement(own, now, Outcome.DONE)
         judgement = replace(judgement, findings=change.findings, failures=result.failures, dropped=result.dropped)
+        spent = self._spent(own)
         if own.joined_to:
-            return JudgedTrace(own, judgement, change.written, change.retracted)
+            return JudgedTrace(own, judgement, change.written, change.retracted, spent=spent)
         if trace.ledger is None:
             trace.ledger = {}
         noted = self._clerk.consider(own, result.findings, trace.ledger, now)
-        return JudgedTrace(own, judgement, change.written, change.retracted, noted.rows, noted.heard)
+        return JudgedTrace(own, judgement, change.written, change.retracted, noted.rows, noted.heard, spent)
 
     def _failure(self, trace: OpenTrace, rebuilt: Trace, why: str, now: int) -> JudgedTrace:
         """A judge's failure is not a verdict: what was found before stands."""
@@ -309,6 +316,7 @@ class Judging:
             judged_at=now,
             received_through=rebuilt.received_through,
             outcome=outcome,
+            probability=_upstream(rebuilt),
         )
 
     def _save(self, judged: Sequence[JudgedTrace]) -> None:
@@ -323,6 +331,7 @@ class Judging:
         else:
             self._clerk.offer(judged)
             self._watch.saved(judged, self._clock())
+            self._listeners.judged(judged)
 
     def _save_each(self, judged: Sequence[JudgedTrace], error: TracejuryError) -> None:
         if len(judged) == 1:
@@ -342,6 +351,12 @@ class Judging:
         if trace.state is not TraceState.OPEN or (rooted and trace.runs):
             self._services.add(trace.service)
             log.info("%s", first_trace_line(trace))
+
+
+def _upstream(trace: Trace) -> float:
+    """The probability with which an upstream sampler kept the trace: that of its first span, since its root decides."""
+    first = next(iter(trace.spans.values()), None)
+    return upstream_probability(first.raw.trace_state) if first else 1.0
 
 
 def keys_of(taken: Taken) -> set[TraceKey]:

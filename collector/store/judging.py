@@ -132,7 +132,7 @@ class StoredJudging:
         store = self._store
         findings = (finding_row(f, j.judgement) for j in judged for f in (*j.changed, *j.retracted))
         verdicts = (verdict_row(v, j.judgement) for j in judged for v in j.judgement.verdicts)
-        traces = (trace_row(j.trace, j.judgement) for j in judged)
+        traces = (trace_row(j.trace, j.judgement, j.spent) for j in judged)
         words = (judgement_row(word, j.trace.state) for j in judged for word in j.ledger)
         judgements = (judgement_row(j.judgement, j.trace.state) for j in judged)
         with storing("what was judged"):

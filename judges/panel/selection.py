@@ -62,7 +62,7 @@ def decide(policy: Policy, trace: Trace, run: AgentRun, findings: Iterable[Findi
     rule = next((r for r in policy.rules if _holds(r, trace, run)), None)
     if rule is None:
         return Decision(Outcome.FILTERED, "no policy of judges.policies fits it", 0.0)
-    upstream = _upstream(trace, run)
+    upstream = upstream_probability(_sampled_state(trace, run))
     if rule.rate <= 0:
         return Decision(Outcome.FILTERED, "the policy's rate for it is 0", 0.0, rule.judges)
     always = _always(policy, run, findings)
@@ -110,7 +110,7 @@ def _failed(run: AgentRun) -> bool:
     return any(span is not None and span.is_error for span in spans)
 
 
-def _upstream(trace: Trace, run: AgentRun) -> float:
-    """Of the run's own span, else of the first span of the trace: a trace is sampled at its root."""
+def _sampled_state(trace: Trace, run: AgentRun) -> str:
+    """The trace state of the run's own span, else of the trace's first: a trace is sampled at its root."""
     span = run.span or next(iter(trace.spans.values()), None)
-    return upstream_probability(span.raw.trace_state) if span else 1.0
+    return span.raw.trace_state if span else ""
