@@ -7,7 +7,7 @@ from typing import Final
 
 from .client import Store
 
-RETAINED: Final = ("spans", "logs", "traces", "judgements", "findings", "verdicts", "answers", "joins")
+RETAINED: Final = ("spans", "logs", "traces", "judgements", "findings", "verdicts", "answers", "joins", "deliveries")
 """Tables whose rows expire by `ReceivedAt`."""
 
 KEPT: Final = ("annotations", "architectures", "install")

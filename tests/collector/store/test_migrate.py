@@ -39,7 +39,7 @@ def test_all_migrations_make_all_tables(bare: Store) -> None:
     assert migrate(bare) == tuple(m.name for m in migrations())
     assert tables(bare) == {
         "migrations", "spans", "logs", "otel_traces", "annotated_spans", "agent_runs", "traces", "judgements",
-        "findings", "verdicts", "ledger", "annotations", "answers", "architectures", "install", "joins",
+        "findings", "verdicts", "ledger", "annotations", "answers", "architectures", "install", "joins", "deliveries",
     }  # fmt: skip
     assert migrate(bare) == ()
     assert status(bare).applied == tuple(m.name for m in migrations())
