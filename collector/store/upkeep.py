@@ -7,7 +7,18 @@ from typing import Final
 
 from .client import Store
 
-RETAINED: Final = ("spans", "logs", "traces", "judgements", "findings", "verdicts", "answers", "joins", "deliveries")
+RETAINED: Final = (
+    "spans",
+    "logs",
+    "traces",
+    "judgements",
+    "findings",
+    "verdicts",
+    "answers",
+    "joins",
+    "deliveries",
+    "exports",
+)
 """Tables whose rows expire by `ReceivedAt`."""
 
 KEPT: Final = ("annotations", "architectures", "install")
