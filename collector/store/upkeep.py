@@ -18,6 +18,7 @@ RETAINED: Final = (
     "joins",
     "deliveries",
     "exports",
+    "outlines",
 )
 """Tables whose rows expire by `ReceivedAt`."""
 

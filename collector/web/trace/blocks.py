@@ -1,0 +1,220 @@
+"""What a span says, block by block, each a text with a heading; and which block holds a finding's evidence.
+
+Blocks come in the order in which they are read. Evidence is looked for where an error shows first: in what the span put
+out, then in what happened, last in what it was sent and in its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Final
+
+import orjson
+
+from ....judges.quoting import json_text, raw_texts
+from ....schemas.normalized import Json, Kind, Message, NormalizedSpan
+from ....schemas.trajectory import ToolCall, Turn
+from ...jsontext import text_of
+from ...terminal import one_line
+from .marks import Place, Quote, find_exact, find_folded
+
+MAX_EVENTS: Final = 50
+MAX_MESSAGES: Final = 200
+MAX_VALUES: Final = 500
+"""Attributes of an event that are shown."""
+
+_PRETTY: Final = 100_000
+"""Characters of JSON up to which it is indented."""
+
+
+class Rank(IntEnum):
+    """Where evidence is looked for first."""
+
+    WRITTEN = 0
+    ASKED = 1
+    OUTCOME = 2
+    SENT = 3
+    NAME = 4
+    RECORDED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A text with a heading.
+
+    `role`: input, output, reasoning, call, result, error, status, event, log or recorded. `folded`: shown closed.
+    `whole`: the text before it was laid out, where quotes may stand that the layout has broken.
+    """
+
+    role: str
+    title: str
+    text: str
+    rank: Rank
+    folded: bool = False
+    whole: str = ""
+    places: tuple[Place, ...] = ()
+
+
+def llm_blocks(span: NormalizedSpan, new: Sequence[Message], *, folded_roles: Sequence[str] = ()) -> list[Block]:
+    """Of an LLM call: the messages that are new to its run, what the model answered, what happened."""
+    blocks = [b for message in new[-MAX_MESSAGES:] for b in _sent(message, folded_roles)]
+    blocks += [b for message in span.output_messages for b in _written(message)]
+    if not any(m.text or m.tool_requests or m.reasoning for m in span.output_messages) and span.output_text:
+        blocks.append(Block("output", "Answer", span.output_text, Rank.WRITTEN))
+    return [*blocks, *happened(span)]
+
+
+def span_blocks(span: NormalizedSpan) -> list[Block]:
+    """Of any other span: what went in, what came out, what happened."""
+    blocks = []
+    if span.kind is Kind.TOOL:
+        blocks += call_blocks(span.tool_arguments, span.tool_result)
+    else:
+        for role, title, text, rank in (
+            ("input", "Input", span.input_text, Rank.SENT),
+            ("output", "Output", span.output_text, Rank.WRITTEN),
+        ):
+            blocks += [Block(role, title, text, rank, folded=role == "input")] if text else []
+    return [*blocks, *happened(span)]
+
+
+def call_blocks(arguments: Json, result: str | None, error: str | None = None) -> list[Block]:
+    """Of a tool call: its arguments, and its result or its failure."""
+    blocks = [] if arguments is None else [_laid_out("call", "Arguments", arguments, Rank.ASKED)]
+    if error is not None:
+        blocks.append(Block("error", "Failed", error, Rank.OUTCOME))
+    elif result is not None:
+        blocks.append(Block("result", "Result", result, Rank.WRITTEN))
+    return blocks
+
+
+def made_call_blocks(call: ToolCall) -> list[Block]:
+    """Of a tool call with all that its span adds."""
+    blocks = call_blocks(call.arguments, call.result, call.error)
+    return [*blocks, *happened(call.span)] if call.span else blocks
+
+
+def turn_blocks(turn: Turn) -> list[Block]:
+    """What the steps around a turn's calls put out, where they say what the calls do not."""
+    texts = {turn.text} | {c.result or "" for c in turn.tool_calls}
+    pieces = [("Outcome of the step", turn.observation)]
+    pieces += [(one_line(w.raw.name, 60) or "step", w.output_text) for w in turn.wrappers]
+    blocks = []
+    for title, text in pieces:
+        if text and text not in texts:
+            texts.add(text)
+            blocks.append(Block("result", title, text, Rank.OUTCOME, folded=True))
+    return [*blocks, *(b for w in turn.wrappers for b in happened(w))]
+
+
+def happened(span: NormalizedSpan) -> list[Block]:
+    """Status, events and log records of a span."""
+    blocks = []
+    if span.raw.status_message:
+        blocks.append(Block("error" if span.is_error else "status", "Status", span.raw.status_message, Rank.OUTCOME))
+    for event in span.raw.events[:MAX_EVENTS]:
+        lines = [f"{key}: {value}" for key, value in list(event.attributes.items())[:MAX_VALUES]]
+        blocks.append(Block("event", f"Event {one_line(event.name, 60)}", "\n".join(lines), Rank.OUTCOME, folded=True))
+    left = len(span.raw.events) - MAX_EVENTS
+    if left > 0:
+        blocks.append(Block("event", "More events", f"{left} more: see the span as it was sent", Rank.RECORDED))
+    return [*blocks, *(Block("log", "Log record", t, Rank.OUTCOME, folded=True) for t in span.log_text[:MAX_EVENTS])]
+
+
+def as_recorded(span: NormalizedSpan, quotes: Sequence[Quote]) -> list[Block]:
+    """The recorded texts in which quotes stand that no block holds."""
+    found: list[Block] = []
+    open_quotes = list(quotes)
+    for text in (span.raw.name, *raw_texts(span)):
+        places = find_exact(text, open_quotes)
+        if places:
+            open_quotes = [q for q in open_quotes if q.finding_id not in {p.finding_id for p in places}]
+            found.append(Block("recorded", "As recorded", text, Rank.RECORDED, places=tuple(places)))
+        if not open_quotes:
+            break
+    return found
+
+
+def with_quotes(blocks: Sequence[Block], quotes: Sequence[Quote]) -> tuple[list[Block], list[Quote]]:
+    """The blocks with the places of quotes, each in the first block that holds it; and the quotes that none does.
+
+    A block with a quote is not folded. One whose layout breaks a quote is shown as it was written.
+    """
+    marked = list(blocks)
+    order = sorted(range(len(marked)), key=lambda i: (marked[i].rank, i))
+    left = list(quotes)
+    for find in (find_exact, find_folded):
+        for i in order:
+            if not left:
+                break
+            for whole in (False, True):
+                text = marked[i].whole if whole else marked[i].text
+                places = find(text, left) if text else []
+                if places:
+                    block = replace(marked[i], text=text, whole="") if whole else marked[i]
+                    known = () if whole else block.places
+                    marked[i] = replace(block, places=(*known, *places), folded=False)
+                    done = {p.finding_id for p in places}
+                    left = [q for q in left if q.finding_id not in done]
+    return marked, left
+
+
+def _sent(message: Message, folded_roles: Sequence[str]) -> Iterator[Block]:
+    name = f" {one_line(message.name, 60)}" if message.name else ""
+    title = _TITLES.get(message.role, one_line(message.role, 40) or "Message") + name
+    system = message.role in ("system", "developer")
+    if message.text:
+        yield Block("input", title, message.text, Rank.SENT, folded=system or message.role in folded_roles)
+    yield from _rest(message, Rank.SENT)
+
+
+def _written(message: Message) -> Iterator[Block]:
+    if message.reasoning:
+        yield Block("reasoning", "Reasoning", message.reasoning, Rank.WRITTEN, folded=True)
+    if message.text:
+        yield Block("output", "Answer", message.text, Rank.WRITTEN)
+    for request in message.tool_requests:
+        yield _laid_out("call", f"Asks for {one_line(request.name, 80)}", request.arguments, Rank.ASKED)
+
+
+def _rest(message: Message, rank: Rank) -> Iterator[Block]:
+    if message.reasoning:
+        yield Block("reasoning", "Reasoning", message.reasoning, rank, folded=True)
+    for request in message.tool_requests:
+        asked = _laid_out("call", f"Asked for {one_line(request.name, 80)}", request.arguments, rank)
+        yield replace(asked, folded=True)
+
+
+_TITLES: Final = {
+    "system": "System prompt",
+    "developer": "System prompt",
+    "user": "User",
+    "assistant": "Assistant",
+    "tool": "Tool result",
+    "tool-response": "Tool result",
+    "tool-call": "Tool call",
+}
+
+
+def _laid_out(role: str, title: str, value: Json, rank: Rank) -> Block:
+    """JSON indented, with its strings as they are read where it is one of strings only."""
+    if isinstance(value, str) or value is None:
+        return Block(role, title, value or "", rank)
+    whole = json_text(value) or text_of(value)
+    if len(whole) > _PRETTY:
+        return Block(role, title, whole, rank)
+    return Block(role, title, _indented(value, whole), rank, whole=whole)
+
+
+def _indented(value: Json, whole: str) -> str:
+    try:
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    except (TypeError, ValueError, RecursionError):
+        return whole
+
+
+def quotes_of(pairs: Iterable[tuple[str, str]]) -> list[Quote]:
+    """Quotes of (finding id, evidence)."""
+    return [Quote(finding_id, evidence) for finding_id, evidence in pairs if evidence.strip()]
