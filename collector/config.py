@@ -13,6 +13,7 @@ from ..judges.panel.problems import place_of, told
 from ..processors.assemble import SECOND, AssemblerConfig
 from ..schemas.errors import ConfigError
 from .llm.config import LlmConfig
+from .prices.config import ModelPrice
 from .receiver.grpc_server import GrpcConfig
 from .receiver.http_server import HttpConfig
 from .receiver.intake import IntakeConfig
@@ -90,6 +91,8 @@ class CollectorConfig(Section):
     """When traces are judged."""
     judges: LlmConfig = LlmConfig()
     """The LLM judges."""
+    prices: dict[str, ModelPrice] = {}
+    """What the agents' models cost, by name; they go before the prices that litellm ships."""
     api: ApiConfig = ApiConfig()
     """The HTTP API."""
     insecure: bool = False

@@ -56,9 +56,10 @@ def nested(field: FieldInfo) -> type[BaseModel] | None:
 
 def row(name: str, field: FieldInfo) -> str:
     """One key as a table row."""
-    default = json.dumps(field.get_default(call_default_factory=True))  # as YAML has it, too
+    # As YAML has it, too.
+    default = "required" if field.is_required() else f"`{json.dumps(field.get_default(call_default_factory=True))}`"
     meaning = text(field).replace("|", "\\|")
-    return f"| `{name}` | `{default}` | {meaning} |"
+    return f"| `{name}` | {default} | {meaning} |"
 
 
 def text(field: FieldInfo) -> str:

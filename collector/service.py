@@ -28,6 +28,8 @@ from .panel.build import LlmJudging, build_llm_judging
 from .pipeline.inbox import Inbox
 from .pipeline.judging import Judging
 from .pipeline.listeners import Listeners
+from .prices import SpentBy
+from .prices.table import PriceTable
 from .receiver.grpc_server import GrpcReceiver
 from .receiver.http_server import HttpReceiver
 from .receiver.intake import Intake
@@ -162,6 +164,7 @@ class Collector:
             clerk=self._llm.clerk if self._llm else None,
             ours=ours,
             pressed=lambda: writer.queue_batches > PRESSED_REQUESTS,
+            spent=SpentBy(PriceTable({name: stated.price() for name, stated in config.prices.items()})),
             listeners=self._listeners,
             clock=self._clock,
         )

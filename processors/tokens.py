@@ -17,11 +17,35 @@ class TokenSums:
     calls: int
 
 
-def sum_tokens(spans: Mapping[str, NormalizedSpan]) -> TokenSums:
-    """Sums over the LLM calls in `spans` (parents before children, as in `Trace.spans`).
+@dataclass(frozen=True, slots=True)
+class LlmCall:
+    """One call to a model: its innermost record, and the nearest record of it around that one, if any."""
 
-    Of LLM spans inside each other, records of one call, the innermost counts; what it does not record is taken from
-    the one around it.
+    span: NormalizedSpan
+    around: NormalizedSpan | None
+
+    @property
+    def input_tokens(self) -> int | None:
+        """Tokens sent, of the inner record, else of the one around it."""
+        own = self.span.input_tokens
+        return self.around.input_tokens if own is None and self.around else own
+
+    @property
+    def output_tokens(self) -> int | None:
+        """Tokens written, likewise."""
+        own = self.span.output_tokens
+        return self.around.output_tokens if own is None and self.around else own
+
+    @property
+    def model(self) -> str:
+        """The model, likewise; "" where neither names one."""
+        return self.span.model or (self.around.model if self.around else "")
+
+
+def llm_calls(spans: Mapping[str, NormalizedSpan]) -> list[LlmCall]:
+    """The LLM calls in `spans` (parents before children, as in `Trace.spans`), each once.
+
+    LLM spans inside each other, with no agent or tool between them, are records of one call.
     """
     nearest: dict[str, str] = {}
     outer: dict[str, str] = {}
@@ -35,21 +59,22 @@ def sum_tokens(spans: Mapping[str, NormalizedSpan]) -> TokenSums:
         elif span.kind in (Kind.AGENT, Kind.TOOL):  # what they call is not the call around them
             above = ""
         nearest[span_id] = above
-    leaves = [spans[i] for i in outer if i not in wraps]
-    counts = [_counts(leaf, outer, spans) for leaf in leaves]
-    return TokenSums(_sum(i for i, _ in counts), _sum(o for _, o in counts), len(leaves))
+    return [LlmCall(spans[i], spans.get(around)) for i, around in outer.items() if i not in wraps]
 
 
-def _counts(
-    leaf: NormalizedSpan, outer: Mapping[str, str], spans: Mapping[str, NormalizedSpan]
-) -> tuple[int | None, int | None]:
-    around = outer[leaf.raw.span_id]
-    sent, written = leaf.input_tokens, leaf.output_tokens
-    if around:
-        wrapper = spans[around]
-        sent = wrapper.input_tokens if sent is None else sent
-        written = wrapper.output_tokens if written is None else written
-    return sent, written
+def sum_tokens(spans: Mapping[str, NormalizedSpan]) -> TokenSums:
+    """Sums over the LLM calls in `spans` (parents before children, as in `Trace.spans`).
+
+    Of LLM spans inside each other, records of one call, the innermost counts; what it does not record is taken from
+    the one around it.
+    """
+    return total(llm_calls(spans))
+
+
+def total(calls: Iterable[LlmCall]) -> TokenSums:
+    """The sums of these calls."""
+    calls = list(calls)
+    return TokenSums(_sum(c.input_tokens for c in calls), _sum(c.output_tokens for c in calls), len(calls))
 
 
 def _sum(values: Iterable[int | None]) -> int | None:
