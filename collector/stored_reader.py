@@ -12,6 +12,7 @@ from .reader import Architectures, Confidence, ErrorQuery, Sighting, TraceQuery,
 from .store.architectures import StoredArchitectures
 from .store.client import Store
 from .store.judging import StoredJudging
+from .store.labels import StoredLabels
 from .store.ledger import StoredLedger
 from .store.reading import StoredReading
 from .stored_trace import stored_trace
@@ -25,6 +26,7 @@ class StoredReader:
         self._reading = StoredReading(store)
         self.ledger: Ledger = StoredLedger(store)
         self.architectures: Architectures = StoredArchitectures(store, clock=clock)
+        self.labels = StoredLabels(store)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """Up to `limit` traces."""

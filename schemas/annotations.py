@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from .findings import digest
 from .taxonomy import TRAIL, Dimension, Severity
 
 
@@ -21,9 +22,10 @@ class Opinion(StrEnum):
 class Annotation:
     """One error that a person sees at one span, or sees not where a finding does.
 
-    `id` is the annotator's own; `changed_at` in unix nanos. `opinion` other than MISSED is about the finding
-    `finding_id` of `judge`, whose category and severity are repeated here as they were. `withdrawn`: the annotator took
-    it back; it is kept, and counts nowhere.
+    `id`: see `opinion_id` and `missed_id`; `changed_at` in unix nanos. `opinion` other than MISSED is about the finding
+    `finding_id` of `judge`, whose fingerprint, category and severity are repeated here as they were, so that the
+    opinion outlives the finding (see `opinions_on`). `withdrawn`: the annotator took it back; it is kept, and counts
+    nowhere.
     """
 
     id: str
@@ -42,6 +44,7 @@ class Annotation:
     finding_id: str = ""
     judge: str = ""
     agent_run_id: str = ""
+    fingerprint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +61,18 @@ class HumanScore:
     changed_at: int = 0
     tenant: str = ""
 
+    @property
+    def place(self) -> str:
+        """What it is about, and whose it is: another one of that place replaces it."""
+        return f"{self.trace_id}/{self.agent_run_id}/{self.annotator}/{self.dimension}"
+
 
 @dataclass(frozen=True, slots=True)
 class Review:
     """A person has looked at the whole of an agent run: what is not marked as an error there, is none.
 
     `stratum` and `probability`: how the queue drew it, "" and 0 where somebody chose it; such a one calibrates nothing.
+    Weights of an estimate come from the sizes of strata at that time, not from `probability`: see `Labels.strata`.
     """
 
     trace_id: str
@@ -74,3 +83,18 @@ class Review:
     withdrawn: bool = False
     changed_at: int = 0
     tenant: str = ""
+
+    @property
+    def place(self) -> str:
+        """What it is about, and whose it is: another one of that place replaces it."""
+        return f"{self.trace_id}/{self.agent_run_id}/{self.annotator}"
+
+
+def opinion_id(tenant: str, annotator: str, finding_id: str) -> str:
+    """One annotator has one opinion on one finding: another one replaces it (32 hex digits)."""
+    return digest(("opinion", tenant, annotator, finding_id))
+
+
+def missed_id(tenant: str, annotator: str, trace_id: str, span_id: str, taxonomy: str, category: str) -> str:
+    """One annotator marks one missed error a span and category, unless it has an id of its own (32 hex digits)."""
+    return digest(("missed", tenant, annotator, trace_id, span_id, taxonomy, category))

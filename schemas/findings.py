@@ -82,15 +82,16 @@ def normalise_evidence(evidence: str) -> str:
 
 def finding_id(tenant: str, trace_id: str, span_id: str, judge: str, category: str, evidence: str) -> str:
     """Identity without version: judging again with the same outcome gives the same id (32 hex digits)."""
-    return _digest((tenant, trace_id, span_id, judge, category, normalise_evidence(evidence)))
+    return digest((tenant, trace_id, span_id, judge, category, normalise_evidence(evidence)))
 
 
 def fingerprint(tenant: str, trace_id: str, span_id: str, taxonomy: str, category: str) -> str:
     """Identity that survives rewording and a change of judge (32 hex digits)."""
-    return _digest((tenant, trace_id, span_id, taxonomy, category))
+    return digest((tenant, trace_id, span_id, taxonomy, category))
 
 
-def _digest(parts: Iterable[str]) -> str:
+def digest(parts: Iterable[str]) -> str:
+    """32 hex digits of a row of texts; no other row has the same."""
     h = hashlib.blake2b(digest_size=16)
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")

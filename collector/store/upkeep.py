@@ -22,7 +22,7 @@ RETAINED: Final = (
 )
 """Tables whose rows expire by `ReceivedAt`."""
 
-KEPT: Final = ("annotations", "architectures", "install")
+KEPT: Final = ("annotations", "human_scores", "reviews", "architectures", "install")
 """Tables whose rows never do: people's work, and what belongs to the installation."""
 
 _TTL = re.compile(r" TTL (.+?)(?: SETTINGS |$)")

@@ -40,7 +40,7 @@ def test_all_migrations_make_all_tables(bare: Store) -> None:
     assert tables(bare) == {
         "migrations", "spans", "logs", "otel_traces", "annotated_spans", "agent_runs", "traces", "judgements",
         "findings", "verdicts", "ledger", "annotations", "answers", "architectures", "install", "joins",
-        "exports", "deliveries", "outlines",
+        "exports", "deliveries", "outlines", "human_scores", "reviews",
     }  # fmt: skip
     assert migrate(bare) == ()
     assert status(bare).applied == tuple(m.name for m in migrations())
@@ -82,7 +82,7 @@ def test_every_table_has_the_tenant_first(bare: Store) -> None:
     migrate(bare)
     keys = bare.rows("SELECT name, sorting_key FROM system.tables WHERE database = currentDatabase() "
                      "AND engine LIKE '%MergeTree' AND name != 'migrations'")  # fmt: skip
-    assert len(keys) == 14
+    assert len(keys) == 16
     assert all(key.startswith("tenant, ") for _, key in keys)
 
 

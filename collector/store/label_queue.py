@@ -1,0 +1,79 @@
+"""What to label next, asked of the store: a random stratified sample, and what is disputed.
+
+Each run has a random number in [0, 1) for good, a hash of its ids; a second one says whether everybody is asked for it.
+A stratum of N runs gets a share of the sample in proportion to sqrt(N) (Bankier, "Power allocations", 1988), so that
+small services and rare failures are seen without the large ones being forgotten: the runs are ordered by number times
+sqrt(N), and wherever somebody stops, the runs of a stratum that were looked at are those with the smallest numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ..labels import Purpose, QueueItem, QueueQuery, Stratum
+from .disputed import disputed
+from .label_runs import HOLDS, REVIEWED, RUNS, TRACES, bounds
+from .scope import TENANT, Scope
+
+_HASH: Final = "SHA256(concat('label\\0', TraceId, '\\0', RunId))"
+_NUMBER: Final = f"reinterpretAsUInt64(substring({_HASH}, 1, 8)) / pow(2, 64)"
+_SHARED: Final = f"reinterpretAsUInt64(substring({_HASH}, 9, 8)) / pow(2, 64)"
+
+_STRATIFIED: Final = f"""
+SELECT TraceId, RunId, Service, Agent, Reviews, Mine, Drawn, {_NUMBER} AS Number, {_SHARED} AS Shared,
+    concat(if(Found > 0, 'found', 'clean'), '/', if(Scored > 0, toString(Lowest), '-'), '/', Service) AS Name,
+    count() OVER (PARTITION BY Name) AS Size,
+    maxIf(Number, Drawn > 0) OVER (PARTITION BY Name) AS Reached
+FROM {RUNS}
+LEFT JOIN (
+    SELECT TraceId, AgentRunId AS RunId, count() AS Found FROM findings FINAL
+    WHERE {TENANT} AND {HOLDS} AND TraceId IN ({TRACES}) GROUP BY TraceId, RunId
+) AS found USING (TraceId, RunId)
+LEFT JOIN (
+    SELECT TraceId, SubjectId AS RunId, min(Score) AS Lowest, count() AS Scored FROM verdicts FINAL
+    WHERE {TENANT} AND SubjectKind = 'agent-run' AND Score IS NOT NULL AND TraceId IN ({TRACES})
+    GROUP BY TraceId, RunId
+) AS scored USING (TraceId, RunId)
+LEFT JOIN {REVIEWED}
+"""
+
+_SAMPLE: Final = f"""
+SELECT TraceId, RunId, Service, Agent, Name, Size, Number FROM ({_STRATIFIED})
+WHERE Mine = 0 AND (Reviews = 0 OR ({{annotator:String}} != '' AND Shared < {{overlap:Float64}}))
+ORDER BY Number * sqrt(Size), TraceId, RunId LIMIT {{limit:UInt64}}
+"""
+
+_STRATA: Final = f"""
+SELECT Name, count(), countIf(Drawn > 0), countIf(Reviews = 0 AND Number < Reached) FROM ({_STRATIFIED})
+GROUP BY Name ORDER BY Name
+"""
+
+
+def queue(scope: Scope, query: QueueQuery) -> list[QueueItem]:
+    """Up to `limit` runs that the annotator has not reviewed, in the order in which to look at them."""
+    if query.purpose is Purpose.LEARNING:
+        return disputed(scope, query)
+    values = {"annotator": query.annotator, "overlap": query.overlap, "limit": query.limit}
+    rows = scope.select(_SAMPLE, **bounds(query.since, query.until, query.service), **values)
+    reached = rows[-1][6] * math.sqrt(rows[-1][5]) if len(rows) == query.limit else math.inf
+    return [_drawn(row, reached) for row in rows]
+
+
+def strata(scope: Scope, since: int, until: int, service: str) -> list[Stratum]:
+    """The strata of the judged runs that arrived in that time, by name."""
+    rows = scope.select(_STRATA, **bounds(since, until, service), annotator="")
+    return [Stratum(name, size, reviewed, waiting) for name, size, reviewed, waiting in rows]
+
+
+def _drawn(row: Sequence[Any], reached: float) -> QueueItem:
+    trace_id, run_id, service, agent, stratum, size, _ = row
+    why = f"drawn at random from {size} like it: {_described(stratum)}"
+    return QueueItem(trace_id, run_id, service, agent, why, stratum, min(1.0, reached / math.sqrt(size)))
+
+
+def _described(stratum: str) -> str:
+    found, lowest, _ = stratum.split("/", 2)
+    errors = "errors found" if found == "found" else "no error found"
+    return errors if lowest == "-" else f"{errors}, lowest score {lowest}"

@@ -1,0 +1,160 @@
+"""Human labels in the store: kept without limit of time, the latest change of each wins. All of it blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from ...schemas.annotations import Annotation, HumanScore, Review
+from ...schemas.findings import Finding
+from ...schemas.judged_rows import FINDING_SELECT, finding_from_row
+from ...schemas.label_rows import (
+    ANNOTATION_COLUMNS,
+    REVIEW_COLUMNS,
+    SCORE_COLUMNS,
+    annotation_from_row,
+    annotation_row,
+    review_from_row,
+    review_row,
+    score_from_row,
+    score_row,
+)
+from ..labels import Labelled, LabelQuery, QueueItem, QueueQuery, Stratum
+from . import label_queue
+from .client import Store
+from .inserting import insert_rows, storing
+from .reading import OF_SERVICE
+from .scope import TENANT, Scope
+
+Label = TypeVar("Label")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind(Generic[Label]):
+    """A table of labels: what tells its labels apart within a trace, and which filters it has."""
+
+    table: str
+    columns: Sequence[str]
+    place: str
+    read: Callable[[Sequence[Any]], Label]
+    filters: frozenset[str]
+
+
+_ABOUT_RUNS: Final = frozenset({"agent_run_id", "annotator"})
+_ANNOTATIONS: Final = _Kind(
+    "annotations", ANNOTATION_COLUMNS, "Id", annotation_from_row,
+    _ABOUT_RUNS | {"id", "span_id", "finding_id", "judge", "category", "opinion"},
+)  # fmt: skip
+_SCORES: Final = _Kind(
+    "human_scores", SCORE_COLUMNS, "concat(TraceId, '/', AgentRunId, '/', Annotator, '/', Dimension)", score_from_row,
+    _ABOUT_RUNS,
+)  # fmt: skip
+_REVIEWS: Final = _Kind(
+    "reviews", REVIEW_COLUMNS, "concat(TraceId, '/', AgentRunId, '/', Annotator)", review_from_row, _ABOUT_RUNS
+)
+
+_COLUMN: Final = {
+    "id": "Id", "span_id": "SpanId", "agent_run_id": "AgentRunId", "annotator": "Annotator", "finding_id": "FindingId",
+    "judge": "Judge", "category": "Category", "opinion": "Opinion",
+}  # fmt: skip
+
+
+class StoredLabels:
+    """Labels of all tenants. Methods raise RetryableError for what may pass, StoreError for the rest."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def save(self, labelled: Labelled) -> None:
+        """Keep new or changed labels; the same again, or an older change after a newer one, changes nothing.
+
+        Raises:
+            RetryableError, StoreError: the store failed.
+        """
+        with storing("labels"):
+            insert_rows(self._store, "annotations", ANNOTATION_COLUMNS, map(annotation_row, labelled.annotations))
+            insert_rows(self._store, "human_scores", SCORE_COLUMNS, map(score_row, labelled.scores))
+            insert_rows(self._store, "reviews", REVIEW_COLUMNS, map(review_row, labelled.reviews))
+
+    def of_traces(self, trace_ids: Sequence[str], tenant: str = "") -> Mapping[str, Labelled]:
+        """What stands, by trace id, each kind in the order of spans or runs; absent: nothing."""
+        if not trace_ids:
+            return {}
+        annotations = sorted(self._of_traces(_ANNOTATIONS, trace_ids, tenant), key=lambda a: (a.span_id, a.id))
+        scores = sorted(self._of_traces(_SCORES, trace_ids, tenant), key=lambda s: s.place)
+        reviews = sorted(self._of_traces(_REVIEWS, trace_ids, tenant), key=lambda r: r.place)
+        labelled = {a.trace_id for a in annotations} | {s.trace_id for s in scores} | {r.trace_id for r in reviews}
+        return {
+            trace_id: Labelled(
+                tuple(a for a in annotations if a.trace_id == trace_id),
+                tuple(s for s in scores if s.trace_id == trace_id),
+                tuple(r for r in reviews if r.trace_id == trace_id),
+            )
+            for trace_id in labelled
+        }
+
+    def annotations(self, query: LabelQuery) -> Sequence[Annotation]:
+        """Up to `limit`, latest change first."""
+        return self._find(_ANNOTATIONS, query)
+
+    def scores(self, query: LabelQuery) -> Sequence[HumanScore]:
+        """Up to `limit`, latest change first."""
+        return self._find(_SCORES, query)
+
+    def reviews(self, query: LabelQuery) -> Sequence[Review]:
+        """Up to `limit`, latest change first."""
+        return self._find(_REVIEWS, query)
+
+    def finding(self, finding_id: str, tenant: str = "") -> Finding | None:
+        """The finding of that id, of any state."""
+        sql = f"SELECT {FINDING_SELECT} FROM findings FINAL WHERE {TENANT} AND Id = {{id:String}} LIMIT 1"
+        return next(map(finding_from_row, Scope(self._store, tenant).select(sql, id=finding_id)), None)
+
+    def queue(self, query: QueueQuery) -> Sequence[QueueItem]:
+        """Up to `limit` runs that the annotator has not reviewed, in the order in which to look at them."""
+        return label_queue.queue(Scope(self._store, query.tenant), query)
+
+    def strata(self, since: int, until: int, service: str = "", tenant: str = "") -> Sequence[Stratum]:
+        """The strata of the judged runs that arrived in [since, until), by name."""
+        return label_queue.strata(Scope(self._store, tenant), since, until, service)
+
+    def _of_traces(self, kind: _Kind[Label], trace_ids: Sequence[str], tenant: str) -> list[Label]:
+        sql = _latest(kind, "AND TraceId IN {trace_ids:Array(String)}") + " WHERE NOT Withdrawn"
+        return [kind.read(row) for row in Scope(self._store, tenant).select(sql, trace_ids=list(trace_ids))]
+
+    def _find(self, kind: _Kind[Label], query: LabelQuery) -> list[Label]:
+        inner, outer, values = "", "1", dict[str, Any](limit=query.limit)
+        for text, name, value in (
+            ("TraceId = {trace_id:String}", "trace_id", query.trace_id),
+            (OF_SERVICE, "service", query.service),
+        ):
+            if value:
+                inner += f" AND {text}"
+                values[name] = value
+        for name in sorted(kind.filters):
+            if value := getattr(query, name):
+                outer += f" AND {_COLUMN[name]} = {{{name}:String}}"
+                values[name] = str(value)
+        if not query.withdrawn:
+            outer += " AND NOT Withdrawn"
+        if query.since:
+            outer += " AND ChangedAt >= {since:UInt64}"
+            values["since"] = query.since
+        if query.before:
+            outer += " AND (ChangedAt, Place) < ({time:UInt64}, {place:String})"
+            values |= {"time": query.before.time, "place": query.before.id}
+        sql = f"{_latest(kind, inner)} WHERE {outer} ORDER BY ChangedAt DESC, Place DESC LIMIT {{limit:UInt64}}"
+        return [kind.read(row) for row in Scope(self._store, query.tenant).select(sql, **values)]
+
+
+def _latest(kind: _Kind[Any], condition: str) -> str:
+    """The last change of each label; what may change with it must be asked of these.
+
+    An opinion that names another span than before is another row of the table, and still the same label.
+    """
+    columns = ", ".join(kind.columns)
+    return (
+        f"SELECT {columns}, Place FROM (SELECT {columns}, {kind.place} AS Place FROM {kind.table} FINAL "
+        f"WHERE {TENANT} {condition} ORDER BY ChangedAt DESC, Withdrawn DESC LIMIT 1 BY TraceId, Place)"
+    )
