@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracejury.schemas.sampling import chosen, upstream_probability
+from tracejury.schemas.sampling import (
+    chosen,
+    kept,
+    randomness,
+    thinned,
+    threshold,
+    upstream_probability,
+    with_threshold,
+)
 
 
 @pytest.mark.parametrize(
@@ -53,3 +63,63 @@ def test_the_share_chosen_is_the_rate_whatever_the_ids_look_like() -> None:
     """Counters as ids are sampled as evenly as random ones: four standard deviations around a tenth."""
     share = sum(chosen(f"{i:032x}", 0.1) for i in range(20_000)) / 20_000
     assert abs(share - 0.1) < 4 * (0.1 * 0.9 / 20_000) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("trace_state", "rate", "written"),
+    [
+        ("", 0.5, "ot=th:8"),
+        ("", 1.0, "ot=th:0"),
+        ("vendor=x", 0.25, "ot=th:c,vendor=x"),
+        ("ot=th:8", 0.5, "ot=th:c"),
+        ("vendor=x,ot=rv:6e6d1a75832a2f;th:8;a:b", 0.5, "ot=th:c;rv:6e6d1a75832a2f;a:b,vendor=x"),
+        ("ot=rv:6e6d1a75832a2f", 0.05, "ot=th:f3333333333333;rv:6e6d1a75832a2f"),
+    ],
+)
+def test_a_further_sampler_writes_the_product_of_both_probabilities(
+    trace_state: str, rate: float, written: str
+) -> None:
+    """What else the tracestate holds stays; the changed member comes first."""
+    found = with_threshold(trace_state, thinned(trace_state, rate))
+    assert found == written
+    assert upstream_probability(found) == pytest.approx(upstream_probability(trace_state) * rate, abs=1e-15)
+
+
+def test_a_tracestate_never_gets_more_members_than_w3c_allows() -> None:
+    """The last of 32 gives way, as the specification says."""
+    full = ",".join(f"v{i}=x" for i in range(32))
+    assert with_threshold(full, 2**55).split(",") == ["ot=th:8", *(f"v{i}=x" for i in range(31))]
+
+
+def test_the_randomness_is_stated_or_the_end_of_the_trace_id() -> None:
+    """56 bits; what is not 14 hex digits is no statement."""
+    trace_id = "0123456789abcdef0123456789abcdef"
+    assert randomness(trace_id, "") == 0x23456789ABCDEF
+    assert randomness(trace_id, "ot=rv:6e6d1a75832a2f") == 0x6E6D1A75832A2F
+    assert randomness(trace_id, "ot=rv:6e6d") == 0x23456789ABCDEF
+
+
+@given(st.integers(0, 2**128 - 1), st.floats(0.001, 1), st.floats(0, 1), st.floats(0, 1))
+def test_what_is_kept_is_consistent(trace_id: int, upstream: float, one: float, other: float) -> None:
+    """A lower rate keeps a part of a higher one; all is kept at 1, nothing at 0, whatever came before."""
+    state = with_threshold("", thinned("", upstream))
+    low, high = sorted((one, other))
+    ids = f"{trace_id:032x}"
+    assert not (kept(ids, state, low) and not kept(ids, state, high))
+    assert kept(ids, state, 1.0)
+    assert not kept(ids, state, 0.0)
+    if randomness(ids, state) >= threshold(state):
+        assert kept(ids, state, high) == (randomness(ids, state) >= thinned(state, high))
+
+
+@pytest.mark.parametrize("upstream", [1.0, 0.5, 0.01])
+def test_the_share_kept_is_the_rate_of_what_upstream_kept(upstream: float) -> None:
+    """Also where the ids contradict the threshold: then a hash chooses; four standard deviations around a fifth."""
+    random = Random(1)  # noqa: S311  ids
+    state = with_threshold("", thinned("", upstream))
+    ids = [f"{random.getrandbits(128):032x}" for _ in range(20_000)]
+    agreeing = [i for i in ids if randomness(i, state) >= threshold(state)]
+    for some in (agreeing, sorted(set(ids) - set(agreeing))):
+        if some:
+            share = sum(kept(i, state, 0.2) for i in some) / len(some)
+            assert abs(share - 0.2) < 4 * (0.2 * 0.8 / len(some)) ** 0.5
