@@ -21,6 +21,7 @@ from .receiver.limits import Limits
 from .receiver.ports import split_endpoint
 from .store.config import StoreConfig, WriterConfig
 from .store.dsn import parse_dsn
+from .webhooks.config import WebhookConfig
 
 MIB: Final = 1024 * 1024
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -37,6 +38,8 @@ class ApiConfig(Section):
 
     endpoint: str = "127.0.0.1:8321"
     """HOST:PORT; port 0 picks a free one."""
+    public_url: Annotated[str, Field(pattern=r"^(https?://[^\s?#]+)?$")] = ""
+    """Where people reach pages and API, for links that leave the collector; "" is the endpoint."""
 
 
 class JudgingConfig(Section):
@@ -95,6 +98,8 @@ class CollectorConfig(Section):
     """What the agents' models cost, by name; they go before the prices that litellm ships."""
     api: ApiConfig = ApiConfig()
     """The HTTP API."""
+    webhooks: tuple[WebhookConfig, ...] = ()
+    """Endpoints that are told of findings, each once, by a signed POST (docs/webhooks.md)."""
     insecure: bool = False
     """Allow endpoints beyond loopback although there are no keys yet."""
     shutdown_seconds: Seconds = 10.0

@@ -42,6 +42,7 @@ from .store.upkeep import apply
 from .store.writer import GroupCommitWriter
 from .stored_reader import StoredReader
 from .web_server import WebServer
+from .webhooks.build import build_webhooks
 
 log = logging.getLogger(__name__)
 
@@ -168,6 +169,9 @@ class Collector:
             listeners=self._listeners,
             clock=self._clock,
         )
+        webhooks = build_webhooks(store, config.webhooks, self.telemetry, self._clock)
+        self._listeners.add(webhooks)
+        self._stops.append(webhooks.stop)
         watch(self.telemetry, writer, inbox, judging)
         self._judging = judging
         if self._llm is not None:
@@ -178,6 +182,7 @@ class Collector:
         await writer.start()
         self._stops.append(writer.stop)
         await self._start_api(store)
+        await webhooks.start(config.api.public_url.rstrip("/") or self._api_url())
         await self._start_receivers(writer)
         if self._llm is not None:  # last: what it imports takes seconds, and nobody waits for it
             self._llm.bench.start()
@@ -223,6 +228,10 @@ class Collector:
         http = HttpReceiver(config.http, intake, grpc_port=self.grpc_port)
         self.http_port = await http.start()
         self._stops.append(http.stop)
+
+    def _api_url(self) -> str:
+        host, _ = split_endpoint(self.config.api.endpoint)
+        return f"http://{host}:{self.api_port}"
 
     def _committed(self, batch: Batch, received_at: int) -> None:
         if self._inbox is not None:

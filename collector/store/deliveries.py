@@ -1,0 +1,111 @@
+"""What webhooks are to be told and were told. All of it blocks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from ...schemas.judged_rows import FINDING_SELECT, finding_from_row
+from ..webhooks.events import Delivered, Event, Found, Looked
+from .client import Store
+from .inserting import insert_rows, storing
+from .scope import TENANT, Scope
+
+_THESE: Final = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
+
+# JudgedAt tells of what changed, FirstSeen of what is new since the webhook was set up; rows need no de-duplication, as
+# each trace is looked at as it stands.
+_RECENT: Final = f"""
+SELECT DISTINCT TraceId FROM findings
+WHERE {TENANT} AND JudgedAt >= {{changed:UInt64}} AND FirstSeen >= {{since:UInt64}} AND TraceId > {{after:String}}
+ORDER BY TraceId LIMIT {{limit:UInt64}}
+"""
+
+_PLACES: Final = (
+    "SELECT TraceId, ServiceName, SessionId, State, Conventions, Runs.Id, Runs.Name, toUnixTimestamp64Nano(ReceivedAt) "
+    f"FROM traces FINAL WHERE {_THESE}"
+)
+
+_TASKS: Final = f"""
+SELECT TraceId, anyIf(SpanAttributes['tracejury.task.id'], SpanAttributes['tracejury.task.id'] != '')
+FROM spans WHERE {_THESE} GROUP BY TraceId
+"""
+
+_COLUMNS: Final = ("tenant", "TraceId", "Webhook", "Fingerprint", "Event", "State", "At", "ReceivedAt")
+_INSTALL: Final = ("tenant", "Name", "Value", "At")
+
+
+class StoredDeliveries:
+    """The store as webhooks see it. `clock` gives unix nanos."""
+
+    def __init__(self, store: Store, tenant: str = "", clock: Callable[[], int] = time.time_ns) -> None:
+        self._store, self._tenant, self._clock = store, tenant, clock
+        self._scope = Scope(store, tenant)
+
+    def since(self, webhook: str) -> int:
+        """When a webhook was first set up (unix nanos): what was seen before is not news to it.
+
+        Raises:
+            RetryableError, StoreError: the store failed.
+        """
+        first = f"SELECT At FROM install WHERE {TENANT} AND Name = {{name:String}} ORDER BY _block_number LIMIT 1"
+        name = f"webhook {webhook}"
+        rows = self._scope.select(first, name=name)
+        if not rows:
+            with storing("webhooks"):
+                insert_rows(self._store, "install", _INSTALL, [(self._tenant, name, "", self._clock())])
+            rows = self._scope.select(first, name=name)
+        return int(rows[0][0])
+
+    def recent(self, changed: int, since: int, after: str, limit: int) -> list[str]:
+        """Up to `limit` traces, by id and beyond `after`, of whose findings one first seen from `since` on changed."""
+        return [row[0] for row in self._scope.select(_RECENT, changed=changed, since=since, after=after, limit=limit)]
+
+    def look(self, webhook: str, trace_ids: Sequence[str]) -> Looked:
+        """The findings of these traces, of any state, and what the webhook was told of them."""
+        places = self._places(trace_ids)
+        found = []
+        sql = f"SELECT {FINDING_SELECT}, JudgedAt FROM findings FINAL WHERE {_THESE} ORDER BY FirstSeen, Id"
+        for row in self._scope.select(sql, trace_ids=trace_ids):
+            finding = finding_from_row(row)
+            if place := places.get(finding.trace_id):
+                found.append(
+                    Found(finding, judged_at=row[-1], agent=place[1].get(finding.agent_run_id, ""), **place[0])
+                )
+        told = self._scope.select(
+            f"SELECT Fingerprint, Event, State FROM deliveries FINAL WHERE {_THESE} AND Webhook = {{webhook:String}}",
+            trace_ids=trace_ids,
+            webhook=webhook,
+        )
+        return Looked(tuple(found), {(fingerprint, Event(event)): state for fingerprint, event, state in told})
+
+    def mark(self, delivered: Sequence[Delivered]) -> None:
+        """Keep what a webhook was told; the same again changes nothing.
+
+        Raises:
+            RetryableError, StoreError: the store failed.
+        """
+        rows = [
+            (self._tenant, d.trace_id, d.webhook, d.fingerprint, d.event.value, d.state, d.at, d.at) for d in delivered
+        ]
+        with storing("what webhooks were told"):
+            insert_rows(self._store, "deliveries", _COLUMNS, rows)
+
+    def _places(self, trace_ids: Sequence[str]) -> dict[str, tuple[dict[str, Any], Mapping[str, str]]]:
+        """What a finding's event says of its trace, and the names of the agent runs."""
+        tasks = {row[0]: row[1] for row in self._scope.select(_TASKS, trace_ids=trace_ids)}
+        places: dict[str, tuple[dict[str, Any], Mapping[str, str]]] = {}
+        for trace_id, service, session, state, conventions, ids, names, received in self._scope.select(
+            _PLACES, trace_ids=trace_ids
+        ):
+            said = {
+                "service": service,
+                "session_id": session,
+                "trace_state": state,
+                "conventions": tuple(conventions),
+                "received": received,
+                "task_id": tasks.get(trace_id, ""),
+            }
+            places[trace_id] = said, dict(zip(ids, names, strict=True))
+        return places

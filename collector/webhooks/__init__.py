@@ -1,0 +1,1 @@
+"""Findings posted to users' endpoints while the run goes on."""

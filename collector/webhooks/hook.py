@@ -1,0 +1,154 @@
+"""One webhook at work: what it is to be told is read from the store, sent, and marked there; nothing else is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final, Protocol, TypeVar
+
+from ...schemas.errors import RetryableError, TracejuryError
+from .bell import Bell
+from .events import Delivered, Event, Looked
+from .metrics import WebhookMetrics
+from .payload import message
+from .rules import news
+from .sender import Post, Sender
+from .terms import Terms
+from .waiting import Hints
+
+log = logging.getLogger(__name__)
+
+ROOM: Final = 1000
+"""Events that wait in memory; the rest waits in the store."""
+LOOK: Final = 100
+"""Traces looked at in one go."""
+STORE_SECONDS: Final = 1.0
+STORE_BROKEN_SECONDS: Final = 60.0
+
+T = TypeVar("T")
+
+
+class DeliveryStore(Protocol):
+    """What a webhook reads and writes; all of it blocks and raises RetryableError, StoreError."""
+
+    def since(self, webhook: str) -> int:
+        """When it was first set up, unix nanos."""
+
+    def recent(self, changed: int, since: int, after: str, limit: int) -> Sequence[str]:
+        """Traces with findings that changed, by id."""
+
+    def look(self, webhook: str, trace_ids: Sequence[str]) -> Looked:
+        """Findings and what the webhook was told of them."""
+
+    def mark(self, delivered: Sequence[Delivered]) -> None:
+        """Keep what it was told."""
+
+
+class Hook:
+    """Runs one webhook in the event loop: `run` until cancelled; `hint` from any thread. `sending`: as `Sender` has."""
+
+    def __init__(
+        self,
+        terms: Terms,
+        store: DeliveryStore,
+        post: Post,
+        metrics: WebhookMetrics,
+        *,
+        clock: Callable[[], int] = time.time_ns,
+        **sending: Any,
+    ) -> None:
+        self._terms, self._store, self._clock = terms, store, clock
+        self._bell = Bell()
+        self._hints = Hints(self._bell.ring_from_afar)
+        self._sender = Sender(terms, post, metrics, self._keep, self._bell, clock=clock, **sending)
+        self._marks: list[Delivered] = []
+        self._marked: set[tuple[str, Event]] = set()  # since the look at hand began
+        self._revisit: set[str] = set()
+        self._since = 0
+        self._swept_to: str | None = None  # while a sweep goes on
+
+    @property
+    def waiting(self) -> int:
+        """Events that wait in memory or are being sent."""
+        return len(self._sender.queue)
+
+    @property
+    def disabled(self) -> bool:
+        """Whether the receiver is gone for good."""
+        return self._sender.disabled
+
+    def hint(self, trace_ids: Sequence[str]) -> None:
+        """These traces have changed; from any thread, returns at once."""
+        if not self.disabled:
+            self._hints.put(trace_ids)
+
+    async def run(self) -> None:
+        """Look, send and mark until cancelled; what is then unmarked is found again by the next process."""
+        async with asyncio.TaskGroup() as tasks:
+            for work in (self._look_on, self._sender.run, self._mark_on):
+                tasks.create_task(work(), name=f"webhook {self._terms.name}")
+
+    async def _look_on(self) -> None:
+        self._since = await self._patiently(partial(self._store.since, self._terms.name))
+        while True:
+            await self._bell.until(self._may_look)
+            traces = self._hints.take(LOOK) or await self._sweep()
+            if traces:
+                await self._look(traces)
+
+    def _may_look(self) -> bool:
+        more = len(self._hints) or self._swept_to is not None or self._hints.overflown
+        return bool(more) and self.waiting < ROOM and not self.disabled
+
+    async def _sweep(self) -> Sequence[str]:
+        """The next traces of a pass over all that changed lately."""
+        if self._swept_to is None:
+            self._hints.overflown, self._swept_to = False, ""
+        changed = self._clock() - self._terms.max_age
+        traces = await self._patiently(partial(self._store.recent, changed, self._since, self._swept_to, LOOK))
+        self._swept_to = traces[-1] if traces else None
+        return traces
+
+    async def _look(self, traces: Sequence[str]) -> None:
+        self._marked.clear()  # what is marked from here on, the look may not see
+        looked = await self._patiently(partial(self._store.look, self._terms.name, traces))
+        known = self._marked | {(m.fingerprint, m.event) for m in self._marks}
+        queue, now = self._sender.queue, asyncio.get_running_loop().time()
+        for event, found in news(looked, self._terms.rules, self._since):
+            if self.waiting >= ROOM:
+                self._hints.overflown = True
+                break
+            if (found.finding.fingerprint, event) not in known:
+                queue.put(message(self._terms.name, event, found, self._terms.base), now)
+        if self._terms.rules.retractions:
+            # Of what is under way it cannot be told yet whether a retraction is due.
+            keys = {(f.finding.fingerprint, Event.FOUND): f.finding.trace_id for f in looked.found}
+            self._revisit |= {trace_id for key, trace_id in keys.items() if key in known or queue.knows(key)}
+        self._bell.ring()
+
+    def _keep(self, delivered: Delivered) -> None:
+        self._marks.append(delivered)
+
+    async def _mark_on(self) -> None:
+        while True:
+            await self._bell.until(lambda: bool(self._marks))
+            marks = tuple(self._marks)
+            await self._patiently(partial(self._store.mark, marks))
+            del self._marks[: len(marks)]
+            self._marked |= {(m.fingerprint, m.event) for m in marks}
+            again = {m.trace_id for m in marks} & self._revisit
+            self._revisit -= again
+            self._hints.put(again)
+
+    async def _patiently(self, ask: Callable[[], T]) -> T:
+        """What `ask`, which blocks, gives once the store answers."""
+        while True:
+            try:
+                return await asyncio.to_thread(ask)
+            except TracejuryError as error:
+                log.warning("webhook %s waits for the store: %s", self._terms.name, error)
+                seconds = error.retry_after if isinstance(error, RetryableError) else STORE_BROKEN_SECONDS
+                await asyncio.sleep(max(seconds, STORE_SECONDS))

@@ -1,0 +1,133 @@
+"""The sending half of a webhook: what waits is posted, again where that failed, and settled."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
+
+from . import retrying
+from .bell import Bell
+from .events import GIVEN_UP, SENT, Delivered, Event
+from .metrics import WebhookMetrics
+from .posting import Answer, DeliveryError
+from .signing import headers
+from .terms import Terms
+from .waiting import Queue, Waiting
+
+log = logging.getLogger(__name__)
+
+GONE, GOOD = 410, range(200, 300)
+THROTTLED: Final = frozenset({429, 502, 503, 504})
+NANOS: Final = 1_000_000_000
+
+
+class Post(Protocol):
+    """Posts a body; raises DeliveryError."""
+
+    async def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
+        """The answer."""
+
+
+class Sender:
+    """Sends what is put into `queue` and tells `settled`; `run` until cancelled. `clock` gives unix nanos.
+
+    `chance` and `pause` say how long to wait after a failure (see `retrying.pause`).
+    """
+
+    def __init__(
+        self,
+        terms: Terms,
+        post: Post,
+        metrics: WebhookMetrics,
+        settled: Callable[[Delivered], None],
+        bell: Bell,
+        *,
+        clock: Callable[[], int] = time.time_ns,
+        chance: Callable[[], float] = random.random,
+        pause: Callable[[int, float, float | None], float] = retrying.pause,
+    ) -> None:
+        self.queue = Queue()
+        self.disabled = False
+        self._terms, self._post, self._metrics, self._settled, self._bell = terms, post, metrics, settled, bell
+        self._clock, self._chance, self._pause = clock, chance, pause
+        self._loop = asyncio.get_running_loop()
+        self._slots = asyncio.Semaphore(terms.concurrency)
+        self._held_until = 0.0
+
+    async def run(self) -> None:
+        """Send what is due, until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                await self._bell.until(self._is_due, self._until_due)
+                await self._slots.acquire()
+                if self._is_due():
+                    tasks.create_task(self._send(self.queue.take()))
+                else:
+                    self._slots.release()
+
+    def _is_due(self) -> bool:
+        wait = self._until_due()
+        return wait is not None and wait <= 0
+
+    def _until_due(self) -> float | None:
+        due = self.queue.next_due
+        return None if due is None else max(max(due, self._held_until) - self._loop.time(), 0.0)
+
+    async def _send(self, waiting: Waiting) -> None:
+        try:
+            sent, outcome, asked = await self._attempt(waiting)
+        finally:
+            self._slots.release()
+        self._metrics.attempted(self._terms.name, outcome)
+        waiting.attempts += 1
+        now = self._clock()
+        if sent:
+            is_news = waiting.attempts == 1 and waiting.message.event is Event.FOUND
+            delay = now - waiting.message.received if is_news else None
+            self._metrics.sent(self._terms.name, waiting.message.event, delay)
+            self._settle(waiting, SENT, now)
+        elif outcome == str(GONE):
+            self._disable()
+        elif now - waiting.message.since > self._terms.max_age:
+            log.warning("webhook %s: %s is given up (%s)", self._terms.name, waiting.message.id, outcome)
+            self._metrics.given_up(self._terms.name)
+            self._settle(waiting, GIVEN_UP, now)
+        else:
+            self._put_back(waiting, outcome, asked)
+        self._bell.ring()
+
+    async def _attempt(self, waiting: Waiting) -> tuple[bool, str, float | None]:
+        """Whether the receiver took it, a word on the outcome, and the seconds that it asks for."""
+        body, seconds = waiting.message.body, self._clock() // NANOS
+        try:
+            answer = await self._post.post(headers(self._terms.keys, waiting.message.id, seconds, body), body)
+        except DeliveryError as error:
+            return False, error.reason, None
+        return answer.status in GOOD, str(answer.status), retrying.retry_after(answer.retry_after, seconds)
+
+    def _put_back(self, waiting: Waiting, outcome: str, asked: float | None) -> None:
+        if self.disabled:
+            return
+        wait = self._pause(waiting.attempts, self._chance(), asked)
+        due = self._loop.time() + wait
+        if waiting.attempts == 1:
+            name, what = self._terms.name, waiting.message.id
+            log.warning("webhook %s: %s is tried again in %.0f s (%s)", name, what, wait, outcome)
+        if not outcome.isdecimal() or int(outcome) in THROTTLED:  # it is the receiver that cannot, not this event
+            self._held_until = max(self._held_until, due)
+        self.queue.again(waiting, due)
+
+    def _settle(self, waiting: Waiting, state: str, now: int) -> None:
+        m = waiting.message
+        self.queue.done(m.key)
+        self._settled(Delivered(self._terms.name, m.trace_id, m.fingerprint, m.event, state, now))
+
+    def _disable(self) -> None:
+        if not self.disabled:
+            log.error("webhook %s is gone (410) and switched off until the next start", self._terms.name)
+        self.disabled = True
+        self.queue.clear()

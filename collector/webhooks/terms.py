@@ -1,0 +1,19 @@
+"""What is set of one webhook."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .rules import Rules
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """`keys` sign, the newest first; `base`: the address of pages and API; `max_age` in nanos."""
+
+    name: str
+    rules: Rules
+    keys: tuple[bytes, ...] = field(repr=False)
+    base: str
+    max_age: int
+    concurrency: int

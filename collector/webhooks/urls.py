@@ -1,0 +1,70 @@
+"""Where a webhook may point: http(s), and never at an address where a cloud keeps its credentials."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import urlsplit
+
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+METADATA: Final = frozenset(
+    map(ipaddress.ip_address, ("169.254.169.254", "fd00:ec2::254", "100.100.100.200", "168.63.129.16", "192.0.0.192"))
+)
+"""Instance metadata of AWS (both families), GCP and Azure; Alibaba; Azure's host; Oracle. Not all are link-local."""
+
+_NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
+
+
+def checked_url(value: str) -> str:
+    """An http(s) URL with a host and without credentials.
+
+    Raises:
+        ValueError: anything else; the text does not repeat the value, which may hold a token.
+    """
+    try:
+        parts = urlsplit(value)
+        host, _port, user = parts.hostname, parts.port, parts.username or parts.password
+    except ValueError:
+        raise ValueError("this is no URL") from None
+    if parts.scheme not in {"http", "https"} or not host:
+        raise ValueError("an http:// or https:// URL is expected")
+    if user:
+        raise ValueError("a URL here must hold no user or password: requests are signed")
+    if not value.isascii() or any(c <= " " or c == "\x7f" for c in value):
+        raise ValueError("a URL is plain ASCII: write other characters as %XX")
+    return value
+
+
+def is_refused(address: str) -> bool:
+    """Whether nothing is sent to an IP address: link-local, cloud metadata, unspecified, multicast or reserved.
+
+    Loopback and private networks are where receivers usually stand, and the operator names them.
+    """
+    bare = ipaddress.ip_address(address.partition("%")[0])
+    return any(
+        one in METADATA or one.is_link_local or one.is_unspecified or one.is_multicast or _reserved(one)
+        for one in _meant(bare)
+    )
+
+
+def _reserved(address: _Address) -> bool:
+    # The embedding ranges count as reserved, yet what they embed is what is reached.
+    return address.is_reserved and (isinstance(address, ipaddress.IPv4Address) or not list(_embedded(address)))
+
+
+def _meant(address: _Address) -> Iterator[_Address]:
+    """The address, and the IPv4 address inside it that it leads to."""
+    yield address
+    if isinstance(address, ipaddress.IPv6Address):
+        yield from _embedded(address)
+
+
+def _embedded(address: ipaddress.IPv6Address) -> Iterator[_Address]:
+    if address.ipv4_mapped:
+        yield address.ipv4_mapped
+    if address.sixtofour:
+        yield address.sixtofour
+    if address in _NAT64:
+        yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)

@@ -1,0 +1,101 @@
+"""What waits to be looked at, and what waits to be sent: both bounded."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Final
+
+from .events import Event, Message
+
+HINTS: Final = 10_000
+"""Traces noted as changed; beyond it the store is swept instead."""
+
+
+class Hints:
+    """Traces that changed, told from any thread. `wake` is called after each."""
+
+    def __init__(self, wake: Callable[[], None], most: int = HINTS) -> None:
+        self.overflown = True  # what an earlier process left must be looked for first
+        self._wake, self._most = wake, most
+        self._lock = threading.Lock()
+        self._traces: dict[str, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._traces)
+
+    def put(self, trace_ids: Iterable[str]) -> None:
+        """Note traces; those for which there is no room are found by the next sweep."""
+        with self._lock:
+            for trace_id in trace_ids:
+                if len(self._traces) >= self._most and trace_id not in self._traces:
+                    self.overflown = True
+                    break
+                self._traces[trace_id] = None
+        self._wake()
+
+    def take(self, most: int) -> list[str]:
+        """Up to `most` traces, the earliest noted first."""
+        with self._lock:
+            taken = list(self._traces)[:most]
+            for trace_id in taken:
+                del self._traces[trace_id]
+        return taken
+
+
+@dataclass(order=True, slots=True)
+class Waiting:
+    """A message and when it is due, in seconds of the loop's clock."""
+
+    due: float
+    number: int
+    message: Message = field(compare=False)
+    attempts: int = field(default=0, compare=False)
+
+
+class Queue:
+    """Messages by when they are due; a message stays known until `done`, also while it is being sent."""
+
+    def __init__(self) -> None:
+        self._heap: list[Waiting] = []
+        self._known: dict[tuple[str, Event], Waiting] = {}
+        self._numbers = count()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def knows(self, key: tuple[str, Event]) -> bool:
+        """Whether such a message waits or is being sent."""
+        return key in self._known
+
+    def put(self, message: Message, due: float) -> None:
+        """Take a new message; one that is known already is left out."""
+        if message.key not in self._known:
+            waiting = self._known[message.key] = Waiting(due, next(self._numbers), message)
+            heapq.heappush(self._heap, waiting)
+
+    def again(self, waiting: Waiting, due: float) -> None:
+        """Put back one that was taken."""
+        waiting.due = due
+        heapq.heappush(self._heap, waiting)
+
+    @property
+    def next_due(self) -> float | None:
+        """When the next one is due; None where nothing waits."""
+        return self._heap[0].due if self._heap else None
+
+    def take(self) -> Waiting:
+        """The next one; it must be put back or be done."""
+        return heapq.heappop(self._heap)
+
+    def done(self, key: tuple[str, Event]) -> None:
+        """Forget one that was taken."""
+        self._known.pop(key, None)
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._heap.clear()
+        self._known.clear()
