@@ -15,6 +15,7 @@ from ..schemas.verdicts import Verdict
 
 if TYPE_CHECKING:
     from .ledger import Ledger
+    from .web.trace.looks import Looks
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +148,10 @@ class Reader(Protocol):
     @property
     def architectures(self) -> Architectures:
         """What they are told of services."""
+
+    @property
+    def looks(self) -> Looks:
+        """What the pages of a trace show."""
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """Up to `limit` traces."""

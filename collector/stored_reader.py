@@ -16,6 +16,8 @@ from .store.labels import StoredLabels
 from .store.ledger import StoredLedger
 from .store.reading import StoredReading
 from .stored_trace import stored_trace
+from .web.trace.looks import Looks
+from .web.trace.stored import StoredLooks
 
 
 class StoredReader:
@@ -26,6 +28,7 @@ class StoredReader:
         self._reading = StoredReading(store)
         self.ledger: Ledger = StoredLedger(store)
         self.architectures: Architectures = StoredArchitectures(store, clock=clock)
+        self.looks: Looks = StoredLooks(store, config, clock)
         self.labels = StoredLabels(store)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:

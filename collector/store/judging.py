@@ -4,27 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from ...processors.searchable import searchable
 from ...schemas.findings import Finding
 from ...schemas.judged_rows import (
     FINDING_COLUMNS,
     FINDING_SELECT,
     JUDGEMENT_COLUMNS,
+    TEXT_COLUMNS,
     TRACE_COLUMNS,
     VERDICT_COLUMNS,
     finding_from_row,
     finding_row,
     judgement_row,
+    text_row,
     trace_row,
     verdict_row,
 )
 from ...schemas.rows import LOG_SELECT, SPAN_SELECT, log_from_row, span_from_row
 from ...schemas.spans import LogRecord, Span
-from ...schemas.verdicts import DETECTORS, JudgedTrace
+from ...schemas.trajectory import TraceState
+from ...schemas.verdicts import DETECTORS, JudgedTrace, Outcome
+from ..outline import LARGE, outline_of, to_json
 from ..panel.clerk import Ledger
 from . import ledger
 from .client import Store
 from .inserting import insert_rows, storing
 from .joins import StoredJoins
+from .outlines import StoredOutlines
 from .scope import TENANT, Scope
 
 _IN_TRACES = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
@@ -133,14 +139,32 @@ class StoredJudging:
         findings = (finding_row(f, j.judgement) for j in judged for f in (*j.changed, *j.retracted))
         verdicts = (verdict_row(v, j.judgement) for j in judged for v in j.judgement.verdicts)
         traces = (trace_row(j.trace, j.judgement, j.spent) for j in judged)
+        texts = (text_row(j.trace, j.judgement, searchable(j.trace)) for j in judged if _is_searched(j))
         words = (judgement_row(word, j.trace.state) for j in judged for word in j.ledger)
         judgements = (judgement_row(j.judgement, j.trace.state) for j in judged)
         with storing("what was judged"):
             insert_rows(store, "findings", FINDING_COLUMNS, findings)
             insert_rows(store, "verdicts", VERDICT_COLUMNS, verdicts)
             insert_rows(store, "traces", TRACE_COLUMNS, traces)
+            insert_rows(store, "texts", TEXT_COLUMNS, texts)
+            self._keep_outlines(judged)
             insert_rows(store, "judgements", JUDGEMENT_COLUMNS, words)
             insert_rows(store, "judgements", JUDGEMENT_COLUMNS, judgements)
+
+    def _keep_outlines(self, judged: Sequence[JudgedTrace]) -> None:
+        for one in judged:
+            trace = one.trace
+            whole = one.judgement.outcome is Outcome.DONE and not trace.joined_to
+            if whole and trace.state is not TraceState.OPEN and len(trace.spans) >= LARGE:
+                outlines = StoredOutlines(self._store, trace.tenant)
+                outlines.keep(trace.trace_id, to_json(outline_of(trace)).decode(), trace.received_through)
+
+
+def _is_searched(judged: JudgedTrace) -> bool:
+    """Whether its text is kept: a text is written once a trace is complete, and a joined run's with its first trace."""
+    trace = judged.trace
+    filtered = judged.judgement.outcome is Outcome.FILTERED
+    return trace.state is not TraceState.OPEN and not trace.joined_to and not filtered
 
 
 # Over all tenants: a sweep is the collector's own. FINAL, so that a copy that lost to another one of its span, which

@@ -14,6 +14,7 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 from memory_ledger import KNOWN, NOW, SECOND, MemoryArchitectures, MemoryLedger
+from memory_looks import MemoryLooks
 
 from tracejury.collector.api import create_app
 from tracejury.collector.ledger import JudgesStatus
@@ -73,6 +74,7 @@ class MemoryReader:
     ledger: MemoryLedger = field(default_factory=MemoryLedger)
     architectures: MemoryArchitectures = field(default_factory=MemoryArchitectures)
     rebuilt: dict[str, Trace] = field(default_factory=dict)
+    looks: MemoryLooks = field(default_factory=MemoryLooks)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """By latest arrival."""
