@@ -16,8 +16,12 @@ RETAINED: Final = (
     "verdicts",
     "answers",
     "joins",
+    "texts",
     "deliveries",
     "exports",
+    "run_facts",
+    "rate_cells",
+    "rate_buckets",
     "outlines",
 )
 """Tables whose rows expire by `ReceivedAt`."""
