@@ -51,6 +51,8 @@ TRACE_COLUMNS: Final = (
     "OutputTokens", "Cost", "JoinedTo", "JudgedAt", "ReceivedAt",
 )  # fmt: skip
 
+TEXT_COLUMNS: Final = ("tenant", "TraceId", "Text", "JudgedAt", "ReceivedAt")
+
 
 def finding_row(finding: Finding, judgement: Judgement) -> Row:
     """The finding as `judgement` left it."""
@@ -134,6 +136,11 @@ def trace_row(trace: Trace, judgement: Judgement, spent: Spent) -> Row:
         *_columns(islice(_calls(trace), MAX_CALLS), 3), service_version(trace), spent.input_tokens, spent.output_tokens,
         spent.usd, trace.joined_to, judgement.judged_at, judgement.received_through,
     )  # fmt: skip
+
+
+def text_row(trace: Trace, judgement: Judgement, text: str) -> Row:
+    """What is said in `trace`, to be searched."""
+    return trace.tenant, trace.trace_id, text, judgement.judged_at, judgement.received_through
 
 
 def _columns(rows: Iterable[Row], width: int) -> list[list[Any]]:
