@@ -14,6 +14,7 @@ from ..schemas.trajectory import Trace, TraceState
 from ..schemas.verdicts import Verdict
 
 if TYPE_CHECKING:
+    from .labels import Labels
     from .ledger import Ledger
     from .web.trace.looks import Looks
 
@@ -152,6 +153,10 @@ class Reader(Protocol):
     @property
     def looks(self) -> Looks:
         """What the pages of a trace show."""
+
+    @property
+    def labels(self) -> Labels:
+        """What people say of all this."""
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """Up to `limit` traces."""

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from ..processors.assemble import AssemblerConfig
+from .labels import Labels
 from .ledger import Ledger
 from .pipeline.outcome import LIVE
 from .reader import Architectures, Confidence, ErrorQuery, Sighting, TraceQuery, TraceRow, TraceView
@@ -29,7 +30,7 @@ class StoredReader:
         self.ledger: Ledger = StoredLedger(store)
         self.architectures: Architectures = StoredArchitectures(store, clock=clock)
         self.looks: Looks = StoredLooks(store, config, clock)
-        self.labels = StoredLabels(store)
+        self.labels: Labels = StoredLabels(store)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """Up to `limit` traces."""

@@ -20,10 +20,12 @@ from ...schemas.label_rows import (
     score_from_row,
     score_row,
 )
-from ..labels import Labelled, LabelQuery, QueueItem, QueueQuery, Stratum
+from ..label_quality import quality_of
+from ..labels import JudgeQuality, Labelled, LabelQuery, QueueItem, QueueQuery, Stratum
 from . import label_queue
 from .client import Store
 from .inserting import insert_rows, storing
+from .labelled_runs import labelled_runs
 from .reading import OF_SERVICE
 from .scope import TENANT, Scope
 
@@ -118,6 +120,10 @@ class StoredLabels:
     def strata(self, since: int, until: int, service: str = "", tenant: str = "") -> Sequence[Stratum]:
         """The strata of the judged runs that arrived in [since, until), by name."""
         return label_queue.strata(Scope(self._store, tenant), since, until, service)
+
+    def quality(self, since: int, until: int, service: str = "", tenant: str = "") -> Sequence[JudgeQuality]:
+        """How judges fare against the labels of runs that arrived in [since, until), by name."""
+        return quality_of(list(labelled_runs(self._store, self, since, until, service, tenant)))
 
     def _of_traces(self, kind: _Kind[Label], trace_ids: Sequence[str], tenant: str) -> list[Label]:
         sql = _latest(kind, "AND TraceId IN {trace_ids:Array(String)}") + " WHERE NOT Withdrawn"

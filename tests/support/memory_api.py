@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import uvicorn
 from fastapi import FastAPI
+from memory_labels import MemoryLabels
 from memory_ledger import KNOWN, NOW, SECOND, MemoryArchitectures, MemoryLedger
 from memory_looks import MemoryLooks
 
@@ -73,6 +74,7 @@ class MemoryReader:
     verdicts: list[Verdict] = field(default_factory=list)
     ledger: MemoryLedger = field(default_factory=MemoryLedger)
     architectures: MemoryArchitectures = field(default_factory=MemoryArchitectures)
+    labels: MemoryLabels = field(default_factory=MemoryLabels)
     rebuilt: dict[str, Trace] = field(default_factory=dict)
     looks: MemoryLooks = field(default_factory=MemoryLooks)
 
@@ -170,6 +172,7 @@ class Api:
             kept.clear()
         self.reader.ledger.seen.clear()
         self.reader.architectures.kept.clear()
+        self.reader.labels = MemoryLabels()
 
     @property
     def url(self) -> str:

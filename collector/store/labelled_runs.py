@@ -1,0 +1,59 @@
+"""Agent runs that people have labelled, with what holds of them and who looked at them. All of it blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from ...judges.profiles import DEFAULT_PROFILE, threshold
+from ...schemas.findings import FindingState
+from ...schemas.verdicts import SubjectKind
+from ..label_quality import LabelledRun
+from ..labels import Labelled, Labels
+from .client import Store
+from .label_runs import RUNS, bounds
+from .reading import StoredReading
+from .scope import TENANT, Scope
+
+_LIVE: Final = frozenset({FindingState.CURRENT, FindingState.PROVISIONAL})
+_PAGE: Final = 500
+
+_LABELLED: Final = f"""
+SELECT TraceId, groupArray(RunId) FROM {RUNS}
+WHERE TraceId IN (SELECT TraceId FROM annotations WHERE {TENANT})
+    OR TraceId IN (SELECT TraceId FROM reviews WHERE {TENANT})
+GROUP BY TraceId ORDER BY TraceId
+"""
+
+
+def labelled_runs(
+    store: Store, labels: Labels, since: int, until: int, service: str = "", tenant: str = ""
+) -> Iterator[LabelledRun]:
+    """The runs of traces that arrived in [since, until) and that have labels, with findings of the balanced profile."""
+    rows = Scope(store, tenant).select(_LABELLED, **bounds(since, until, service))
+    for first in range(0, len(rows), _PAGE):
+        runs = [(trace_id, run_id) for trace_id, ids in rows[first : first + _PAGE] for run_id in ids]
+        yield from _loaded(store, labels, runs, tenant)
+
+
+def _loaded(store: Store, labels: Labels, runs: Sequence[tuple[str, str]], tenant: str) -> Iterator[LabelledRun]:
+    ids = sorted({trace_id for trace_id, _ in runs})
+    reading, least = StoredReading(store), threshold(DEFAULT_PROFILE)
+    findings, verdicts = reading.load_findings(ids, tenant), reading.load_verdicts(ids, tenant)
+    labelled = labels.of_traces(ids, tenant)
+    for trace_id, run_id in runs:
+        said = labelled.get(trace_id, Labelled())
+        yield LabelledRun(
+            findings=tuple(
+                f
+                for f in findings.get(trace_id, ())
+                if f.agent_run_id == run_id and f.state in _LIVE and f.confidence >= least
+            ),
+            annotations=tuple(a for a in said.annotations if a.agent_run_id == run_id),
+            reviewed=any(r.agent_run_id == run_id for r in said.reviews),
+            judges=frozenset(
+                v.judge
+                for v in verdicts.get(trace_id, ())
+                if v.subject.kind is SubjectKind.AGENT_RUN and v.subject.id == run_id and not v.unscored_reason
+            ),
+        )

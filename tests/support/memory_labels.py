@@ -1,0 +1,175 @@
+"""Human labels over memory: what the store must do, said without SQL."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from tracejury.collector.label_quality import LabelledRun, quality_of
+from tracejury.collector.labels import (
+    JudgeQuality,
+    Labelled,
+    LabelQuery,
+    Purpose,
+    QueueItem,
+    QueueQuery,
+    Stratum,
+)
+from tracejury.schemas.annotations import Annotation, HumanScore, Review
+from tracejury.schemas.findings import Finding
+
+Label = TypeVar("Label", Annotation, HumanScore, Review)
+
+
+@dataclass(frozen=True)
+class MemoryRun:
+    """A judged run: `found` of the balanced profile, `lowest` score of its judges; `arrived` in unix nanos."""
+
+    trace_id: str
+    run_id: str
+    service: str = "svc"
+    agent: str = "agent"
+    arrived: int = 0
+    found: bool = False
+    lowest: int | None = None
+
+    @property
+    def stratum(self) -> str:
+        """What it is drawn with."""
+        return f"{'found' if self.found else 'clean'}/{'-' if self.lowest is None else self.lowest}/{self.service}"
+
+    def number(self, place: int = 0) -> float:
+        """Its random numbers."""
+        digest = hashlib.sha256(f"label\0{self.trace_id}\0{self.run_id}".encode()).digest()
+        return int.from_bytes(digest[8 * place : 8 * place + 8], "little") / 2**64
+
+
+@dataclass
+class MemoryLabels:
+    """Labels by identity, the latest change of each; the runs and disputes that the queue knows are put in."""
+
+    runs: list[MemoryRun] = field(default_factory=list)
+    found: dict[str, Finding] = field(default_factory=dict)
+    disputes: list[QueueItem] = field(default_factory=list)
+    labelled_runs: list[LabelledRun] = field(default_factory=list)
+    kept_annotations: dict[tuple[str, str, str], Annotation] = field(default_factory=dict)
+    kept_scores: dict[tuple[str, str, str], HumanScore] = field(default_factory=dict)
+    kept_reviews: dict[tuple[str, str, str], Review] = field(default_factory=dict)
+
+    def save(self, labelled: Labelled) -> None:
+        """The latest change of each stays."""
+        _keep(self.kept_annotations, labelled.annotations, lambda a: a.id)
+        _keep(self.kept_scores, labelled.scores, lambda s: s.place)
+        _keep(self.kept_reviews, labelled.reviews, lambda r: r.place)
+
+    def of_traces(self, trace_ids: Sequence[str], tenant: str = "") -> Mapping[str, Labelled]:
+        """What stands."""
+        found = {
+            trace_id: Labelled(
+                tuple(sorted(_of(self.kept_annotations, trace_id, tenant), key=lambda a: (a.span_id, a.id))),
+                tuple(sorted(_of(self.kept_scores, trace_id, tenant), key=lambda s: s.place)),
+                tuple(sorted(_of(self.kept_reviews, trace_id, tenant), key=lambda r: r.place)),
+            )
+            for trace_id in trace_ids
+        }
+        return {i: said for i, said in found.items() if said != Labelled()}
+
+    def annotations(self, query: LabelQuery) -> Sequence[Annotation]:
+        """Latest change first."""
+        names = ("id", "span_id", "agent_run_id", "annotator", "finding_id", "judge", "category", "opinion")
+        return self._find(self.kept_annotations.values(), query, names, lambda a: a.id)
+
+    def scores(self, query: LabelQuery) -> Sequence[HumanScore]:
+        """Latest change first."""
+        return self._find(self.kept_scores.values(), query, ("agent_run_id", "annotator"), lambda s: s.place)
+
+    def reviews(self, query: LabelQuery) -> Sequence[Review]:
+        """Latest change first."""
+        return self._find(self.kept_reviews.values(), query, ("agent_run_id", "annotator"), lambda r: r.place)
+
+    def finding(self, finding_id: str, tenant: str = "") -> Finding | None:
+        """As it was put here."""
+        finding = self.found.get(finding_id)
+        return finding if finding and finding.tenant == tenant else None
+
+    def queue(self, query: QueueQuery) -> Sequence[QueueItem]:
+        """By random number times the root of the stratum's size; disputes in the order in which they were put in."""
+        reviews = [r for r in self.kept_reviews.values() if not r.withdrawn and r.tenant == query.tenant]
+        mine = {(r.trace_id, r.agent_run_id) for r in reviews if r.annotator == query.annotator}
+        if query.purpose is Purpose.LEARNING:
+            return [d for d in self.disputes if (d.trace_id, d.agent_run_id) not in mine][: query.limit]
+        anybodys = {(r.trace_id, r.agent_run_id) for r in reviews}
+        runs = self._arrived(query.since, query.until, query.service)
+        sizes = Counter(r.stratum for r in runs)
+        asked = [
+            r
+            for r in runs
+            if (r.trace_id, r.run_id) not in mine
+            and ((r.trace_id, r.run_id) not in anybodys or (query.annotator != "" and r.number(1) < query.overlap))
+        ]
+        asked.sort(key=lambda r: r.number() * math.sqrt(sizes[r.stratum]))
+        shown = asked[: query.limit]
+        reached = shown[-1].number() * math.sqrt(sizes[shown[-1].stratum]) if len(shown) == query.limit else math.inf
+        return [
+            QueueItem(
+                r.trace_id, r.run_id, r.service, r.agent, "drawn at random", r.stratum,
+                min(1.0, reached / math.sqrt(sizes[r.stratum])),
+            )
+            for r in shown
+        ]  # fmt: skip
+
+    def strata(self, since: int, until: int, service: str = "", tenant: str = "") -> Sequence[Stratum]:
+        """Counted one by one."""
+        reviews = [r for r in self.kept_reviews.values() if not r.withdrawn and r.tenant == tenant]
+        drawn = {(r.trace_id, r.agent_run_id) for r in reviews if r.probability > 0}
+        anybodys = {(r.trace_id, r.agent_run_id) for r in reviews}
+        found = []
+        runs = self._arrived(since, until, service)
+        for name in sorted({r.stratum for r in runs}):
+            of_it = [r for r in runs if r.stratum == name]
+            numbers = [r.number() for r in of_it if (r.trace_id, r.run_id) in drawn]
+            waiting = [
+                r for r in of_it if (r.trace_id, r.run_id) not in anybodys and r.number() < max(numbers, default=0)
+            ]
+            found.append(Stratum(name, len(of_it), len(numbers), len(waiting)))
+        return found
+
+    def quality(self, since: int, until: int, service: str = "", tenant: str = "") -> Sequence[JudgeQuality]:  # noqa: ARG002  the protocol's signature
+        """Of the runs that were put here."""
+        return quality_of(self.labelled_runs)
+
+    def _arrived(self, since: int, until: int, service: str) -> list[MemoryRun]:
+        return [r for r in self.runs if since <= r.arrived < until and service in ("", r.service)]
+
+    def _find(
+        self, labels: Iterable[Label], query: LabelQuery, names: Sequence[str], place: Callable[[Label], str]
+    ) -> list[Label]:
+        before = (query.before.time, query.before.id) if query.before else (2**64, "")
+        services = {r.trace_id for r in self.runs if r.service == query.service}
+        kept = [
+            label
+            for label in labels
+            if label.tenant == query.tenant
+            and query.trace_id in ("", label.trace_id)
+            and (not query.service or label.trace_id in services)
+            and all(getattr(query, name) in ("", None, getattr(label, name)) for name in names)
+            and (query.withdrawn or not label.withdrawn)
+            and label.changed_at >= query.since
+            and (label.changed_at, place(label)) < before
+        ]
+        return sorted(kept, key=lambda label: (label.changed_at, place(label)), reverse=True)[: query.limit]
+
+
+def _keep(kept: dict[tuple[str, str, str], Label], labels: Iterable[Label], place: Callable[[Label], str]) -> None:
+    for label in labels:
+        key = (label.tenant, label.trace_id, place(label))
+        if key not in kept or kept[key].changed_at <= label.changed_at:
+            kept[key] = label
+
+
+def _of(kept: Mapping[tuple[str, str, str], Label], trace_id: str, tenant: str) -> list[Label]:
+    return [label for (t, i, _), label in kept.items() if (t, i) == (tenant, trace_id) and not label.withdrawn]
