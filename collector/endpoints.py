@@ -1,12 +1,28 @@
-"""Who may reach us: only this machine, until there are keys."""
+"""Who may reach us (only this machine, until there are keys), and where."""
 
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..schemas.errors import ConfigError
 from .config import CollectorConfig
 from .receiver.ports import split_endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where an exporter sends spans: such as `OTLP/gRPC` at `http://127.0.0.1:4317`."""
+
+    protocol: str
+    url: str
+
+
+def bound_receivers(config: CollectorConfig, grpc_port: int, http_port: int) -> Sequence[Endpoint]:
+    """The receivers that listen, by the ports that they are bound to (0: not yet)."""
+    bound = (("OTLP/gRPC", config.grpc.endpoint, grpc_port), ("OTLP/HTTP", config.http.endpoint, http_port))
+    return [Endpoint(name, f"http://{split_endpoint(at)[0]}:{port}") for name, at, port in bound if port]
 
 
 def check_loopback(config: CollectorConfig) -> None:

@@ -18,7 +18,7 @@ from ..schemas.errors import RetryableError
 from ..schemas.verdicts import Judgement
 from .api import create_app
 from .config import CollectorConfig
-from .endpoints import check_loopback
+from .endpoints import bound_receivers, check_loopback
 from .ledger import JudgesStatus
 from .llm.config import LlmConfig
 from .llm.mark import is_ours
@@ -206,6 +206,8 @@ class Collector:
             metrics=self.telemetry.prometheus,
             any_host=self.config.insecure,
             clock=self._clock,
+            listeners=self._listeners,
+            endpoints=lambda: bound_receivers(self.config, self.grpc_port, self.http_port),
         )
         server = WebServer(app, self.config.api.endpoint, "api")
         self.api_port = await server.start()

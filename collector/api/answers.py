@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.types import Scope
 
 from ...schemas.errors import ConfigError, NotFoundError, PermanentError, RetryableError, TracejuryError
 from ..jsontext import bytes_of
 from ..shapes import ProblemJson
+
+NO_PAGES = ("/api", "/healthz", "/readyz", "/metrics", "/openapi.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request is not served: an HTTP status and one line."""
+
+    status: int
+    detail: str
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def json_answer(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -30,39 +44,52 @@ def documented(model: Any, *refusals: int) -> dict[int | str, dict[str, Any]]:
     return {200: {"model": model}, **{status: {"model": ProblemJson} for status in (*refusals, 422)}}
 
 
-async def on_error(_request: Request, error: Exception) -> Response:
+def wants_page(scope: Scope) -> bool:
+    """Whether a person in a browser reads the answer."""
+    programs = any(scope["path"] == path or scope["path"].startswith(f"{path}/") for path in NO_PAGES)
+    return not programs and "text/html" in Headers(scope=scope).get("accept", "")
+
+
+def refuse(scope: Scope, refusal: Refusal) -> Response:
+    """The refusal as JSON; as a page where a person asked and the application has pages (`app.state.refusal_page`)."""
+    page = getattr(scope["app"].state, "refusal_page", None) if "app" in scope else None
+    if page is not None and wants_page(scope):
+        shown: Response = page(scope, refusal)
+        return shown
+    return problem(refusal.status, refusal.detail, refusal.headers)
+
+
+def refusal_of(error: Exception) -> Refusal:
     """Errors of ours by what the caller should do."""
     match error:
         case NotFoundError():
-            return problem(404, str(error))
+            return Refusal(404, str(error))
         case RetryableError():
-            return problem(503, str(error), {"Retry-After": str(max(1, round(error.retry_after)))})
-        case ConfigError() | PermanentError():
-            return problem(422, str(error))
+            return Refusal(503, str(error), {"Retry-After": str(max(1, round(error.retry_after)))})
         case TracejuryError():
-            return problem(500, str(error))
+            return Refusal(422 if isinstance(error, ConfigError | PermanentError) else 500, str(error))
+        case HTTPException():
+            return Refusal(error.status_code, str(error.detail), error.headers or {})
+        case RequestValidationError():
+            return Refusal(422, _misfit(error))
         case _:
             # The framework raises it again once it is answered, and the server then closes: the client must know, or
             # its next request on this connection is lost.
-            return problem(500, "an unexpected error; the collector's log tells more", {"Connection": "close"})
+            return Refusal(500, "an unexpected error; the collector's log tells more", {"Connection": "close"})
 
 
-async def on_http_error(_request: Request, error: Exception) -> Response:
-    """What the framework refuses: unknown paths, wrong methods."""
-    if not isinstance(error, HTTPException):
-        raise error
-    return problem(error.status_code, str(error.detail), error.headers)
+async def on_error(request: Request, error: Exception) -> Response:
+    """Whatever an endpoint or the framework raises, as a refusal."""
+    return refuse(request.scope, refusal_of(error))
 
 
-async def on_bad_parameters(_request: Request, error: Exception) -> Response:
-    """Parameters that do not fit, the first of them in one line."""
-    if not isinstance(error, RequestValidationError):
-        raise error
+def _misfit(error: RequestValidationError) -> str:
+    # Of parameters that do not fit, the first.
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"][1:] if not isinstance(part, int))
     if first["type"] == "extra_forbidden":
-        return problem(422, f"unknown parameter {place!r}")
+        return f"unknown parameter {place!r}"
     if first["type"] == "json_invalid":
-        return problem(422, "the body is not valid JSON")
+        return "the body is not valid JSON"
     message = str(first["msg"]).removeprefix("Value error, ")
-    return problem(422, f"{place}: {message}" if place else message)
+    return f"{place}: {message}" if place else message

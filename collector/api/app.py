@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, Query, Response
@@ -16,10 +16,12 @@ from ... import __version__
 from ...schemas.errors import NotFoundError, TracejuryError
 from ...schemas.verdicts import Judgement
 from ..ledger import JudgesStatus
+from ..pipeline.listeners import Listeners
 from ..present import present_error, present_judged, present_row, present_trace
 from ..reader import Confidence, ErrorQuery, Position, Reader, TraceQuery, TraceRow
 from ..shapes import ErrorPage, JudgedPage, TraceJson, TracePage
-from .answers import documented, json_answer, on_bad_parameters, on_error, on_http_error, problem
+from ..web.security import Tokens
+from .answers import documented, json_answer, on_error, problem
 from .doctor import add_doctor
 from .guard import Guard
 from .llm import add_architectures, add_ledger
@@ -34,6 +36,9 @@ from .params import (
     read_cursor,
     write_cursor,
 )
+
+if TYPE_CHECKING:
+    from ..endpoints import Endpoint
 
 JUDGING_THREADS = 4
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -54,25 +59,31 @@ def create_app(
     judges: Callable[[], JudgesStatus] = JudgesStatus,
     any_host: bool = False,
     clock: Callable[[], int] = time.time_ns,
+    listeners: Listeners | None = None,
+    endpoints: Callable[[], Sequence[Endpoint]] = tuple,
 ) -> FastAPI:
-    """The API over `reader`.
+    """The API over `reader`, and the pages.
 
     `problems` says, a line each, why the collector is not ready (nothing: it is); `metrics` gives Prometheus text;
     `judges` says what this process does with LLM judges just now (by default: nothing); `any_host` lifts the check that
-    requests are for a loopback name; `clock` gives unix nanos.
+    requests are for a loopback name; `clock` gives unix nanos; `listeners`: who hears of what was judged, for live
+    pages; `endpoints`: those of the receivers.
     """
+    # The pages make their errors of the API's.
+    from ..web.build import add_pages
+
+    tokens = Tokens()
     app = FastAPI(title="tracejury", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
-    app.add_middleware(Guard, any_host=any_host)
-    app.add_exception_handler(TracejuryError, on_error)
-    app.add_exception_handler(Exception, on_error)
-    app.add_exception_handler(HTTPException, on_http_error)
-    app.add_exception_handler(RequestValidationError, on_bad_parameters)
+    app.add_middleware(Guard, tokens=tokens, any_host=any_host)
+    for kind in (TracejuryError, Exception, HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, on_error)
     _add_reading(app, reader, clock)
     _add_judging(app, reader, judge, judges, clock)
     add_doctor(app, reader, clock)
     add_ledger(app, reader, judges, clock)
     add_architectures(app, reader.architectures)
     _add_watching(app, problems, metrics)
+    add_pages(app, reader, judge, judges, clock, tokens, listeners or Listeners(), endpoints)
     return app
 
 

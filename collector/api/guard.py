@@ -1,8 +1,9 @@
-"""What a request must be before it reaches an endpoint: for a name of this machine, and, to change something, JSON.
+"""What a request must be before it reaches an endpoint: for a name of this machine, and, to change something, ours.
 
 Without the first a page in the user's browser reads the API through a name of its own that it re-points to
-127.0.0.1 (DNS rebinding). Without the second it posts to it with a plain form, which browsers send without asking.
-Bodies must be small and say how long they are: the framework reads them whole.
+127.0.0.1 (DNS rebinding). Without the second it posts to it with a plain form, which browsers send without asking: so
+what changes something comes from no other origin, and is JSON, or a form of our own pages with its token.
+Bodies must be small and say how long they are: they are read whole.
 """
 
 from __future__ import annotations
@@ -10,43 +11,75 @@ from __future__ import annotations
 import ipaddress
 from urllib.parse import urlsplit
 
-from fastapi import Response
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .answers import problem
+from ..web.security import Tokens, is_foreign, is_form
+from .answers import Refusal, refuse
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 MAX_BODY = 64 * 1024
 
 
 class Guard:
-    """ASGI middleware; `any_host` lets every name pass (a collector that was told to serve others)."""
+    """ASGI middleware; `any_host` lets every name pass (a collector that was told to serve others).
 
-    def __init__(self, app: ASGIApp, *, any_host: bool = False) -> None:
+    `tokens` are those of the pages' forms.
+    """
+
+    def __init__(self, app: ASGIApp, *, tokens: Tokens, any_host: bool = False) -> None:
         self.app = app
+        self.tokens = tokens
         self.any_host = any_host
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse or hand on."""
         if scope["type"] == "http":
-            refusal = self._refusal(scope["method"], Headers(scope=scope))
+            headers = Headers(scope=scope)
+            refusal = self._refusal(scope["method"], scope["path"], headers)
+            if refusal is None and scope["method"] not in READING and is_form(headers):
+                body = await _whole(receive)
+                receive = _again(body, receive)
+                if not self.tokens.hold(headers, body):
+                    refusal = Refusal(403, "this form is out of date: load the page again")
             if refusal is not None:
-                await refusal(scope, receive, send)
+                await refuse(scope, refusal)(scope, receive, send)
                 return
         await self.app(scope, receive, send)
 
-    def _refusal(self, method: str, headers: Headers) -> Response | None:
+    def _refusal(self, method: str, path: str, headers: Headers) -> Refusal | None:
         if not self.any_host and not is_local(headers.get("host", "")):
-            return problem(421, "this collector answers to localhost only (serve --insecure lifts that)")
+            return Refusal(421, "this collector answers to localhost only (serve --insecure lifts that)")
         if method in READING:
             return None
-        if not _is_json(headers.get("content-type", "")):
-            return problem(415, "the body must be application/json")
+        if is_foreign(headers):
+            return Refusal(403, "another site may change nothing here")
+        if not _is_json(headers.get("content-type", "")) and (path.startswith("/api/") or not is_form(headers)):
+            return Refusal(415, "the body must be application/json")
         length = headers.get("content-length", "0")
         if "transfer-encoding" in headers or not length.isdecimal():
-            return problem(411, "the request must say how long its body is")
-        return problem(413, f"the body is larger than {MAX_BODY} bytes") if int(length[:20]) > MAX_BODY else None
+            return Refusal(411, "the request must say how long its body is")
+        return Refusal(413, f"the body is larger than {MAX_BODY} bytes") if int(length[:20]) > MAX_BODY else None
+
+
+async def _whole(receive: Receive) -> bytes:
+    # The server cuts it at its content-length, which was checked.
+    parts: list[bytes] = []
+    while True:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    # What was read once is there once more for the endpoint; after it, whatever the client does.
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def first() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return first
 
 
 def is_local(host: str) -> bool:

@@ -1,0 +1,45 @@
+"""The pages put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+
+from ... import __version__
+from ..endpoints import Endpoint
+from ..explain.glossary import find_term
+from ..ledger import JudgesStatus
+from ..pipeline.listeners import Listeners
+from ..reader import Reader
+from .assets import add_assets, load_assets
+from .errors import refusal_pages
+from .overview import add_overview
+from .rendering import make_templates
+from .security import SecureHeaders, Tokens
+from .site import Site
+
+if TYPE_CHECKING:
+    from ..api.app import JudgeAgain
+
+
+def add_pages(
+    app: FastAPI,
+    reader: Reader,
+    judge: JudgeAgain,
+    judges: Callable[[], JudgesStatus],
+    clock: Callable[[], int],
+    tokens: Tokens,
+    listeners: Listeners,
+    endpoints: Callable[[], Sequence[Endpoint]],
+) -> None:
+    """Serve all pages with the application of the API."""
+    assets = load_assets()
+    templates = make_templates(assets, find_term, __version__)
+    site = Site(reader, judge, judges, clock, templates, tokens, listeners, endpoints)
+    app.state.refusal_page = refusal_pages(templates)
+    app.add_middleware(SecureHeaders)
+    add_assets(app, assets)
+    for add in (add_overview,):
+        add(app, site)

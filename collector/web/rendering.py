@@ -1,0 +1,29 @@
+"""The templates' environment: everything is escaped, and a name that is not there is an error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from .assets import Asset
+from .filters import FILTERS
+
+
+def make_templates(assets: Mapping[str, Asset], explained: Callable[[str], Any], version: str) -> Environment:
+    """The environment over `templates/`. `explained` gives what there is to say of a term, or None."""
+    environment = Environment(
+        loader=PackageLoader(__package__),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters.update(FILTERS)
+    environment.filters["json"] = partial(json.dumps, separators=(",", ":"))
+    environment.globals.update(asset=lambda path: assets[path].url, explained=explained, version=version)
+    return environment

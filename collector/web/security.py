@@ -1,0 +1,115 @@
+"""What keeps other origins from reading or changing anything through a page of ours in the user's browser.
+
+Sources: https://www.w3.org/TR/CSP3/ (content security policy), https://www.w3.org/TR/fetch-metadata/ (Sec-Fetch-Site),
+OWASP's cheat sheet on cross-site request forgery (signed double submit).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+COOKIE: Final = "tracejury_csrf"
+FIELD: Final = "csrf"
+HEADER: Final = "x-csrf-token"
+FORM: Final = "application/x-www-form-urlencoded"
+
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'"
+)
+SECURE: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "Content-Security-Policy": POLICY,
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+    }
+)
+"""Headers of every response."""
+
+
+class SecureHeaders:
+    """ASGI middleware: every response carries `SECURE`, whoever made it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand on, and add to the response's start."""
+
+        async def secured(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in SECURE.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self.app(scope, receive, secured if scope["type"] == "http" else send)
+
+
+class Tokens:
+    """Tokens for forms: what a form holds is the signature of a cookie that no other site's request carries.
+
+    The key lives as long as the process: a page from before a restart has to be loaded again before its forms work.
+    """
+
+    def __init__(self, key: bytes | None = None) -> None:
+        self._key = key or secrets.token_bytes(32)
+
+    @staticmethod
+    def new_cookie() -> str:
+        """A value for a cookie."""
+        return secrets.token_urlsafe(24)
+
+    def of(self, cookie: str) -> str:
+        """The token that goes with a cookie."""
+        return hmac.new(self._key, cookie.encode(), hashlib.sha256).hexdigest()
+
+    def hold(self, headers: Headers, body: bytes) -> bool:
+        """Whether a request carries a cookie and, in a header or a field of its form, the token that goes with it."""
+        cookie = cookie_of(headers)
+        given = headers.get(HEADER) or parse_form(body).get(FIELD, "")
+        return bool(cookie) and hmac.compare_digest(self.of(cookie).encode(), given.encode())
+
+
+def cookie_of(headers: Headers) -> str:
+    """The value of our cookie; "" where there is none."""
+    return cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
+
+
+def parse_form(body: bytes) -> dict[str, str]:
+    """The fields of a form; of a field that is there twice, the last."""
+    fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=1000)
+    return {name: values[-1] for name, values in fields.items()}
+
+
+def is_form(headers: Headers) -> bool:
+    """Whether the body is a form as browsers send it."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower() == FORM
+
+
+def is_foreign(headers: Headers) -> bool:
+    """Whether a browser says that another origin makes it send this request.
+
+    Programs that are no browsers send neither header and are not meant.
+    """
+    if headers.get("sec-fetch-site", "same-origin").lower() not in ("same-origin", "none"):
+        return True
+    origin = headers.get("origin")
+    if origin is None:
+        return False
+    try:
+        return urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
+    except ValueError:
+        return True

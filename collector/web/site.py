@@ -1,0 +1,90 @@
+"""What every page has at hand, and the pattern of pages.
+
+A page is a module of this folder: pure functions that make its view model (frozen dataclasses) from what the reader
+answers, and `add_<page>(app, site)`, which `build.py` lists. Its endpoints are plain functions (the framework runs them
+on its thread pool, since readers block) that return `site.render(request, "<page>.html", view=…)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import Depends, FastAPI, Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment
+from starlette.datastructures import Headers
+
+from ..endpoints import Endpoint
+from ..ledger import JudgesStatus
+from ..pipeline.listeners import Listeners
+from ..reader import Reader
+from .security import COOKIE, Tokens, cookie_of, parse_form
+from .window import Window, read_window
+
+if TYPE_CHECKING:
+    from ..api.app import JudgeAgain
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What pages are made of. `clock`: unix nanos; `endpoints`: the bound ones of the receivers, once they listen."""
+
+    reader: Reader
+    judge: JudgeAgain
+    judges: Callable[[], JudgesStatus]
+    clock: Callable[[], int]
+    templates: Environment
+    tokens: Tokens
+    listeners: Listeners = field(default_factory=Listeners)
+    endpoints: Callable[[], Sequence[Endpoint]] = tuple
+
+    def window(self, request: Request) -> Window:
+        """The time range and the filters that the address of the page names.
+
+        Raises:
+            ConfigError: it names none that there are.
+        """
+        return read_window(request.query_params, self.clock())
+
+    def render(self, request: Request, template: str, *, status: int = 200, **view: Any) -> HTMLResponse:
+        """A page or a fragment of one. Templates see `view`, `window`, `now` (unix nanos), `path` and `csrf`."""
+        cookie = cookie_of(request.headers) or self.tokens.new_cookie()
+        text = self.templates.get_template(template).render(
+            {
+                "window": self.window(request),
+                "now": self.clock(),
+                "path": request.url.path,
+                "params": list(request.query_params.multi_items()),
+                "csrf": self.tokens.of(cookie),
+                **view,
+            }
+        )
+        response = HTMLResponse(text, status_code=status, headers={"Cache-Control": "private, no-cache"})
+        if cookie != cookie_of(request.headers):
+            response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", path="/")
+        return response
+
+
+def page(app: FastAPI, path: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator: the function answers GET requests for `path` with a page."""
+    return app.get(path, include_in_schema=False, response_class=HTMLResponse)
+
+
+def action(app: FastAPI, path: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator: the function answers forms posted to `path`; the guard has checked origin and token."""
+    return app.post(path, include_in_schema=False, response_class=HTMLResponse)
+
+
+async def _form(request: Request) -> Mapping[str, str]:
+    return parse_form(await request.body())
+
+
+Form = Annotated[Mapping[str, str], Depends(_form)]
+"""A parameter of an action: the fields of the form."""
+
+
+def is_fragment(headers: Headers) -> bool:
+    """Whether htmx asks for a part of the page that is shown already."""
+    return headers.get("hx-request") == "true" and headers.get("hx-history-restore-request") != "true"

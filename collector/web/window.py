@@ -1,0 +1,109 @@
+"""The time range and the filters that all pages share; they live in the address and go along with every link."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+from urllib.parse import urlencode
+
+from ...schemas.errors import ConfigError
+from ..moments import iso_time, parse_since
+
+MINUTE: Final = 60_000_000_000
+HOUR: Final = 60 * MINUTE
+DAY: Final = 24 * HOUR
+RANGES: Final[Mapping[str, int]] = {"1h": HOUR, "6h": 6 * HOUR, "24h": DAY, "7d": 7 * DAY, "30d": 30 * DAY}
+DEFAULT_RANGE: Final = "24h"
+KEPT: Final = ("range", "from", "to", "service")
+"""The parameters that are the window's."""
+
+STEPS: Final = (MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, DAY, 7 * DAY)
+POINTS: Final = 62
+"""At most so many points in a chart."""
+_LONGEST: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """[`since`, `until`) in unix nanos, and the service ("": all). `range`: a key of RANGES, "" where it has set ends.
+
+    `params`: what the address says of it, without what is the default.
+    """
+
+    since: int
+    until: int
+    range: str = DEFAULT_RANGE
+    service: str = ""
+
+    @property
+    def params(self) -> dict[str, str]:
+        """What goes into an address so that it shows the same time and service."""
+        named: dict[str, str] = {}
+        if not self.range:
+            named = {"from": field_time(self.since), "to": field_time(self.until)}
+        elif self.range != DEFAULT_RANGE:
+            named = {"range": self.range}
+        return named | ({"service": self.service} if self.service else {})
+
+    def link(self, path: str, **more: str | int | None) -> str:
+        """`path` with the window and further parameters; empty ones and None are left out."""
+        given = {name.rstrip("_"): str(value) for name, value in more.items() if value not in (None, "")}
+        query = urlencode({**self.params, **given})
+        return f"{path}?{query}" if query else path
+
+    @property
+    def before(self) -> Window:
+        """The time of the same length that ends where this one begins."""
+        return replace(self, since=max(0, 2 * self.since - self.until), until=self.since, range="")
+
+    @property
+    def step(self) -> int:
+        """Nanos of one point of a chart: a round time that makes at most `POINTS` of them."""
+        length = max(1, self.until - self.since)
+        return next((step for step in STEPS if length <= step * POINTS), -(-length // (POINTS * DAY)) * DAY)
+
+    @property
+    def words(self) -> str:
+        """The time in words: `the last 24 hours`."""
+        spoken = {"1h": "hour", "6h": "6 hours", "24h": "24 hours", "7d": "7 days", "30d": "30 days"}
+        if self.range:
+            return f"the last {spoken[self.range]}"
+        return f"{field_time(self.since)} to {field_time(self.until)} UTC".replace("T", " ")
+
+    @property
+    def fields(self) -> tuple[str, str]:
+        """Both ends as fields for dates show them, in UTC."""
+        return field_time(self.since), field_time(self.until)
+
+
+def read_window(params: Mapping[str, str], now: int) -> Window:
+    """The window that an address names; `now` in unix nanos.
+
+    Raises:
+        ConfigError: no such range, no such time, or it ends before it begins; one line.
+    """
+    service = params.get("service", "")[:_LONGEST]
+    start, end = params.get("from", "").strip(), params.get("to", "").strip()
+    if start or end:
+        return _between(start, end, service, now)
+    name = params.get("range") or DEFAULT_RANGE
+    if name not in RANGES:
+        raise ConfigError(f"no time range {name[:40]!r}: use {', '.join(RANGES)}, or from and to")
+    return Window(max(0, now - RANGES[name]), now, name, service)
+
+
+def field_time(nanos: int) -> str:
+    """Unix nanos as a field for dates takes them, to the minute: `2026-01-31T23:59`, in UTC."""
+    return (iso_time(nanos) or "1970-01-01T00:00")[:16]
+
+
+def _between(start: str, end: str, service: str, now: int) -> Window:
+    try:
+        until = parse_since(end, now) if end else now
+        since = parse_since(start, now) if start else max(0, until - RANGES[DEFAULT_RANGE])
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    if until <= since:
+        raise ConfigError("the time range ends before it begins")
+    return Window(since, until, "", service)

@@ -1,0 +1,53 @@
+"""One browser a session, one page a test; pages over memory or over what a test serves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+from memory_api import Api, memory_api
+
+if TYPE_CHECKING:
+    from browsing import Watched
+    from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="session")
+def one_api() -> Iterator[Api]:
+    with memory_api() as api:
+        yield api
+
+
+@pytest.fixture
+def api(one_api: Api) -> Api:
+    one_api.empty()
+    return one_api
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's chromium under Playwright; a test that needs it is skipped where either is absent."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    from browsing import start_browser
+
+    with playwright.sync_playwright() as driver:
+        started = start_browser(driver)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def open_site(browser: Browser) -> Iterator[Callable[[str], Watched]]:
+    """A function that opens a page of its own on the site at an address."""
+    from browsing import watched
+
+    with ExitStack() as stack:
+        yield lambda base: stack.enter_context(watched(browser, base))
+
+
+@pytest.fixture
+def site(api: Api, open_site: Callable[[str], Watched]) -> Watched:
+    """A page of the site over memory."""
+    return open_site(api.url)

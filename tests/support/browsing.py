@@ -1,0 +1,77 @@
+"""Pages in a real browser: what they load, what they complain of, and how accessible they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, Playwright, Response
+
+CHROMIUM = Path("/usr/bin/chromium")
+GRAVE = frozenset({"serious", "critical"})
+
+
+@dataclass
+class Watched:
+    """A page under watch. `quiet` tells whether it complained of nothing and asked nobody else for anything."""
+
+    page: Page
+    base: str
+    console: list[str] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+
+    def open(self, path: str) -> Response | None:
+        """Go to a path of the site and wait until it is loaded."""
+        return self.page.goto(f"{self.base}{path}", wait_until="load")
+
+    def check_quiet(self) -> None:
+        """Nothing on the console, no request to another origin, none that failed."""
+        assert (self.console, self.foreign, self.failed) == ([], [], [])
+
+    def check_accessible(self) -> None:
+        """Axe finds no serious or critical violation, in either theme."""
+        from axe_playwright_python.sync_playwright import Axe
+
+        for theme in ("light", "dark"):
+            self.page.emulate_media(color_scheme=theme)
+            found: Sequence[dict[str, Any]] = Axe().run(self.page).response["violations"]
+            told = [(v["id"], v["impact"], v["nodes"][0]["html"][:200]) for v in found if v["impact"] in GRAVE]
+            assert told == [], theme
+
+
+def start_browser(playwright: Playwright) -> Browser:
+    """Debian's chromium, headless; skips where there is none."""
+    if not CHROMIUM.exists():
+        pytest.skip("there is no /usr/bin/chromium")
+    return playwright.chromium.launch(executable_path=str(CHROMIUM), headless=True, args=["--no-sandbox"])
+
+
+@contextmanager
+def watched(browser: Browser, base: str) -> Iterator[Watched]:
+    """A page of its own: no cookie or storage of another test's."""
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 900}, reduced_motion="reduce", service_workers="block"
+    )
+    context.set_default_timeout(10_000)
+    page = context.new_page()
+    watch = Watched(page, base.rstrip("/"))
+    origin = urlsplit(base).netloc
+    page.on("console", lambda m: watch.console.append(m.text) if m.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: watch.console.append(str(error)))
+    page.on("request", lambda r: None if _own(r.url, origin) else watch.foreign.append(r.url))
+    page.on("response", lambda r: watch.failed.append(f"{r.status} {r.url}") if r.status >= 400 else None)
+    try:
+        yield watch
+    finally:
+        context.close()
+
+
+def _own(url: str, origin: str) -> bool:
+    return urlsplit(url).netloc == origin or bool(re.match(r"(about|data|blob):", url))
