@@ -21,7 +21,7 @@ from .receiver.limits import Limits
 from .receiver.ports import split_endpoint
 from .store.config import StoreConfig, WriterConfig
 from .store.dsn import parse_dsn
-from .webhooks.config import WebhookConfig
+from .webhooks.config import WebhookConfigs
 
 MIB: Final = 1024 * 1024
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -98,7 +98,7 @@ class CollectorConfig(Section):
     """What the agents' models cost, by name; they go before the prices that litellm ships."""
     api: ApiConfig = ApiConfig()
     """The HTTP API."""
-    webhooks: tuple[WebhookConfig, ...] = ()
+    webhooks: WebhookConfigs = ()
     """Endpoints that are told of findings, each once, by a signed POST (docs/webhooks.md)."""
     insecure: bool = False
     """Allow endpoints beyond loopback although there are no keys yet."""

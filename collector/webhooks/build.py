@@ -41,7 +41,6 @@ class Webhooks:
         environ: Mapping[str, str] = os.environ,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
-        check_names(configs)
         self._wanted = [(config, terms_of(config, environ), url_of(config, environ)) for config in configs]
         self._store, self._metrics, self._clock = store, metrics, clock
         self._hooks: dict[str, Hook] = {}
@@ -104,24 +103,16 @@ def build_webhooks(
     """All webhooks of the configuration over an open store.
 
     Raises:
-        ConfigError: a name stands twice, a profile is unknown, or a variable is missing or no secret or URL.
+        ConfigError: a variable is missing, or holds no secret or URL.
     """
     return Webhooks(configs, StoredDeliveries(store, clock=clock), WebhookMetrics(telemetry), clock=clock)
-
-
-def check_names(configs: Sequence[WebhookConfig]) -> None:
-    """Raises ConfigError where two have one name: marks in the store are kept by it."""
-    names = [config.name for config in configs]
-    for number, name in enumerate(names):
-        if name in names[:number]:
-            raise ConfigError(f"webhooks.{number}.name: there is a webhook {name} already")
 
 
 def terms_of(config: WebhookConfig, environ: Mapping[str, str]) -> Callable[[str], Terms]:
     """A webhook but for the address of the pages.
 
     Raises:
-        ConfigError: an unknown profile; a variable of a secret is missing or holds none.
+        ConfigError: a variable of a secret is missing or holds none.
     """
     rules = Rules.of(config)
     keys = []

@@ -7,7 +7,9 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field
 
+from ...schemas.errors import ConfigError
 from ..llm.config import Seconds, Section
+from ..reader import Confidence
 from .urls import checked_url
 
 VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}\Z")
@@ -34,6 +36,19 @@ def an_url(value: str) -> str:
     return value if VARIABLE.match(value) else checked_url(value)
 
 
+def a_profile(value: str) -> str:
+    """A profile's name, a number in [0, 1], or "".
+
+    Raises:
+        ValueError: neither.
+    """
+    try:
+        Confidence.of(value)
+    except ConfigError as error:
+        raise ValueError(str(error)) from None
+    return value
+
+
 Variable = Annotated[str, AfterValidator(a_variable)]
 
 
@@ -50,7 +65,7 @@ class WebhookConfig(Section):
     """The variable with the secret before, while receivers change over: both sign."""
     severity: Literal["LOW", "MEDIUM", "HIGH"] = "LOW"
     """The least severity."""
-    profile: str = ""
+    profile: Annotated[str, AfterValidator(a_profile)] = ""
     """strict, balanced, recall or the least confidence; "" is that of each trace, as in `tracejury errors`."""
     categories: tuple[str, ...] = ()
     """Only these; none named: all."""
@@ -72,3 +87,19 @@ class WebhookConfig(Section):
     """Requests in flight, at most."""
     allow_link_local: bool = False
     """Also send to link-local and other addresses at which clouds keep their credentials."""
+
+
+def distinct(webhooks: tuple[WebhookConfig, ...]) -> tuple[WebhookConfig, ...]:
+    """Webhooks of which no two have one name: what they were told is kept by it.
+
+    Raises:
+        ValueError: two have.
+    """
+    names = [webhook.name for webhook in webhooks]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"two webhooks are called {twice[0]}")
+    return webhooks
+
+
+WebhookConfigs = Annotated[tuple[WebhookConfig, ...], AfterValidator(distinct)]

@@ -107,7 +107,7 @@ class Hook:
         """The next traces of a pass over all that changed lately."""
         if self._swept_to is None:
             self._hints.overflown, self._swept_to = False, ""
-        changed = self._clock() - self._terms.max_age
+        changed = max(self._clock() - self._terms.max_age, 0)
         traces = await self._patiently(partial(self._store.recent, changed, self._since, self._swept_to, LOOK))
         self._swept_to = traces[-1] if traces else None
         return traces

@@ -50,8 +50,7 @@ def is_refused(address: str) -> bool:
 
 
 def _reserved(address: _Address) -> bool:
-    # The embedding ranges count as reserved, yet what they embed is what is reached.
-    return address.is_reserved and (isinstance(address, ipaddress.IPv4Address) or not list(_embedded(address)))
+    return isinstance(address, ipaddress.IPv4Address) and address.is_reserved
 
 
 def _meant(address: _Address) -> Iterator[_Address]:
