@@ -20,9 +20,14 @@ def wilson(hits: int, trials: int, *, level: float = 0.95) -> Interval | None:
         raise ValueError(f"{hits} hits in {trials} trials")
     if not trials:
         return None
-    share, z = hits / trials, NormalDist().inv_cdf((1 + level) / 2)
+    return wilson_of(hits / trials, trials, level=level)
+
+
+def wilson_of(share: float, trials: float, *, level: float = 0.95) -> Interval:
+    """The same of a `share` in 0..1 seen in `trials` > 0, which need not be whole: an effective size."""
+    z = NormalDist().inv_cdf((1 + level) / 2)
     z2 = z * z
     centre = (share + z2 / (2 * trials)) / (1 + z2 / trials)
     half = z * sqrt(share * (1 - share) / trials + z2 / (4 * trials * trials)) / (1 + z2 / trials)
     # At the ends of the range the bound is exact, whatever the rounding.
-    return (0.0 if hits == 0 else max(0.0, centre - half)), (1.0 if hits == trials else min(1.0, centre + half))
+    return (0.0 if share == 0 else max(0.0, centre - half)), (1.0 if share == 1 else min(1.0, centre + half))
