@@ -1,0 +1,174 @@
+"""The JSON of human labels, as types; in the style of `shapes`. A line of an export is one of the first three."""
+
+from __future__ import annotations
+
+from typing_extensions import TypedDict
+
+
+class AnnotationJson(TypedDict):
+    """What a person says of a finding (`opinion` agree, disagree, other-span), or an error that none names (missed).
+
+    `fingerprint` is the finding's. `withdrawn`: taken back; it counts nowhere.
+    """
+
+    kind: str
+    id: str
+    opinion: str
+    annotator: str
+    trace_id: str
+    span_id: str
+    agent_run_id: str | None
+    finding_id: str | None
+    judge: str | None
+    fingerprint: str | None
+    taxonomy: str
+    category: str
+    severity: str
+    evidence: str
+    explanation: str
+    withdrawn: bool
+    changed_at: str | None
+
+
+class HumanScoreJson(TypedDict):
+    """How good a person finds an agent run in a dimension: 0 to 3, 3 best; null: not applicable."""
+
+    kind: str
+    annotator: str
+    trace_id: str
+    agent_run_id: str
+    dimension: str
+    score: int | None
+    explanation: str
+    withdrawn: bool
+    changed_at: str | None
+
+
+class ReviewJson(TypedDict):
+    """A person has looked at the whole of an agent run. `stratum`, `probability`: how the queue drew it, else null."""
+
+    kind: str
+    annotator: str
+    trace_id: str
+    agent_run_id: str
+    stratum: str | None
+    probability: float | None
+    withdrawn: bool
+    changed_at: str | None
+
+
+class AnnotationPage(TypedDict):
+    """A page of annotations, latest change first; `next` goes into `cursor`, null on the last page."""
+
+    items: list[AnnotationJson]
+    next: str | None
+
+
+class HumanScorePage(TypedDict):
+    """A page of scores, latest change first."""
+
+    items: list[HumanScoreJson]
+    next: str | None
+
+
+class ReviewPage(TypedDict):
+    """A page of reviews, latest change first."""
+
+    items: list[ReviewJson]
+    next: str | None
+
+
+class TakenAnnotations(TypedDict):
+    """What stands now, in the order of the request; `changed`: how many were news."""
+
+    items: list[AnnotationJson]
+    changed: int
+
+
+class TakenScores(TypedDict):
+    """Likewise of scores."""
+
+    items: list[HumanScoreJson]
+    changed: int
+
+
+class TakenReviews(TypedDict):
+    """Likewise of reviews."""
+
+    items: list[ReviewJson]
+    changed: int
+
+
+class QueueItemJson(TypedDict):
+    """An agent run to look at. `stratum` and `probability` go into the review; null where it was not drawn."""
+
+    trace_id: str
+    agent_run_id: str
+    service: str
+    agent: str
+    why: str
+    stratum: str | None
+    probability: float | None
+
+
+class QueuePage(TypedDict):
+    """What to look at, in that order; `next` is always null: what is reviewed leaves the queue."""
+
+    items: list[QueueItemJson]
+    next: str | None
+
+
+class StratumJson(TypedDict):
+    """Runs of one stratum; `waiting`: the sample lacks them, most of them because they came later."""
+
+    name: str
+    size: int
+    reviewed: int
+    waiting: int
+
+
+class EstimateJson(TypedDict):
+    """A figure with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class JudgeQualityJson(TypedDict):
+    """How a judge or detector fares against labels; null where nothing tells.
+
+    `findings`: labelled ones, of which people agree with `agreed`; `errors`: those that people see in reviewed runs
+    that it looked at, of which it names `found`.
+    """
+
+    judge: str
+    findings: int
+    agreed: int
+    precision: EstimateJson | None
+    errors: int
+    found: int
+    recall: EstimateJson | None
+
+
+class QualityPage(TypedDict):
+    """By name of the judge, and the sample that there is."""
+
+    items: list[JudgeQualityJson]
+    next: str | None
+    strata: list[StratumJson]
+
+
+class RefusedLine(TypedDict):
+    """A line of an import that was not taken: its place in the request, from 0, and why."""
+
+    index: int
+    detail: str
+
+
+class ImportedJson(TypedDict):
+    """How many lines of a request were news, or known already; and those that were refused."""
+
+    changed: int
+    unchanged: int
+    refused: list[RefusedLine]
