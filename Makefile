@@ -53,6 +53,7 @@ bench: setup
 	$(BIN)/python tests/bench/ingest.py --passes 20 --spans 32
 	$(BIN)/python tests/bench/commit.py
 	$(BIN)/python tests/bench/latency.py
+	$(BIN)/python tests/bench/webhook.py
 	$(BIN)/python tests/bench/lookup.py
 	$(BIN)/python tests/bench/transcripts.py ../shared/data/trail/gaia-dev
 	$(BIN)/python tests/bench/panel_cost.py

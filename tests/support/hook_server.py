@@ -59,6 +59,13 @@ def answer(status: int, headers: Mapping[str, str] | None = None, body: bytes = 
     return behave
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: Any) -> None:
+        """A client that was killed, or that read enough, leaves in the middle."""
+
+
 class HookServer:
     """What was received, in order."""
 
@@ -85,8 +92,7 @@ class HookServer:
             def log_message(self, *_: Any) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}/hook"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 
