@@ -75,9 +75,9 @@ class Stratum:
 
 @dataclass(frozen=True, slots=True)
 class LabelQuery:
-    """Labels, latest change first; empty fields do not filter, nor do those that a kind of label has not.
+    """Labels, latest change first, or, with `after`, earliest first; empty fields do not filter.
 
-    `since`: unix nanos, of the change; `withdrawn`: those, too.
+    Nor do fields that a kind of label has not. `since`: unix nanos, of the change; `withdrawn`: those, too.
     """
 
     limit: int
@@ -94,6 +94,7 @@ class LabelQuery:
     since: int = 0
     withdrawn: bool = False
     before: Position | None = None
+    after: Position | None = None
     tenant: str = ""
 
 

@@ -147,10 +147,11 @@ class StoredLabels:
         if query.since:
             outer += " AND ChangedAt >= {since:UInt64}"
             values["since"] = query.since
-        if query.before:
-            outer += " AND (ChangedAt, Place) < ({time:UInt64}, {place:String})"
-            values |= {"time": query.before.time, "place": query.before.id}
-        sql = f"{_latest(kind, inner)} WHERE {outer} ORDER BY ChangedAt DESC, Place DESC LIMIT {{limit:UInt64}}"
+        if at := query.before or query.after:
+            outer += f" AND (ChangedAt, Place) {'<' if query.before else '>'} ({{time:UInt64}}, {{place:String}})"
+            values |= {"time": at.time, "place": at.id}
+        order = "ChangedAt, Place" if query.after else "ChangedAt DESC, Place DESC"
+        sql = f"{_latest(kind, inner)} WHERE {outer} ORDER BY {order} LIMIT {{limit:UInt64}}"
         return [kind.read(row) for row in Scope(self._store, query.tenant).select(sql, **values)]
 
 

@@ -149,6 +149,7 @@ class MemoryLabels:
         self, labels: Iterable[Label], query: LabelQuery, names: Sequence[str], place: Callable[[Label], str]
     ) -> list[Label]:
         before = (query.before.time, query.before.id) if query.before else (2**64, "")
+        after = (query.after.time, query.after.id) if query.after else (-1, "")
         services = {r.trace_id for r in self.runs if r.service == query.service}
         kept = [
             label
@@ -159,9 +160,9 @@ class MemoryLabels:
             and all(getattr(query, name) in ("", None, getattr(label, name)) for name in names)
             and (query.withdrawn or not label.withdrawn)
             and label.changed_at >= query.since
-            and (label.changed_at, place(label)) < before
+            and after < (label.changed_at, place(label)) < before
         ]
-        return sorted(kept, key=lambda label: (label.changed_at, place(label)), reverse=True)[: query.limit]
+        return sorted(kept, key=lambda label: (label.changed_at, place(label)), reverse=not query.after)[: query.limit]
 
 
 def _keep(kept: dict[tuple[str, str, str], Label], labels: Iterable[Label], place: Callable[[Label], str]) -> None:

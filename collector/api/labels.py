@@ -1,0 +1,225 @@
+"""The endpoints about human labels: taking, listing and withdrawing them, what to label next, export and import."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, TypeVar
+
+from fastapi import FastAPI, Query, Response
+from fastapi.responses import StreamingResponse
+
+from ...schemas.annotations import Annotation, HumanScore, Review
+from ...schemas.errors import ConfigError, NotFoundError
+from ..jsontext import bytes_of
+from ..labelling import Labelling
+from ..labels import LabelQuery, Labels
+from ..present_labels import (
+    present_annotation,
+    present_item,
+    present_label,
+    present_quality,
+    present_review,
+    present_score,
+    present_stratum,
+)
+from ..reader import Position, Reader
+from ..shapes_labels import (
+    AnnotationJson,
+    AnnotationPage,
+    HumanScorePage,
+    ImportedJson,
+    QualityPage,
+    QueuePage,
+    RefusedLine,
+    ReviewPage,
+    TakenAnnotations,
+    TakenReviews,
+    TakenScores,
+)
+from .answers import documented, json_answer
+from .params import an_id, moment, write_cursor
+from .params_labels import (
+    AnnotationItem,
+    AnnotationsBody,
+    AnnotationsParams,
+    ExportParams,
+    ImportBody,
+    LabelsParams,
+    QualityParams,
+    QueueParams,
+    ReviewsBody,
+    ScoreItem,
+    ScoresBody,
+    item_of,
+    times,
+)
+
+JSON_LINES = "application/x-ndjson"
+EXPORT_PAGE = 1000
+
+Label = TypeVar("Label", Annotation, HumanScore, Review)
+
+
+def add_labels(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
+    """All of them; `clock` gives unix nanos."""
+    _add_annotations(app, reader, clock)
+    _add_scores(app, reader, clock)
+    _add_reviews(app, reader, clock)
+    _add_queue(app, reader, clock)
+    _add_exchange(app, reader, clock)
+
+
+def _add_annotations(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
+    @app.get("/api/annotations", responses=documented(AnnotationPage))
+    def annotations(params: Annotated[AnnotationsParams, Query()]) -> Response:
+        """What people say of findings, and errors that no finding names; latest change first."""
+        return _page(params.question(clock()), reader.labels.annotations, lambda a: a.id, present_annotation)
+
+    @app.post("/api/annotations", responses=documented(TakenAnnotations, 404))
+    def annotate(body: AnnotationsBody) -> Response:
+        """Take opinions and missed errors; one replaces what its annotator said of the same before."""
+        now = clock()
+        labelling = Labelling(reader, now)
+        taken = [labelling.take_opinion(item.said(now)) for item in body.items]
+        return _taken(labelling, taken, present_annotation)
+
+    @app.delete("/api/annotations/{annotation_id}", responses=documented(AnnotationJson, 404))
+    def withdraw(annotation_id: str) -> Response:
+        """Take an annotation back: it is kept as withdrawn, and counts nowhere."""
+        labelling = Labelling(reader, clock())
+        gone = labelling.withdraw(annotation_id)
+        labelling.save()
+        return json_answer(present_annotation(gone))
+
+
+def _add_scores(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
+    @app.get("/api/scores", responses=documented(HumanScorePage))
+    def scores(params: Annotated[LabelsParams, Query()]) -> Response:
+        """How good people find agent runs, latest change first."""
+        return _page(params.query(clock()), reader.labels.scores, lambda s: s.place, present_score)
+
+    @app.post("/api/scores", responses=documented(TakenScores, 404))
+    def score(body: ScoresBody) -> Response:
+        """Take scores; one replaces its annotator's score of the same run and dimension."""
+        now = clock()
+        labelling = Labelling(reader, now)
+        return _taken(labelling, [labelling.take_score(item.label(now)) for item in body.items], present_score)
+
+
+def _add_reviews(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
+    @app.get("/api/reviews", responses=documented(ReviewPage))
+    def reviews(params: Annotated[LabelsParams, Query()]) -> Response:
+        """Which agent runs people have looked at as a whole, latest change first."""
+        return _page(params.query(clock()), reader.labels.reviews, lambda r: r.place, present_review)
+
+    @app.post("/api/reviews", responses=documented(TakenReviews, 404))
+    def review(body: ReviewsBody) -> Response:
+        """Say that somebody has looked at the whole of agent runs: what they did not mark there, is no error."""
+        now = clock()
+        labelling = Labelling(reader, now)
+        return _taken(labelling, [labelling.take_review(item.label(now)) for item in body.items], present_review)
+
+
+def _add_queue(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
+    @app.get("/api/labels/queue", responses=documented(QueuePage))
+    def queue(params: Annotated[QueueParams, Query()]) -> Response:
+        """Which agent runs to label next, and why."""
+        items = reader.labels.queue(params.query(clock()))
+        return json_answer({"items": [present_item(item) for item in items], "next": None})
+
+    @app.get("/api/labels/quality", responses=documented(QualityPage))
+    def quality(params: Annotated[QualityParams, Query()]) -> Response:
+        """Precision and recall of each judge and detector against labels, and how much of each stratum is labelled."""
+        since, until = times(params.since, params.until, clock())
+        judges = reader.labels.quality(since, until, params.service)
+        strata = reader.labels.strata(since, until, params.service)
+        return json_answer(
+            {
+                "items": [present_quality(judge) for judge in judges],
+                "next": None,
+                "strata": [present_stratum(stratum) for stratum in strata],
+            }
+        )
+
+
+def _add_exchange(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
+    answers = documented(None)
+    answers[200] = {"content": {JSON_LINES: {}}, "description": "One label a line, the earliest change first"}
+
+    @app.get("/api/labels/export", responses=answers, response_class=StreamingResponse)
+    def export(params: Annotated[ExportParams, Query()]) -> Response:
+        """Every annotation, score and review, withdrawn ones too, as JSON lines that the import takes."""
+        query = LabelQuery(
+            EXPORT_PAGE,
+            trace_id=an_id(params.trace),
+            annotator=params.annotator,
+            service=params.service,
+            since=moment("since", params.since, clock()),
+            withdrawn=True,
+            after=Position(0),
+        )
+        safe = {"X-Content-Type-Options": "nosniff"}
+        return StreamingResponse(_lines(reader.labels, query), headers=safe, media_type=JSON_LINES)
+
+    @app.post("/api/labels/import", responses=documented(ImportedJson))
+    def take(body: ImportBody) -> Response:
+        """Take labels from elsewhere: each is taken or refused for itself; the same again changes nothing."""
+        labelling = Labelling(reader, clock(), only_new=body.only_new)
+        refused: list[RefusedLine] = []
+        for index, line in enumerate(body.items):
+            try:
+                _take(labelling, line, clock())
+            except (ConfigError, NotFoundError) as error:
+                refused.append({"index": index, "detail": str(error)})
+        changed = labelling.changed
+        labelling.save()
+        unchanged = len(body.items) - changed - len(refused)
+        return json_answer({"changed": changed, "unchanged": unchanged, "refused": refused})
+
+
+def _take(labelling: Labelling, line: dict[str, Any], now: int) -> None:
+    item = item_of(line)
+    if isinstance(item, AnnotationItem):
+        labelling.take_opinion(item.said(now))
+    elif isinstance(item, ScoreItem):
+        labelling.take_score(item.label(now))
+    else:
+        labelling.take_review(item.label(now))
+
+
+def _taken(labelling: Labelling, taken: Sequence[Label], present: Callable[[Label], object]) -> Response:
+    changed = labelling.changed
+    labelling.save()
+    return json_answer({"items": [present(label) for label in taken], "changed": changed})
+
+
+def _page(
+    query: LabelQuery,
+    ask: Callable[[LabelQuery], Sequence[Label]],
+    place: Callable[[Label], str],
+    present: Callable[[Label], object],
+) -> Response:
+    found = ask(replace(query, limit=query.limit + 1))
+    shown = found[: query.limit]
+    last = Position(shown[-1].changed_at, place(shown[-1])) if len(found) > len(shown) else None
+    more = write_cursor("cursor", last) if last else None
+    return json_answer({"items": [present(label) for label in shown], "next": more})
+
+
+def _lines(labels: Labels, query: LabelQuery) -> Iterator[bytes]:
+    yield from _all(query, labels.annotations, lambda a: a.id)
+    yield from _all(query, labels.scores, lambda s: s.place)
+    yield from _all(query, labels.reviews, lambda r: r.place)
+
+
+def _all(
+    query: LabelQuery, ask: Callable[[LabelQuery], Sequence[Label]], place: Callable[[Label], str]
+) -> Iterator[bytes]:
+    """Earliest first: what is changed meanwhile comes again, later, and nothing is left out."""
+    while True:
+        found = ask(query)
+        yield b"".join(bytes_of(present_label(label)) + b"\n" for label in found)
+        if len(found) < query.limit:
+            return
+        query = replace(query, after=Position(found[-1].changed_at, place(found[-1])))

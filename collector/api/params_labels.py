@@ -1,0 +1,225 @@
+"""Parameters and bodies of the endpoints about human labels. Any line of an export is a body's item as it stands."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
+
+from ...schemas.annotations import HumanScore, Opinion, Review
+from ...schemas.errors import ConfigError
+from ...schemas.taxonomy import Dimension, Severity
+from ..labelling import Said
+from ..labels import OVERLAP, LabelQuery, Purpose, QueueQuery
+from .params import Cursor, Limit, Params, Since, Text, an_id, moment, read_cursor
+
+MAX_ITEMS = 100
+"""Labels of one request."""
+MAX_QUEUE = 500
+
+
+def _absent(value: Any) -> Any:
+    return "" if value is None else value
+
+
+Given = Annotated[str, BeforeValidator(_absent)]
+"""A text that may be left out or null."""
+Changed = Annotated[Given, Field(max_length=100, description="When it was said, ISO 8601; without it: now")]
+
+
+class AnnotationItem(Params):
+    """What a person says of a finding, from which all that is left out follows; or a missed error."""
+
+    kind: Literal["annotation"] = "annotation"
+    annotator: str
+    opinion: Opinion
+    finding_id: Annotated[Given, Field(description="What it is about, unless opinion is missed")] = ""
+    trace_id: Given = ""
+    span_id: Annotated[Given, Field(description="Where the error was made: of other-span and missed")] = ""
+    taxonomy: Given = ""
+    category: Annotated[Given, Field(description="Of missed; one of TRAIL's unless taxonomy names another")] = ""
+    severity: Annotated[Severity | None, Field(description="Of missed; MEDIUM unless given")] = None
+    evidence: Given = ""
+    explanation: Given = ""
+    judge: Given = ""
+    agent_run_id: Given = ""
+    fingerprint: Given = ""
+    id: Annotated[Given, Field(description="Of missed, where it has one; else it follows from what it says")] = ""
+    withdrawn: bool = False
+    changed_at: Changed = ""
+
+    def said(self, now: int) -> Said:
+        """As it is taken. Raises ConfigError for a time that means nothing."""
+        given = self.model_dump(exclude={"kind", "changed_at"})
+        return Said(**given, changed_at=moment("changed_at", self.changed_at, now))
+
+
+class ScoreItem(Params):
+    """How good a person finds an agent run in one dimension; without a run: that of the trace's one manager."""
+
+    kind: Literal["score"] = "score"
+    annotator: str
+    trace_id: str
+    agent_run_id: Given = ""
+    dimension: Dimension
+    score: Annotated[int | None, Field(description="0 to 3, 3 best; null: not applicable")]
+    explanation: Given = ""
+    withdrawn: bool = False
+    changed_at: Changed = ""
+
+    def label(self, now: int) -> HumanScore:
+        """As it is taken. Raises ConfigError for a time that means nothing."""
+        given = self.model_dump(exclude={"kind", "changed_at"})
+        return HumanScore(**given, changed_at=moment("changed_at", self.changed_at, now))
+
+
+class ReviewItem(Params):
+    """A person has looked at the whole of an agent run; without a run: as for scores."""
+
+    kind: Literal["review"] = "review"
+    annotator: str
+    trace_id: str
+    agent_run_id: Given = ""
+    stratum: Annotated[Given, Field(description="As the queue gave it; without it, it calibrates nothing")] = ""
+    probability: Annotated[float | None, Field(description="Likewise")] = None
+    withdrawn: bool = False
+    changed_at: Changed = ""
+
+    def label(self, now: int) -> Review:
+        """As it is taken. Raises ConfigError for a time that means nothing."""
+        given = self.model_dump(exclude={"kind", "changed_at", "probability"})
+        changed_at = moment("changed_at", self.changed_at, now)
+        return Review(**given, probability=self.probability or 0.0, changed_at=changed_at)
+
+
+class AnnotationsBody(Params):
+    """Opinions and missed errors: all are taken, or none."""
+
+    items: Annotated[list[AnnotationItem], Field(min_length=1, max_length=MAX_ITEMS)]
+
+
+class ScoresBody(Params):
+    """Scores: all are taken, or none."""
+
+    items: Annotated[list[ScoreItem], Field(min_length=1, max_length=MAX_ITEMS)]
+
+
+class ReviewsBody(Params):
+    """Reviews: all are taken, or none."""
+
+    items: Annotated[list[ReviewItem], Field(min_length=1, max_length=MAX_ITEMS)]
+
+
+class ImportBody(Params):
+    """Labels of any kind: each is taken or refused for itself."""
+
+    items: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=MAX_ITEMS)]
+    only_new: Annotated[bool, Field(description="Leave alone what anybody has said in its place")] = False
+
+
+class LabelsParams(Params):
+    """Of a list of labels."""
+
+    trace: Text = ""
+    run: Annotated[Text, Field(description="The id of the agent run")] = ""
+    annotator: Text = ""
+    service: Text = ""
+    since: Since = ""
+    withdrawn: Annotated[bool, Field(description="Also those that were taken back")] = False
+    limit: Limit = 100
+    cursor: Cursor = ""
+
+    def query(self, now: int, **more: Any) -> LabelQuery:
+        """As the question. Raises ConfigError on a value that means nothing."""
+        return LabelQuery(
+            limit=self.limit,
+            trace_id=an_id(self.trace),
+            agent_run_id=self.run,
+            annotator=self.annotator,
+            service=self.service,
+            since=moment("since", self.since, now),
+            withdrawn=self.withdrawn,
+            before=read_cursor("cursor", self.cursor),
+            **more,
+        )
+
+
+class AnnotationsParams(LabelsParams):
+    """Of a list of annotations."""
+
+    id: Text = ""
+    span: Text = ""
+    finding: Annotated[Text, Field(description="The id of the finding that they are about")] = ""
+    judge: Text = ""
+    category: Text = ""
+    opinion: Opinion | None = None
+
+    def question(self, now: int) -> LabelQuery:
+        """As `query`."""
+        return self.query(
+            now,
+            id=self.id,
+            span_id=an_id(self.span),
+            finding_id=an_id(self.finding),
+            judge=self.judge,
+            category=self.category,
+            opinion=self.opinion,
+        )
+
+
+class ExportParams(Params):
+    """Of an export: of everything, withdrawn ones too, unless narrowed."""
+
+    trace: Text = ""
+    annotator: Text = ""
+    service: Text = ""
+    since: Since = ""
+
+
+class QueueParams(Params):
+    """Of the queue of runs to label; without times: of all that is stored."""
+
+    purpose: Annotated[
+        Purpose, Field(description="calibration: a random stratified sample; learning: what is disputed")
+    ] = Purpose.CALIBRATION
+    since: Since = ""
+    until: Since = ""
+    service: Text = ""
+    annotator: Annotated[Text, Field(description="Whose queue: what they have reviewed is left out")] = ""
+    overlap: Annotated[float, Field(ge=0, le=1, description="The share of runs that everybody is asked for")] = OVERLAP
+    limit: Annotated[int, Field(ge=1, le=MAX_QUEUE)] = 50
+
+    def query(self, now: int) -> QueueQuery:
+        """As the question. Raises ConfigError on a value that means nothing."""
+        since, until = times(self.since, self.until, now)
+        return QueueQuery(
+            self.purpose, since, until, self.limit, self.service, self.annotator.strip(), overlap=self.overlap
+        )
+
+
+class QualityParams(Params):
+    """Of how judges fare; by arrival of the runs, without times: of all that is stored."""
+
+    since: Since = ""
+    until: Since = ""
+    service: Text = ""
+
+
+def times(since: str, until: str, now: int) -> tuple[int, int]:
+    """[since, until) in unix nanos; without an end what arrives just now is in it. Raises ConfigError."""
+    return moment("since", since, now), moment("until", until, now) or now + 1
+
+
+def item_of(line: dict[str, Any]) -> AnnotationItem | ScoreItem | ReviewItem:
+    """A line of an import; without a kind it is an annotation. Raises ConfigError with one line on what is wrong."""
+    try:
+        return _ITEM.validate_python({"kind": "annotation"} | line)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"][1:])
+        raise ConfigError(f"{place}: {first['msg']}" if place else str(first["msg"])) from None
+
+
+_ITEM: TypeAdapter[AnnotationItem | ScoreItem | ReviewItem] = TypeAdapter(
+    Annotated[AnnotationItem | ScoreItem | ReviewItem, Field(discriminator="kind")]
+)
