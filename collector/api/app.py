@@ -24,6 +24,7 @@ from ..web.security import Tokens
 from .answers import documented, json_answer, on_error, problem
 from .doctor import add_doctor
 from .guard import Guard
+from .labels import add_labels
 from .llm import add_architectures, add_ledger
 from .params import (
     ErrorsParams,
@@ -82,6 +83,7 @@ def create_app(
     add_doctor(app, reader, clock)
     add_ledger(app, reader, judges, clock)
     add_architectures(app, reader.architectures)
+    add_labels(app, reader, clock)
     _add_watching(app, problems, metrics)
     add_pages(app, reader, judge, judges, clock, tokens, listeners or Listeners(), endpoints)
     return app
