@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "judge": "Judge stored traces again.",
     "ledger": "Show what LLM judges did, or why not, and its cost.",
     "architecture": "Show or edit what LLM judges are told about a service.",
+    "explain": "Say what a judge, detector, category or figure means.",
     "judges": "Show LLM judges and their criteria; compare versions.",
     "replay": "Send stored traces over OTLP.",
     "evaluate": "Measure agreement with human annotations.",

@@ -15,6 +15,7 @@ from ..pipeline.listeners import Listeners
 from ..reader import Reader
 from .assets import add_assets, load_assets
 from .errors import refusal_pages
+from .explain import add_explain_pages
 from .overview import add_overview
 from .rendering import make_templates
 from .security import SecureHeaders, Tokens
@@ -41,5 +42,5 @@ def add_pages(
     app.state.refusal_page = refusal_pages(templates)
     app.add_middleware(SecureHeaders)
     add_assets(app, assets)
-    for add in (add_overview,):
+    for add in (add_overview, add_explain_pages):
         add(app, site)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, Response
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page, Response
 
 CHROMIUM = Path("/usr/bin/chromium")
 GRAVE = frozenset({"serious", "critical"})
@@ -46,11 +49,43 @@ class Watched:
             assert told == [], theme
 
 
-def start_browser(playwright: Playwright) -> Browser:
-    """Debian's chromium, headless; skips where there is none."""
+class Chromium:
+    """Debian's chromium, headless, for a whole session.
+
+    Playwright keeps an event loop that counts as running in this thread for as long as it lives, so that no other test
+    could run one: it counts only inside `in_use`.
+    """
+
+    def __init__(self) -> None:
+        from playwright.sync_api import sync_playwright
+
+        self._manager = sync_playwright()
+        playwright = self._manager.start()
+        self.browser = playwright.chromium.launch(executable_path=str(CHROMIUM), headless=True, args=["--no-sandbox"])
+        self._loop = asyncio.get_running_loop()
+        asyncio._set_running_loop(None)  # what loops of one's own are made with
+
+    @contextmanager
+    def in_use(self) -> Iterator[Browser]:
+        """The browser, while its loop is the thread's."""
+        asyncio._set_running_loop(self._loop)
+        try:
+            yield self.browser
+        finally:
+            asyncio._set_running_loop(None)
+
+    def close(self) -> None:
+        """End browser and driver."""
+        with self.in_use():
+            self.browser.close()
+            self._manager.__exit__()
+
+
+def start_chromium() -> Chromium:
+    """The browser; skips where there is none."""
     if not CHROMIUM.exists():
         pytest.skip("there is no /usr/bin/chromium")
-    return playwright.chromium.launch(executable_path=str(CHROMIUM), headless=True, args=["--no-sandbox"])
+    return Chromium()
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pytest
 from memory_api import Api, memory_api
 
 if TYPE_CHECKING:
-    from browsing import Watched
+    from browsing import Chromium, Watched
     from playwright.sync_api import Browser
 
 
@@ -27,15 +27,21 @@ def api(one_api: Api) -> Api:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def chromium() -> Iterator[Chromium]:
     """Debian's chromium under Playwright; a test that needs it is skipped where either is absent."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    from browsing import start_browser
+    pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    from browsing import start_chromium
 
-    with playwright.sync_playwright() as driver:
-        started = start_browser(driver)
-        yield started
-        started.close()
+    started = start_chromium()
+    yield started
+    started.close()
+
+
+@pytest.fixture
+def browser(chromium: Chromium) -> Iterator[Browser]:
+    """The browser, for the time of a test."""
+    with chromium.in_use() as browser:
+        yield browser
 
 
 @pytest.fixture

@@ -1,0 +1,23 @@
+"""`/api/explain`: what words and figures mean."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI, Response
+
+from ..explain.glossary import explain, glossary
+from ..explain.shapes import TermJson, TermPage, present_term
+from .answers import documented, json_answer
+
+
+def add_explain(app: FastAPI) -> None:
+    """Add the endpoints; they ask nothing of the store."""
+
+    @app.get("/api/explain", responses=documented(TermPage))
+    def all_terms() -> Response:
+        """Every judge, detector, dimension, category, severity, outcome, profile, figure and word."""
+        return json_answer({"items": [present_term(term) for term in glossary().values()], "next": None})
+
+    @app.get("/api/explain/{term}", responses=documented(TermJson, 404))
+    def one_term(term: str) -> Response:
+        """One of them, by key or title; where there is none, the refusal names near ones."""
+        return json_answer(present_term(explain(term)))

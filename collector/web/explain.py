@@ -1,0 +1,20 @@
+"""What words and figures mean, as pages."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI, Request, Response
+
+from ..explain.glossary import by_kind, explain, glossary
+from .site import Site, page
+
+
+def add_explain_pages(app: FastAPI, site: Site) -> None:
+    """`/explain` and `/explain/{term}`."""
+
+    @page(app, "/explain")
+    def words(request: Request) -> Response:
+        return site.render(request, "words.html", kinds=by_kind(glossary().values()))
+
+    @page(app, "/explain/{term}")
+    def word(request: Request, term: str) -> Response:
+        return site.render(request, "word.html", term=explain(term))
