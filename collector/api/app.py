@@ -23,6 +23,7 @@ from ..shapes import ErrorPage, JudgedPage, TraceJson, TracePage
 from ..web.security import Tokens
 from .answers import documented, json_answer, on_error, problem
 from .doctor import add_doctor
+from .explain import add_explain
 from .guard import Guard
 from .labels import add_labels
 from .llm import add_architectures, add_ledger
@@ -81,6 +82,7 @@ def create_app(
     _add_reading(app, reader, clock)
     _add_judging(app, reader, judge, judges, clock)
     add_doctor(app, reader, clock)
+    add_explain(app)
     add_ledger(app, reader, judges, clock)
     add_architectures(app, reader.architectures)
     add_labels(app, reader, clock)
