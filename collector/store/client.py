@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...schemas.errors import ConfigError, RetryableError, StoreError, TracejuryError
 from . import folder_lock
+from .changes import Changes
 from .config import StoreConfig
 from .dsn import Target, parse_dsn
 from .failures import is_passing, one_line
@@ -44,6 +45,7 @@ class Store:
         """Use `Store.open`."""
         self.target = target
         self.config = config
+        self.changes = Changes()
         self._idle: queue.LifoQueue[Client] = queue.LifoQueue()
         self._slots = threading.BoundedSemaphore(config.clients)
         self._types: dict[tuple[str, tuple[str, ...]], list[ClickHouseType]] = {}

@@ -142,7 +142,8 @@ class StoredJudging:
         texts = (text_row(j.trace, j.judgement, searchable(j.trace)) for j in judged if _is_searched(j))
         words = (judgement_row(word, j.trace.state) for j in judged for word in j.ledger)
         judgements = (judgement_row(j.judgement, j.trace.state) for j in judged)
-        with storing("what was judged"):
+        keys = {(j.trace.tenant, j.trace.trace_id) for j in judged}
+        with storing("what was judged"), store.changes.touching(keys):
             insert_rows(store, "findings", FINDING_COLUMNS, findings)
             insert_rows(store, "verdicts", VERDICT_COLUMNS, verdicts)
             insert_rows(store, "traces", TRACE_COLUMNS, traces)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from ...judges.panel.client import Reply
+from ...processors.assemble import TraceKey
 from ...schemas.findings import Finding
 from ...schemas.judged_rows import (
     FINDING_COLUMNS,
@@ -62,7 +63,7 @@ class StoredPanel:
             StoreError: something in it can never be stored.
         """
         said = [(judgement, s.state) for s in subjects for judgement in s.judgements]
-        with storing("what LLM judges said"):
+        with storing("what LLM judges said"), self._store.changes.touching(set(_keys(subjects))):
             insert_rows(self._store, "findings", FINDING_COLUMNS, [row for s in subjects for row in _finding_rows(s)])
             insert_rows(
                 self._store, "verdicts", VERDICT_COLUMNS, (verdict_row(v, j) for j, _ in said for v in j.verdicts)
@@ -116,6 +117,12 @@ class StoredPanel:
     def mark_key(self) -> bytes:
         """The installation's secret key of 32 bytes, made where there is none; every process gets the same."""
         return install.mark_key(self._store, self._tenant)
+
+
+def _keys(subjects: Sequence[JudgedSubject]) -> Iterator[TraceKey]:
+    for subject in subjects:
+        yield from ((j.subject.tenant, j.subject.trace_id) for j in subject.judgements)
+        yield from ((f.tenant, f.trace_id) for f in (*subject.changed, *subject.retracted))
 
 
 def _finding_rows(subject: JudgedSubject) -> Iterator[Row]:

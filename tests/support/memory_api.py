@@ -16,6 +16,7 @@ from fastapi import FastAPI
 from memory_labels import MemoryLabels
 from memory_ledger import KNOWN, NOW, SECOND, MemoryArchitectures, MemoryLedger
 from memory_looks import MemoryLooks
+from memory_rates import MemoryRates
 
 from tracejury.collector.api import create_app
 from tracejury.collector.ledger import JudgesStatus
@@ -77,6 +78,7 @@ class MemoryReader:
     labels: MemoryLabels = field(default_factory=MemoryLabels)
     rebuilt: dict[str, Trace] = field(default_factory=dict)
     looks: MemoryLooks = field(default_factory=MemoryLooks)
+    rates: MemoryRates = field(default_factory=MemoryRates)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """By latest arrival."""
@@ -173,6 +175,7 @@ class Api:
         self.reader.ledger.seen.clear()
         self.reader.architectures.kept.clear()
         self.reader.labels = MemoryLabels()
+        self.reader.rates = MemoryRates()
 
     @property
     def url(self) -> str:

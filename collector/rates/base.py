@@ -1,0 +1,83 @@
+"""What the store holds of a judged trace, as far as rates need it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...schemas.taxonomy import Dimension, Severity
+from ...schemas.trajectory import TraceState
+from ...schemas.verdicts import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class BaseRun:
+    """An agent run, as its trace's row has it."""
+
+    id: str
+    name: str
+    role: str
+    parent_id: str
+    turns: int
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class BaseCall:
+    """The tool that a span is a call of, or, `asked`, that it asked for and no other."""
+
+    tool: str
+    asked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BaseWord:
+    """The last word of one judge on one subject. `failed`: names of the detectors that raised, of theirs."""
+
+    subject_id: str
+    judge: str
+    outcome: Outcome
+    probability: float
+    failed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BaseFinding:
+    """A finding that is current. `llm`: of an LLM judge; `turn` None outside any."""
+
+    run_id: str
+    turn: int | None
+    judge: str
+    llm: bool
+    dimensions: tuple[Dimension, ...]
+    taxonomy: str
+    category: str
+    severity: Severity
+    confidence: float
+    span_id: str
+    tool_span_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class BaseTrace:
+    """A trace that stands for itself and for what was joined to it. `at`: unix nanos of its latest arrival.
+
+    `parts`: the ids of all those traces, its own first. `detectors`: their word, None where there is none (yet);
+    `words`: those of LLM judges on its runs; `scored`: (run id, judge) of the verdicts with a score.
+    """
+
+    tenant: str
+    trace_id: str
+    at: int
+    service: str
+    version: str
+    session: str
+    state: TraceState
+    recognised: bool
+    runs: Sequence[BaseRun]
+    calls: Mapping[str, Sequence[BaseCall]] = field(default_factory=dict)
+    parts: tuple[str, ...] = ()
+    detectors: BaseWord | None = None
+    words: Sequence[BaseWord] = ()
+    scored: frozenset[tuple[str, str]] = frozenset()
+    findings: Sequence[BaseFinding] = ()

@@ -1,0 +1,111 @@
+"""Making the facts of touched traces anew. All of it blocks."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable
+from typing import Final
+
+from ...schemas.errors import RetryableError
+from ..store.changes import Changes
+from ..store.client import Store
+from ..store.inserting import insert_rows, storing
+from .catching_up import BUCKET_COLUMNS, CatchingUp
+from .facts import FACT_COLUMNS, HOUR, fact_row, removed_row
+from .fold import fold
+from .loading import Loading
+
+AT_ONCE: Final = 500
+"""Traces that are folded together."""
+MOST_WAITED_FOR: Final = 20 * AT_ONCE
+"""Traces that a question has folded before it is answered; where there are more, it is to be asked again."""
+
+_LAST: Final = "SELECT max(greatest(Touched, if(Hours = 0, 0, Rolled))) FROM rate_buckets"
+
+
+class Folding:
+    """Keeps `run_facts` equal to what is stored of judging. Any thread; one at a time works.
+
+    `writes`: how often facts were written; it tells whether what was read meanwhile may be of two minds.
+    """
+
+    def __init__(self, store: Store, clock: Callable[[], int] = time.time_ns) -> None:
+        self.writes = 0
+        self._store, self._clock = store, clock
+        self._changes: Changes = store.changes
+        self._catching_up = CatchingUp(store, clock)
+        self._stamp = 0
+        self._stamps = threading.Lock()
+
+    @property
+    def lock(self) -> threading.Lock:
+        """Held while facts are written."""
+        return self._changes.making
+
+    @property
+    def waiting(self) -> int:
+        """Touched traces, as far as they are known."""
+        return len(self._changes)
+
+    def stamp(self) -> int:
+        """A number that is higher than all before it, of this process and of earlier ones; about unix nanos."""
+        with self._stamps:
+            if not self._stamp:
+                self._stamp = int(self._store.rows(_LAST)[0][0])
+            self._stamp = max(self._clock(), self._stamp + 1)
+            return self._stamp
+
+    def settle(self) -> None:
+        """Fold all that is touched; the caller holds `lock`.
+
+        Raises:
+            RetryableError: it is too much to wait for, or the store cannot just now.
+        """
+        for done in itertools.count(0, AT_ONCE):
+            if not self.step():
+                return
+            if done >= MOST_WAITED_FOR:
+                raise RetryableError("error rates are being made of what was stored before; ask again", retry_after=5.0)
+
+    def step(self) -> int:
+        """Fold up to `AT_ONCE` traces; returns how many. The caller holds `lock`."""
+        self._catching_up.look(self._changes)
+        taken = self._changes.take(AT_ONCE)
+        try:
+            for tenant in {tenant for tenant, _ in taken}:
+                self._fold(tenant, {trace_id for owner, trace_id in taken if owner == tenant})
+        except BaseException:
+            self._changes.touch(taken)
+            raise
+        if not taken:
+            self._catching_up.done(self._changes, self.writes)
+        return len(taken)
+
+    def _fold(self, tenant: str, trace_ids: Collection[str]) -> None:
+        loading = Loading(self._store, tenant)
+        wanted = set(trace_ids)
+        while True:  # what these are joined to has changed with them, and what they were joined to when last folded
+            stood = loading.facts(wanted)
+            grown = wanted | {key.trace_id for key in stood} | loading.heads(wanted)
+            if grown == wanted:
+                break
+            wanted = grown
+        traces = loading.traces(wanted)
+        facts = [fact for trace in traces for fact in fold(trace)]
+        stamp = self.stamp()
+        rows = [fact_row(fact, tenant, stamp) for fact in facts]
+        stand = {fact.key for fact in facts}
+        rows += [removed_row(key, tenant, stamp) for key in stood if key not in stand]
+        hours = {fact.key.hour for fact in facts} | {key.hour for key in stood}
+        if not rows:
+            return
+        with storing("error rates"):
+            insert_rows(self._store, "rate_buckets", BUCKET_COLUMNS, _touched(tenant, hours, stamp))
+            self.writes += 1
+            insert_rows(self._store, "run_facts", FACT_COLUMNS, rows)
+
+
+def _touched(tenant: str, hours: Iterable[int], stamp: int) -> list[tuple[str, int, int, int, int, int]]:
+    return [(tenant, 1, hour, stamp, 0, hour * HOUR) for hour in sorted(hours)]

@@ -1,0 +1,170 @@
+"""Reading what facts are made of. All of it blocks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from ...schemas.llm_rows import LATEST
+from ...schemas.taxonomy import Dimension, Severity
+from ...schemas.trajectory import TraceState
+from ...schemas.verdicts import DETECTORS, Outcome
+from ..store.client import Store
+from ..store.scope import TENANT, Scope
+from .base import BaseCall, BaseFinding, BaseRun, BaseTrace, BaseWord
+from .facts import FactKey
+
+_THESE: Final = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
+
+_TRACES: Final = f"""
+SELECT TraceId, toUnixTimestamp64Nano(ReceivedAt), ServiceName, Version, SessionId, Conventions, JoinedTo, Runs.Id,
+    Runs.Name, Runs.Role, Runs.ParentId, Runs.Turns, Runs.Model, Calls.SpanId, Calls.Tool, Calls.Asked
+FROM traces FINAL WHERE {_THESE}
+"""
+
+_JOINED: Final = f"SELECT DISTINCT TraceId FROM traces WHERE {TENANT} AND JoinedTo IN {{trace_ids:Array(String)}}"
+
+_WORDS: Final = f"""
+SELECT TraceId, SubjectKind, SubjectId, Judge, Outcome, Probability, Failures.Judge, TraceState
+FROM judgements FINAL WHERE {_THESE} AND SubjectKind IN ('trace', 'agent-run') {LATEST}
+"""
+
+_SCORED: Final = (
+    f"SELECT TraceId, SubjectId, Judge FROM verdicts FINAL WHERE {_THESE} AND SubjectKind = 'agent-run' "
+    "AND isNotNull(Score)"
+)
+
+_FINDINGS: Final = f"""
+SELECT TraceId, AgentRunId, Turn, Judge, JudgedBy, Dimensions, Taxonomy, Category, Severity, Confidence, SpanId,
+    ToolSpanId
+FROM findings FINAL WHERE {_THESE} AND State = 'current' ORDER BY Id
+"""
+
+_FACTS: Final = (
+    f"SELECT Unit, Hour, TraceId, RunId, Parts FROM run_facts FINAL WHERE {TENANT} "
+    "AND hasAny(Parts, {trace_ids:Array(String)})"
+)
+
+
+class Loading:
+    """One tenant's traces as facts see them, each row of `traces` read once."""
+
+    def __init__(self, store: Store, tenant: str) -> None:
+        self._scope, self._tenant = Scope(store, tenant), tenant
+        self._rows: dict[str, Sequence[Any]] = {}
+        self._asked: set[str] = set()
+
+    def facts(self, trace_ids: Collection[str]) -> dict[FactKey, Sequence[str]]:
+        """The facts that stand of these traces, or of what they were joined to, with their parts."""
+        return {FactKey(*row[:4]): row[4] for row in self._scope.select(_FACTS, trace_ids=sorted(trace_ids))}
+
+    def heads(self, trace_ids: Collection[str]) -> set[str]:
+        """The traces under whose ids these show, their own where they stand for themselves."""
+        self._read(trace_ids)
+        return {self._rows[i][6] or i for i in trace_ids if i in self._rows}
+
+    def traces(self, trace_ids: Collection[str]) -> list[BaseTrace]:
+        """Those of these traces that stand for themselves, with what was joined to them."""
+        self._read(trace_ids)
+        heads = {i: self._rows[i] for i in trace_ids if i in self._rows and not self._rows[i][6]}
+        if not heads:
+            return []
+        self._read([row[0] for row in self._scope.select(_JOINED, trace_ids=sorted(heads))])
+        parts: dict[str, list[str]] = {trace_id: [trace_id] for trace_id in heads}
+        for trace_id, row in sorted(self._rows.items()):
+            if row[6] in parts:
+                parts[row[6]].append(trace_id)
+        return self._built(heads, parts)
+
+    def _read(self, trace_ids: Collection[str]) -> None:
+        missing = [i for i in trace_ids if i not in self._asked]
+        if missing:
+            self._asked.update(missing)
+            self._rows |= {row[0]: row for row in self._scope.select(_TRACES, trace_ids=sorted(missing))}
+
+    def _built(self, heads: Mapping[str, Sequence[Any]], parts: Mapping[str, Sequence[str]]) -> list[BaseTrace]:
+        ids, everything = sorted(heads), sorted({i for own in parts.values() for i in own})
+        words, states = self._words(ids)
+        scored: dict[str, set[tuple[str, str]]] = defaultdict(set)
+        for trace_id, run_id, judge in self._scope.select(_SCORED, trace_ids=ids):
+            scored[trace_id].add((run_id, judge))
+        findings: dict[str, list[BaseFinding]] = defaultdict(list)
+        for row in self._scope.select(_FINDINGS, trace_ids=everything):
+            findings[row[0]].append(_finding(row))
+        return [
+            _trace(
+                self._tenant,
+                row,
+                tuple(parts[trace_id]),
+                words[trace_id],
+                states.get(trace_id, TraceState.OPEN),
+                frozenset(scored[trace_id]),
+                [f for part in parts[trace_id] for f in findings[part]],
+            )
+            for trace_id, row in heads.items()
+        ]
+
+    def _words(self, trace_ids: Sequence[str]) -> tuple[dict[str, list[BaseWord]], dict[str, TraceState]]:
+        """The last words by trace; and the state each trace was in when detectors last spoke of it."""
+        words: dict[str, list[BaseWord]] = defaultdict(list)
+        states: dict[str, TraceState] = {}
+        for trace_id, kind, subject_id, judge, outcome, probability, failed, state in self._scope.select(
+            _WORDS, trace_ids=trace_ids
+        ):
+            detectors = judge == DETECTORS
+            if detectors != (kind == "trace"):
+                continue
+            words[trace_id].append(BaseWord(subject_id, judge, Outcome(outcome), probability, tuple(failed)))
+            if detectors:
+                states[trace_id] = TraceState(state)
+        return words, states
+
+
+def _trace(
+    tenant: str,
+    row: Sequence[Any],
+    parts: tuple[str, ...],
+    words: Iterable[BaseWord],
+    state: TraceState,
+    scored: frozenset[tuple[str, str]],
+    findings: Sequence[BaseFinding],
+) -> BaseTrace:
+    trace_id, at, service, version, session, conventions, _, *lists = row
+    runs, calls = list(zip(*lists[:6], strict=True)), defaultdict[str, list[BaseCall]](list)
+    for span_id, tool, asked in zip(*lists[6:], strict=True):
+        calls[span_id].append(BaseCall(tool, asked))
+    return BaseTrace(
+        tenant=tenant,
+        trace_id=trace_id,
+        at=at,
+        service=service,
+        version=version,
+        session=session,
+        state=state,
+        recognised=any(conventions),
+        runs=[BaseRun(*run) for run in runs],
+        calls=calls,
+        parts=parts,
+        detectors=next((w for w in words if w.judge == DETECTORS), None),
+        words=[w for w in words if w.judge != DETECTORS],
+        scored=scored,
+        findings=findings,
+    )
+
+
+def _finding(row: Sequence[Any]) -> BaseFinding:
+    _, run_id, turn, judge, judged_by, dimensions, taxonomy, category, severity, confidence, span_id, tool_span_id = row
+    return BaseFinding(
+        run_id=run_id,
+        turn=None if turn < 0 else turn,
+        judge=judge,
+        llm=judged_by != DETECTORS,
+        dimensions=tuple(dict.fromkeys(map(Dimension, dimensions))),
+        taxonomy=taxonomy,
+        category=category,
+        severity=Severity(severity),
+        confidence=confidence,
+        span_id=span_id,
+        tool_span_id=tool_span_id,
+    )

@@ -1,0 +1,147 @@
+"""A question about rates, made exact: which facts, which of their findings, in which profile, told apart by what."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ...judges.profiles import PROFILES
+from ...schemas.errors import ConfigError
+from ...schemas.rates import By, Population, RateQuery, Unit
+from ...schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, Severity
+from ..reader import Confidence
+from .facts import short
+
+MAX_POINTS: Final = 2000
+"""Points in time of one answer."""
+
+LAST: Final = 2**63 - 1
+"""Unix nanos, in the year 2262."""
+
+OF_RUNS: Final[Mapping[By, str]] = {
+    By.SERVICE: "Service",
+    By.VERSION: "Version",
+    By.AGENT: "Agent",
+    By.ROLE: "Role",
+    By.MODEL: "Model",
+    By.SESSION: "Session",
+}
+"""What tells runs apart, by the column of `run_facts`; everything else tells findings apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The judge that a question is about. `rule`: it is a detector."""
+
+    name: str
+    rule: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`runs`: values by column; `findings`: values by attribute, at most one of each; `severity`: the least rank.
+
+    `least`: confidence for traces of a recognised and an unrecognised convention; `profile`: its name, None for a
+    number of one's own.
+    """
+
+    tenant: str
+    since: int
+    until: int
+    step: int
+    by: By | None
+    unit: Unit
+    population: Population
+    profile: str | None
+    least: Confidence
+    runs: Mapping[str, str]
+    findings: Mapping[By, str]
+    severity: int
+    judge: Judged | None
+
+    @property
+    def of_findings(self) -> bool:
+        """Whether groups are told apart by something of findings."""
+        return self.by is not None and self.by not in OF_RUNS and not (self.by is By.JUDGE and self.judge)
+
+    @property
+    def of_judges(self) -> bool:
+        """Whether groups are all judges, each with the runs that it scored."""
+        return self.by is By.JUDGE and self.judge is None
+
+    def whole(self) -> Question:
+        """The same without points in time."""
+        return replace(self, step=0)
+
+    def ungrouped(self) -> Question:
+        """The same without groups and points in time."""
+        return replace(self, step=0, by=None)
+
+
+def exact(query: RateQuery, population: Population, rules: Collection[str]) -> Question:
+    """The question behind a query, for one population; `rules`: the names of all detectors.
+
+    Raises:
+        ConfigError: the query means nothing.
+    """
+    since, until = max(query.since, 0), min(query.until, LAST)
+    if since >= until:
+        raise ConfigError("the time ends before it begins: until must lie after since")
+    if query.step < 0:
+        raise ConfigError("the step must be longer than nothing")
+    if query.step and (until - since) // query.step >= MAX_POINTS:
+        raise ConfigError(f"more than {MAX_POINTS} points in time: take a longer step")
+    runs = {By.SERVICE: query.service, By.VERSION: query.version, By.AGENT: query.agent}
+    runs |= {By.ROLE: query.role, By.MODEL: query.model}
+    told = {OF_RUNS[by]: short(value) for by, value in runs.items() if value}
+    if query.session:
+        told[OF_RUNS[By.SESSION]] = query.session
+    name = short(query.judge)
+    return Question(
+        tenant=query.tenant,
+        since=since,
+        until=until,
+        step=query.step,
+        by=query.by,
+        unit=query.unit,
+        population=population,
+        profile=_profile(query.profile),
+        least=Confidence.of(query.profile),
+        runs=told,
+        findings=dict(_of_findings(query)),
+        severity=_rank(query.severity),
+        judge=Judged(name, name in rules) if name else None,
+    )
+
+
+def _of_findings(query: RateQuery) -> list[tuple[By, str]]:
+    taxonomy, category = short(query.taxonomy), query.category
+    found = [(By.DIMENSION, query.dimension), (By.TOOL, short(query.tool))]
+    if category:
+        found.append((By.CATEGORY, _category(taxonomy, category)))
+    elif taxonomy:
+        found.append((By.TAXONOMY, taxonomy))
+    return [(by, value) for by, value in found if value]
+
+
+def _category(taxonomy: str, category: str) -> str:
+    """With its taxonomy, as answers name it: a name alone is TRAIL's."""
+    if taxonomy:
+        return f"{taxonomy}/{short(category.removeprefix(f'{taxonomy}/'))}"
+    return category if "/" in category and category not in TRAIL_CATEGORIES else f"{TRAIL}/{short(category)}"
+
+
+def _rank(severity: str) -> int:
+    if not severity:
+        return 0
+    try:
+        return Severity(severity.upper()).rank
+    except ValueError:
+        names = ", ".join(Severity)
+        raise ConfigError(f"unknown severity {severity[:40]!r}: use one of {names}") from None
+
+
+def _profile(profile: str) -> str | None:
+    name = profile.strip().lower()
+    return name if not name or name in PROFILES else None

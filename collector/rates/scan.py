@@ -1,0 +1,174 @@
+"""Answers from the facts themselves. All of it blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ...schemas.rates import By, Population, Unit
+from ..store.client import Store
+from ..store.scope import TENANT, Scope
+from . import sql
+from .facts import HOUR
+from .question import OF_RUNS, Question
+from .tally import TERMS, UNJUDGED, Tally
+
+_LEFT_OUT: Final = "('filtered', 'not-applicable')"
+"""Why a trace may stand in no rate without hiding anything of its session."""
+
+
+class Scan:
+    """Reads facts of one store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def add(
+        self, tally: Tally, question: Question, hours: Sequence[int] | None = None, keys: Sequence[str] | None = None
+    ) -> None:
+        """Add what arrived in the question's time; `hours`: only in these (since 1970); `keys`: only of these groups.
+
+        Raises:
+            RetryableError, StoreError: the store failed.
+        """
+        scope, values = Scope(self._store, question.tenant), _values(question, hours, keys)
+        for text in _statements(question, sparse=hours is not None, keyed=keys is not None):
+            for row in scope.select(text, **values):
+                tally.add(row)
+
+
+def _statements(q: Question, *, sparse: bool, keyed: bool) -> list[str]:
+    texts = [sql.sums(_clusters(q, sparse=sparse, keyed=keyed), "at, key", q.unit)]
+    if q.of_judges and q.population is not Population.DETECTORS:
+        texts.append(sql.sums(_by_judge(q, sparse=sparse, keyed=keyed), "at, key", q.unit))
+    return texts if keyed else [*texts, _unjudged(q, sparse=sparse)]
+
+
+def _clusters(q: Question, *, sparse: bool, keyed: bool) -> str:
+    """One cluster a fact, or a session."""
+    weight, blocks, where = _weight(q)
+    values, condition = _listed(q), _condition(q)
+    missed = "arrayMap(v -> toString(v), Missed)" if q.of_judges else "CAST([], 'Array(String)')"
+    found = f"arrayConcat([''], {values})" if q.of_findings else "['']"
+    if keyed and q.of_findings:
+        found = f"arrayFilter(v -> has({{keys:Array(String)}}, v), {values})"
+    row = (
+        f"SELECT {_at(q)} AS at, {_key(q)} AS key, {weight} AS W, {sql.units(q.unit)} AS t, "
+        f"{sql.vals(condition, found, q.unit)} AS vals, '' AS own, {missed} AS missed, Session, {blocks} AS blocks "
+        f"FROM run_facts FINAL WHERE {_where(q, sparse=sparse)}{where}{_keyed(q, keyed=keyed)}"
+    )
+    if q.unit is Unit.SESSION:
+        return (
+            "SELECT at, key, max(one.W) AS W, 1 AS t, groupArrayArray(one.vals) AS vals, '' AS own, "
+            f"groupUniqArrayArray(one.missed) AS missed FROM ({row} AND Session != '') AS one "
+            "GROUP BY at, key, Session HAVING W > 0 AND NOT max(blocks)"
+        )
+    return f"SELECT at, key, W, t, vals, own, missed FROM ({row}) WHERE W > 0 AND t > 0"
+
+
+def _by_judge(q: Question, *, sparse: bool, keyed: bool) -> str:
+    """One cluster a fact and LLM judge that scored it, of that judge's errors."""
+    found = sql.vals(f"{_condition(q, judged=False)} AND l AND j = said.1", "[toString(j)]", q.unit)
+    own = " AND own IN {keys:Array(String)}" if keyed else ""
+    said = "arrayConcat(arrayZip(Scored.Judge, Scored.Weight), arrayMap(v -> (v, toFloat64(0)), Missed))"
+    row = (
+        f"SELECT {_at(q)} AS at, '' AS key, said.2 AS W, {sql.units(q.unit)} AS t, {found} AS vals, "
+        f"toString(said.1) AS own, CAST([], 'Array(String)') AS missed, Session FROM run_facts FINAL "
+        f"ARRAY JOIN {said} AS said WHERE {_where(q, sparse=sparse)}{own}"
+    )
+    if q.unit is Unit.SESSION:
+        return (
+            "SELECT at, key, max(one.W) AS W, 1 AS t, groupArrayArray(one.vals) AS vals, own, missed "
+            f"FROM ({row} AND Session != '') AS one GROUP BY at, key, own, missed, Session HAVING min(one.W) > 0"
+        )
+    return f"SELECT at, key, W, t, vals, own, missed FROM ({row}) WHERE W > 0 AND t > 0"
+
+
+def _unjudged(q: Question, *, sparse: bool) -> str:
+    """How many facts stand in no rate, by why."""
+    column = sql.WEIGHT[q.population]
+    zeros = ", ".join("0" for _ in list(TERMS)[1:])
+    return (
+        f"SELECT 0, '', '{UNJUDGED}', toString({column}Why), count(), {zeros} FROM run_facts FINAL "
+        f"WHERE {_where(q, sparse=sparse)} AND {column} = 0 GROUP BY {column}Why"
+    )
+
+
+def _weight(q: Question) -> tuple[str, str, str]:
+    """The weight of a fact; whether, without weight, it hides what its session is; a condition on it."""
+    column = sql.WEIGHT[q.population]
+    if q.judge is None:
+        return column, f"{column} = 0 AND {column}Why NOT IN {_LEFT_OUT}", ""
+    if q.judge.rule:
+        usual = f"{column} = 0 AND {column}Why NOT IN {_LEFT_OUT}"
+        missed = "has(Missed, {judge:String})"
+        if q.population is Population.JUDGES:
+            return "toFloat64(0)", "0", ""
+        return f"if({missed}, 0, {column})", f"{usual} OR {missed}", ""
+    if q.population is Population.DETECTORS:
+        return "toFloat64(0)", "0", ""
+    at = "indexOf(Scored.Judge, {judge:String})"
+    return f"if({at} = 0, 0, Scored.Weight[{at}])", "has(Missed, {judge:String})", ""
+
+
+def _condition(q: Question, *, judged: bool = True) -> str:
+    """Whether a finding counts."""
+    least = "if(Known, {recognised:Float64}, {unrecognised:Float64})"
+    parts = [f"f >= {least}"]
+    if judged and q.of_judges:
+        # The errors of LLM judges count under their names in the runs that each of them scored: see `_by_judge`.
+        parts.append(sql.OF_POPULATION[q.population])
+    elif q.judge is not None:
+        parts += [f"{'NOT ' if q.judge.rule else ''}l", "j = {judge:String}"]
+    elif judged:
+        parts.append(sql.OF_POPULATION[q.population])
+    if q.severity:
+        parts.append("s >= {severity:UInt8}")
+    if By.DIMENSION in q.findings:
+        parts.append("has(d, {dimension:String})")
+    if By.TAXONOMY in q.findings:
+        parts.append("x = {taxonomy:String}")
+    if By.CATEGORY in q.findings:
+        parts.append(f"{sql.CATEGORY} = {{category:String}}")
+    if By.TOOL in q.findings:
+        parts.append("o = {tool:String}")
+    return " AND ".join(parts)
+
+
+def _listed(q: Question) -> str:
+    if not q.of_findings or q.by is None:
+        return "CAST([], 'Array(String)')"
+    if q.of_judges:
+        # Of those who failed at a fact nothing counts under their own name.
+        return "if(l OR has(Missed, j), CAST([], 'Array(String)'), [toString(j)])"
+    return sql.VALUES[q.by]
+
+
+def _where(q: Question, *, sparse: bool) -> str:
+    hours = "Hour IN {hours:Array(UInt32)}" if sparse else "Hour >= {first:UInt32} AND Hour <= {last:UInt32}"
+    told = "".join(f" AND {column} = {{{column}:String}}" for column in q.runs)
+    time = f"{hours} AND At >= {{since:UInt64}} AND At < {{until:UInt64}}"
+    return f"{TENANT} AND Unit = '{sql.kind(q.unit)}' AND {time}{told}"
+
+
+def _keyed(q: Question, *, keyed: bool) -> str:
+    return " AND key IN {keys:Array(String)}" if keyed and not q.of_findings and q.by is not None else ""
+
+
+def _at(q: Question) -> str:
+    return "intDiv(At, {step:UInt64}) * {step:UInt64}" if q.step else "toUInt64(0)"
+
+
+def _key(q: Question) -> str:
+    if q.by is None or q.of_findings:
+        return "''"
+    return "{judge:String}" if q.by is By.JUDGE else f"toString({OF_RUNS[q.by]})"
+
+
+def _values(q: Question, hours: Sequence[int] | None, keys: Sequence[str] | None) -> dict[str, Any]:
+    values: dict[str, Any] = {"recognised": q.least.recognised, "unrecognised": q.least.unrecognised}
+    values |= dict(q.runs) | {by.value: value for by, value in q.findings.items()}
+    values |= {"since": q.since, "until": q.until, "first": q.since // HOUR, "last": (q.until - 1) // HOUR}
+    optional = {"step": q.step, "severity": q.severity, "judge": q.judge.name if q.judge else ""}
+    values |= {name: value for name, value in optional.items() if value}
+    return values | ({"hours": hours} if hours is not None else {}) | ({"keys": keys} if keys is not None else {})

@@ -1,0 +1,62 @@
+"""Which traces this process has written anything about that rates are made of, and not yet made anew."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from ...processors.assemble import TraceKey
+
+MOST: Final = 200_000
+"""Traces that are remembered; beyond it the store itself must be asked what has changed."""
+
+
+class Changes:
+    """Touched traces. Any thread. What is lost with the process is found again by the times in the store."""
+
+    def __init__(self) -> None:
+        self.making = threading.Lock()
+        """Held by whoever makes facts of touched traces, so that one does at a time."""
+        self._touched: dict[TraceKey, None] = {}
+        self._lost = True
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._touched)
+
+    def touch(self, keys: Iterable[TraceKey]) -> None:
+        """Something about these was written, or may have been."""
+        with self._lock:
+            self._touched.update(dict.fromkeys(keys))
+            if len(self._touched) > MOST:
+                self._touched.clear()
+                self._lost = True
+
+    @contextmanager
+    def touching(self, keys: Iterable[TraceKey]) -> Iterator[None]:
+        """Around writing something about these: touched whatever comes of it."""
+        try:
+            yield
+        finally:
+            self.touch(keys)
+
+    def take(self, most: int) -> Collection[TraceKey]:
+        """Up to `most` of them, the longest touched first; whoever cannot finish gives them back to `touch`."""
+        with self._lock:
+            taken = [key for key, _ in zip(self._touched, range(most), strict=False)]
+            for key in taken:
+                del self._touched[key]
+            return taken
+
+    def lost(self) -> bool:
+        """Whether there may be others than those remembered, as at the start; from now on there are not."""
+        with self._lock:
+            lost, self._lost = self._lost, False
+            return lost
+
+    def lose(self) -> None:
+        """There may be others: looking for them has failed."""
+        with self._lock:
+            self._lost = True

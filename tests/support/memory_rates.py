@@ -1,0 +1,26 @@
+"""Error rates over memory: what was asked, and answers that are put in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tracejury.schemas.rates import Comparison, Population, Rate, RateAnswer, RateQuery, Unjudged
+
+NOTHING = RateAnswer(Population.DETECTORS, Rate(0, 0, 0, 0.0, sampled=False, share=None, mean=None), (), Unjudged())
+
+
+@dataclass
+class MemoryRates:
+    """Answers every question with `answer`; keeps what it was asked."""
+
+    answer: RateAnswer = NOTHING
+    asked: list[RateQuery] = field(default_factory=list)
+
+    def ask(self, query: RateQuery) -> RateAnswer:
+        """What was put in."""
+        self.asked.append(query)
+        return self.answer
+
+    def compare(self, a: RateQuery, b: RateQuery) -> Comparison:
+        """Twice what was put in, without a difference."""
+        return Comparison(self.ask(a), self.ask(b), None, None, None, None)
