@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from ..judges.profiles import CAUTIOUS_PROFILE, DEFAULT_PROFILE, threshold
 from ..schemas.findings import Finding
 from ..schemas.llm_rows import Architecture, Source
+from ..schemas.rates import Comparison, RateAnswer, RateQuery
 from ..schemas.taxonomy import Severity
 from ..schemas.trajectory import Trace, TraceState
 from ..schemas.verdicts import Verdict
@@ -139,6 +140,16 @@ class Architectures(Protocol):
         """Let the derived one hold again; whether there was an edited one."""
 
 
+class Rates(Protocol):
+    """Error rates. Every method may block: call it on a thread."""
+
+    def ask(self, query: RateQuery) -> RateAnswer:
+        """Rates as they stand now. Raises ConfigError where the query means nothing, RetryableError, StoreError."""
+
+    def compare(self, a: RateQuery, b: RateQuery) -> Comparison:
+        """Whether `b` differs from `a`; of one population where neither names one. Raises as `ask`."""
+
+
 class Reader(Protocol):
     """Answers from the store. Every method may block: call it on a thread."""
 
@@ -157,6 +168,10 @@ class Reader(Protocol):
     @property
     def labels(self) -> Labels:
         """What people say of all this."""
+
+    @property
+    def rates(self) -> Rates:
+        """How often agents fail."""
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """Up to `limit` traces."""

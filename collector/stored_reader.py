@@ -9,6 +9,7 @@ from ..processors.assemble import AssemblerConfig
 from .labels import Labels
 from .ledger import Ledger
 from .pipeline.outcome import LIVE
+from .rates import StoredRates
 from .reader import Architectures, Confidence, ErrorQuery, Sighting, TraceQuery, TraceRow, TraceView
 from .store.architectures import StoredArchitectures
 from .store.client import Store
@@ -31,6 +32,7 @@ class StoredReader:
         self.architectures: Architectures = StoredArchitectures(store, clock=clock)
         self.looks: Looks = StoredLooks(store, config, clock)
         self.labels: Labels = StoredLabels(store)
+        self.rates = StoredRates(store, clock)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """Up to `limit` traces."""
