@@ -1,9 +1,9 @@
-"""What intervals need of Student's t and of the Poisson distribution, without a library of distributions."""
+"""What intervals need of the normal distribution, of Student's t and of the Poisson distribution, without a library of distributions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import copysign, exp, lgamma, log, log1p, sqrt
 from statistics import NormalDist
 from typing import Final
@@ -12,6 +12,12 @@ _MANY: Final = 10  # degrees of freedom from which an expansion is as good as th
 _TINY: Final = 1e-300
 _EXACT: Final = 1e-15  # as far as floats tell
 _TERMS: Final = 10_000
+
+
+@cache
+def deviate(level: float) -> float:
+    """How many standard deviations about its mean hold that share of a normal distribution: 1.96 hold 95 %."""
+    return NormalDist().inv_cdf((1 + level) / 2)
 
 
 @lru_cache(maxsize=4096)
@@ -43,7 +49,7 @@ def poisson_bounds(count: float, *, level: float = 0.95) -> tuple[float, float]:
     Byar's approximation of the exact bounds (Breslow and Day, "Statistical methods in cancer research II", 1987, eq.
     2.13): within 1 % above 1, and too low rather than too high below.
     """
-    z = NormalDist().inv_cdf((1 + level) / 2)
+    z = deviate(level)
     low = count * max(0.0, 1 - 1 / (9 * count) - z / (3 * sqrt(count))) ** 3 if count else 0.0
     above = count + 1
     return low, above * (1 - 1 / (9 * above) + z / (3 * sqrt(above))) ** 3

@@ -9,32 +9,34 @@ these runs).
 
 from __future__ import annotations
 
-from math import hypot, isclose, sqrt
+from math import floor, hypot, isclose, sqrt
 from statistics import NormalDist
 from typing import Final
 
 from ...schemas.rates import Estimate, Sums
-from .distributions import poisson_bounds, t_quantile
+from .distributions import deviate, poisson_bounds, t_quantile
 from .wilson import wilson_of
 
 _LEVEL: Final = 0.95
 _TAIL: Final = (1 + _LEVEL) / 2
-_Z: Final = NormalDist().inv_cdf(_TAIL)
+_ROUNDING: Final = 1e-9  # less than this of its sums is no variance
+_Z: Final = deviate(_LEVEL)
 
 
 def effective(sums: Sums) -> float:
     """Independent units of equal weight that would tell as much of the share; 0 where nothing was judged.
 
-    p(1 - p) / V, but never more than Kish's (Σw)² / Σw² (1965) gives: so little is known of heavy runs without an
-    error that the variance seen may be far too small (Korn and Graubard, "Confidence intervals for proportions with
-    small expected number of positive counts", 1998, cap theirs likewise). Several turns a run: V is that of runs, and
-    a variance known from few of them counts less by (z / t)² (theirs, too); where nothing or everything failed, the
-    turns of one run are taken to stand and fall together.
+    p(1 - p) / V: their number where all weights are equal. Where they are not, a heavy unit with an error may be
+    missing by chance, so the variance is taken as though two more units of typical weight had failed and two had not
+    (Agresti and Coull's rule for a single proportion, 1998). Several turns a run: V is that of runs, never less than
+    Kish's (Σw)² / Σw² (1965) allows, and known from few failing runs counts (t / z)² times (Korn and Graubard,
+    "Confidence intervals for proportions with small expected number of positive counts", 1998); where all turns fail
+    or none does, those of one run are taken to stand and fall together.
     """
     if not sums.n or not sums.wt:
         return 0.0
     seen = _seen(sums)
-    if sums.units == sums.n:
+    if not _clustered(sums):
         return seen
     p = _part(sums.wb, sums.wt)
     freedom = min(sums.n - 1, min(p, 1 - p) * seen + 1)
@@ -92,7 +94,7 @@ def mean_difference(a: Sums, b: Sums) -> tuple[Estimate, float] | None:
 
 
 def _hybrid(a: Estimate, b: Estimate) -> Estimate:
-    """b - a: each side as far away as both intervals are, on the sides that count."""
+    """Of b - a: each side as far away as both intervals are, on the sides that count."""
     value = b.value - a.value
     low = value - hypot(b.value - b.low, a.high - a.value)
     return Estimate(value, low, value + hypot(b.high - b.value, a.value - a.low))
@@ -112,18 +114,32 @@ def _p_value(difference: float, error: float) -> float:
 
 def _seen(sums: Sums) -> float:
     """Effective size as far as the variance seen tells."""
-    p, kish = _part(sums.wb, sums.wt), _kish(sums)
+    if not _clustered(sums):
+        return float(sums.n) if _alike(sums) else _with_four_more(sums)
+    p = _part(sums.wb, sums.wt)
     variance = _variance(sums, p, sums.w2b2, sums.w2bt)
-    if 0 < p < 1 and variance > 0:
-        return min(kish, p * (1 - p) / variance)
-    return kish if sums.units == sums.n else sums.wt**2 / sums.w2t2
+    return min(_kish(sums), p * (1 - p) / variance) if 0 < p < 1 and variance > 0 else sums.wt**2 / sums.w2t2
+
+
+def _with_four_more(sums: Sums) -> float:
+    p, typical = _part(sums.wb, sums.wt), sums.w2 / sums.w
+    smoothed = (sums.wb + 2 * typical) / (sums.wt + 4 * typical)
+    more = 2 * typical**2 * ((1 - p) ** 2 + p**2) / sums.wt**2
+    return min(float(sums.n), smoothed * (1 - smoothed) / (_variance(sums, p, sums.w2b2, sums.w2bt) + more))
+
+
+def _clustered(sums: Sums) -> bool:
+    return sums.units != sums.n
+
+
+def _alike(sums: Sums) -> bool:
+    """Whether all weights are equal."""
+    return isclose(sums.w**2, sums.n * sums.w2)
 
 
 def _kish(sums: Sums) -> float:
     """Effective size by the weights alone."""
-    if isclose(sums.w**2, sums.n * sums.w2):
-        return float(sums.units)
-    return sums.units / sums.n * sums.w**2 / sums.w2
+    return float(sums.units) if _alike(sums) else sums.units / sums.n * sums.w**2 / sums.w2
 
 
 def _lump(sums: Sums) -> float:
@@ -138,13 +154,16 @@ def _lump(sums: Sums) -> float:
 
 def _variance(sums: Sums, ratio: float, square: float, product: float) -> float:
     """V of Σwx / Σwt, from Σw²x² and Σw²xt."""
-    correction = 1.0 if sums.units == sums.n else sums.n / max(1, sums.n - 1)
-    return correction * max(0.0, square - 2 * ratio * product + ratio * ratio * sums.w2t2) / sums.wt**2
+    correction = sums.n / max(1, sums.n - 1) if _clustered(sums) else 1.0
+    left = square - 2 * ratio * product + ratio * ratio * sums.w2t2
+    return correction * left / sums.wt**2 if left > _ROUNDING * square else 0.0
 
 
 def _few(freedom: float) -> float:
-    """How many times a variance known with so many degrees of freedom counts."""
-    return (t_quantile(_TAIL, round(freedom, 1)) / _Z) ** 2
+    """How many times a variance known with so many degrees of freedom counts; linear between tenths, which are kept."""
+    below = floor(freedom * 10)
+    first, second = ((t_quantile(_TAIL, tenths / 10) / _Z) ** 2 for tenths in (below, below + 1))
+    return first + (second - first) * (freedom * 10 - below)
 
 
 def _part(part: float, whole: float) -> float:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import sqrt
-from statistics import NormalDist
 
 from ..bootstrap import Interval
+from .distributions import deviate
 
 
 def wilson(hits: int, trials: int, *, level: float = 0.95) -> Interval | None:
@@ -25,7 +25,7 @@ def wilson(hits: int, trials: int, *, level: float = 0.95) -> Interval | None:
 
 def wilson_of(share: float, trials: float, *, level: float = 0.95) -> Interval:
     """The same of a `share` in 0..1 seen in `trials` > 0, which need not be whole: an effective size."""
-    z = NormalDist().inv_cdf((1 + level) / 2)
+    z = deviate(level)
     z2 = z * z
     centre = (share + z2 / (2 * trials)) / (1 + z2 / trials)
     half = z * sqrt(share * (1 - share) / trials + z2 / (4 * trials * trials)) / (1 + z2 / trials)

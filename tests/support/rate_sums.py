@@ -1,0 +1,27 @@
+"""Sums over clusters drawn or listed by a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from tracejury.schemas.rates import Sums
+
+
+class Cluster(NamedTuple):
+    """One run: its weight, units with an error, errors, units."""
+
+    weight: float
+    failed: int
+    errors: int
+    units: int = 1
+
+
+def sums(clusters: Iterable[Cluster]) -> Sums:
+    """The sums of all clusters, added up one by one."""
+    total = Sums()
+    for w, b, y, t in clusters:
+        w2 = w * w
+        one = (w, w2, w * t, w2 * t * t, w * b, w2 * b * b, w2 * b * t, w * y, w2 * y, w2 * y * t, w2 * y * y)
+        total += Sums(1, t, b, y, *one)
+    return total
