@@ -1,4 +1,4 @@
-"""What intervals need of the normal distribution, of Student's t and of the Poisson distribution, without a library of distributions."""
+"""What intervals need of the normal, Student's t and the Poisson distribution, without a library of them."""
 
 from __future__ import annotations
 
