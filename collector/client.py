@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self, cast
 from urllib.parse import quote
@@ -136,11 +137,24 @@ class Client:
     def _page(self, path: str, filters: Mapping[str, str], limit: int, cursor: str = "") -> Any:
         return self._ask("GET", path, {**filters, "limit": str(min(PAGE, limit)), "cursor": cursor})
 
+    def stream(self, path: str, params: Mapping[str, str]) -> Iterator[bytes]:
+        """A long answer in pieces; errors as of other questions, and RetryableError where it breaks off."""
+        given = {key: value for key, value in params.items() if value}
+        with self._failing(), self._http.stream("GET", path, params=given) as answer:
+            if not answer.is_success:
+                answer.read()
+                self._read(answer)
+            yield from answer.iter_bytes()
+
     def _ask(self, method: str, path: str, params: Mapping[str, str] | None = None, json: object = None) -> Any:
         given = {key: value for key, value in (params or {}).items() if value}
+        with self._failing():
+            return self._read(self._http.request(method, path, params=given, json=json))
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
         try:
-            answer = self._http.request(method, path, params=given, json=json)
-            return self._read(answer)
+            yield
         except httpx.ConnectError as error:
             raise UnreachableError(
                 f"no collector answers at {self.url}: start one with `tracejury serve`, or name another with --url"

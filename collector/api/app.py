@@ -22,6 +22,7 @@ from ..reader import Confidence, ErrorQuery, Position, Reader, TraceQuery, Trace
 from ..shapes import ErrorPage, JudgedPage, TraceJson, TracePage
 from ..web.security import Tokens
 from .answers import documented, json_answer, on_error, problem
+from .dataset import add_export
 from .doctor import add_doctor
 from .explain import add_explain
 from .guard import Guard
@@ -82,6 +83,7 @@ def create_app(
     _add_reading(app, reader, clock)
     _add_judging(app, reader, judge, judges, clock)
     add_doctor(app, reader, clock)
+    add_export(app, reader, clock)
     add_explain(app)
     add_ledger(app, reader, judges, clock)
     add_architectures(app, reader.architectures)

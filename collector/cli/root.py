@@ -22,6 +22,7 @@ COMMANDS: Final = {
     "architecture": "Show or edit what LLM judges are told about a service.",
     "explain": "Say what a judge, detector, category or figure means.",
     "judges": "Show LLM judges and their criteria; compare versions.",
+    "export": "Write findings or agent runs to a file, for a data set.",
     "replay": "Send stored traces over OTLP.",
     "evaluate": "Measure agreement with human annotations.",
     "validate": "Check a configuration file.",

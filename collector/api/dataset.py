@@ -1,0 +1,58 @@
+"""`/api/export`: rows for data sets, streamed while the store is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Response
+from fastapi.responses import StreamingResponse
+
+from ...schemas.errors import NotFoundError
+from ..dataset.reading import Exporter
+from ..dataset.writing import json_lines, need_parquet, parquet
+from ..reader import Reader
+from ..shapes import ProblemJson
+from ..shapes_dataset import FindingRow, RunRow, TrailRow
+from .params import an_id
+from .params_dataset import ExportParams
+
+MEDIA = {"jsonl": "application/x-ndjson", "parquet": "application/vnd.apache.parquet"}
+_SHAPES: Mapping[str, type] = {"findings": FindingRow, "runs": RunRow, "trail": TrailRow}
+_ANSWERS: dict[int | str, dict[str, Any]] = {
+    200: {"content": {media: {} for media in MEDIA.values()}, "description": "Rows, as they are read"},
+    404: {"model": ProblemJson},
+    422: {"model": ProblemJson},
+}
+
+
+def add_export(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
+    """Rows of the store behind `reader`; `clock` gives unix nanos."""
+
+    @app.get("/api/export", responses=_ANSWERS, response_class=StreamingResponse)
+    def export(params: Annotated[ExportParams, Query()]) -> Response:
+        """Findings, agent runs or traces with their transcripts, as JSON lines or Parquet.
+
+        An answer that breaks off (no last chunk) is not complete.
+        """
+        trace_id = an_id(params.trace)
+        if trace_id and not reader.knows(trace_id, ""):
+            raise NotFoundError(f"no trace {trace_id[:64]!r} is stored")
+        if params.format == "parquet":
+            need_parquet()
+        rows = rows_of(Exporter(reader, params.transcripts), params, clock())
+        pieces = json_lines(rows) if params.format == "jsonl" else parquet(rows, _SHAPES[params.rows])
+        headers = {
+            "Content-Disposition": f'attachment; filename="{params.rows}.{params.format}"',
+            "X-Content-Type-Options": "nosniff",
+        }
+        return StreamingResponse(pieces, headers=headers, media_type=MEDIA[params.format])
+
+
+def rows_of(exporter: Exporter, params: ExportParams, now: int) -> Iterator[Mapping[str, Any]]:
+    """What the parameters ask for. Raises ConfigError, before the first row, on a value that means nothing."""
+    if params.rows == "findings":
+        return exporter.findings(params.errors(now), params.limit)
+    query = params.traces(now)
+    make = exporter.runs if params.rows == "runs" else exporter.trail
+    return make(query, params.limit, an_id(params.trace))

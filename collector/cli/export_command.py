@@ -1,0 +1,81 @@
+"""`tracejury export`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO
+
+import click
+
+from ...schemas.errors import ConfigError
+from .errors_command import SEVERITIES
+from .options import profile_option, since_option, url_option
+
+
+@click.command("export")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--runs", "rows", flag_value="runs", help="A row an agent run, instead of a row a finding.")
+@click.option("--trail", "rows", flag_value="trail", help="A row a trace, in the layout of TRAIL's annotations.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "parquet"]),
+    help="JSON lines or Parquet (default: by the name of FILE, else JSON lines).",
+)
+@click.option("--trace", default="", metavar="ID", help="Only of this trace.")
+@click.option("--span", default="", metavar="ID", help="Findings: only at this span.")
+@click.option("--service", default="", help="Only of this service.")
+@click.option("--agent", default="", help="Only of runs of this agent.")
+@click.option("--session", default="", help="Runs and traces: only of this session.")
+@click.option("--judge", default="", help="Findings: only by this detector or judge.")
+@click.option("--category", default="", help="Findings: only of this category.")
+@click.option(
+    "--severity", type=SEVERITIES, metavar="LOW|MEDIUM|HIGH", help="Findings: only of this severity or above."
+)
+@profile_option
+@since_option
+@click.option("--no-transcripts", "bare", is_flag=True, help="Leave the transcripts out.")
+@click.option("--limit", type=click.IntRange(min=1), help="At most so many rows; without it all.")
+@url_option
+def export_command(
+    file: Path, *, rows: str | None, form: str | None, bare: bool, limit: int | None, url: str, **given: str | None
+) -> None:
+    """Write findings with the agent run around them, or agent runs, to FILE for a data set ("-" is stdout).
+
+    Latest first. A row holds the run's transcript, its steps labelled, and what people say of it. FILE appears once it
+    is complete.
+    """
+    from ..client import Client
+
+    params = {name: value for name, value in given.items() if value}
+    params["rows"] = rows or "findings"
+    params["format"] = form or ("parquet" if file.suffix == ".parquet" else "jsonl")
+    params["transcripts"] = "false" if bare else "true"
+    params["limit"] = str(limit or 0)
+    with Client(url) as client:
+        _write(file, client.stream("/api/export", params))
+
+
+def _write(file: Path, pieces: Iterable[bytes]) -> None:
+    if str(file) == "-":
+        _copy(pieces, sys.stdout.buffer)
+        return
+    part = file.with_name(f"{file.name}.part")
+    try:
+        with part.open("wb") as target:
+            _copy(pieces, target)
+            target.flush()
+            os.fsync(target.fileno())
+        part.replace(file)
+    except OSError as error:
+        raise ConfigError(f"cannot write {file}: {error.strerror or error}") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _copy(pieces: Iterable[bytes], target: IO[bytes]) -> None:
+    for piece in pieces:
+        target.write(piece)

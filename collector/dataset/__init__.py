@@ -1,0 +1,1 @@
+"""Findings and agent runs with all that was around them, as rows of a data set."""
