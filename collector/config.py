@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ..judges.panel.problems import place_of, told
 from ..processors.assemble import SECOND, AssemblerConfig
 from ..schemas.errors import ConfigError
+from .export.config import ExportConfig
 from .llm.config import LlmConfig
 from .prices.config import ModelPrice
 from .receiver.grpc_server import GrpcConfig
@@ -96,6 +97,8 @@ class CollectorConfig(Section):
     """The LLM judges."""
     prices: dict[str, ModelPrice] = {}
     """What the agents' models cost, by name; they go before the prices that litellm ships."""
+    export: ExportConfig = ExportConfig()
+    """Where traces are passed on to."""
     api: ApiConfig = ApiConfig()
     """The HTTP API."""
     webhooks: WebhookConfigs = ()
@@ -138,6 +141,10 @@ def misfits(config: CollectorConfig) -> Iterator[str]:
             read(value)
         except ConfigError as error:
             yield f"{place}: {error}"
+    receivers = {endpoint.rpartition(":")[2] for endpoint in (config.grpc.endpoint, config.http.endpoint)}
+    for number, backend in enumerate(config.export.otlp):
+        if str(backend.port) in receivers and backend.is_local:
+            yield f"export.otlp.{number}.endpoint: {backend.endpoint} is this collector itself"
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

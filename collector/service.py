@@ -19,6 +19,7 @@ from ..schemas.verdicts import Judgement
 from .api import create_app
 from .config import CollectorConfig
 from .endpoints import bound_receivers, check_loopback
+from .export.build import build_exports
 from .ledger import JudgesStatus
 from .llm.config import LlmConfig
 from .llm.mark import is_ours
@@ -49,6 +50,8 @@ log = logging.getLogger(__name__)
 JUDGE_AGAIN_SECONDS = 600.0
 PRESSED_REQUESTS = 2
 """Requests waiting for the store from which on judging steps back: more than one insert is taking."""
+BACKLOG_BYTES = 1024 * 1024
+"""Committed bytes waiting for judging from which on passing on steps back, too."""
 SWITCH_SECONDS = 0.001
 """How long a thread may keep the interpreter while another wants it: a request passes through three threads."""
 
@@ -172,6 +175,16 @@ class Collector:
         webhooks = build_webhooks(store, config.webhooks, self.telemetry, self._clock)
         self._listeners.add(webhooks)
         self._stops.append(webhooks.stop)
+        exports = build_exports(
+            store,
+            config.export,
+            self.telemetry,
+            self._listeners,
+            secret,
+            pressed=lambda: writer.queue_batches > PRESSED_REQUESTS or inbox.queued_bytes > BACKLOG_BYTES,
+            clock=self._clock,
+        )
+        self._stops.append(exports.stop)
         watch(self.telemetry, writer, inbox, judging)
         self._judging = judging
         if self._llm is not None:
@@ -184,6 +197,7 @@ class Collector:
         await self._start_api(store)
         await webhooks.start(config.api.public_url.rstrip("/") or self._api_url())
         await self._start_receivers(writer)
+        exports.start()
         if self._llm is not None:  # last: what it imports takes seconds, and nobody waits for it
             self._llm.bench.start()
 

@@ -17,10 +17,13 @@ def validate_command(ctx: click.Context, /, *, file: Path) -> None:
     """Check a configuration file: prints ok, or a line a problem with its place in the file."""
     from ...schemas.errors import ConfigError
     from ..config import load_config
+    from ..export.doors import check_exports
     from ..panel.build import check_judges
 
     try:
-        check_judges(load_config(file).judges)
+        config = load_config(file)
+        check_judges(config.judges)
+        check_exports(config.export)
     except ConfigError as error:
         for line in str(error).splitlines():
             click.echo(f"tracejury: {one_line(line)}", err=True)

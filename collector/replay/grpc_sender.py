@@ -64,13 +64,13 @@ class GrpcSender:
 
 def _translate(error: grpc.aio.AioRpcError) -> RetryableError | PermanentError:
     text = f"{error.code().name}: {error.details() or 'no details'}"
-    asked = _retry_delay(error)
+    asked = retry_delay(error)
     if error.code() in RETRYABLE or (error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED and asked is not None):
         return RetryableError(text, retry_after=asked or 0.0)
     return PermanentError(text)
 
 
-def _retry_delay(error: grpc.aio.AioRpcError) -> float | None:
+def retry_delay(error: grpc.aio.AioRpcError) -> float | None:
     """Seconds that the status' RetryInfo asks for, None without one."""
     metadata = cast("Iterable[tuple[str, str | bytes]]", error.trailing_metadata() or ())
     for key, value in metadata:

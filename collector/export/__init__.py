@@ -1,0 +1,1 @@
+"""Passing traces on over OTLP, annotated: which, what of them, and how it arrives."""

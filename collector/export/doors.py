@@ -1,0 +1,93 @@
+"""How backends are reached, out of the configuration and the environment; secrets stay in here and in requests."""
+
+from __future__ import annotations
+
+import os
+import re
+import ssl
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from pydantic import SecretStr
+
+from ...schemas.errors import ConfigError
+from ..llm.secrets import SHORTEST
+from .config import BackendConfig, ExportConfig
+
+VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """How a backend is reached. `headers` may hold secrets; `ca`: PEM, None for the system's authorities.
+
+    `certificate`: paths of our own certificate and its key.
+    """
+
+    endpoint: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    gzip: bool = True
+    timeout: float = 10.0
+    ca: bytes | None = None
+    certificate: tuple[str, str] | None = None
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """What must not be shown of the headers: their values, and the words of these."""
+        values = self.headers.values()
+        return frozenset(s for value in values for s in (value, *value.split()) if len(s) >= SHORTEST)
+
+
+def check_exports(config: ExportConfig) -> None:
+    """What `build_exports` would refuse, without connecting anywhere.
+
+    Raises:
+        ConfigError: one line a problem.
+    """
+    problems = [problem for number, backend in enumerate(config.otlp) for problem in _problems(backend, number)]
+    if problems:
+        raise ConfigError("\n".join(problems))
+
+
+def door_of(backend: BackendConfig, number: int, environ: Mapping[str, str] = os.environ) -> Door:
+    """How a backend is reached; `number` is its place in the file.
+
+    Raises:
+        ConfigError: a variable or a file that it names is not there.
+    """
+    problems = list(_problems(backend, number, environ))
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return Door(
+        endpoint=backend.endpoint,
+        headers={key: _filled(value, environ) for key, value in backend.headers.items()},
+        gzip=backend.compression == "gzip",
+        timeout=backend.timeout_seconds,
+        ca=Path(backend.ca_file).read_bytes() if backend.ca_file else None,
+        certificate=(backend.cert_file, backend.key_file) if backend.cert_file else None,
+    )
+
+
+def _problems(backend: BackendConfig, number: int, environ: Mapping[str, str] = os.environ) -> Iterator[str]:
+    place = f"export.otlp.{number}"
+    for key, value in backend.headers.items():
+        for name in VARIABLE.findall(value.get_secret_value()):
+            if name not in environ:
+                yield f"{place}.headers.{key}: the environment variable {name} is not set"
+    for key in ("ca_file", "cert_file", "key_file"):
+        path = getattr(backend, key)
+        if path and not Path(path).is_file():
+            yield f"{place}.{key}: there is no file {path}"
+            return
+    try:
+        context = ssl.create_default_context(cafile=backend.ca_file or None)
+        if backend.cert_file:
+            context.load_cert_chain(backend.cert_file, backend.key_file)
+    except (ssl.SSLError, OSError) as error:
+        yield f"{place}: its certificates cannot be used: {getattr(error, 'reason', None) or error}"
+
+
+def _filled(value: SecretStr, environ: Mapping[str, str]) -> str:
+    return VARIABLE.sub(lambda found: environ[found[1]], value.get_secret_value())

@@ -1,0 +1,204 @@
+"""What is passed on: which traces are due at a backend, what is known of them, and what it has. All of it blocks."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from ...schemas.export_rows import EXPORT_COLUMNS, Progress, export_row
+from ...schemas.findings import Finding
+from ...schemas.judged_rows import FINDING_SELECT, VERDICT_SELECT, finding_from_row, verdict_from_row
+from ...schemas.rows import LOG_SELECT, SPAN_SELECT, log_from_row, span_from_row
+from ...schemas.spans import LogRecord, Span
+from ...schemas.verdicts import Outcome, SubjectKind, Verdict
+from ..export.record import Opinion, TraceRecord
+from . import ledger
+from .client import Store
+from .inserting import insert_rows, storing
+from .joins import StoredJoins
+from .scope import TENANT, Scope
+
+PAGE_ROWS: Final = 1000
+"""Spans that are read at once."""
+
+_THESE: Final = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
+
+# A trace is due once something was said in it that the backend does not know of. What was passed on shortly before the
+# last stop is looked at once more: a judgement may have been stored after it that was made before it.
+_DUE: Final = f"""
+SELECT said.TraceId FROM
+(
+    SELECT TraceId, max(JudgedAt) AS at, argMaxIf(TraceState, JudgedAt, SubjectKind = 'trace') AS state
+    FROM judgements WHERE {TENANT} AND JudgedAt >= {{since:UInt64}} GROUP BY TraceId
+) AS said
+LEFT JOIN
+(
+    SELECT TraceId, argMax(Seen, At) AS seen, max(At) AS passed
+    FROM exports WHERE {TENANT} AND Backend = {{backend:String}} GROUP BY TraceId
+) AS had ON said.TraceId = had.TraceId
+WHERE said.state != 'open' AND (said.at > had.seen OR had.passed >= {{again:UInt64}})
+ORDER BY said.at, said.TraceId LIMIT {{limit:UInt64}}
+"""
+
+_TRACES: Final = (
+    "SELECT TraceId, State, JudgedAt, toUnixTimestamp64Nano(ReceivedAt) AS Received, Conventions, Runs.Id, Runs.SpanId "
+    f"FROM traces FINAL WHERE {_THESE}"
+)
+
+_FACTS: Final = f"""
+SELECT
+    TraceId, count(), argMin(TraceState, (StartNanos, SpanId)), max(Status = 2),
+    argMin(SpanId, (ParentSpanId != '', StartNanos, SpanId))
+FROM spans FINAL WHERE {_THESE} GROUP BY TraceId
+"""
+
+_ENDS: Final = (
+    f"SELECT TraceId, SpanId, EndNanos FROM spans FINAL WHERE {_THESE} AND SpanId IN {{span_ids:Array(String)}}"
+)
+_FINDINGS: Final = (
+    f"SELECT {FINDING_SELECT}, JudgedBy, JudgedAt FROM findings FINAL WHERE {_THESE} ORDER BY FirstSeen, Id"
+)
+_VERDICTS: Final = (
+    f"SELECT {VERDICT_SELECT}, JudgedAt FROM verdicts FINAL WHERE {_THESE} ORDER BY SubjectKind, SubjectId, Judge"
+)
+_HAD: Final = (
+    f"SELECT TraceId, Seen, Items.Id, Items.Digest FROM exports FINAL WHERE {_THESE} AND Backend = {{backend:String}}"
+)
+_SPANS: Final = (
+    f"SELECT {SPAN_SELECT} FROM spans FINAL WHERE {_THESE} AND (TraceId, SpanId) > ({{after:String}}, {{last:String}}) "
+    "ORDER BY TraceId, SpanId LIMIT {limit:UInt64}"
+)
+_LOGS: Final = f"SELECT {LOG_SELECT} FROM logs FINAL WHERE {_THESE} ORDER BY TraceId, Nanos, ObservedNanos, SpanId"
+
+_FIRST: Final = f"SELECT At FROM install WHERE {TENANT} AND Name = {{name:String}} ORDER BY _block_number LIMIT 1"
+_LAST: Final = f"SELECT max(At) FROM exports WHERE {TENANT} AND Backend = {{backend:String}}"
+
+
+class StoredExports:
+    """The store as one backend's forwarder sees it. Methods raise RetryableError for what may pass, else StoreError."""
+
+    def __init__(
+        self, store: Store, backend: str, tenant: str = "", *, clock: Callable[[], int] = time.time_ns
+    ) -> None:
+        self._store, self._backend, self._tenant, self._clock = store, backend, tenant, clock
+        self._scope, self._joins = Scope(store, tenant), StoredJoins(store, tenant)
+
+    def since(self) -> int:
+        """When the backend was first set up (unix nanos): what was judged before is not passed on to it."""
+        name = f"export {self._backend}"
+        rows = self._scope.select(_FIRST, name=name)
+        if not rows:
+            with storing("backends"):
+                made = (self._tenant, name, "", self._clock())
+                insert_rows(self._store, "install", ("tenant", "Name", "Value", "At"), [made])
+            rows = self._scope.select(_FIRST, name=name)
+        return int(rows[0][0])
+
+    def last_passed(self) -> int:
+        """When anything was last passed on (unix nanos), 0 for never."""
+        return int(self._scope.select(_LAST, backend=self._backend)[0][0])
+
+    def due(self, since: int, again: int, limit: int) -> list[str]:
+        """Up to `limit` trace ids, the longest waiting first, in which something is said that the backend lacks.
+
+        Judged from `since` on; those passed on from `again` on are due in any case (all in unix nanos).
+        """
+        rows = self._scope.select(_DUE, backend=self._backend, since=since, again=again, limit=limit)
+        return [row[0] for row in rows]
+
+    def records(self, trace_ids: Sequence[str]) -> dict[str, TraceRecord]:
+        """What is known of these traces; absent: never judged, or not stored any more."""
+        traces = {row[0]: row for row in self._scope.select(_TRACES, trace_ids=list(trace_ids))}
+        facts = {row[0]: row for row in self._scope.select(_FACTS, trace_ids=list(traces))} if traces else {}
+        if not facts:
+            return {}
+        ids = sorted(facts)
+        joined = self._joins.partners(ids) if self._joins.any() else {}
+        together = sorted({*ids, *(t for group in joined.values() for t in group)})
+        words = ledger.outcomes(self._store, ids, self._tenant)
+        opinions = self._opinions(ids, together)
+        ends = self._ends(together, (s for t in ids for s in _spans_meant(traces[t], facts[t], opinions[t])))
+        had = {row[0]: row for row in self._scope.select(_HAD, trace_ids=ids, backend=self._backend)}
+        found = {}
+        for trace_id in ids:
+            said = words.get(trace_id, {}).values()
+            others = sorted(joined.get(trace_id, frozenset()) - {trace_id})
+            beside = (o.said for other in others for o in opinions[other])
+            row, fact = traces[trace_id], facts[trace_id]
+            _, seen, item_ids, digests = had.get(trace_id, ("", 0, (), ()))
+            found[trace_id] = TraceRecord(
+                trace_id=trace_id,
+                state=row[1],
+                judged_at=row[2],
+                seen=max((w.judged_at for w in said), default=row[2]),
+                received_at=row[3],
+                rows=fact[1],
+                conventions=tuple(row[4]),
+                pending=any(w.outcome is Outcome.PENDING and w.kind is SubjectKind.AGENT_RUN for w in said),
+                failed=any(w.outcome is Outcome.FAILED for w in said),
+                run_spans=dict(zip(row[5], row[6], strict=True)),
+                top=fact[4],
+                trace_state=fact[2],
+                errors=bool(fact[3]),
+                opinions=tuple(opinions[trace_id]),
+                beside=tuple(f for f in beside if isinstance(f, Finding)),
+                group=(trace_id, *others),
+                ends=ends,
+                sent=dict(zip(item_ids, digests, strict=True)),
+                sent_seen=seen,
+            )
+        return found
+
+    def pages(self, trace_ids: Sequence[str]) -> Iterator[list[Span]]:
+        """All spans of these traces, trace by trace in the order of their ids, `PAGE_ROWS` at a time."""
+        after = last = ""
+        while True:
+            rows = self._scope.select(_SPANS, trace_ids=list(trace_ids), after=after, last=last, limit=PAGE_ROWS)
+            spans = [span_from_row(row) for row in rows]
+            if spans:
+                yield spans
+            if len(spans) < PAGE_ROWS:
+                return
+            after, last = spans[-1].trace_id, spans[-1].span_id
+
+    def logs(self, trace_ids: Sequence[str]) -> dict[str, list[LogRecord]]:
+        """All log records of each trace, in order of time; absent: none."""
+        found: dict[str, list[LogRecord]] = defaultdict(list)
+        for row in self._scope.select(_LOGS, trace_ids=list(trace_ids)):
+            record = log_from_row(row)
+            found[record.trace_id].append(record)
+        return found
+
+    def save(self, progress: Sequence[Progress]) -> None:
+        """Keep what the backend has by now; keeping the same again changes nothing."""
+        with storing("what was passed on"):
+            rows = (export_row(p, self._tenant, self._backend) for p in progress)
+            insert_rows(self._store, "exports", EXPORT_COLUMNS, rows)
+
+    def _opinions(self, ids: Sequence[str], together: Sequence[str]) -> Mapping[str, list[Opinion]]:
+        """Findings of all traces in `together`, verdicts of `ids` alone."""
+        found: dict[str, list[Opinion]] = defaultdict(list)
+        for row in self._scope.select(_FINDINGS, trace_ids=list(together)):
+            finding = finding_from_row(row)
+            found[finding.trace_id].append(Opinion(finding, *row[-2:]))
+        for row in self._scope.select(_VERDICTS, trace_ids=list(ids)):
+            verdict = verdict_from_row(row)
+            found[verdict.subject.trace_id].append(Opinion(verdict, verdict.judge, row[-1]))
+        return found
+
+    def _ends(self, trace_ids: Sequence[str], span_ids: Iterable[str]) -> dict[tuple[str, str], int]:
+        wanted = sorted(set(span_ids))
+        rows = self._scope.select(_ENDS, trace_ids=list(trace_ids), span_ids=wanted) if wanted else ()
+        return {(trace_id, span_id): end for trace_id, span_id, end in rows}
+
+
+def _spans_meant(trace: Sequence[Any], fact: Sequence[Any], opinions: Iterable[Opinion]) -> Iterator[str]:
+    """Ids of the spans that opinions in a trace are about."""
+    yield fact[4]
+    for opinion in opinions:
+        if isinstance(opinion.said, Verdict):
+            yield from trace[6]
+        else:
+            yield opinion.said.span_id
