@@ -58,19 +58,19 @@ class Client:
 
     def trace(self, trace_id: str, *, profile: str = "") -> TraceJson:
         """One trace, rebuilt. Raises NotFoundError for an unknown id."""
-        return cast("TraceJson", self._ask("GET", f"/api/traces/{quote(trace_id, safe='')}", {"profile": profile}))
+        return cast("TraceJson", self.ask("GET", f"/api/traces/{quote(trace_id, safe='')}", {"profile": profile}))
 
     def traces(self, filters: Mapping[str, str], limit: int) -> tuple[list[TraceRowJson], bool]:
         """Traces, latest first, and whether there are more than `limit`."""
-        return cast("tuple[list[TraceRowJson], bool]", self._list("/api/traces", filters, limit))
+        return cast("tuple[list[TraceRowJson], bool]", self.listed("/api/traces", filters, limit))
 
     def errors(self, filters: Mapping[str, str], limit: int) -> tuple[list[ErrorJson], bool]:
         """Findings, latest first, and whether there are more than `limit`. `filters` are those of /api/errors."""
-        return cast("tuple[list[ErrorJson], bool]", self._list("/api/errors", filters, limit))
+        return cast("tuple[list[ErrorJson], bool]", self.listed("/api/errors", filters, limit))
 
     def errors_after(self, filters: Mapping[str, str], after: str) -> tuple[list[ErrorJson], str]:
         """A page of findings first seen after `after` (ISO 8601, "now" or a cursor), earliest first, and its cursor."""
-        page = self._ask("GET", "/api/errors", {**filters, "after": after, "limit": str(PAGE)})
+        page = self.ask("GET", "/api/errors", {**filters, "after": after, "limit": str(PAGE)})
         return page["items"], page["next"]
 
     def ledger(self, filters: Mapping[str, str], limit: int) -> LedgerPage:
@@ -89,42 +89,43 @@ class Client:
 
         Raises NotFoundError for an unknown trace or service.
         """
-        page = self._ask("GET", "/api/doctor", {"trace": trace, "service": service})
+        page = self.ask("GET", "/api/doctor", {"trace": trace, "service": service})
         return cast("list[DiagnosisJson]", page["items"])
 
     def architectures(self) -> list[ArchitectureJson]:
         """The description that holds of each service."""
-        return cast("list[ArchitectureJson]", self._ask("GET", "/api/architectures")["items"])
+        return cast("list[ArchitectureJson]", self.ask("GET", "/api/architectures")["items"])
 
     def architecture(self, service: str) -> ArchitectureJson:
         """The description that holds of a service. Raises NotFoundError where there is none."""
-        return cast("ArchitectureJson", self._ask("GET", _architecture(service)))
+        return cast("ArchitectureJson", self.ask("GET", _architecture(service)))
 
     def architecture_versions(self, service: str) -> list[ArchitectureJson]:
         """What was derived, edited and cleared, latest first."""
-        page = self._ask("GET", _architecture(service), {"history": "true"})
+        page = self.ask("GET", _architecture(service), {"history": "true"})
         return cast("list[ArchitectureJson]", page["items"])
 
     def edit_architecture(self, service: str, text: str) -> ArchitectureJson:
         """Put a description in the place of the derived one. Raises ConfigError for one that is empty or too long."""
-        return cast("ArchitectureJson", self._ask("PUT", _architecture(service), json={"text": text}))
+        return cast("ArchitectureJson", self.ask("PUT", _architecture(service), json={"text": text}))
 
     def clear_architecture(self, service: str) -> ClearedJson:
         """Let the derived description hold again."""
-        return cast("ClearedJson", self._ask("DELETE", _architecture(service), json={}))
+        return cast("ClearedJson", self.ask("DELETE", _architecture(service), json={}))
 
     def judge(self, *, trace_id: str = "", since: str = "") -> Iterator[JudgedJson]:
         """Judge one stored trace, or all that arrived since a point in time (ISO 8601), again; what was judged."""
         cursor = ""
         while True:
             body = {"trace_id": trace_id, "since": since, "cursor": cursor, "limit": JUDGE_PAGE}
-            page = self._ask("POST", "/api/judge", json=body)
+            page = self.ask("POST", "/api/judge", json=body)
             yield from page["items"]
             cursor = page["next"] or ""
             if not cursor:
                 return
 
-    def _list(self, path: str, filters: Mapping[str, str], limit: int) -> tuple[list[Any], bool]:
+    def listed(self, path: str, filters: Mapping[str, str], limit: int) -> tuple[list[Any], bool]:
+        """The items of a paged list, and whether there are more than `limit`."""
         items: list[Any] = []
         cursor = ""
         while True:
@@ -135,7 +136,7 @@ class Client:
                 return items[:limit], bool(cursor)
 
     def _page(self, path: str, filters: Mapping[str, str], limit: int, cursor: str = "") -> Any:
-        return self._ask("GET", path, {**filters, "limit": str(min(PAGE, limit)), "cursor": cursor})
+        return self.ask("GET", path, {**filters, "limit": str(min(PAGE, limit)), "cursor": cursor})
 
     def stream(self, path: str, params: Mapping[str, str]) -> Iterator[bytes]:
         """A long answer in pieces; errors as of other questions, and RetryableError where it breaks off."""
@@ -146,7 +147,8 @@ class Client:
                 self._read(answer)
             yield from answer.iter_bytes()
 
-    def _ask(self, method: str, path: str, params: Mapping[str, str] | None = None, json: object = None) -> Any:
+    def ask(self, method: str, path: str, params: Mapping[str, str] | None = None, json: object = None) -> Any:
+        """One question in the API's own words; parameters that are empty are left out."""
         given = {key: value for key, value in (params or {}).items() if value}
         with self._failing():
             return self._read(self._http.request(method, path, params=given, json=json))
