@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
 from ...processors.transcript import transcribe
 from ...schemas.annotations import Annotation
@@ -25,7 +24,7 @@ class TraceRows:
     def __init__(self, view: TraceView, labelled: Labelled, *, transcripts: bool = True) -> None:
         self._view, self._labelled, self._transcripts = view, labelled, transcripts
         self._runs = {run.id: run for run in view.trace.runs}
-        self._transcript = lru_cache(maxsize=2)(self._transcribed)  # findings come by run: each is written once
+        self._last: tuple[str, Transcript] | None = None  # findings come by run: each is written once
 
     def finding(self, sighting: Sighting) -> FindingRow:
         """A finding of the trace with its run."""
@@ -84,8 +83,10 @@ class TraceRows:
             "reviews": [present_review(r) for r in labelled.reviews if r.agent_run_id == run.id],
         }
 
-    def _transcribed(self, run_id: str) -> Transcript:
-        return transcribe(self._view.trace, self._runs[run_id])
+    def _transcript(self, run_id: str) -> Transcript:
+        if self._last is None or self._last[0] != run_id:
+            self._last = run_id, transcribe(self._view.trace, self._runs[run_id])
+        return self._last[1]
 
 
 def trail_row(trace: Trace, findings: Iterable[Finding]) -> TrailRow:

@@ -1,0 +1,78 @@
+"""`tracejury export`: a file that appears once it is complete."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from fastapi import FastAPI
+from fastapi.responses import StreamingResponse
+from memory_api import KNOWN, Api, finding, memory_api, served
+
+from tracejury.collector.cli.root import root
+
+
+@pytest.fixture(scope="module")
+def api() -> Iterator[Api]:
+    with memory_api() as made:
+        yield made
+
+
+def test_findings_as_json_lines(api: Api, tmp_path: Path) -> None:
+    """The form follows the file's name; nothing is left beside it; "-" is stdout."""
+    api.reader.found = [finding(1), finding(2)]
+    target = tmp_path / "findings.jsonl"
+    result = CliRunner().invoke(root, ["export", str(target), "--url", api.url])
+    assert result.exit_code == 0, result.output
+    rows = [json.loads(line) for line in target.read_text().splitlines()]
+    assert [row["trace_id"] for row in rows] == [KNOWN, KNOWN]
+    assert [p.name for p in tmp_path.iterdir()] == ["findings.jsonl"]
+    shown = CliRunner().invoke(root, ["export", "-", "--limit", "1", "--no-transcripts", "--url", api.url])
+    assert len(shown.output.splitlines()) == 1
+
+
+def test_a_parquet_file_by_its_name(api: Api, tmp_path: Path) -> None:
+    """It has the magic of one at both ends."""
+    api.reader.found = [finding(1)]
+    target = tmp_path / "x.parquet"
+    assert CliRunner().invoke(root, ["export", str(target), "--url", api.url]).exit_code == 0
+    assert target.read_bytes()[:4] == target.read_bytes()[-4:] == b"PAR1"
+
+
+def test_what_is_refused_is_one_line_and_no_file(api: Api, tmp_path: Path) -> None:
+    """An unknown trace exits with 4, a filter that does not fit and a folder that is not there with 1."""
+    target = tmp_path / "x.jsonl"
+    for arguments, code, word in (
+        ([str(target), "--trace", "9" * 32], 4, "no trace"),
+        ([str(target), "--runs", "--judge", "x"], 1, "judge"),
+        ([str(tmp_path / "no" / "x.jsonl")], 1, "cannot write"),
+    ):
+        result = CliRunner().invoke(root, ["export", *arguments, "--url", api.url])
+        assert (result.exit_code, len(result.output.splitlines())) == (code, 1), result.output
+        assert word in result.output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_export_that_breaks_off_leaves_no_file(tmp_path: Path) -> None:
+    """Half a data set is worse than none; the file from before stays."""
+    app = FastAPI()
+
+    @app.get("/api/export")
+    def export() -> StreamingResponse:
+        def pieces() -> Iterator[bytes]:
+            yield b'{"a": 1}\n'
+            raise RuntimeError("the store is gone")
+
+        return StreamingResponse(pieces())
+
+    target = tmp_path / "x.jsonl"
+    target.write_text("before")
+    with served(app) as url:
+        result = CliRunner().invoke(root, ["export", str(target), "--url", url])
+    assert result.exit_code == 1
+    assert "broke off" in result.output
+    assert [p.name for p in tmp_path.iterdir()] == ["x.jsonl"]
+    assert target.read_text() == "before"
