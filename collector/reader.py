@@ -13,8 +13,10 @@ from ..schemas.rates import Comparison, RateAnswer, RateQuery
 from ..schemas.taxonomy import Severity
 from ..schemas.trajectory import Trace, TraceState
 from ..schemas.verdicts import Verdict
+from .listing import Facets, SessionRow, SessionView, Sort
 
 if TYPE_CHECKING:
+    from .figures import Figures
     from .labels import Labels
     from .ledger import Ledger
     from .web.trace.looks import Looks
@@ -53,7 +55,14 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class TraceQuery:
-    """Traces by latest arrival first. `since`: unix nanos, of arrival; empty fields do not filter."""
+    """Traces, or sessions that hold such a trace, in order of `sort`. Empty fields do not filter.
+
+    [`since`, `until`) in unix nanos, of arrival. `severity` (at least), `category`, `judge` and `dimension` are of one
+    finding; `agent`, `role` and `model` of one agent run; where both are given the finding is of that run, and with
+    `tool` at a call of that tool. `min_duration`: nanos. `text`: stands in what was said, found or named, or begins an
+    id. `before`: the place in the list that the answer follows. Of sessions, `state`, `min_duration` and the order are
+    the session's own.
+    """
 
     confidence: Confidence
     limit: int
@@ -63,6 +72,20 @@ class TraceQuery:
     since: int = 0
     before: Position | None = None
     tenant: str = ""
+    until: int = 0
+    state: TraceState | None = None
+    severity: Severity | None = None
+    category: str = ""
+    judge: str = ""
+    dimension: str = ""
+    tool: str = ""
+    version: str = ""
+    model: str = ""
+    role: str = ""
+    min_duration: int = 0
+    text: str = ""
+    sort: Sort = Sort.RECEIVED
+    ascending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +112,10 @@ class ErrorQuery:
 
 @dataclass(frozen=True, slots=True)
 class TraceRow:
-    """A trace in a list. Times in unix nanos; `position` is its place in the list; `findings` by severity."""
+    """A trace in a list. Times in unix nanos; `findings` by severity.
+
+    `goal`: the beginning of what its first manager was asked; `place`: in the asked order.
+    """
 
     trace_id: str
     session_id: str
@@ -101,6 +127,15 @@ class TraceRow:
     end: int
     received: int
     findings: Mapping[Severity, int]
+    name: str = ""
+    version: str = ""
+    goal: str = ""
+    models: Sequence[str] = ()
+    turns: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    usd: float | None = None
+    place: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +208,23 @@ class Reader(Protocol):
     def rates(self) -> Rates:
         """How often agents fail."""
 
+    @property
+    def figures(self) -> Figures:
+        """What else the overview shows."""
+
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """Up to `limit` traces."""
+
+    def sessions(self, query: TraceQuery) -> Sequence[SessionRow]:
+        """Up to `limit` sessions that hold a trace of the query."""
+
+    def session(
+        self, session_id: str, confidence: Confidence, service: str = "", tenant: str = ""
+    ) -> SessionView | None:
+        """The conversation, of one service or ("") of all that name the id; None when there is none."""
+
+    def facets(self, since: int, until: int = 0, service: str = "", tenant: str = "") -> Facets:
+        """What traces that arrived in [`since`, `until`) can be filtered by; `until` 0: no end."""
 
     def services(self, since: int, limit: int, tenant: str = "") -> Sequence[str]:
         """Up to `limit` services with traces that arrived from `since` (unix nanos) on, latest first; "" for none."""

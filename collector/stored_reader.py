@@ -8,15 +8,19 @@ from collections.abc import Callable, Sequence
 from ..processors.assemble import AssemblerConfig
 from .labels import Labels
 from .ledger import Ledger
+from .listing import Facets, SessionRow, SessionView
 from .pipeline.outcome import LIVE
 from .rates import StoredRates
 from .reader import Architectures, Confidence, ErrorQuery, Sighting, TraceQuery, TraceRow, TraceView
 from .store.architectures import StoredArchitectures
 from .store.client import Store
+from .store.figures import StoredFigures
 from .store.judging import StoredJudging
 from .store.labels import StoredLabels
 from .store.ledger import StoredLedger
+from .store.lists import SessionLists, TraceLists
 from .store.reading import StoredReading
+from .stored_sessions import stored_session
 from .stored_trace import stored_trace
 from .web.trace.looks import Looks
 from .web.trace.stored import StoredLooks
@@ -33,10 +37,25 @@ class StoredReader:
         self.looks: Looks = StoredLooks(store, config, clock)
         self.labels: Labels = StoredLabels(store)
         self.rates = StoredRates(store, clock)
+        self.figures = StoredFigures(store)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """Up to `limit` traces."""
         return self._reading.find_traces(query)
+
+    def sessions(self, query: TraceQuery) -> Sequence[SessionRow]:
+        """Up to `limit` sessions that hold a trace of the query."""
+        return SessionLists(self._store, query.tenant).find(query)
+
+    def session(
+        self, session_id: str, confidence: Confidence, service: str = "", tenant: str = ""
+    ) -> SessionView | None:
+        """The conversation, of one service or ("") of all that name the id; None when there is none."""
+        return stored_session(self._store, session_id, confidence, service, tenant)
+
+    def facets(self, since: int, until: int = 0, service: str = "", tenant: str = "") -> Facets:
+        """What traces that arrived in [`since`, `until`) can be filtered by."""
+        return TraceLists(self._store, tenant).facets(since, until, service)
 
     def services(self, since: int, limit: int, tenant: str = "") -> Sequence[str]:
         """Services of which a trace arrived from `since` on, the latest first."""

@@ -6,20 +6,18 @@ those at or above the asked confidence, which is another one for traces of an un
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from ...schemas.findings import Finding
 from ...schemas.judged_rows import FINDING_SELECT, VERDICT_SELECT, finding_from_row, verdict_from_row
 from ...schemas.taxonomy import Severity
-from ...schemas.trajectory import TraceState
 from ...schemas.verdicts import Verdict
-from ..reader import Confidence, ErrorQuery, Position, Sighting, TraceQuery, TraceRow
+from ..reader import ErrorQuery, Position, Sighting, TraceQuery, TraceRow
 from .client import Store
+from .lists.findings import HOLDS, sure, thresholds
+from .lists.traces import TraceLists
 from .scope import TENANT, Scope
-
-_HOLDS: Final = "State IN ('current', 'provisional')"
 
 OF_SERVICE: Final = f"TraceId IN (SELECT TraceId FROM traces FINAL WHERE {TENANT} AND ServiceName = {{service:String}})"
 
@@ -30,11 +28,6 @@ _OF_AGENT: Final = f"""(TraceId, AgentRunId) IN (
 # A follower asks twice a second, mostly for nothing: the raw look by time spares it the de-duplication of all rows.
 _AFTER: Final = "FirstSeen >= {time:UInt64} AND (FirstSeen, Id) > ({time:UInt64}, {id:String})"
 
-_TRACE_SELECT: Final = (
-    "TraceId, SessionId, ServiceName, State, Spans, Runs.Name, StartNanos, EndNanos, "
-    "toUnixTimestamp64Nano(ReceivedAt) AS Received"
-)
-
 
 class StoredReading:
     """The store as people ask it. Methods raise RetryableError for what may pass, StoreError for the rest."""
@@ -43,16 +36,8 @@ class StoredReading:
         self._store = store
 
     def find_traces(self, query: TraceQuery) -> list[TraceRow]:
-        """Up to `query.limit` judged traces, latest arrival first, with their findings counted by severity."""
-        where, values = _trace_conditions(query)
-        rows = Scope(self._store, query.tenant).select(
-            f"SELECT {_TRACE_SELECT} FROM traces FINAL WHERE {where} "
-            "ORDER BY Received DESC, TraceId DESC LIMIT {limit:UInt64}",
-            limit=query.limit,
-            **values,
-        )
-        counts = self._counts([row[0] for row in rows], query.confidence, query.tenant)
-        return [_trace_row(row, counts[row[0]]) for row in rows]
+        """Up to `query.limit` judged traces in the asked order, with their findings counted by severity."""
+        return TraceLists(self._store, query.tenant).find(query)
 
     def find_services(self, since: int, limit: int, tenant: str = "") -> list[str]:
         """Up to `limit` services with judged traces that arrived from `since` (unix nanos) on, the latest first."""
@@ -126,21 +111,6 @@ class StoredReading:
         sql = f"SELECT DISTINCT TraceId FROM spans WHERE {TENANT} AND SpanId = {{span_id:String}} ORDER BY TraceId"
         return [row[0] for row in Scope(self._store, tenant).select(sql, span_id=span_id)]
 
-    def _counts(self, trace_ids: Sequence[str], sure: Confidence, tenant: str) -> dict[str, dict[Severity, int]]:
-        """Findings that hold, by trace and severity."""
-        counts: dict[str, dict[Severity, int]] = defaultdict(lambda: dict.fromkeys(Severity, 0))
-        if trace_ids:
-            of_these = "TraceId IN {trace_ids:Array(String)}"
-            sql = (
-                f"SELECT TraceId, Severity, count() FROM findings FINAL WHERE {TENANT} AND {of_these} AND {_HOLDS} "
-                f"AND {_sure(sure, of_these)} GROUP BY TraceId, Severity"
-            )
-            for trace_id, severity, count in Scope(self._store, tenant).select(
-                sql, trace_ids=trace_ids, **_thresholds(sure)
-            ):
-                counts[trace_id][Severity(severity)] = count
-        return counts
-
 
 def places(store: Store, trace_ids: Collection[str], tenant: str) -> dict[tuple[str, str], str]:
     """Names by (trace id, agent run id); the service's under run id ""."""
@@ -156,25 +126,8 @@ def places(store: Store, trace_ids: Collection[str], tenant: str) -> dict[tuple[
     return found
 
 
-def _trace_conditions(query: TraceQuery) -> tuple[str, dict[str, Any]]:
-    conditions, values = [TENANT, "JoinedTo = ''"], {}
-    for text, name, value in (
-        ("ServiceName = {service:String}", "service", query.service),
-        ("SessionId = {session_id:String}", "session_id", query.session_id),
-        ("has(Runs.Name, {agent:String})", "agent", query.agent),
-        ("toUnixTimestamp64Nano(ReceivedAt) >= {since:Int64}", "since", query.since),
-    ):
-        if value:
-            conditions.append(text)
-            values[name] = value
-    if query.before:
-        conditions.append("(toUnixTimestamp64Nano(ReceivedAt), TraceId) < ({time:Int64}, {id:String})")
-        values |= _position(query.before)
-    return " AND ".join(conditions), values
-
-
 def _finding_conditions(query: ErrorQuery) -> tuple[str, dict[str, Any]]:
-    conditions, values = [TENANT, _HOLDS, _sure(query.confidence, _place(query))], _thresholds(query.confidence)
+    conditions, values = [TENANT, HOLDS, sure(query.confidence, _place(query))], thresholds(query.confidence)
     for text, name, value in (
         ("TraceId = {trace_id:String}", "trace_id", query.trace_id),
         ("SpanId = {span_id:String}", "span_id", query.span_id),
@@ -200,14 +153,6 @@ def _finding_conditions(query: ErrorQuery) -> tuple[str, dict[str, Any]]:
     return " AND ".join(conditions), values
 
 
-def _sure(sure: Confidence, place: str) -> str:
-    """The condition that a finding is as sure as asked. `place`: the traces in question, to keep the look-up small."""
-    if sure.recognised == sure.unrecognised:
-        return "Confidence >= {recognised:Float64}"
-    unknown = f"SELECT TraceId FROM traces FINAL WHERE {TENANT} AND {place} AND empty(Conventions)"
-    return f"Confidence >= if(TraceId IN ({unknown}), {{unrecognised:Float64}}, {{recognised:Float64}})"
-
-
 def _place(query: ErrorQuery) -> str:
     if query.trace_id:
         return "TraceId = {trace_id:String}"
@@ -216,24 +161,5 @@ def _place(query: ErrorQuery) -> str:
     return "1"
 
 
-def _thresholds(sure: Confidence) -> dict[str, Any]:
-    return {"recognised": sure.recognised, "unrecognised": sure.unrecognised}
-
-
 def _position(position: Position) -> dict[str, Any]:
     return {"time": position.time, "id": position.id}
-
-
-def _trace_row(row: Sequence[Any], findings: dict[Severity, int]) -> TraceRow:
-    return TraceRow(
-        trace_id=row[0],
-        session_id=row[1],
-        service=row[2],
-        state=TraceState(row[3]),
-        spans=row[4],
-        agents=tuple(row[5]),
-        start=row[6],
-        end=row[7],
-        received=row[8],
-        findings=findings,
-    )

@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import uvicorn
 from fastapi import FastAPI
+from memory_figures import MemoryFigures
 from memory_labels import MemoryLabels
 from memory_ledger import KNOWN, NOW, SECOND, MemoryArchitectures, MemoryLedger
 from memory_looks import MemoryLooks
@@ -20,6 +21,7 @@ from memory_rates import MemoryRates
 
 from tracejury.collector.api import create_app
 from tracejury.collector.ledger import JudgesStatus
+from tracejury.collector.listing import Facets, SessionRow, SessionView
 from tracejury.collector.reader import Confidence, ErrorQuery, Sighting, TraceQuery, TraceRow, TraceView
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.taxonomy import Dimension, Severity
@@ -77,8 +79,10 @@ class MemoryReader:
     architectures: MemoryArchitectures = field(default_factory=MemoryArchitectures)
     labels: MemoryLabels = field(default_factory=MemoryLabels)
     rebuilt: dict[str, Trace] = field(default_factory=dict)
+    conversations: list[SessionRow] = field(default_factory=list)
     looks: MemoryLooks = field(default_factory=MemoryLooks)
     rates: MemoryRates = field(default_factory=MemoryRates)
+    figures: MemoryFigures = field(default_factory=MemoryFigures)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """By latest arrival."""
@@ -92,6 +96,26 @@ class MemoryReader:
             if (r.received, r.trace_id) < before and r.received >= query.since and query.service in ("", r.service)
         ]
         return sorted(kept, key=lambda r: (r.received, r.trace_id), reverse=True)[: query.limit]
+
+    def sessions(self, query: TraceQuery) -> Sequence[SessionRow]:
+        """Those that were put in, of the service."""
+        self.asked.append(query)
+        return [s for s in self.conversations if query.service in ("", s.service)][: query.limit]
+
+    def session(
+        self,
+        session_id: str,
+        confidence: Confidence,  # noqa: ARG002  the protocol's signature
+        service: str = "",
+        tenant: str = "",  # noqa: ARG002  the protocol's signature
+    ) -> SessionView | None:
+        """Without exchanges."""
+        named = [s for s in self.conversations if s.session_id == session_id and service in ("", s.service)]
+        return SessionView(named[0], [s.service for s in named], ()) if named else None
+
+    def facets(self, since: int, until: int = 0, service: str = "", tenant: str = "") -> Facets:  # noqa: ARG002  the protocol's signature
+        """The services of all."""
+        return Facets(services=[(name, 1) for name in self.services(since, 10)])
 
     def services(self, since: int, limit: int, tenant: str = "") -> Sequence[str]:  # noqa: ARG002  the protocol's signature
         """By latest arrival."""
@@ -169,6 +193,7 @@ class Api:
         self.problems.clear()
         self.reader.verdicts.clear()
         self.reader.rebuilt.clear()
+        self.reader.conversations.clear()
         self.status[:] = [JudgesStatus()]
         for kept in (self.reader.ledger.words, self.reader.ledger.spent, self.reader.ledger.asked):
             kept.clear()

@@ -1,0 +1,113 @@
+"""Rows of sessions as domain objects, and findings and verdicts pinned to the exchanges that they are of."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from ....schemas.findings import Finding
+from ....schemas.taxonomy import Severity
+from ....schemas.trajectory import TraceState
+from ....schemas.verdicts import SubjectKind, Verdict
+from ...listing import Exchange, SessionRow
+
+_ORDER: Final = (TraceState.OPEN, TraceState.INCOMPLETE, TraceState.SETTLED)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A trace of a conversation: its exchanges, and the exchange (by its run) that each of its runs is part of."""
+
+    trace_id: str
+    exchanges: tuple[Exchange, ...]
+    tops: Mapping[str, str]
+    recognised: Sequence[str]
+
+
+def session_row(row: Sequence[Any]) -> SessionRow:
+    """The session of a row: see `sessions._ROW`."""
+    return SessionRow(
+        key=row[0],
+        session_id=row[1],
+        service=row[2],
+        state=TraceState(row[3]),
+        traces=row[4],
+        turns=row[5],
+        agents=tuple(row[6]),
+        start=row[7],
+        end=row[8],
+        first_received=row[9],
+        received=row[10],
+        tokens=row[11],
+        usd=row[12],
+        findings=dict(zip((Severity.HIGH, Severity.MEDIUM, Severity.LOW), row[13:], strict=True)),
+    )
+
+
+def together(rows: Sequence[SessionRow]) -> SessionRow:
+    """Sessions of one id in several services as one; of one service itself."""
+    if len(rows) == 1:
+        return rows[0]
+    tokens = [r.tokens for r in rows if r.tokens is not None]
+    unknown = any(r.tokens is not None and r.usd is None for r in rows)
+    amounts = [r.usd for r in rows if r.usd is not None]
+    return replace(
+        rows[0],
+        service="",
+        state=next(state for state in _ORDER if any(r.state is state for r in rows)),
+        traces=sum(r.traces for r in rows),
+        turns=sum(r.turns for r in rows),
+        agents=tuple(sorted({name for r in rows for name in r.agents})),
+        start=min(r.start for r in rows),
+        end=max(r.end for r in rows),
+        first_received=min(r.first_received for r in rows),
+        received=max(r.received for r in rows),
+        findings={s: sum(r.findings.get(s, 0) for r in rows) for s in Severity},
+        tokens=sum(tokens) if tokens else None,
+        usd=sum(amounts) if amounts and not unknown else None,
+    )
+
+
+def said_in(row: Sequence[Any]) -> Said:
+    """What was said in the trace of a row: see `sessions._SAID`. A trace without an agent run is one exchange, too."""
+    trace_id, state, start, end, usd, ids, names, parents, goals, answers, statuses, turns, conventions = row
+    above = dict(zip(ids, parents, strict=True))
+    runs = list(zip(ids, names, parents, goals, answers, statuses, strict=True))
+    tops = {run_id: _top(run_id, above) for run_id in ids}
+    counted: defaultdict[str, int] = defaultdict(int)
+    for run_id, count in zip(ids, turns, strict=True):
+        counted[tops[run_id]] += count
+    exchanges = [
+        Exchange(trace_id, i, name, goal, answer, status, TraceState(state), start, end, counted[i], None)
+        for i, name, _, goal, answer, status in runs
+        if tops[i] == i
+    ] or [Exchange(trace_id, "", "", "", "", "", TraceState(state), start, end, 0, None)]
+    exchanges[0] = replace(exchanges[0], usd=usd)
+    return Said(trace_id, tuple(exchanges), tops, conventions)
+
+
+def pinned(said: Said, findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> Iterator[Exchange]:
+    """The exchanges with what was found in each; what is of no run, or of a run nobody knows, stands at the first."""
+    first = said.exchanges[0].run_id
+    by_run: defaultdict[str, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        by_run[said.tops.get(finding.agent_run_id, first)].append(finding)
+    words: defaultdict[str, list[Verdict]] = defaultdict(list)
+    for verdict in verdicts:
+        of_run = verdict.subject.kind in (SubjectKind.AGENT_RUN, SubjectKind.TURN_WINDOW)
+        words[said.tops.get(verdict.subject.id, first) if of_run else first].append(verdict)
+    for exchange in said.exchanges:
+        ordered = sorted(by_run[exchange.run_id], key=lambda f: (-f.severity.rank, f.first_seen, f.id))
+        yield replace(exchange, findings=tuple(ordered), verdicts=tuple(words[exchange.run_id]))
+
+
+def _top(run_id: str, above: Mapping[str, str]) -> str:
+    """The run without a known parent over this one; itself in a circle."""
+    seen = {run_id}
+    at = run_id
+    while (parent := above.get(at, "")) in above and parent not in seen:
+        seen.add(parent)
+        at = parent
+    return at

@@ -1,0 +1,135 @@
+"""Lists of sessions, and one session as a conversation. A session is the traces of one service that name one id.
+
+The id alone is a client's to choose, and different programs count their conversations from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from ...listing import SessionRow, Sort
+from ...reader import Confidence, TraceQuery
+from ..client import Store
+from ..scope import TENANT, Scope
+from .conditions import ARRIVED, conditions
+from .conversation import Said, said_in, session_row
+from .findings import JOINED, counts, thresholds, worst
+from .order import BY_FINDINGS, after, missing, order
+
+MOST_TRACES: Final = 200
+"""Traces of a session that are shown as a conversation; the later ones are counted."""
+MOST_TEXT: Final = 20_000
+"""Characters of a goal and of an answer there; the trace has the whole."""
+
+_KEY: Final = "lower(hex(sipHash128(SessionId, CAST(ServiceName, 'String'))))"
+_STATE: Final = (
+    "multiIf(countIf(State = 'open') > 0, 'open', countIf(State = 'incomplete') > 0, 'incomplete', 'settled')"
+)
+_LENGTH: Final = "if(max(EndNanos) > min(StartNanos), max(EndNanos) - min(StartNanos), 0)"
+_USED: Final = "(isNotNull(InputTokens) OR isNotNull(OutputTokens))"
+# What one trace does not know the session does not know either: the rest would pass for the whole.
+_COST: Final = f"if(countIf({_USED} AND isNull(Cost)) > 0, NULL, sum(Cost))"
+_TOKENS: Final = f"if(countIf({_USED}) > 0, sum(ifNull(InputTokens, 0) + ifNull(OutputTokens, 0)), NULL)"
+_KNOWN: Final = "ifNull(toUInt64({}) + 1, {{missing:UInt64}})"
+
+_VALUES: Final = {
+    Sort.RECEIVED: f"toUInt64(max({ARRIVED}))",
+    Sort.START: "min(StartNanos)",
+    Sort.DURATION: f"toUInt64({_LENGTH})",
+    Sort.COST: _KNOWN.format(f"reinterpretAsUInt64({_COST})"),
+    Sort.TOKENS: _KNOWN.format(_TOKENS),
+    Sort.SEVERITY: worst("sum(High)", "sum(Medium)", "sum(Low)"),
+    Sort.FINDINGS: "toUInt64(sum(High) + sum(Medium) + sum(Low))",
+}
+_ROW: Final = (
+    f"{_KEY} AS Key, SessionId, ServiceName, {_STATE}, count(), sum(arraySum(Runs.Turns)), "
+    f"arraySort(groupUniqArrayArray(Runs.Name)), min(StartNanos), max(EndNanos), min({ARRIVED}), max({ARRIVED}), "
+    f"{_TOKENS}, {_COST}, sum(High), sum(Medium), sum(Low)"
+)
+_OURS: Final = f"{TENANT} AND JoinedTo = '' AND SessionId != ''"
+_SAID: Final = f"""SELECT TraceId, State, StartNanos, EndNanos, Cost, Runs.Id, Runs.Name, Runs.ParentId,
+    arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Runs.Goal), arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}),
+    Runs.Answer), Runs.Status, Runs.Turns, Conventions
+FROM traces FINAL WHERE {{}} ORDER BY StartNanos, TraceId LIMIT {MOST_TRACES}"""
+
+
+class SessionLists:
+    """Sessions of one tenant as people list and read them. Methods raise RetryableError, StoreError."""
+
+    def __init__(self, store: Store, tenant: str = "") -> None:
+        self._scope = Scope(store, tenant)
+
+    def find(self, query: TraceQuery) -> list[SessionRow]:
+        """Up to `query.limit` sessions that hold a trace of the query, in the asked order."""
+        where, values = conditions(query, of_sessions=True)
+        holding = (
+            f"{_OURS} AND (ServiceName, SessionId) IN (SELECT ServiceName, SessionId FROM traces FINAL WHERE {where})"
+        )
+        having, more = _having(query)
+        follows, place = after(query.before, "Key", ascending=query.ascending)
+        source = _from(joined=query.sort in BY_FINDINGS, confidence=query.confidence, values=values)
+        values |= more | place | {"missing": missing(ascending=query.ascending), "limit": query.limit}
+        found = self._scope.select(
+            f"SELECT {_KEY} AS Key, {_VALUES[query.sort]} AS Value, any(ServiceName), any(SessionId) {source}"
+            f"WHERE {holding} GROUP BY Key "
+            f"HAVING {having} AND {follows} ORDER BY {order('Key', ascending=query.ascending)} LIMIT {{limit:UInt64}}",
+            **values,
+        )
+        these = "(SessionId, CAST(ServiceName, 'String')) IN {named:Array(Tuple(String, String))}"
+        shown = {row.key: row for row in self._rows(these, query.confidence, named=[(r[3], r[2]) for r in found])}
+        return [replace(shown[row[0]], place=row[1]) for row in found if row[0] in shown]
+
+    def rows_of(self, session_id: str, service: str, confidence: Confidence) -> list[SessionRow]:
+        """The sessions of that id: of one service, or ("") one of each that has it."""
+        these, values = _named(session_id, service)
+        return self._rows(these, confidence, **values)
+
+    def said(self, session_id: str, service: str) -> list[Said]:
+        """What was said in its traces, in order of time; at most `MOST_TRACES`."""
+        these, values = _named(session_id, service)
+        return [said_in(row) for row in self._scope.select(_SAID.format(f"{_OURS} AND {these}"), **values)]
+
+    def parts(self, trace_ids: Sequence[str]) -> dict[str, str]:
+        """The traces that show as part of one of these, by their id: the one they are part of."""
+        rows = self._scope.select(
+            f"SELECT Part, Whole FROM ({JOINED}) WHERE Whole IN {{ids:Array(String)}}", ids=trace_ids
+        )
+        return {row[0]: row[1] for row in rows}
+
+    def _rows(self, these: str, confidence: Confidence, **values: Any) -> list[SessionRow]:
+        given: dict[str, Any] = dict(values)
+        own = f"SELECT TraceId FROM traces FINAL WHERE {_OURS} AND {these}"
+        place = f"TraceId IN ({own})"
+        parts = f"({place} OR TraceId IN (SELECT Part FROM ({JOINED}) WHERE Whole IN ({own})))"
+        source = _from(joined=True, confidence=confidence, values=given, place=parts)
+        which = f"WHERE {_OURS} AND {these} GROUP BY SessionId, ServiceName ORDER BY SessionId, ServiceName"
+        sql = f"SELECT {_ROW} {source}{which}"
+        return [session_row(row) for row in self._scope.select(sql, **given)]
+
+
+def _from(*, joined: bool, confidence: Confidence, values: dict[str, Any], place: str = "1") -> str:
+    if not joined:
+        return "FROM traces FINAL "
+    values |= thresholds(confidence)
+    return f"FROM traces FINAL LEFT JOIN ({counts(confidence, place)}) AS found ON TraceId = found.Id "
+
+
+def _having(query: TraceQuery) -> tuple[str, dict[str, Any]]:
+    parts: list[str] = ["1"]
+    values: dict[str, Any] = {}
+    if query.state is not None:
+        parts.append(f"{_STATE} = {{state:String}}")
+        values["state"] = query.state.value
+    if query.min_duration:
+        parts.append(f"{_LENGTH} >= {{min_duration:UInt64}}")
+        values["min_duration"] = query.min_duration
+    return " AND ".join(parts), values
+
+
+def _named(session_id: str, service: str) -> tuple[str, dict[str, Any]]:
+    named = "SessionId = {session_id:String}"
+    if not service:
+        return named, {"session_id": session_id}
+    return f"{named} AND ServiceName = {{service:String}}", {"session_id": session_id, "service": service}

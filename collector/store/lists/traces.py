@@ -1,0 +1,123 @@
+"""Lists of traces. A first query finds the ids in order, over narrow columns; a second one reads what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ....schemas.taxonomy import Severity
+from ....schemas.trajectory import TraceState
+from ...listing import Facets
+from ...reader import Confidence, TraceQuery, TraceRow
+from ..client import Store
+from ..scope import TENANT, Scope
+from .conditions import ARRIVED, conditions
+from .findings import HOLDS, JOINED, counts, near, thresholds
+from .order import BY_FINDINGS, OF_TRACES, after, missing, order
+
+GOAL: Final = 300
+"""Characters of a goal that a list shows."""
+FACETS: Final = 200
+"""Names of a kind that are suggested."""
+
+_OF_THESE: Final = "TraceId IN {trace_ids:Array(String)}"
+_SHOWN: Final = (
+    "TraceId, SessionId, ServiceName, State, Spans, Runs.Name, StartNanos, EndNanos, "
+    f"{ARRIVED} AS Received, Name, Version, substringUTF8(arrayFirst((goal, parent) -> parent = '', Runs.Goal, "
+    f"Runs.ParentId), 1, {GOAL}), arrayDistinct(arrayFilter(m -> m != '', Runs.Model)), arraySum(Runs.Turns), "
+    "InputTokens, OutputTokens, Cost"
+)
+
+
+class TraceLists:
+    """Traces of one tenant as people list them. Methods raise RetryableError, StoreError."""
+
+    def __init__(self, store: Store, tenant: str = "") -> None:
+        self._scope = Scope(store, tenant)
+
+    def find(self, query: TraceQuery) -> list[TraceRow]:
+        """Up to `query.limit` judged traces in the asked order, with their findings counted by severity."""
+        where, values = conditions(query)
+        follows, place = after(query.before, "TraceId", ascending=query.ascending)
+        found = ""
+        if query.sort in BY_FINDINGS:
+            found = f"LEFT JOIN ({counts(query.confidence, near(query))}) AS found ON TraceId = found.Id "
+            values |= thresholds(query.confidence)
+        rows = self._scope.select(
+            f"SELECT TraceId, {OF_TRACES[query.sort]} AS Value FROM traces FINAL {found}WHERE {where} AND {follows} "
+            f"ORDER BY {order('TraceId', ascending=query.ascending)} LIMIT {{limit:UInt64}}",
+            limit=query.limit,
+            missing=missing(ascending=query.ascending),
+            **values,
+            **place,
+        )
+        return self._shown(rows, query.confidence)
+
+    def counts(self, trace_ids: Sequence[str], confidence: Confidence) -> dict[str, dict[Severity, int]]:
+        """Findings that hold and are sure enough, by trace and severity; a joined run's all at its own trace."""
+        parts = f"(TraceId IN {{trace_ids:Array(String)}} OR TraceId IN (SELECT Part FROM ({JOINED}) WHERE Whole IN {{trace_ids:Array(String)}}))"  # noqa: E501
+        rows = self._scope.select(counts(confidence, parts), trace_ids=list(trace_ids), **thresholds(confidence))
+        named = (Severity.HIGH, Severity.MEDIUM, Severity.LOW)
+        return {row[0]: dict(zip(named, row[1:], strict=True)) for row in rows}
+
+    def facets(self, since: int, until: int, service: str) -> Facets:
+        """Names that traces of that time have, by how many of them."""
+        query = TraceQuery(Confidence(0.0, 0.0), 0, service=service, since=since, until=until)
+        where, values = conditions(query)
+        names = {
+            "services": "[CAST(ServiceName, 'String')]",
+            "agents": "arrayDistinct(Runs.Name)",
+            "tools": "arrayDistinct(Calls.Tool)",
+            "models": "arrayDistinct(Runs.Model)",
+            "versions": "[CAST(Version, 'String')]",
+        }
+        found = {
+            key: self._names(f"arrayJoin({of})", f"traces FINAL WHERE {where}", values) for key, of in names.items()
+        }
+        these = (
+            f"findings FINAL WHERE {TENANT} AND {HOLDS} AND TraceId IN (SELECT TraceId FROM traces FINAL WHERE {where})"
+        )
+        found |= {key: self._names(of, these, values) for key, of in (("categories", "Category"), ("judges", "Judge"))}
+        return Facets(**found)
+
+    def _names(self, name: str, place: str, values: dict[str, Any]) -> list[tuple[str, int]]:
+        rows = self._scope.select(
+            f"SELECT CAST({name}, 'String') AS Found, uniqExact(TraceId) AS Traces FROM {place} GROUP BY Found "
+            f"HAVING Found != '' ORDER BY Traces DESC, Found LIMIT {FACETS}",
+            **values,
+        )
+        return [(name, count) for name, count in rows]
+
+    def _shown(self, found: Sequence[Sequence[Any]], confidence: Confidence) -> list[TraceRow]:
+        ids = [row[0] for row in found]
+        if not ids:
+            return []
+        rows = self._scope.select(f"SELECT {_SHOWN} FROM traces FINAL WHERE {TENANT} AND {_OF_THESE}", trace_ids=ids)
+        shown = {row[0]: row for row in rows}
+        findings = self.counts(ids, confidence)
+        none = dict.fromkeys(Severity, 0)
+        return [_row(shown[i], findings.get(i, none), place) for i, place in found if i in shown]
+
+
+def _row(row: Sequence[Any], findings: dict[Severity, int], place: int) -> TraceRow:
+    return TraceRow(
+        trace_id=row[0],
+        session_id=row[1],
+        service=row[2],
+        state=TraceState(row[3]),
+        spans=row[4],
+        agents=tuple(row[5]),
+        start=row[6],
+        end=row[7],
+        received=row[8],
+        findings=findings,
+        name=row[9],
+        version=row[10],
+        goal=row[11],
+        models=tuple(row[12]),
+        turns=row[13],
+        input_tokens=row[14],
+        output_tokens=row[15],
+        usd=row[16],
+        place=place,
+    )

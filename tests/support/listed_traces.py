@@ -1,0 +1,186 @@
+"""Traces to be listed: built from a few choices each, stored as judging stores them, and filtered naively."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from store_parts import a_finding, a_judged_trace, a_run
+from trajectories import fixture_spans, normalise_all
+
+from tracejury.collector.listing import Sort
+from tracejury.collector.reader import TraceQuery
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.processors.searchable import searchable, searched
+from tracejury.schemas.findings import Finding, FindingState
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.taxonomy import Dimension, Severity
+from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, TraceState, Turn, TurnKind
+from tracejury.schemas.verdicts import JudgedTrace, Spent
+
+SECOND = 1_000_000_000
+RANK = {s: 2**20**s.rank for s in Severity}
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A finding: who, what, how bad, how sure, in which run (by its name), at the tool's call or elsewhere."""
+
+    judge: str = "loops"
+    category: str = "Resource Abuse"
+    dimension: Dimension = Dimension.EXECUTION_EFFICIENCY
+    severity: Severity = Severity.LOW
+    confidence: float = 0.9
+    agent: str = "planner"
+    at_tool: bool = False
+    state: FindingState = FindingState.CURRENT
+    evidence: str = "again and again"
+    explanation: str = "three times the same"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A trace of two runs: a planner with one tool call, and a helper."""
+
+    number: int
+    service: str = "shop"
+    version: str = "1"
+    session: str = ""
+    state: TraceState = TraceState.SETTLED
+    model: str = "gpt"
+    tool: str = "search"
+    helper: str = "helper"
+    goal: str = "buy milk"
+    answer: str = "it is bought"
+    received: int = 0
+    start: int = 0
+    length: int = 0
+    tokens: int | None = None
+    usd: float | None = None
+    marks: tuple[Mark, ...] = ()
+    joined_to: str = ""
+
+    @property
+    def trace_id(self) -> str:
+        """Spread over the order of ids."""
+        return f"{self.number * 0x9E3779B97F4A7C15 % 2**64:016x}{self.number:016x}"
+
+    @cached_property
+    def judged(self) -> JudgedTrace:
+        """As judging stores it."""
+        call, tool = self.spans()
+        turn = Turn(0, TurnKind.ACT, call, (self.call(tool),))
+        runs: tuple[AgentRun, ...] = (
+            a_run(id="p", name="planner", goal=self.goal, answer=self.answer, turns=(turn,)),
+            a_run(id="h", name=self.helper, role="sub-agent", parent_id="p", goal="help", answer="helped"),
+        )
+        found = tuple(self.finding(i, mark) for i, mark in enumerate(self.marks))
+        judged = a_judged_trace(
+            *found, received=self.received, judged_at=1 + self.number, trace_id=self.trace_id, service=self.service,
+            session_id=self.session, state=self.state, runs=runs, spans={s.span_id: s for s in (call, tool)},
+            start=self.start, end=self.start + self.length, joined_to=self.joined_to,
+        )  # fmt: skip
+        return replace(judged, spent=Spent(self.tokens, None if self.tokens is None else 0, self.usd))
+
+    def call(self, span: NormalizedSpan) -> ToolCall:
+        """The planner's call of its tool."""
+        return ToolCall(self.tool, {"q": self.goal}, None, requested=True, executed=True, error=None, span=span)
+
+    def spans(self) -> tuple[NormalizedSpan, NormalizedSpan]:
+        """An LLM call and a tool's."""
+        told = {"openinference.span.kind": "LLM", "llm.model_name": self.model}
+        entries = [
+            {"id": "l", "attributes": told},
+            {"id": "t", "parent": "l", "attributes": {"openinference.span.kind": "TOOL"}},
+        ]
+        call, tool = normalise_all(fixture_spans({"spans": entries})[0])
+        raw = replace(call.raw, resource_attributes={"service.version": self.version})
+        return replace(call, raw=raw), tool
+
+    def finding(self, index: int, mark: Mark) -> Finding:
+        """The stored finding of a mark."""
+        return a_finding(
+            trace_id=self.trace_id, span_id=self.spans()[1].span_id if mark.at_tool else "e" * 16,
+            id=f"{self.number}-{index}", judge=mark.judge, category=mark.category, dimensions=(mark.dimension,), severity=mark.severity,
+            confidence=mark.confidence, agent_run_id="p" if mark.agent == "planner" else "h", state=mark.state,
+            evidence=mark.evidence, explanation=mark.explanation,
+        )  # fmt: skip
+
+    @property
+    def runs(self) -> Sequence[tuple[str, str, str]]:
+        """Name, role and model of each run."""
+        return ("planner", "manager", self.model), (self.helper, "sub-agent", "")
+
+
+def store_all(store: Store, traces: Sequence[Listed]) -> None:
+    """Store them."""
+    StoredJudging(store).save([t.judged for t in traces])
+
+
+def shows(mark: Mark, query: TraceQuery) -> bool:
+    """Whether the finding holds and is sure enough."""
+    return mark.state is not FindingState.RETRACTED and mark.confidence >= query.confidence.recognised
+
+
+def expected(traces: Sequence[Listed], query: TraceQuery) -> list[str]:
+    """The ids that a list shows, in order, worked out one trace at a time."""
+    kept = [t for t in traces if not t.joined_to and fits(t, query)]
+    ways: Mapping[Sort, Callable[[Listed], Any]] = {
+        Sort.RECEIVED: lambda t: t.received,
+        Sort.START: lambda t: t.start,
+        Sort.DURATION: lambda t: t.length,
+        Sort.COST: lambda t: t.usd,
+        Sort.TOKENS: lambda t: t.tokens,
+        Sort.SEVERITY: lambda t: sum(RANK[m.severity] for m in t.marks if shows(m, query)),
+        Sort.FINDINGS: lambda t: sum(shows(m, query) for m in t.marks),
+    }
+    value = ways[query.sort]
+    known = sorted((t for t in kept if value(t) is not None), key=lambda t: (value(t), t.trace_id))
+    unknown = sorted((t for t in kept if value(t) is None), key=lambda t: t.trace_id)
+    ordered = known + unknown if query.ascending else known[::-1] + unknown[::-1]
+    return [t.trace_id for t in ordered][: query.limit]
+
+
+def fits(t: Listed, q: TraceQuery) -> bool:
+    """Whether the trace has all that is asked."""
+    plain = (
+        q.service in ("", t.service)
+        and q.version in ("", t.version)
+        and q.session_id in ("", t.session)
+        and q.tool in ("", t.tool)
+        and q.state in (None, t.state)
+        and t.received >= q.since
+        and (not q.until or t.received < q.until)
+        and t.length >= q.min_duration
+        and (not q.text or holds(t, q))
+    )
+    runs = [r for r in t.runs if q.agent in ("", r[0]) and q.role in ("", r[1]) and q.model in ("", r[2])]
+    return plain and bool(runs) and _marked(t, q, [r[0] for r in runs])
+
+
+def _marked(t: Listed, q: TraceQuery, agents: Sequence[str]) -> bool:
+    if not (q.severity or q.category or q.judge or q.dimension):
+        return True
+    of_run = bool(q.agent or q.role or q.model)
+    return any(
+        shows(m, q)
+        and q.category in ("", m.category)
+        and q.judge in ("", m.judge)
+        and q.dimension in ("", m.dimension.value)
+        and (q.severity is None or m.severity.rank >= q.severity.rank)
+        and (not of_run or (t.runs[0][0] if m.agent == "planner" else t.runs[1][0]) in agents)
+        and (m.at_tool or not q.tool)
+        for m in t.marks
+    )
+
+
+def holds(t: Listed, q: TraceQuery) -> bool:
+    """Whether the text stands in the trace, its findings, or begins its id."""
+    sought = searched(q.text)
+    trace: Trace = t.judged.trace
+    said = searchable(trace) if t.state is not TraceState.OPEN else searched(f"{t.goal}\n{t.answer}")
+    found = [f"{m.evidence}\n{m.explanation}".lower() for m in t.marks if shows(m, q)]
+    return any(sought in text for text in (said, *found)) or t.trace_id.startswith(sought)
