@@ -23,6 +23,9 @@ from ...schemas.rates import (
     Unjudged,
 )
 from ..store.client import Store
+from .buckets import marks, plan
+from .cells import Cells, kept
+from .facts import HOUR
 from .folding import Folding
 from .question import Judged, Question, exact
 from .scan import Scan
@@ -60,7 +63,7 @@ class StoredRates:
     ) -> None:
         self.folding = Folding(store, clock)
         self.calibrate = calibrate
-        self._scan, self._rules = Scan(store), rules
+        self._store, self._cells, self._scan, self._rules = store, Cells(store), Scan(store), rules
 
     def ask(self, query: RateQuery) -> RateAnswer:
         """Rates as they stand now.
@@ -133,11 +136,17 @@ class StoredRates:
             rows = dict(sorted(rows.items(), key=lambda row: (order[row[0][1]], row[0][0])))
         else:
             rows = {(question.since, key): groups[key] for key in shown}
-        return _Read(total, groups, rows, dict(whole.unjudged), len(groups) - len(shown), from_rollups=False)
+        return _Read(total, groups, rows, dict(whole.unjudged), len(groups) - len(shown), from_rollups=kept(question))
 
     def _tally(self, question: Question, keys: list[str] | None = None) -> Tally:
         tally = Tally()
-        self._scan.add(tally, question, None, keys)
+        found = marks(self._store, question.tenant, question.since // HOUR, (question.until - 1) // HOUR)
+        if kept(question):
+            todo = plan(question, found)
+            self._cells.add(tally, question, todo.generations, keys)
+            self._scan.add(tally, question, todo.hours, keys)
+        else:
+            self._scan.add(tally, question, list(found.hours), keys)
         return tally
 
     def _answer(self, query: RateQuery, population: Population, read: _Read) -> RateAnswer:

@@ -9,7 +9,6 @@ from ...schemas.rates import By, Population, Unit
 from ..store.client import Store
 from ..store.scope import TENANT, Scope
 from . import sql
-from .facts import HOUR
 from .question import OF_RUNS, Question
 from .tally import TERMS, UNJUDGED, Tally
 
@@ -23,28 +22,28 @@ class Scan:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def add(
-        self, tally: Tally, question: Question, hours: Sequence[int] | None = None, keys: Sequence[str] | None = None
-    ) -> None:
-        """Add what arrived in the question's time; `hours`: only in these (since 1970); `keys`: only of these groups.
+    def add(self, tally: Tally, question: Question, hours: Sequence[int], keys: Sequence[str] | None = None) -> None:
+        """Add what arrived in the question's time and in these hours (since 1970); `keys`: only of these groups.
 
         Raises:
             RetryableError, StoreError: the store failed.
         """
+        if not hours:
+            return
         scope, values = Scope(self._store, question.tenant), _values(question, hours, keys)
-        for text in _statements(question, sparse=hours is not None, keyed=keys is not None):
+        for text in _statements(question, keyed=keys is not None):
             for row in scope.select(text, **values):
                 tally.add(row)
 
 
-def _statements(q: Question, *, sparse: bool, keyed: bool) -> list[str]:
-    texts = [sql.sums(_clusters(q, sparse=sparse, keyed=keyed), "at, key", q.unit)]
+def _statements(q: Question, *, keyed: bool) -> list[str]:
+    texts = [sql.sums(_clusters(q, keyed=keyed), "at, key", q.unit)]
     if q.of_judges and q.population is not Population.DETECTORS:
-        texts.append(sql.sums(_by_judge(q, sparse=sparse, keyed=keyed), "at, key", q.unit))
-    return texts if keyed else [*texts, _unjudged(q, sparse=sparse)]
+        texts.append(sql.sums(_by_judge(q, keyed=keyed), "at, key", q.unit))
+    return texts if keyed else [*texts, _unjudged(q)]
 
 
-def _clusters(q: Question, *, sparse: bool, keyed: bool) -> str:
+def _clusters(q: Question, *, keyed: bool) -> str:
     """One cluster a fact, or a session."""
     weight, blocks, where = _weight(q)
     values, condition = _listed(q), _condition(q)
@@ -55,7 +54,7 @@ def _clusters(q: Question, *, sparse: bool, keyed: bool) -> str:
     row = (
         f"SELECT {_at(q)} AS at, {_key(q)} AS key, {weight} AS W, {sql.units(q.unit)} AS t, "
         f"{sql.vals(condition, found, q.unit)} AS vals, '' AS own, {missed} AS missed, Session, {blocks} AS blocks "
-        f"FROM run_facts FINAL WHERE {_where(q, sparse=sparse)}{where}{_keyed(q, keyed=keyed)}"
+        f"FROM run_facts FINAL WHERE {_where(q)}{where}{_keyed(q, keyed=keyed)}"
     )
     if q.unit is Unit.SESSION:
         return (
@@ -66,7 +65,7 @@ def _clusters(q: Question, *, sparse: bool, keyed: bool) -> str:
     return f"SELECT at, key, W, t, vals, own, missed FROM ({row}) WHERE W > 0 AND t > 0"
 
 
-def _by_judge(q: Question, *, sparse: bool, keyed: bool) -> str:
+def _by_judge(q: Question, *, keyed: bool) -> str:
     """One cluster a fact and LLM judge that scored it, of that judge's errors."""
     found = sql.vals(f"{_condition(q, judged=False)} AND l AND j = said.1", "[toString(j)]", q.unit)
     own = " AND own IN {keys:Array(String)}" if keyed else ""
@@ -74,7 +73,7 @@ def _by_judge(q: Question, *, sparse: bool, keyed: bool) -> str:
     row = (
         f"SELECT {_at(q)} AS at, '' AS key, said.2 AS W, {sql.units(q.unit)} AS t, {found} AS vals, "
         f"toString(said.1) AS own, CAST([], 'Array(String)') AS missed, Session FROM run_facts FINAL "
-        f"ARRAY JOIN {said} AS said WHERE {_where(q, sparse=sparse)}{own}"
+        f"ARRAY JOIN {said} AS said WHERE {_where(q)}{own}"
     )
     if q.unit is Unit.SESSION:
         return (
@@ -84,13 +83,13 @@ def _by_judge(q: Question, *, sparse: bool, keyed: bool) -> str:
     return f"SELECT at, key, W, t, vals, own, missed FROM ({row}) WHERE W > 0 AND t > 0"
 
 
-def _unjudged(q: Question, *, sparse: bool) -> str:
+def _unjudged(q: Question) -> str:
     """How many facts stand in no rate, by why."""
     column = sql.WEIGHT[q.population]
     zeros = ", ".join("0" for _ in list(TERMS)[1:])
     return (
         f"SELECT 0, '', '{UNJUDGED}', toString({column}Why), count(), {zeros} FROM run_facts FINAL "
-        f"WHERE {_where(q, sparse=sparse)} AND {column} = 0 GROUP BY {column}Why"
+        f"WHERE {_where(q)} AND {column} = 0 GROUP BY {column}Why"
     )
 
 
@@ -144,8 +143,8 @@ def _listed(q: Question) -> str:
     return sql.VALUES[q.by]
 
 
-def _where(q: Question, *, sparse: bool) -> str:
-    hours = "Hour IN {hours:Array(UInt32)}" if sparse else "Hour >= {first:UInt32} AND Hour <= {last:UInt32}"
+def _where(q: Question) -> str:
+    hours = "Hour IN {hours:Array(UInt32)}"
     told = "".join(f" AND {column} = {{{column}:String}}" for column in q.runs)
     time = f"{hours} AND At >= {{since:UInt64}} AND At < {{until:UInt64}}"
     return f"{TENANT} AND Unit = '{sql.kind(q.unit)}' AND {time}{told}"
@@ -165,10 +164,10 @@ def _key(q: Question) -> str:
     return "{judge:String}" if q.by is By.JUDGE else f"toString({OF_RUNS[q.by]})"
 
 
-def _values(q: Question, hours: Sequence[int] | None, keys: Sequence[str] | None) -> dict[str, Any]:
+def _values(q: Question, hours: Sequence[int], keys: Sequence[str] | None) -> dict[str, Any]:
     values: dict[str, Any] = {"recognised": q.least.recognised, "unrecognised": q.least.unrecognised}
     values |= dict(q.runs) | {by.value: value for by, value in q.findings.items()}
-    values |= {"since": q.since, "until": q.until, "first": q.since // HOUR, "last": (q.until - 1) // HOUR}
+    values |= {"since": q.since, "until": q.until, "hours": list(hours)}
     optional = {"step": q.step, "severity": q.severity, "judge": q.judge.name if q.judge else ""}
     values |= {name: value for name, value in optional.items() if value}
-    return values | ({"hours": hours} if hours is not None else {}) | ({"keys": keys} if keys is not None else {})
+    return values | ({"keys": keys} if keys is not None else {})

@@ -67,19 +67,22 @@ def vals(condition: str, values: str, unit: Unit) -> str:
     )
 
 
-def sums(clusters: str, places: str, unit: Unit) -> str:
-    """Rows as `Tally.add` takes them, from clusters with the columns `places` (two), W, t, vals, own, missed."""
-    errors = "if(about = 'found', length(arrayFilter(x -> x.1 = value, vals)), 0) AS y"
+def sums(clusters: str, places: str, unit: Unit, *, judged: bool = True) -> str:
+    """Rows as `Tally.add` takes them, from clusters with the columns of `places`, W, t, vals, own, missed.
+
+    Without `judged` only of what was found.
+    """
+    errors = f"if(about = '{FOUND}', length(arrayFilter(x -> x.1 = value, vals)), 0) AS y"
+    hit = f"if(about = '{FOUND}', 1, 0) AS b"
     if unit is Unit.TURN:
-        hit = "if(about = 'found', least(length(arrayDistinct(arrayFilter(x -> x.1 = value, vals))), t), 0) AS b"
-    else:
-        hit = "if(about = 'found', 1, 0) AS b"
-    cells = (
-        f"arrayConcat([('{JUDGED}', own)], arrayMap(v -> ('{FOUND}', v), arrayDistinct(arrayMap(x -> x.1, vals))), "
-        f"arrayMap(v -> ('{MISSED}', v), missed))"
-    )
+        turns = "least(length(arrayDistinct(arrayFilter(x -> x.1 = value, vals))), t)"
+        hit = f"if(about = '{FOUND}', {turns}, 0) AS b"
+    cells = f"arrayMap(v -> ('{FOUND}', v), arrayDistinct(arrayMap(x -> x.1, vals)))"
+    if judged:
+        cells = f"arrayConcat([('{JUDGED}', own)], {cells}, arrayMap(v -> ('{MISSED}', v), missed))"
+    terms = ", ".join(f"{text} AS {name}" for name, text in TERMS.items())
     return (
-        f"SELECT {places}, about, value, {', '.join(TERMS.values())} FROM (SELECT {places}, W, toInt64(t) AS t, "
+        f"SELECT {places}, about, value, {terms} FROM (SELECT {places}, W, toInt64(t) AS t, "
         f"cell.1 AS about, cell.2 AS value, {errors}, {hit} FROM ({clusters}) ARRAY JOIN {cells} AS cell) "
         f"GROUP BY {places}, about, value"
     )

@@ -1,0 +1,134 @@
+"""Answers from sums that are kept. All of it blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ...judges.profiles import CAUTIOUS_PROFILE, DEFAULT_PROFILE
+from ...schemas.rates import By, Population, Unit
+from ...schemas.taxonomy import Severity
+from ..store.client import Store
+from ..store.scope import TENANT, Scope
+from .facts import HOUR
+from .question import OF_RUNS, Question
+from .tally import FOUND, JUDGED, MISSED, TERMS, UNJUDGED, Tally
+
+RULE, SCORED, LEAST = "rule", "scored", "least"
+"""Facets beside those of `By`: a detector's name, units that one LLM judge scored, errors at least so severe."""
+
+
+def kept(question: Question) -> bool:
+    """Whether sums of what is asked are kept: one attribute of findings at most, no sessions, a profile with a name."""
+    q = question
+    if q.profile is None or q.unit is Unit.SESSION or q.by is By.SESSION or OF_RUNS[By.SESSION] in q.runs:
+        return False
+    return len(q.findings) + (q.severity > 0) + (q.judge is not None) + q.of_findings <= 1
+
+
+class Cells:
+    """Reads the sums of one store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def add(
+        self, tally: Tally, question: Question, generations: Sequence[int], keys: Sequence[str] | None = None
+    ) -> None:
+        """Add the sums of these generations; `keys`: only of these groups. Raises RetryableError, StoreError."""
+        if not generations:
+            return
+        scope, values = Scope(self._store, question.tenant), _values(question, keys)
+        for row in scope.select(_statement(question, keyed=keys is not None), generations=generations, **values):
+            tally.add(row)
+
+
+def _statement(q: Question, *, keyed: bool) -> str:
+    at = f"intDiv(toUInt64(Bucket) * {HOUR}, {{step:UInt64}}) * {{step:UInt64}}" if q.step else "toUInt64(0)"
+    conditions = [TENANT, "Unit = {unit:String}", _wanted(q), "Generation IN {generations:Array(UInt64)}"]
+    conditions += [f"{column} = {{{column}:String}}" for column in q.runs]
+    if keyed and q.by is not None:  # units count for every group that is told apart by findings
+        of_all = f" OR Facet = '{JUDGED}'" if q.of_findings else ""
+        conditions.append(f"({'Value' if q.of_findings else 'key'} IN {{keys:Array(String)}}{of_all})")
+    return (
+        f"SELECT {at} AS at, {_key(q)} AS key, {_about(q)} AS about, {_value(q)} AS value, "
+        f"{', '.join(f'sum({_sign(q)}{term})' for term in TERMS)} FROM rate_cells WHERE {' AND '.join(conditions)} "
+        "GROUP BY at, key, about, value"
+    )
+
+
+def _wanted(q: Question) -> str:
+    """Which rows, by population, profile, facet and value."""
+    usual, one = (
+        f"Population = {{population:String}} AND Profile = '' AND Facet = '{UNJUDGED}'",
+        "Value = {judge:String}",
+    )
+    if q.judge is not None and q.population is (Population.JUDGES if q.judge.rule else Population.DETECTORS):
+        return usual  # the judge is not of those whose errors are counted
+    if q.judge is not None and not q.judge.rule:
+        return f"({usual} OR {_of_llm_judges(q)} AND {one})"
+    errors = " OR ".join(_errors(q))
+    units = f"Facet IN ('{JUDGED}', '{UNJUDGED}')"
+    if q.judge is not None or q.of_judges:
+        units += f" OR Facet = '{MISSED}'" + (f" AND {one}" if q.judge else "")
+    wanted = f"Population = {{population:String}} AND (Profile = '' AND ({units}) OR {_profile(q)} AND ({errors}))"
+    if q.of_judges and q.population is not Population.DETECTORS:
+        return f"({wanted} OR {_of_llm_judges(q)})"
+    return f"({wanted})"
+
+
+def _of_llm_judges(q: Question) -> str:
+    """What each of them scored, and found there."""
+    of_judge = f"Profile = '' AND Facet = '{SCORED}' OR {_profile(q)} AND Facet = '{By.JUDGE}'"
+    return f"Population = '{Population.JUDGES}' AND ({of_judge})"
+
+
+def _errors(q: Question) -> Iterator[str]:
+    """Facets of errors: of those that were asked for, and of what tells groups apart."""
+    if q.judge is not None:
+        yield f"Facet = '{RULE}' AND Value = {{judge:String}}"
+    elif q.severity:
+        yield f"Facet = '{LEAST}' AND Value = {{severity:String}}"
+    elif q.findings:
+        yield from (f"Facet = '{by}' AND Value = {{{by}:String}}" for by in q.findings)
+    else:
+        yield "Facet = ''"
+    if q.of_findings:
+        yield f"Facet = '{RULE if q.of_judges else q.by}'"
+
+
+def _profile(q: Question) -> str:
+    if q.profile:
+        return "Profile = {profile:String}"
+    return f"(Profile = '{DEFAULT_PROFILE}' AND Known OR Profile = '{CAUTIOUS_PROFILE}' AND NOT Known)"
+
+
+def _about(q: Question) -> str:
+    missed = f"Facet = '{MISSED}', '{JUDGED if q.judge else MISSED}', "
+    return (
+        f"multiIf(Facet = '{UNJUDGED}', '{UNJUDGED}', Facet IN ('{JUDGED}', '{SCORED}'), '{JUDGED}', {missed}'{FOUND}')"
+    )
+
+
+def _value(q: Question) -> str:
+    """The value that a row counts under: none where all rows are of the one that was asked for."""
+    return "toString(Value)" if q.of_findings else f"if(Facet = '{UNJUDGED}', toString(Value), '')"
+
+
+def _sign(q: Question) -> str:
+    return f"if(Facet = '{MISSED}', -1, 1) * " if q.judge else ""
+
+
+def _key(q: Question) -> str:
+    if q.by is None or q.of_findings:
+        return "''"
+    return "{judge:String}" if q.by is By.JUDGE else f"toString({OF_RUNS[q.by]})"
+
+
+def _values(q: Question, keys: Sequence[str] | None) -> dict[str, Any]:
+    values: dict[str, Any] = {"unit": q.unit.value, "population": q.population.value, "step": q.step}
+    values |= dict(q.runs) | {by.value: value for by, value in q.findings.items()}
+    values |= {"judge": q.judge.name if q.judge else "", "profile": q.profile or ""}
+    if q.severity:
+        values["severity"] = list(Severity)[q.severity].value
+    return values | ({"keys": keys} if keys is not None else {})

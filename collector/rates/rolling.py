@@ -1,0 +1,166 @@
+"""Summing the facts of hours and days. All of it blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from ...judges.profiles import PROFILES
+from ...schemas.rates import By, Population, Unit
+from ...schemas.taxonomy import Severity
+from ..store.client import Store
+from ..store.inserting import insert_rows, storing
+from ..store.scope import TENANT
+from . import sql
+from .buckets import DAY, Marks
+from .catching_up import BUCKET_COLUMNS
+from .cells import LEAST, RULE, SCORED
+from .facts import HOUR
+from .folding import Folding
+from .tally import FOUND, JUDGED, TERMS, UNJUDGED
+
+AT_ONCE: Final = 24
+"""Hours summed by one statement."""
+
+UNITS: Final = (Unit.RUN, Unit.TURN, Unit.TRACE)
+
+_ATTRIBUTES: Final = "Service, Version, Agent, Role, Model, Known"
+_PLACES: Final = f"Bucket, {_ATTRIBUTES}, Population, Profile"
+_COLUMNS: Final = f"tenant, Unit, Hours, {_PLACES}, Facet, Value, {', '.join(TERMS)}, Generation, ReceivedAt"
+
+_WEIGHTS: Final = ", ".join(f"('{p}', {column}, {column}Why)" for p, column in sql.WEIGHT.items())
+_THRESHOLDS: Final = ", ".join(f"('{name}', {least})" for name, least in PROFILES.items())
+_OF_POPULATION: Final = f"(of.1 = '{Population.BOTH}' OR l = (of.1 = '{Population.JUDGES}'))"
+
+_SEVERITIES: Final = list(Severity)
+_NONE: Final = "CAST([], 'Array(String)')"
+_NO_VALS: Final = "CAST([], 'Array(Tuple(String, Int32))')"
+_VALUES: Final = (
+    "arrayConcat([''], "
+    f"if(l OR has(Missed, j), CAST([], 'Array(String)'), [concat('{RULE}=', j)]), "
+    + "".join(
+        f"arrayMap(v -> concat('{by}=', v), {sql.VALUES[by]}), "
+        for by in (By.DIMENSION, By.TAXONOMY, By.CATEGORY, By.SEVERITY, By.TOOL)
+    )
+    + f"arrayMap(v -> concat('{LEAST}=', v), arraySlice({[s.value for s in _SEVERITIES[1:]]}, 1, s)))"
+)
+"""All that a finding counts under, with the attribute before it."""
+
+
+class Rolling:
+    """Makes `rate_cells` of one tenant's hours and days. One at a time; `folding` gives the generations."""
+
+    def __init__(self, store: Store, folding: Folding, tenant: str = "") -> None:
+        self._store, self._folding, self._tenant = store, folding, tenant
+
+    def hours(self, buckets: Sequence[int]) -> None:
+        """Sum the facts of these hours. What is written to them meanwhile makes the sums void.
+
+        Raises:
+            RetryableError, StoreError: the store failed.
+        """
+        for at in range(0, len(buckets), AT_ONCE):
+            self._roll(1, buckets[at : at + AT_ONCE], _of_facts())
+
+    def days(self, buckets: Sequence[int], marks: Marks) -> None:
+        """Add up the sums of the hours of these days, all of which hold. Raises as `hours`."""
+        for bucket in buckets:
+            generations = [marks.hours[hour].rolled for hour in marks.hours_of(bucket)]
+            self._roll(DAY, [bucket], _of_hours(), generations)
+
+    def _roll(self, hours: int, buckets: Sequence[int], select: str, sources: Sequence[int] = ()) -> None:
+        with self._folding.lock:  # nobody is writing facts of an earlier stamp
+            generations = [self._folding.stamp() for _ in buckets]
+        values = {"tenant": self._tenant, "buckets": list(buckets), "generations": generations, "sources": sources}
+        with storing("sums of error rates"):
+            self._store.command(f"INSERT INTO rate_cells ({_COLUMNS}) {select}", values)
+            insert_rows(
+                self._store,
+                "rate_buckets",
+                BUCKET_COLUMNS,
+                [
+                    (self._tenant, hours, bucket, 0, generation, bucket * HOUR)
+                    for bucket, generation in zip(buckets, generations, strict=True)
+                ],
+            )
+
+
+def _of_hours() -> str:
+    bucket, places = "arrayElement({buckets:Array(UInt32)}, 1)", f"{_ATTRIBUTES}, Population, Profile, Facet, Value"
+    return (
+        f"SELECT tenant, Unit, {DAY}, {bucket}, {places}, {', '.join(f'sum({term})' for term in TERMS)}, "
+        f"arrayElement({{generations:Array(UInt64)}}, 1), {_expiry(f'{bucket} + {DAY}')} FROM rate_cells "
+        f"WHERE {TENANT} AND Generation IN {{sources:Array(UInt64)}} GROUP BY tenant, Unit, {places}"
+    )
+
+
+def _of_facts() -> str:
+    return " UNION ALL ".join(_row(unit, sums) for unit in UNITS for sums in _sums(unit))
+
+
+def _row(unit: Unit, sums: str) -> str:
+    """Rows of `rate_cells` from rows of sums."""
+    generation = "transform(Bucket, {buckets:Array(UInt32)}, {generations:Array(UInt64)}, toUInt64(0))"
+    facet = (
+        f"multiIf(about = '{JUDGED}' AND value != '', '{SCORED}', about != '{FOUND}', about, "
+        "substring(value, 1, position(value, '=') - 1))"
+    )
+    text = f"if(about = '{FOUND}', substring(value, position(value, '=') + 1), value)"
+    return (
+        f"SELECT {{tenant:String}}, '{unit}', 1, {_PLACES}, {facet}, {text}, {', '.join(TERMS)}, "
+        f"{generation}, {_expiry('Bucket + 1')} FROM ({sums})"
+    )
+
+
+def _sums(unit: Unit) -> Iterator[str]:
+    """Of units and what was left; of units that LLM judges scored; of errors; of errors of LLM judges."""
+    of, said = f"arrayJoin([{_WEIGHTS}]) AS of", "arrayJoin(arrayZip(Scored.Judge, Scored.Weight)) AS said"
+    least, judges = f"arrayJoin([{_THRESHOLDS}]) AS least", f"'{Population.JUDGES}'"
+    missed = "arrayMap(v -> toString(v), Missed)"
+    yield sql.sums(_clusters(unit, of, "of.1", "''", "of.2", _NO_VALS, missed=missed), _PLACES, unit)
+    yield _unjudged(unit, of)
+    yield sql.sums(_clusters(unit, said, judges, "''", "said.2", _NO_VALS, own="toString(said.1)"), _PLACES, unit)
+    found = sql.vals(f"f >= least.2 AND {_OF_POPULATION}", _VALUES, unit)
+    rows = _clusters(unit, f"{of}, {least}", "of.1", "least.1", "of.2", found)
+    yield sql.sums(rows, _PLACES, unit, judged=False)
+    found = sql.vals("f >= least.2 AND l AND j = said.1", f"[concat('{By.JUDGE}=', j)]", unit)
+    rows = _clusters(unit, f"{said}, {least}", judges, "least.1", "said.2", found)
+    yield sql.sums(rows, _PLACES, unit, judged=False)
+
+
+def _clusters(
+    unit: Unit,
+    joins: str,
+    population: str,
+    profile: str,
+    weight: str,
+    vals: str,
+    *,
+    own: str = "''",
+    missed: str = _NONE,
+) -> str:
+    row = (
+        f"SELECT Hour AS Bucket, {_ATTRIBUTES}, {population} AS Population, {profile} AS Profile, {weight} AS W, "
+        f"{sql.units(unit)} AS t, {vals} AS vals, {own} AS own, {missed} AS missed FROM ({_facts(unit, joins)})"
+    )
+    return f"SELECT * FROM ({row}) WHERE W > 0 AND t > 0"
+
+
+def _unjudged(unit: Unit, of: str) -> str:
+    zeros = ", ".join(f"0 AS {term}" for term in list(TERMS)[1:])
+    return (
+        f"SELECT Hour AS Bucket, {_ATTRIBUTES}, of.1 AS Population, '' AS Profile, '{UNJUDGED}' AS about, "
+        f"toString(of.3) AS value, count() AS n, {zeros} FROM ({_facts(unit, of)}) WHERE of.2 = 0 "
+        f"GROUP BY {_PLACES}, value"
+    )
+
+
+def _facts(unit: Unit, joins: str) -> str:
+    return (
+        f"SELECT *, {joins} FROM run_facts FINAL WHERE {TENANT} AND Unit = '{sql.kind(unit)}' "
+        "AND Hour IN {buckets:Array(UInt32)}"
+    )
+
+
+def _expiry(hour: str) -> str:
+    return f"fromUnixTimestamp64Nano(toInt64({hour}) * {HOUR}, 'UTC')"
