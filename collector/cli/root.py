@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "doctor": "Say what traces lack, and what mends it.",
     "judge": "Judge stored traces again.",
     "ledger": "Show what LLM judges did, or why not, and its cost.",
+    "labels": "Say what you think of findings and runs; what to label next.",
     "architecture": "Show or edit what LLM judges are told about a service.",
     "explain": "Say what a judge, detector, category or figure means.",
     "judges": "Show LLM judges and their criteria; compare versions.",
