@@ -1,0 +1,178 @@
+// What grows while one looks: the page of an open trace, and the tail of findings.
+"use strict";
+(() => {
+  const RETRY = 15000;
+
+  // A stream while the page is visible: a browser has few connections for one site.
+  function follow(address, handlers) {
+    let source = null;
+    let last = "";
+    function open() {
+      if (source || document.hidden) return;
+      source = new EventSource(address(last));
+      for (const [name, handler] of Object.entries(handlers)) {
+        source.addEventListener(name, (event) => {
+          last = event.lastEventId || last;
+          handler(event);
+        });
+      }
+      source.addEventListener("error", () => {
+        handlers.lost?.();
+        if (source?.readyState === EventSource.CLOSED) {
+          source = null;
+          setTimeout(open, RETRY);
+        }
+      });
+    }
+    function close() {
+      source?.close();
+      source = null;
+    }
+    document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+    addEventListener("pagehide", close);
+    addEventListener("pageshow", open);
+    open();
+    return { close };
+  }
+
+  // A trace.
+  const page = document.getElementById("trace");
+  if (page?.dataset.live && window.tracejuryTrace) {
+    const trace = window.tracejuryTrace;
+    let busy = false;
+    let again = null;
+    async function redraw(states) {
+      if (busy) {
+        again = { ...(again || {}), ...states };
+        return;
+      }
+      busy = true;
+      try {
+        await draw(states);
+      } finally {
+        busy = false;
+        if (again) {
+          const next = again;
+          again = null;
+          redraw(next);
+        }
+      }
+    }
+    async function draw(states) {
+      const tree = document.getElementById("tree");
+      const focused = tree.contains(document.activeElement) ? document.activeElement.closest(".node")?.dataset.key : null;
+      const scroll = tree.closest(".panel").scrollTop;
+      const closed = new Set(trace.closed());
+      const before = [...document.querySelectorAll("#trace-findings .jump")].map((one) => one.dataset.finding);
+      const query = new URLSearchParams(page.dataset.selected);
+      for (const key of trace.opened().slice(0, 50)) query.append("open", key);
+      await htmx.ajax("GET", `${trace.base}/tree?${query}${trace.kept}`, { target: "#tree", swap: "innerHTML" });
+      for (const node of tree.querySelectorAll(".node")) {
+        const twist = node.querySelector(":scope > .line > button.twist");
+        const list = node.querySelector(":scope > ul.nodes");
+        if (twist && list && closed.has(node.dataset.key)) {
+          twist.setAttribute("aria-expanded", "false");
+          list.hidden = true;
+        }
+        if (focused && node.dataset.key === focused) node.querySelector(":scope > .line > .pick").focus({ preventScroll: true });
+      }
+      tree.closest(".panel").scrollTop = scroll;
+      for (const [id, state] of Object.entries(states)) {
+        const rows = document.querySelectorAll(`[data-finding="${CSS.escape(id)}"]`);
+        if (state !== "retracted" && state !== "superseded") for (const row of rows) row.classList.add("came");
+      }
+      const gone = before.filter((id) => !document.querySelector(`#trace-findings [data-finding="${CSS.escape(id)}"]`));
+      if (gone.length) window.tracejury.say(`${gone.length === 1 ? "A finding was" : `${gone.length} findings were`} taken back`);
+      await redrawPanel();
+    }
+    // The panel is drawn anew only where it says something else, and never under somebody's hands.
+    let shown = "";
+    const plain = (html) => html.replace(/<time[^>]*>[^<]*<\/time>/g, "");
+    async function redrawPanel() {
+      const panel = document.getElementById("panel");
+      const active = panel.contains(document.activeElement) ? document.activeElement : null;
+      if (active?.matches("input, textarea, select") || document.getElementById("lazy")) return;
+      const query = page.dataset.selected;
+      const answer = await fetch(`${trace.base}/panel?${query}${trace.kept}`, { headers: { "HX-Request": "true" } });
+      if (!answer.ok || query !== page.dataset.selected) return;
+      const html = await answer.text();
+      if (plain(html) === shown) return;
+      shown = plain(html);
+      const open = new Set([...panel.querySelectorAll("details[data-fold][open]")].map((one) => one.dataset.fold));
+      const shut = new Set([...panel.querySelectorAll("details[data-fold]:not([open])")].map((one) => one.dataset.fold));
+      const scroll = panel.scrollTop;
+      htmx.swap("#panel", html, { swapStyle: "innerHTML" });
+      for (const one of panel.querySelectorAll("details[data-fold]")) {
+        if (open.has(one.dataset.fold)) one.open = true;
+        else if (shut.has(one.dataset.fold)) one.open = false;
+      }
+      panel.scrollTop = scroll;
+      if (active?.id) document.getElementById(active.id)?.focus({ preventScroll: true });
+    }
+    follow(
+      (last) => `/live${trace.base}/events?mark=${encodeURIComponent(last || page.dataset.mark)}`,
+      { changed: (event) => redraw(JSON.parse(event.data).findings || {}) },
+    );
+  }
+
+  // The tail.
+  const tail = document.getElementById("tail");
+  if (tail) {
+    const MOST = 500;
+    const status = document.getElementById("tail-status");
+    const button = document.getElementById("tail-pause");
+    let paused = false;
+    let held = [];
+    const state = (id, word) => {
+      const row = document.getElementById(`tail-${id}`);
+      if (!row) return;
+      row.dataset.state = word;
+      row.classList.remove("provisional", "current");
+      row.classList.add(word === "current" || word === "provisional" ? word : "went");
+      row.querySelector(".state-tag").textContent = word;
+    };
+    function add(html) {
+      const holder = document.createElement("template");
+      holder.innerHTML = html; // the server's own row, in which what came from spans is escaped
+      const row = holder.content.firstElementChild;
+      if (!row || document.getElementById(row.id)) return;
+      document.getElementById("tail-empty")?.remove();
+      row.classList.add("came");
+      tail.prepend(row);
+      while (tail.children.length > MOST) tail.lastElementChild.remove();
+    }
+    function say() {
+      status.textContent = paused ? `paused${held.length ? `, ${held.length} new` : ""}` : "live";
+    }
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      paused = !paused;
+      button.setAttribute("aria-pressed", String(paused));
+      button.textContent = paused ? "Go on" : "Pause";
+      if (!paused) {
+        held.forEach(add);
+        held = [];
+      }
+      say();
+    });
+    follow(
+      (last) => {
+        const query = new URLSearchParams(location.search);
+        query.set("after", last || tail.dataset.after);
+        return `/live/events?${query}`;
+      },
+      {
+        found: (event) => {
+          const { html } = JSON.parse(event.data);
+          if (paused) held = [...held, html].slice(-MOST);
+          else add(html);
+          say();
+        },
+        state: (event) => Object.entries(JSON.parse(event.data)).forEach(([id, word]) => state(id, word)),
+        lost: () => (status.textContent = "waiting for the collector"),
+        open: say,
+      },
+    );
+    say();
+  }
+})();

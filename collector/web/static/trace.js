@@ -1,0 +1,136 @@
+// The page of a trace: picking places, keys, branches that open. Without it every link loads the page anew.
+"use strict";
+(() => {
+  const page = document.getElementById("trace");
+  if (!page) return;
+  const { base, kept } = page.dataset;
+  const panel = document.getElementById("panel");
+  const tree = document.getElementById("tree");
+  let finding = location.hash.startsWith("#finding-") ? location.hash.slice(9) : "";
+
+  // Picking: the panel shows it, the address names it.
+  function show(query, wanted = "", push = true) {
+    finding = wanted;
+    page.dataset.selected = query;
+    if (push) history.pushState({ query, finding }, "", `${base}?${query}${kept}${finding ? `#finding-${finding}` : ""}`);
+    mark(query);
+    return htmx.ajax("GET", `${base}/panel?${query}${kept}`, { target: "#panel", swap: "innerHTML" }).then(reveal);
+  }
+  function mark(query) {
+    for (const old of tree.querySelectorAll(".line.selected")) {
+      old.classList.remove("selected");
+      old.querySelector(".pick").removeAttribute("aria-current");
+    }
+    const pick = [...tree.querySelectorAll(".pick")].find((one) => one.dataset.panel === query);
+    if (!pick) return;
+    pick.setAttribute("aria-current", "true");
+    pick.closest(".line").classList.add("selected");
+    pick.closest(".line").scrollIntoView({ block: "nearest" });
+  }
+  function reveal() {
+    for (const row of document.querySelectorAll("#trace-findings .jump")) {
+      if (finding && row.dataset.finding === finding) row.setAttribute("aria-current", "true");
+      else row.removeAttribute("aria-current");
+    }
+    const card = finding && document.getElementById(`finding-${finding}`);
+    const text = finding && panel.querySelector(`mark[data-findings~="${CSS.escape(finding)}"]`);
+    const asked = new URLSearchParams(page.dataset.selected).get("span");
+    const place = text || card || (asked && document.getElementById(`at-${asked}`));
+    const fold = place?.closest("details:not([open])");
+    if (fold) fold.open = true;
+    (card || panel).focus({ preventScroll: true });
+    if (place && panel.contains(place)) panel.scrollTop += place.getBoundingClientRect().top - panel.getBoundingClientRect().top - 80;
+  }
+  document.addEventListener("click", (event) => {
+    if (event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    const link = event.target.closest?.("a[data-panel]");
+    if (link) {
+      event.preventDefault();
+      show(link.dataset.panel, link.dataset.finding || "");
+      return;
+    }
+    const rest = event.target.closest?.("a[data-more]");
+    if (rest) {
+      event.preventDefault();
+      htmx.ajax("GET", rest.getAttribute("href"), { target: rest.closest("li"), swap: "outerHTML" });
+      return;
+    }
+    const twist = event.target.closest?.("button.twist");
+    if (twist) toggle(twist);
+  });
+  addEventListener("popstate", (event) => {
+    const query = event.state?.query || new URLSearchParams(location.search).toString() || page.dataset.selected;
+    show(query, event.state?.finding || "", false);
+  });
+
+  // Branches.
+  async function toggle(twist, open = twist.getAttribute("aria-expanded") !== "true") {
+    const node = twist.closest(".node");
+    let list = node.querySelector(":scope > ul.nodes");
+    if (open && !list) {
+      list = document.createElement("ul");
+      list.className = "nodes";
+      node.append(list);
+      await htmx.ajax("GET", twist.dataset.branch, { target: list, swap: "innerHTML" });
+    }
+    twist.setAttribute("aria-expanded", String(open));
+    if (list) list.hidden = !open;
+  }
+
+  // Keys.
+  const jumps = () => [...document.querySelectorAll("#trace-findings .jump")];
+  function jump(step) {
+    const all = jumps();
+    if (!all.length) return;
+    const now = all.findIndex((one) => one.getAttribute("aria-current") === "true");
+    const next = now < 0 ? (step > 0 ? 0 : all.length - 1) : (now + step + all.length) % all.length;
+    all[next].scrollIntoView({ block: "nearest" });
+    show(all[next].dataset.panel, all[next].dataset.finding);
+  }
+  const visible = () => [...tree.querySelectorAll(".pick")].filter((one) => one.offsetParent);
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest?.("input, textarea, select, dialog")) return;
+    if (event.key === "n" || event.key === "p") return jump(event.key === "n" ? 1 : -1);
+    if (event.key === ".") {
+      (tree.querySelector(".selected .pick") || tree.querySelector(".pick"))?.focus();
+      return;
+    }
+    const pick = event.target.closest?.("#tree .pick");
+    if (!pick || !event.key.startsWith("Arrow")) return;
+    event.preventDefault();
+    const all = visible();
+    const at = all.indexOf(pick);
+    const node = pick.closest(".node");
+    const twist = node.querySelector(":scope > .line > button.twist");
+    const open = twist?.getAttribute("aria-expanded") === "true";
+    if (event.key === "ArrowDown") all[at + 1]?.focus();
+    else if (event.key === "ArrowUp") all[at - 1]?.focus();
+    else if (event.key === "ArrowRight") {
+      if (twist && !open) toggle(twist, true);
+      else all[at + 1]?.focus();
+    } else if (event.key === "ArrowLeft") {
+      if (open) toggle(twist, false);
+      else node.parentElement.closest(".node")?.querySelector(":scope > .line > .pick")?.focus();
+    }
+  });
+
+  // A form that names another span takes the one that is picked in the tree meanwhile.
+  let field = null;
+  document.addEventListener("focusin", (event) => {
+    if (event.target.matches?.("[data-pick-span]")) field = event.target;
+    const span = event.target.matches?.("#tree .pick") && new URLSearchParams(event.target.dataset.panel).get("span");
+    if (span && field?.isConnected && !field.value) field.value = span;
+  });
+
+  // Opened by the server or by hand: what live.js keeps when the tree is drawn anew.
+  window.tracejuryTrace = {
+    base, kept, show, mark, reveal,
+    opened: () => [...tree.querySelectorAll('button.twist[aria-expanded="true"]')].map((one) => one.closest(".node").dataset.key),
+    closed: () => [...tree.querySelectorAll('button.twist[aria-expanded="false"]')].map((one) => one.closest(".node").dataset.key),
+  };
+
+  const lazy = document.getElementById("lazy");
+  if (lazy) show(lazy.dataset.panel, finding, false);
+  else reveal();
+})();

@@ -1,0 +1,358 @@
+"""What stands at one place of a trace: a turn with its tool calls, an agent run, a span. From the rebuilt trace.
+
+Messages are those that are new to the run. Every finding's evidence is marked in the text that holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlencode
+
+from ....schemas.findings import Finding
+from ....schemas.normalized import Kind, NormalizedSpan
+from ....schemas.trajectory import AgentRun, ToolCall, Trace, Turn
+from ...outline import Outline
+from .blocks import (
+    Block,
+    Rank,
+    as_recorded,
+    happened,
+    llm_blocks,
+    made_call_blocks,
+    quotes_of,
+    span_blocks,
+    turn_blocks,
+    with_quotes,
+)
+from .marks import Shown, show
+from .places import Places
+
+MAX_SECTIONS: Final = 60
+"""Tool calls of a turn that are shown; the tree has all of them."""
+
+MAX_BLOCKS: Final = 120
+"""Texts of one section that are shown; more are in the span as it was sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownBlock:
+    """A text of a section. `whole`: query of the address of all of it, where it is cut."""
+
+    role: str
+    title: str
+    shown: Shown
+    folded: bool
+    whole: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What one span says, or one tool call without a span.
+
+    `home`: id of the trace that the span is of. `query`: names the place in addresses. `sub_run`: id and name of the
+    agent run that it started. `left_out`: texts beyond those shown.
+    """
+
+    kind: str
+    title: str
+    span_id: str
+    home: str
+    query: str
+    state: str
+    start: int
+    end: int
+    facts: Sequence[tuple[str, str]]
+    blocks: Sequence[ShownBlock]
+    findings: Sequence[Finding]
+    folded: bool
+    sub_run: tuple[str, str] | None = None
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A turn before or after: `query` selects it."""
+
+    index: int
+    kind: str
+    hint: str
+    query: str
+    calls: Sequence[str]
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TurnDetail:
+    """A turn. `run_query` selects its run; `left_out`: tool calls that are not shown."""
+
+    run: AgentRun
+    run_query: str
+    index: int
+    kind: str
+    closed: bool
+    sections: Sequence[Section]
+    before: Sequence[Neighbour]
+    after: Sequence[Neighbour]
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunDetail:
+    """An agent run. `texts`: task, system prompt and answer; `tools`: name and description of those it was given."""
+
+    run: AgentRun
+    query: str
+    texts: Sequence[ShownBlock]
+    tools: Sequence[tuple[str, str]]
+    sections: Sequence[Section]
+    turns: Sequence[Neighbour]
+    parent: tuple[str, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SpanDetail:
+    """A span outside of all agent runs."""
+
+    section: Section
+
+
+Detail = TurnDetail | RunDetail | SpanDetail
+
+
+class Details:
+    """Details of one rebuilt trace; `findings`: those that show, by span."""
+
+    def __init__(self, trace: Trace, outline: Outline, findings: Sequence[Finding]) -> None:
+        self.trace, self.places = trace, Places(outline)
+        self._runs = {run.id: run for run in trace.runs}
+        self._findings: dict[str, list[Finding]] = {}
+        for finding in findings:
+            self._findings.setdefault(finding.span_id, []).append(finding)
+
+    def at(self, key: str, around: int = 2) -> Detail | None:
+        """What stands at a key, with up to `around` turns before and after; None where nothing does."""
+        kind, _, rest = key.partition(":")
+        if kind == "run" and (run := self._runs.get(rest)):
+            return self._run(run)
+        if kind == "span" and (span := self.trace.spans.get(rest)):
+            return SpanDetail(self._section(span, span_blocks(span)))
+        found = self._turn(key)
+        if found is None:
+            return None
+        run, turn, number = found
+        return self._turn_detail(run, turn, number, around)
+
+    def blocks_at(self, key: str) -> Sequence[Block]:
+        """The texts of a place, in the order in which addresses number them."""
+        kind, _, rest = key.partition(":")
+        if kind == "text" and (span := self.trace.spans.get(rest)):
+            return self._blocks_of(span)
+        if kind == "goal" and (run := self._runs.get(rest)):
+            return _run_blocks(run)
+        found = self._turn(key)
+        if found and found[2] is not None:
+            return made_call_blocks(found[1].tool_calls[found[2]])
+        return turn_blocks(found[1]) if found else ()
+
+    def _turn(self, key: str) -> tuple[AgentRun, Turn, int | None] | None:
+        """The run, the turn and, of a call's key, the number of the call."""
+        kind, *parts = key.split(":", 3 if key.startswith("call:") else 2)
+        numbers = parts[:-1]
+        if kind not in ("turn", "call") or not numbers or not all(n.isascii() and n.isdecimal() for n in numbers):
+            return None
+        run = self._runs.get(parts[-1])
+        index = int(numbers[-1][:9])
+        if run is None or index >= len(run.turns):
+            return None
+        turn = run.turns[index]
+        if kind == "turn":
+            return run, turn, None
+        number = int(numbers[0][:9])
+        return (run, turn, number) if number < len(turn.tool_calls) else None
+
+    def _blocks_of(self, span: NormalizedSpan) -> list[Block]:
+        key = self.places.of_span(span.span_id) or ""
+        found = self._turn(key)
+        if found:
+            _, turn, number = found
+            if turn.llm is not None and turn.llm.span_id == span.span_id:
+                return llm_blocks(span, turn.new_messages)
+            if number is not None:
+                return made_call_blocks(turn.tool_calls[number])
+        if span.kind is Kind.LLM:
+            return llm_blocks(span, span.input_messages)
+        return span_blocks(span)
+
+    def _turn_detail(self, run: AgentRun, turn: Turn, number: int | None, around: int) -> TurnDetail:
+        sections = []
+        if turn.llm is not None:
+            sections.append(self._section(turn.llm, llm_blocks(turn.llm, turn.new_messages), folded=False))
+        first = 0 if number is None or number < MAX_SECTIONS else number
+        calls = list(enumerate(turn.tool_calls))[first : first + MAX_SECTIONS]
+        sections += [self._call(run, turn, call, i, asked=number == i) for i, call in calls]
+        sections += self._steps(run, turn)
+        return TurnDetail(
+            run=run,
+            run_query=urlencode({"span": run.span.span_id if run.span else run.id}),
+            index=turn.index,
+            kind=turn.kind.value,
+            closed=turn.closed,
+            sections=sections,
+            before=[_neighbour(run, t) for t in run.turns[max(0, turn.index - around) : turn.index]],
+            after=[_neighbour(run, t) for t in run.turns[turn.index + 1 : turn.index + 1 + around]],
+            left_out=len(turn.tool_calls) - len(calls),
+        )
+
+    def _call(self, run: AgentRun, turn: Turn, call: ToolCall, number: int, *, asked: bool) -> Section:
+        key = f"call:{number}:{turn.index}:{run.id}"
+        sub = self._runs.get(call.sub_run_id)
+        started = (sub.span.span_id if sub.span else sub.id, sub.name or "agent") if sub else None
+        failed = "error" if call.error is not None else "refused" if call.executed is False else "ok"
+        if call.span is not None:
+            return self._section(
+                call.span,
+                made_call_blocks(call),
+                title=call.name,
+                state=failed,
+                folded=not asked and failed == "ok",
+                sub_run=started,
+            )
+        blocks = [_shown(block, i, f"at={key}") for i, block in enumerate(made_call_blocks(call))]
+        return Section(
+            kind="tool",
+            title=call.name,
+            span_id="",
+            home=self.trace.trace_id,
+            query=urlencode({"at": key}),
+            state=failed if call.executed is not None else "",
+            start=0,
+            end=0,
+            facts=(),
+            blocks=blocks,
+            findings=(),
+            folded=not asked and failed == "ok",
+            sub_run=started,
+        )
+
+    def _steps(self, run: AgentRun, turn: Turn) -> list[Section]:
+        """The steps around the calls: those with findings on their own, the rest in one folded section."""
+        held = [w for w in turn.wrappers if w.span_id in self._findings]
+        sections = [self._section(w, span_blocks(w), folded=False) for w in held]
+        key = f"turn:{turn.index}:{run.id}"
+        blocks = [_shown(block, i, urlencode({"at": key})) for i, block in enumerate(turn_blocks(turn))]
+        if blocks and not held:
+            first = turn.wrappers[0] if turn.wrappers else None
+            sections.append(
+                Section(
+                    kind="step",
+                    title="Steps around it",
+                    span_id=first.span_id if first else "",
+                    home=self.trace.home(first.span_id) if first else "",
+                    query=urlencode({"at": key}),
+                    state="error" if any(w.is_error for w in turn.wrappers) else "",
+                    start=0,
+                    end=0,
+                    facts=(),
+                    blocks=blocks[:MAX_BLOCKS],
+                    findings=(),
+                    folded=True,
+                    left_out=max(0, len(blocks) - MAX_BLOCKS),
+                )
+            )
+        return sections
+
+    def _run(self, run: AgentRun) -> RunDetail:
+        parent = self._runs.get(run.parent_id)
+        own = run.span.span_id if run.span else ""
+        texts = _run_blocks(run)
+        sections = []
+        if run.span is not None:
+            quotes = quotes_of((f.id, f.evidence) for f in self._findings.get(own, ()))
+            texts, left = with_quotes(texts, quotes)
+            extra = [*happened(run.span), *as_recorded(run.span, left)]
+            if extra or own in self._findings:
+                sections.append(self._section(run.span, extra, folded=False))
+        query = {"span": own or run.id}
+        return RunDetail(
+            run=run,
+            query=urlencode(query),
+            texts=[_shown(b, i, urlencode({"at": f"goal:{run.id}"})) for i, b in enumerate(texts)],
+            tools=[(tool.name, tool.description) for tool in run.tools],
+            sections=sections,
+            turns=[_neighbour(run, turn) for turn in run.turns],
+            parent=(parent.span.span_id if parent.span else parent.id, parent.name or "agent") if parent else None,
+        )
+
+    def _section(
+        self,
+        span: NormalizedSpan,
+        blocks: Sequence[Block],
+        *,
+        title: str = "",
+        state: str = "",
+        folded: bool = False,
+        sub_run: tuple[str, str] | None = None,
+    ) -> Section:
+        findings = self._findings.get(span.span_id, ())
+        quotes = quotes_of((f.id, f.evidence) for f in findings)
+        marked, left = with_quotes(blocks, quotes)
+        marked += as_recorded(span, left)
+        query = urlencode({"at": f"text:{span.span_id}"})
+        numbered = list(enumerate(marked))
+        kept = numbered[-MAX_BLOCKS:]
+        return Section(
+            kind=span.kind.value or "span",
+            title=title or span.tool_name or span.agent_name or span.raw.name,
+            span_id=span.span_id,
+            home=self.trace.home(span.span_id),
+            query=urlencode({"span": span.span_id}),
+            state=state or ("error" if span.is_error else "unfinished" if span.raw.pending else "ok"),
+            start=span.raw.start,
+            end=span.raw.end,
+            facts=_facts(span),
+            blocks=[_shown(block, i, query) for i, block in kept],
+            findings=findings,
+            folded=folded and not findings,
+            sub_run=sub_run,
+            left_out=len(numbered) - len(kept),
+        )
+
+
+def _run_blocks(run: AgentRun) -> list[Block]:
+    texts = (
+        Block("input", "Task", run.goal, Rank.SENT),
+        Block("input", "System prompt", run.system_prompt, Rank.SENT, folded=True),
+        Block("output", "Answer", run.answer, Rank.WRITTEN),
+    )
+    return [block for block in texts if block.text]
+
+
+def _shown(block: Block, number: int, query: str) -> ShownBlock:
+    shown = show(block.text, block.places)
+    whole = f"{query}&{urlencode({'part': number})}" if shown.cut else ""
+    return ShownBlock(block.role, block.title, shown, block.folded, whole)
+
+
+def _facts(span: NormalizedSpan) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    if span.model:
+        found.append(("model", span.model))
+    if span.input_tokens is not None:
+        found.append(("tokens in", str(span.input_tokens)))
+    if span.output_tokens is not None:
+        found.append(("tokens out", str(span.output_tokens)))
+    if span.finish_reasons:
+        found.append(("ended by", ", ".join(span.finish_reasons)))
+    return found
+
+
+def _neighbour(run: AgentRun, turn: Turn) -> Neighbour:
+    query: Mapping[str, str] = {"at": f"turn:{turn.index}:{run.id}"}
+    if turn.llm is not None:
+        query = {"span": turn.llm.span_id}
+    failed = (turn.llm is not None and turn.llm.is_error) or any(c.error is not None for c in turn.tool_calls)
+    return Neighbour(
+        turn.index, turn.kind.value, turn.text[:2000], urlencode(query), [c.name for c in turn.tool_calls], failed
+    )

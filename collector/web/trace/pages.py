@@ -1,0 +1,148 @@
+"""`/traces/{id}`: the page, and the fragments that it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+from urllib.parse import unquote
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import PlainTextResponse, RedirectResponse
+
+from ....schemas.errors import NotFoundError
+from ....schemas.trajectory import TraceState
+from ...api.params import an_id
+from ...labels import Labelled
+from ...ledger import why_unscored
+from ...outline import Outline
+from ..pulse import Pulse
+from ..site import Site, page
+from .detail import Details
+from .opinions import MAX_NAME, TERMS
+from .tree import Choice, TreeView
+from .view import Ask, TraceView, detail_of, view_of
+
+ANNOTATOR: Final = "tracejury_annotator"
+"""The cookie with the name that a person gave."""
+
+DOWNLOAD: Final[Mapping[str, str]] = {
+    "Content-Security-Policy": "sandbox; default-src 'none'",
+    "X-Content-Type-Options": "nosniff",
+}
+"""Of texts as they were sent: nothing in them runs, whatever a browser takes them for."""
+
+MAX_START: Final = 10**7
+
+
+def add_trace(app: FastAPI, site: Site, pulse: Pulse) -> None:
+    """The page of a trace."""
+    looks = site.reader.looks
+
+    @page(app, "/traces/{trace_id}")
+    def trace(request: Request, trace_id: str) -> Response:
+        view = open_view(site, pulse, request, trace_id)
+        if view.lazy and not view.ask.whole:
+            return render(site, request, "trace/page.html", view)
+        return render(site, request, "trace/page.html", replace(view, detail=detail_of(looks, view), lazy=False))
+
+    @page(app, "/traces/{trace_id}/panel")
+    def panel(request: Request, trace_id: str) -> Response:
+        view = open_view(site, pulse, request, trace_id)
+        return render(site, request, "trace/panel.html", replace(view, detail=detail_of(looks, view), lazy=False))
+
+    @page(app, "/traces/{trace_id}/tree")
+    def tree(request: Request, trace_id: str) -> Response:
+        return render(site, request, "trace/live.html", open_view(site, pulse, request, trace_id))
+
+    @page(app, "/traces/{trace_id}/branch")
+    def branch(request: Request, trace_id: str) -> Response:
+        outline, ask = outline_of(site, trace_id), Ask.of(request.query_params)
+        view = view_of(looks, {}, outline, ask)
+        key = request.query_params.get("key", "")
+        shown = TreeView(view.places, Choice("", view.findings, ask.errors_only)).branch(key, _start(request))
+        return site.render(request, "trace/branch.html", view=view, branch=shown)
+
+    @page(app, "/traces/{trace_id}/spans/{span_id}")
+    def span(request: Request, trace_id: str, span_id: str) -> Response:
+        ask = Ask.of(request.query_params)
+        target = f"/traces/{an_id(trace_id)}?span={an_id(span_id)}{ask.kept}"
+        return RedirectResponse(_local(target), status_code=303)
+
+    @page(app, "/traces/{trace_id}/text")
+    def text(request: Request, trace_id: str) -> Response:
+        outline = outline_of(site, trace_id)
+        whole = looks.trace(outline.trace_id)
+        key, part = request.query_params.get("at", ""), request.query_params.get("part", "")
+        blocks = Details(whole, outline, ()).blocks_at(key) if whole else ()
+        if not (part.isascii() and part.isdecimal()) or int(part[:9]) >= len(blocks):
+            raise NotFoundError("there is no such text")
+        return plain(blocks[int(part[:9])].text, f"tracejury-text-{part[:9]}.txt")
+
+
+def open_view(site: Site, pulse: Pulse, request: Request, trace_id: str, span_id: str = "") -> TraceView:
+    """The page's view, of that span where one is given; blocks.
+
+    Raises:
+        NotFoundError: no such trace, or it has no such span.
+        ConfigError: no such profile.
+        RetryableError, StoreError: the store failed.
+    """
+    mark = pulse.mark(an_id(trace_id))
+    outline = outline_of(site, trace_id)
+    if outline.trace_id != an_id(trace_id):
+        mark = pulse.mark(outline.trace_id)
+    ask = Ask.of(request.query_params, request.query_params.getlist("open"))
+    ask = replace(ask, span=span_id) if span_id else ask
+    view = view_of(site.reader.looks, labelled(site, outline), outline, ask)
+    return replace(view, lazy=not site.reader.looks.at_hand(outline.trace_id, outline), why=_why(site, view), mark=mark)
+
+
+def outline_of(site: Site, trace_id: str) -> Outline:
+    """The outline of a trace. Raises NotFoundError, RetryableError, StoreError."""
+    found = site.reader.looks.outline(an_id(trace_id))
+    if found is None:
+        raise NotFoundError(f"no trace {an_id(trace_id)[:64]!r} is stored")
+    return found
+
+
+def labelled(site: Site, outline: Outline) -> Mapping[str, Labelled]:
+    """What people say of it."""
+    return site.reader.labels.of_traces(outline.trace_ids, outline.tenant)
+
+
+def render(site: Site, request: Request, template: str, view: TraceView, **more: Any) -> Response:
+    """A page or fragment of the trace."""
+    live = view.outline.state is TraceState.OPEN or bool(site.judges().pending)
+    return site.render(request, template, view=view, live=live, annotator=annotator(request), terms=TERMS, **more)
+
+
+def annotator(request: Request) -> str:
+    """The name that this browser gave, "" for none."""
+    return unquote(request.cookies.get(ANNOTATOR, ""))[:MAX_NAME]
+
+
+def plain(text: str, name: str) -> Response:
+    """A text as it is, to be saved under a name of ours."""
+    content = text.encode("utf-8", "replace")
+    headers = {**DOWNLOAD, "Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    return PlainTextResponse(content, headers=headers)
+
+
+def _why(site: Site, view: TraceView) -> str | None:
+    outline = view.outline
+    if view.said.verdicts:
+        return None
+    words = site.reader.looks.words(outline)
+    judged = site.reader.ledger.judged(outline.trace_id, outline.tenant)
+    return why_unscored(words, judged, site.judges(), outline.trace_id)
+
+
+def _start(request: Request) -> int:
+    text = request.query_params.get("from", "0")
+    return min(int(text[:9]), MAX_START) if text.isascii() and text.isdecimal() else 0
+
+
+def _local(target: str) -> str:
+    """An address on this site: two slashes at its start would name another."""
+    return "/" + target.lstrip("/\\")

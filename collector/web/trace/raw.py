@@ -1,0 +1,171 @@
+"""A span as it was sent: attributes, events, links, resource, scope and joined log records, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from fastapi import FastAPI, Request, Response
+
+from ....schemas.errors import NotFoundError
+from ....schemas.spans import LogRecord, Span
+from ...api.params import an_id
+from ...moments import iso_time
+from ..site import Site, page
+from .marks import Shown, show
+from .pages import plain
+
+MAX_ROWS: Final = 300
+"""Attributes, events and so on of one kind that the page shows; the text has all."""
+
+MAX_VALUE: Final = 2_000
+MAX_ALL: Final = 400_000
+"""Characters of all values together that the page shows."""
+
+_KINDS: Final = ("unspecified", "internal", "server", "client", "producer", "consumer")
+_STATUS: Final = ("unset", "ok", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One name with its value."""
+
+    name: str
+    value: Shown
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Lines under a heading; `left_out`: lines that are not shown."""
+
+    title: str
+    lines: Sequence[Line]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class RawView:
+    """A span as its page shows it."""
+
+    trace_id: str
+    span_id: str
+    name: str
+    groups: Sequence[Group]
+
+
+Pairs = Sequence[tuple[str, str]]
+
+
+def add_raw(app: FastAPI, site: Site) -> None:
+    """`/traces/{id}/spans/{id}/raw`, and `raw.txt` with all of it."""
+
+    @page(app, "/traces/{trace_id}/spans/{span_id}/raw")
+    def raw(request: Request, trace_id: str, span_id: str) -> Response:
+        span, logs = _found(site, trace_id, span_id)
+        return site.render(request, "trace/raw.html", view=raw_view(span, logs))
+
+    @page(app, "/traces/{trace_id}/spans/{span_id}/raw.txt")
+    def text(trace_id: str, span_id: str) -> Response:
+        return plain("".join(raw_text(*_found(site, trace_id, span_id))), "tracejury-span.txt")
+
+
+def _found(site: Site, trace_id: str, span_id: str) -> tuple[Span, Sequence[LogRecord]]:
+    found = site.reader.looks.raw(an_id(trace_id), an_id(span_id))
+    if found is None:
+        raise NotFoundError(f"trace {an_id(trace_id)[:64]!r} has no span {an_id(span_id)[:64]!r}")
+    return found
+
+
+def raw_groups(span: Span, logs: Sequence[LogRecord]) -> Iterator[tuple[str, Pairs]]:
+    """All of a span by heading: names and values, whole."""
+    yield "Span", _span_pairs(span)
+    yield "Attributes", _typed(span.attributes, span.attribute_types)
+    for number, event in enumerate(span.events):
+        yield (
+            f"Event {number}",
+            [("name", event.name), ("time", _time(event.time)), *sorted(event.attributes.items())],
+        )
+    for number, link in enumerate(span.links):
+        state = [("trace_state", link.trace_state)] if link.trace_state else []
+        ids = [("trace_id", link.trace_id), ("span_id", link.span_id)]
+        yield f"Link {number}", [*ids, *state, *sorted(link.attributes.items())]
+    yield "Resource", _typed(span.resource_attributes, span.resource_attribute_types)
+    yield "Scope", [(n, v) for n, v in (("name", span.scope_name), ("version", span.scope_version)) if v]
+    for number, record in enumerate(logs):
+        yield f"Log record {number}", _log_pairs(record)
+
+
+def raw_text(span: Span, logs: Sequence[LogRecord]) -> Iterator[str]:
+    """All of a span as plain text, exactly as it is stored."""
+    for title, pairs in raw_groups(span, logs):
+        if pairs:
+            yield f"== {title}\n"
+            for name, value in pairs:
+                yield f"{name}: {value}\n"
+            yield "\n"
+
+
+def raw_view(span: Span, logs: Sequence[LogRecord]) -> RawView:
+    """A span as its page shows it: bounded in lines and characters."""
+    left = MAX_ALL
+    rows = 3 * MAX_ROWS
+    groups = []
+    for title, pairs in raw_groups(span, logs):
+        lines = []
+        for name, value in pairs[: max(0, min(MAX_ROWS, rows))]:
+            shown = show(value, limit=max(0, min(MAX_VALUE, left)))
+            left -= min(len(value), MAX_VALUE)
+            lines.append(Line(name[:300], shown))
+        rows -= len(lines)
+        if pairs:
+            groups.append(Group(title, lines, len(pairs) - len(lines)))
+        if len(groups) > MAX_ROWS:
+            break
+    return RawView(span.trace_id, span.span_id, span.name, groups)
+
+
+def _span_pairs(span: Span) -> Pairs:
+    stated = (
+        ("trace_id", span.trace_id),
+        ("span_id", span.span_id),
+        ("parent_span_id", span.parent_span_id),
+        ("name", span.name),
+        ("kind", _named(_KINDS, span.kind)),
+        ("start", _time(span.start)),
+        ("end", _time(span.end)),
+        ("status", _named(_STATUS, span.status_code)),
+        ("status_message", span.status_message),
+        ("service", span.service),
+        ("trace_state", span.trace_state),
+        ("flags", f"{span.flags:#x}" if span.flags else ""),
+        ("received", _time(span.received_at)),
+        ("pending", "yes: announced, not ended" if span.pending else ""),
+        ("dropped_attributes", str(span.dropped_attributes or "")),
+        ("dropped_events", str(span.dropped_events or "")),
+        ("dropped_links", str(span.dropped_links or "")),
+        ("values cut by our limits", str(span.cut or "")),
+    )
+    return [(name, value) for name, value in stated if value]
+
+
+def _log_pairs(record: LogRecord) -> Pairs:
+    stated = (
+        ("event_name", record.event_name),
+        ("time", _time(record.time or record.observed_time)),
+        ("severity", record.severity_text or str(record.severity_number or "")),
+        ("body", record.body),
+    )
+    return [*((name, value) for name, value in stated if value), *_typed(record.attributes, record.attribute_types)]
+
+
+def _typed(values: Mapping[str, str], types: Mapping[str, str]) -> Pairs:
+    return [(f"{key} ({types[key]})" if key in types else key, value) for key, value in sorted(values.items())]
+
+
+def _named(names: Sequence[str], number: int) -> str:
+    return names[number] if 0 <= number < len(names) else str(number)
+
+
+def _time(nanos: int) -> str:
+    return f"{iso_time(nanos)} ({nanos})" if nanos else ""

@@ -1,0 +1,241 @@
+"""The tree of a trace as a page shows it: a bounded number of nodes, each with its bar in the timeline and findings.
+
+What is not shown at first opens one step at a time: a closed node, or the rest of a list.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlencode
+
+from ....schemas.findings import Finding
+from ....schemas.taxonomy import Severity
+from ...outline import Call, Loose, RunLine, TurnLine
+from .places import REST, TOP, Places
+
+WHOLE: Final = 300
+"""A trace of at most so many nodes is shown open."""
+
+MOST: Final = 500
+"""Nodes of a larger one that are shown at first, besides those on the way to what is selected."""
+
+WINDOW: Final = 100
+"""Of one list."""
+
+THIN: Final = 0.4
+"""Least width of a bar, percent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar in the timeline, in percent of its width."""
+
+    left: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class More:
+    """What a list leaves out before or behind what is shown of it: `count` nodes from `start` on."""
+
+    key: str
+    start: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A row of the tree.
+
+    `kind`: run, turn, call, span or rest. `query` selects it; `state`: ok, error, unfinished, refused or ""; `note`:
+    what it is, in a word; `below`: whether it has children, which are shown where `is_open`. `beneath`: findings at
+    closed children by severity.
+    """
+
+    key: str
+    kind: str
+    label: str
+    note: str
+    hint: str
+    state: str
+    span_id: str
+    query: str
+    bar: Bar | None
+    start: int
+    end: int
+    below: bool
+    is_open: bool
+    selected: bool
+    findings: Sequence[Finding] = ()
+    beneath: Mapping[Severity, int] = field(default_factory=dict)
+    before: More | None = None
+    children: Sequence[Node] = ()
+    after: More | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What of a tree to show: the `selected` key, findings, and whether only what failed; `opened`: keys."""
+
+    selected: str = ""
+    findings: Sequence[Finding] = ()
+    errors_only: bool = False
+    opened: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A part of a list of nodes with what it leaves out."""
+
+    nodes: Sequence[Node]
+    before: More | None
+    after: More | None
+
+
+class TreeView:
+    """Makes nodes of places. One that is used once: it counts what it has shown."""
+
+    def __init__(self, places: Places, choice: Choice) -> None:
+        self._places, self._choice = places, choice
+        self._path = set(places.path(choice.selected)) if choice.selected else set()
+        self._pins: dict[str, list[Finding]] = {}
+        self._beneath: dict[str, Counter[Severity]] = {}
+        for finding in choice.findings:
+            self._pin(finding)
+        self._marked = self._find_marked() if choice.errors_only else None
+        self._whole = len(places.items) <= WHOLE
+        self._left = MOST
+
+    def top(self) -> Branch:
+        """The tree from its top."""
+        return self._list(TOP, None)
+
+    def branch(self, key: str, start: int) -> Branch:
+        """The children of a node from an offset on."""
+        return self._list(key, max(0, start))
+
+    def _pin(self, finding: Finding) -> None:
+        key = self._places.of_span(finding.span_id)
+        if key is None:
+            return
+        self._pins.setdefault(key, []).append(finding)
+        for above in self._places.path(key)[:-1]:
+            self._beneath.setdefault(above, Counter())[finding.severity] += 1
+
+    def _find_marked(self) -> set[str]:
+        wrong = [key for key, item in self._places.items.items() if _failed(item)]
+        return {above for key in (*wrong, *self._pins) for above in self._places.path(key)}
+
+    def _list(self, key: str, start: int | None) -> Branch:
+        keys: Sequence[str] = self._places.below(key)
+        if self._marked is not None:
+            keys = [k for k in keys if k in self._marked]
+        if start is None:
+            on_path = next((i for i, k in enumerate(keys) if k in self._path), 0)
+            start = max(0, on_path - WINDOW // 2) if on_path >= WINDOW else 0
+        end = start + WINDOW
+        shown = keys[start:end]
+        self._left -= len(shown)
+        return Branch(
+            [self._node(k) for k in shown],
+            More(key, max(0, start - WINDOW), start) if start else None,
+            More(key, end, len(keys) - end) if len(keys) > end else None,
+        )
+
+    def _node(self, key: str) -> Node:
+        item = self._places.items.get(key)
+        has = bool(self._places.below(key))
+        is_open = has and self._is_open(key)
+        branch = self._list(key, None) if is_open else Branch((), None, None)
+        label, note, hint, state = _words(item, len(self._places.outline.remainder))
+        start, end = (item.start, item.end) if item else (0, 0)
+        span_id = _span_id(item)
+        return Node(
+            key=key,
+            kind=key.partition(":")[0],
+            label=label,
+            note=note,
+            hint=hint,
+            state=state,
+            span_id=span_id,
+            query=urlencode({"span": span_id} if span_id else {"at": key}),
+            bar=self._bar(start, end),
+            start=start,
+            end=end,
+            below=has,
+            is_open=is_open,
+            selected=key == self._choice.selected,
+            findings=self._pins.get(key, ()),
+            beneath={} if is_open else self._beneath.get(key, {}),
+            before=branch.before,
+            children=branch.nodes,
+            after=branch.after,
+        )
+
+    def _is_open(self, key: str) -> bool:
+        if self._whole or key in self._choice.opened or (key in self._path and key != self._choice.selected):
+            return True
+        if key == self._choice.selected:
+            return True
+        if self._left <= 0:
+            return False
+        if self._choice.errors_only:
+            return True
+        return not key.startswith(("run:", "span:")) or self._places.above(key) in (TOP, REST)
+
+    def _bar(self, start: int, end: int) -> Bar | None:
+        extent = self._places.extent
+        length = extent.end - extent.start
+        if not start or length <= 0:
+            return None
+        width = min(max(100 * (end - start) / length, THIN), 100.0)
+        left = min(max(100 * (start - extent.start) / length, 0.0), 100.0 - width)
+        return Bar(round(left, 2), round(width, 2))
+
+
+def sort_findings(findings: Iterable[Finding], places: Places) -> list[Finding]:
+    """Findings in reading order, those of one place the worst first."""
+    order = places.order
+    last = len(order)
+    return sorted(
+        findings,
+        key=lambda f: (order.get(places.of_span(f.span_id) or "", last), -f.severity.rank, f.first_seen, f.id),
+    )
+
+
+def _failed(item: RunLine | TurnLine | Call | Loose | None) -> bool:
+    match item:
+        case RunLine():
+            return item.status == "error"
+        case Call():
+            return item.state in ("error", "refused")
+        case TurnLine() | Loose():
+            return item.failed
+    return False
+
+
+def _span_id(item: RunLine | TurnLine | Call | Loose | None) -> str:
+    if item is None:
+        return ""
+    return item.span_id or (item.id if isinstance(item, RunLine) else "")
+
+
+_STATES: Final = {"error": "error", "refused": "refused", "unknown": "", "ok": "ok"}
+
+
+def _words(item: RunLine | TurnLine | Call | Loose | None, rest: int) -> tuple[str, str, str, str]:
+    """Label, note, hint and state."""
+    match item:
+        case RunLine():
+            return item.name or "unnamed agent", item.role, item.goal, item.status
+        case TurnLine():
+            state = "error" if item.failed else "ok" if item.closed else "unfinished"
+            return f"Turn {item.index}", item.kind, item.hint, state
+        case Call():
+            return item.name or "tool", "tool", item.hint, _STATES[item.state]
+        case Loose():
+            return item.name or "span", item.kind or "span", "", "error" if item.failed else ""
+    return "Outside of agent runs", f"{rest} spans", "", ""

@@ -1,0 +1,206 @@
+"""The page of a trace as its templates take it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from ....schemas.annotations import Annotation, HumanScore, Review
+from ....schemas.errors import NotFoundError
+from ....schemas.findings import Finding
+from ....schemas.taxonomy import Severity
+from ....schemas.verdicts import Verdict
+from ...labels import Labelled
+from ...outline import Outline
+from ...reader import Confidence
+from .detail import Detail, Details
+from .looks import Looks, Said
+from .places import REST, Places
+from .tree import Branch, Choice, TreeView, sort_findings
+
+MAX_FINDINGS: Final = 200
+"""In the list above the tree."""
+
+MAX_OPENED: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What an address asks of the page. `at`: a key, else `span`; `errors_only`: of the tree.
+
+    `stratum` and `probability`: of the queue of labels that led here.
+    """
+
+    span: str = ""
+    at: str = ""
+    profile: str = ""
+    errors_only: bool = False
+    opened: Sequence[str] = ()
+    stratum: str = ""
+    probability: str = ""
+    whole: bool = False
+
+    @classmethod
+    def of(cls, params: Mapping[str, str], opened: Sequence[str] = ()) -> Ask:
+        """From parameters; unknown ones are not ours."""
+        return cls(
+            span=params.get("span", "").strip().lower(),
+            at=params.get("at", ""),
+            profile=params.get("profile", ""),
+            errors_only=params.get("only") == "errors",
+            opened=opened[:MAX_OPENED],
+            stratum=params.get("stratum", ""),
+            probability=params.get("probability", ""),
+            whole=params.get("whole") == "1",
+        )
+
+    @property
+    def kept(self) -> str:
+        """What links within the page carry on, to be put behind other parameters: "&…" or ""."""
+        pairs = {
+            "profile": self.profile,
+            "only": "errors" if self.errors_only else "",
+            "stratum": self.stratum,
+            "probability": self.probability,
+        }
+        query = urlencode({name: value for name, value in pairs.items() if value})
+        return f"&{query}" if query else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Opinions:
+    """What people say. `of_finding`: by finding id; `missed`: by span id; `scores`, `reviews`: by run id."""
+
+    of_finding: Mapping[str, Sequence[Annotation]] = field(default_factory=dict)
+    missed: Mapping[str, Sequence[Annotation]] = field(default_factory=dict)
+    scores: Mapping[str, Sequence[HumanScore]] = field(default_factory=dict)
+    reviews: Mapping[str, Sequence[Review]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, labelled: Mapping[str, Labelled]) -> Opinions:
+        """From all that stands of some traces."""
+        about: dict[str, list[Annotation]] = {}
+        missed: dict[str, list[Annotation]] = {}
+        scores: dict[str, list[HumanScore]] = {}
+        reviews: dict[str, list[Review]] = {}
+        for labels in labelled.values():
+            for one in labels.annotations:
+                if one.finding_id:
+                    about.setdefault(one.finding_id, []).append(one)
+                else:
+                    missed.setdefault(one.span_id, []).append(one)
+            for score in labels.scores:
+                scores.setdefault(score.agent_run_id, []).append(score)
+            for review in labels.reviews:
+                reviews.setdefault(review.agent_run_id, []).append(review)
+        return cls(about, missed, scores, reviews)
+
+
+@dataclass(frozen=True, slots=True)
+class TraceView:
+    """All of the page. `selected`: key of the place shown; `lazy`: its details are read after the page."""
+
+    outline: Outline
+    said: Said
+    ask: Ask
+    places: Places
+    selected: str
+    findings: Sequence[Finding]
+    tree: Branch
+    opinions: Opinions
+    verdicts: Mapping[str, Sequence[Verdict]]
+    detail: Detail | None = None
+    lazy: bool = False
+    why: str | None = None
+    mark: str = ""
+
+    @property
+    def base(self) -> str:
+        """The address of the trace."""
+        return f"/traces/{quote(self.outline.trace_id, safe='')}"
+
+    @property
+    def counts(self) -> Mapping[Severity, int]:
+        """Findings by severity, the worst first."""
+        found = dict.fromkeys(reversed(Severity), 0)
+        for finding in self.findings:
+            found[finding.severity] += 1
+        return {severity: count for severity, count in found.items() if count}
+
+    @property
+    def selected_query(self) -> str:
+        """Selects the same again."""
+        return query_of(self.places, self.selected)
+
+    def place_of(self, finding: Finding) -> str:
+        """Where a finding stands, in words: the agent, the turn."""
+        run = self.places.items.get(f"run:{finding.agent_run_id}")
+        name = getattr(run, "name", "") or ("agent" if run else "")
+        turn = "" if finding.turn is None else f"turn {finding.turn}"
+        return ", ".join(part for part in (name, turn) if part) or "outside of agent runs"
+
+
+def query_of(places: Places, key: str) -> str:
+    """The parameters that select a key: its span where it has one, so that the address says something."""
+    item = places.items.get(key)
+    span_id = getattr(item, "span_id", "")
+    return urlencode({"span": span_id} if span_id else {"at": key})
+
+
+def select(ask: Ask, places: Places, findings: Sequence[Finding]) -> str:
+    """The key to show: the asked one, else that of the first finding, else the first run or span.
+
+    Raises:
+        NotFoundError: the asked span is not of this trace.
+    """
+    if ask.span:
+        key = places.of_span(ask.span)
+        if key is None:
+            raise NotFoundError(f"this trace has no span {ask.span[:64]!r}")
+        return key
+    if ask.at in places.items and ask.at:
+        return ask.at
+    for finding in findings:
+        if key := places.of_span(finding.span_id):
+            return key
+    first = places.below("")
+    return next((key for key in first if key != REST), next(iter(places.below(REST)), ""))
+
+
+def view_of(looks: Looks, labelled: Mapping[str, Labelled], outline: Outline, ask: Ask) -> TraceView:
+    """The page of an outline without its details. Blocks.
+
+    Raises:
+        ConfigError: no such profile.
+        NotFoundError: the asked span is not of this trace.
+        RetryableError, StoreError: the store failed.
+    """
+    said = looks.said(outline, Confidence.of(ask.profile))
+    places = Places(outline)
+    findings = sort_findings(said.findings, places)
+    selected = select(ask, places, findings)
+    choice = Choice(selected, findings, ask.errors_only, frozenset(ask.opened))
+    verdicts: dict[str, list[Verdict]] = {}
+    for verdict in said.verdicts:
+        verdicts.setdefault(verdict.subject.id, []).append(verdict)
+    return TraceView(
+        outline=outline,
+        said=said,
+        ask=ask,
+        places=places,
+        selected=selected,
+        findings=findings,
+        tree=TreeView(places, choice).top(),
+        opinions=Opinions.of(labelled),
+        verdicts=verdicts,
+    )
+
+
+def detail_of(looks: Looks, view: TraceView) -> Detail | None:
+    """The details of what is selected; None where it is no more, or not yet, part of the trace. Blocks."""
+    trace = looks.trace(view.outline.trace_id, view.outline.tenant)
+    if trace is None:
+        return None
+    return Details(trace, view.outline, view.findings).at(view.selected)
