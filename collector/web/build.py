@@ -17,9 +17,11 @@ from .assets import add_assets, load_assets
 from .errors import refusal_pages
 from .explain import add_explain_pages
 from .overview import add_overview
+from .pulse import Pulse
 from .rendering import make_templates
 from .security import SecureHeaders, Tokens
 from .site import Site
+from .trace.build import add_trace_pages
 
 if TYPE_CHECKING:
     from ..api.app import JudgeAgain
@@ -44,3 +46,6 @@ def add_pages(
     add_assets(app, assets)
     for add in (add_overview, add_explain_pages):
         add(app, site)
+    pulse = app.state.pulse = Pulse(reader.looks)
+    listeners.add(pulse)
+    add_trace_pages(app, site, pulse)

@@ -14,7 +14,7 @@
     page.dataset.selected = query;
     if (push) history.pushState({ query, finding }, "", `${base}?${query}${kept}${finding ? `#finding-${finding}` : ""}`);
     mark(query);
-    return htmx.ajax("GET", `${base}/panel?${query}${kept}`, { target: "#panel", swap: "innerHTML" }).then(reveal);
+    return htmx.ajax("GET", `${base}/panel?${query}${kept}`, { target: "#panel", swap: "innerHTML" }).then(() => reveal());
   }
   function mark(query) {
     for (const old of tree.querySelectorAll(".line.selected")) {
@@ -25,9 +25,11 @@
     if (!pick) return;
     pick.setAttribute("aria-current", "true");
     pick.closest(".line").classList.add("selected");
-    pick.closest(".line").scrollIntoView({ block: "nearest" });
+    const box = tree.closest(".panel");
+    const gap = pick.getBoundingClientRect().top - box.getBoundingClientRect().top;
+    if (box.scrollHeight > box.clientHeight && (gap < 40 || gap > box.clientHeight - 40)) box.scrollTop += gap - box.clientHeight / 3;
   }
-  function reveal() {
+  function reveal(moved = true) {
     for (const row of document.querySelectorAll("#trace-findings .jump")) {
       if (finding && row.dataset.finding === finding) row.setAttribute("aria-current", "true");
       else row.removeAttribute("aria-current");
@@ -38,7 +40,7 @@
     const place = text || card || (asked && document.getElementById(`at-${asked}`));
     const fold = place?.closest("details:not([open])");
     if (fold) fold.open = true;
-    (card || panel).focus({ preventScroll: true });
+    if (moved) (card || panel).focus({ preventScroll: true });
     if (place && panel.contains(place)) panel.scrollTop += place.getBoundingClientRect().top - panel.getBoundingClientRect().top - 80;
   }
   document.addEventListener("click", (event) => {
@@ -132,5 +134,8 @@
 
   const lazy = document.getElementById("lazy");
   if (lazy) show(lazy.dataset.panel, finding, false);
-  else reveal();
+  else {
+    mark(page.dataset.selected);
+    reveal(Boolean(finding));
+  }
 })();

@@ -13,7 +13,6 @@ from urllib.parse import urlencode
 from ....schemas.findings import Finding
 from ....schemas.normalized import Kind, NormalizedSpan
 from ....schemas.trajectory import AgentRun, ToolCall, Trace, Turn
-from ...outline import Outline
 from .blocks import (
     Block,
     Rank,
@@ -124,8 +123,8 @@ Detail = TurnDetail | RunDetail | SpanDetail
 class Details:
     """Details of one rebuilt trace; `findings`: those that show, by span."""
 
-    def __init__(self, trace: Trace, outline: Outline, findings: Sequence[Finding]) -> None:
-        self.trace, self.places = trace, Places(outline)
+    def __init__(self, trace: Trace, places: Places, findings: Sequence[Finding]) -> None:
+        self.trace, self.places = trace, places
         self._runs = {run.id: run for run in trace.runs}
         self._findings: dict[str, list[Finding]] = {}
         for finding in findings:

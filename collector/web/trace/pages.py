@@ -20,6 +20,7 @@ from ..pulse import Pulse
 from ..site import Site, page
 from .detail import Details
 from .opinions import MAX_NAME, TERMS
+from .places import Places
 from .tree import Choice, TreeView
 from .view import Ask, TraceView, detail_of, view_of
 
@@ -74,7 +75,7 @@ def add_trace(app: FastAPI, site: Site, pulse: Pulse) -> None:
         outline = outline_of(site, trace_id)
         whole = looks.trace(outline.trace_id)
         key, part = request.query_params.get("at", ""), request.query_params.get("part", "")
-        blocks = Details(whole, outline, ()).blocks_at(key) if whole else ()
+        blocks = Details(whole, Places(outline), ()).blocks_at(key) if whole else ()
         if not (part.isascii() and part.isdecimal()) or int(part[:9]) >= len(blocks):
             raise NotFoundError("there is no such text")
         return plain(blocks[int(part[:9])].text, f"tracejury-text-{part[:9]}.txt")

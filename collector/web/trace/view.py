@@ -203,4 +203,4 @@ def detail_of(looks: Looks, view: TraceView) -> Detail | None:
     trace = looks.trace(view.outline.trace_id, view.outline.tenant)
     if trace is None:
         return None
-    return Details(trace, view.outline, view.findings).at(view.selected)
+    return Details(trace, view.places, view.findings).at(view.selected)
