@@ -31,15 +31,14 @@ from .pipeline.judging import Judging
 from .pipeline.listeners import Listeners
 from .prices import SpentBy
 from .prices.table import PriceTable
+from .rates.build import keep_rates
 from .receiver.grpc_server import GrpcReceiver
 from .receiver.http_server import HttpReceiver
 from .receiver.intake import Intake
 from .receiver.ports import split_endpoint
-from .store.client import Store
 from .store.judging import StoredJudging
-from .store.migrate import ensure
+from .store.opening import open_store
 from .store.panel import StoredPanel
-from .store.upkeep import apply
 from .store.writer import GroupCommitWriter
 from .stored_reader import StoredReader
 from .web_server import WebServer
@@ -141,7 +140,7 @@ class Collector:
 
     async def _start(self) -> None:
         config = self.config
-        store = await asyncio.to_thread(self._open_store)
+        store = await asyncio.to_thread(open_store, config.store)
         self._stops.append(lambda _: asyncio.to_thread(store.close))
         self.store_shown = store.target.shown
         writer = GroupCommitWriter(store, config.writer, self._committed, clock=self._clock)
@@ -175,13 +174,17 @@ class Collector:
         webhooks = build_webhooks(store, config.webhooks, self.telemetry, self._clock)
         self._listeners.add(webhooks)
         self._stops.append(webhooks.stop)
+
+        def busy() -> bool:
+            return writer.queue_batches > PRESSED_REQUESTS or inbox.queued_bytes > BACKLOG_BYTES
+
         exports = build_exports(
             store,
             config.export,
             self.telemetry,
             self._listeners,
             secret,
-            pressed=lambda: writer.queue_batches > PRESSED_REQUESTS or inbox.queued_bytes > BACKLOG_BYTES,
+            pressed=busy,
             clock=self._clock,
         )
         self._stops.append(exports.stop)
@@ -194,26 +197,18 @@ class Collector:
         self._stops.append(lambda deadline: asyncio.to_thread(judging.stop, deadline))
         await writer.start()
         self._stops.append(writer.stop)
-        await self._start_api(store)
+        reader = StoredReader(store, config.judging.assembler(), self._clock)
+        self._stops.append(keep_rates(store, reader.rates, busy, self._clock))
+        await self._start_api(reader)
         await webhooks.start(config.api.public_url.rstrip("/") or self._api_url())
         await self._start_receivers(writer)
         exports.start()
         if self._llm is not None:  # last: what it imports takes seconds, and nobody waits for it
             self._llm.bench.start()
 
-    def _open_store(self) -> Store:
-        store = Store.open(self.config.store.dsn, self.config.store)
-        try:
-            ensure(store, allowed=self.config.store.migrate)
-            apply(store)
-        except BaseException:
-            store.close()
-            raise
-        return store
-
-    async def _start_api(self, store: Store) -> None:
+    async def _start_api(self, reader: StoredReader) -> None:
         app = create_app(
-            StoredReader(store, self.config.judging.assembler(), self._clock),
+            reader,
             self.judge_again,
             judges=self.judges,
             problems=self.problems,
@@ -225,7 +220,7 @@ class Collector:
         )
         server = WebServer(app, self.config.api.endpoint, "api")
         self.api_port = await server.start()
-        self._stops.append(server.stop)
+        self._stops += [server.stop, app.state.pulse.stop]  # streams end first: the server waits for them
 
     async def _start_receivers(self, writer: GroupCommitWriter) -> None:
         config = self.config
