@@ -1,0 +1,267 @@
+"""Labels of people: one contract, kept by the store and by the memory that other tests use."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from labels_world import MemoryWorld, StoredWorld, World
+from memory_labels import MemoryRun
+from store_parts import a_finding
+
+from tracejury.collector.labels import Labelled, LabelQuery, Purpose, QueueItem, QueueQuery
+from tracejury.collector.reader import Position
+from tracejury.schemas.annotations import Annotation, HumanScore, Opinion, Review
+from tracejury.schemas.taxonomy import Dimension, Severity
+
+pytestmark = pytest.mark.store
+
+TRACE = "a" * 32
+FOREVER = 2**63 - 1
+ONE = Annotation(
+    "1", TRACE, "b" * 16, "ann", "Tool-related", Severity.HIGH, "quote", "why", changed_at=5,
+    opinion=Opinion.DISAGREE, finding_id="f" * 32, judge="loops", agent_run_id="run-1", fingerprint="e" * 32,
+)  # fmt: skip
+SCORE = HumanScore(TRACE, "run-1", "ann", Dimension.GOAL_FULFILMENT, 2, "why", changed_at=6)
+REVIEW = Review(TRACE, "run-1", "ann", "clean/-/shop", 0.25, changed_at=7)
+
+
+@pytest.fixture(params=["memory", "store"])
+def world(request: pytest.FixtureRequest) -> World:
+    """Labels, and the runs that they are about."""
+    return MemoryWorld() if request.param == "memory" else StoredWorld(request.getfixturevalue("store"))
+
+
+def test_they_come_back_as_they_were(world: World) -> None:
+    """Every field, by trace; twice the same is one."""
+    other = replace(ONE, id="2", trace_id="c" * 32, severity=Severity.LOW, taxonomy="own", evidence="", explanation="")
+    blank = replace(SCORE, dimension=Dimension.PLAN_QUALITY, score=None, explanation="")
+    world.labels.save(Labelled([ONE, other], [SCORE, blank], [REVIEW]))
+    world.labels.save(Labelled([ONE], [SCORE], [REVIEW]))
+    assert world.labels.of_traces([TRACE, other.trace_id, "d" * 32]) == {
+        TRACE: Labelled((ONE,), (SCORE, blank), (REVIEW,)), other.trace_id: Labelled((other,)),
+    }  # fmt: skip
+    assert world.labels.of_traces([]) == {}
+
+
+@pytest.mark.parametrize("late_first", [False, True])
+def test_the_latest_change_wins(world: World, late_first: bool) -> None:  # noqa: FBT001  a parameter of the table
+    """In whatever order they are stored, also where the span is another one; a withdrawn one counts nowhere."""
+    moved = replace(ONE, span_id="d" * 16, opinion=Opinion.OTHER_SPAN, changed_at=6)
+    better = replace(SCORE, score=3, changed_at=9)
+    gone = replace(REVIEW, withdrawn=True, changed_at=8)
+    changes = [Labelled([ONE], [SCORE], [REVIEW]), Labelled([moved], [better], [gone])]
+    for labelled in reversed(changes) if late_first else changes:
+        world.labels.save(labelled)
+    assert world.labels.of_traces([TRACE]) == {TRACE: Labelled((moved,), (better,))}
+    world.labels.save(Labelled([replace(moved, withdrawn=True, changed_at=7)], [replace(better, withdrawn=True)]))
+    assert world.labels.annotations(LabelQuery(9)) == []
+    assert [a.withdrawn for a in world.labels.annotations(LabelQuery(9, withdrawn=True))] == [True]
+
+
+def test_tenants_do_not_mix(world: World) -> None:
+    """Each reads its own."""
+    theirs = Labelled((replace(ONE, tenant="x"),), (replace(SCORE, tenant="x"),), (replace(REVIEW, tenant="x"),))
+    world.labels.save(theirs)
+    assert world.labels.of_traces([TRACE]) == {}
+    assert world.labels.of_traces([TRACE], "x") == {TRACE: theirs}
+    assert world.labels.scores(LabelQuery(9)) == []
+
+
+def test_lists_have_an_order_and_places(world: World) -> None:
+    """Latest change first, or earliest first behind a place; equal times by id; nothing twice, nothing left out."""
+    many = [replace(ONE, id=f"{n:02d}", changed_at=5 + n // 3) for n in range(10)]
+    world.labels.save(Labelled(many[::2]))
+    world.labels.save(Labelled(many[1::2]))
+    backwards = [a.id for a in reversed(many)]
+    seen: list[str] = []
+    before = None
+    while page := world.labels.annotations(LabelQuery(4, before=before)):
+        seen += [a.id for a in page]
+        before = Position(page[-1].changed_at, page[-1].id)
+    assert seen == backwards
+    forwards: list[str] = []
+    after = Position(0)
+    while page := world.labels.annotations(LabelQuery(4, after=after)):
+        forwards += [a.id for a in page]
+        after = Position(page[-1].changed_at, page[-1].id)
+    assert forwards == backwards[::-1]
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {"id": "1"},
+        {"trace_id": TRACE},
+        {"span_id": "b" * 16},
+        {"agent_run_id": "run-1"},
+        {"annotator": "ann"},
+        {"finding_id": "f" * 32},
+        {"judge": "loops"},
+        {"category": "Tool-related"},
+        {"opinion": Opinion.DISAGREE},
+        {"since": 5},
+        {"service": "shop"},
+    ],
+)
+def test_filters(world: World, filters: dict[str, Any]) -> None:
+    """Each lets one through and holds the other back."""
+    world.put([MemoryRun(TRACE, "run-1", "shop"), MemoryRun("c" * 32, "run-2", "other")])
+    other = Annotation("2", "c" * 32, "0" * 16, "bob", "Goal Deviation", Severity.LOW, changed_at=4)
+    world.labels.save(Labelled([ONE, other]))
+    assert world.labels.annotations(LabelQuery(9, **filters)) == [ONE]
+    world.labels.save(Labelled(scores=[SCORE], reviews=[REVIEW]))
+    assert world.labels.scores(LabelQuery(9, **filters)) == [SCORE]
+    assert world.labels.reviews(LabelQuery(9, **filters)) == [REVIEW]
+
+
+def test_a_finding_by_its_id(world: World) -> None:
+    """Whatever its state; None where there is none."""
+    finding = a_finding()
+    world.put_finding(finding)
+    assert world.labels.finding(finding.id) == finding
+    assert world.labels.finding("0" * 32) is None
+    assert world.labels.finding(finding.id, "x") is None
+
+
+def some_runs(count: int, seed: int = 0) -> list[MemoryRun]:
+    """Runs of three services of unequal size, some with errors, some with scores; two runs a trace."""
+    chance = random.Random(seed)  # noqa: S311  no secret
+    services = [chance.choices(["large", "small", "rare"], [100, 10, 1])[0] for _ in range(count)]
+    return [
+        MemoryRun(
+            f"{seed:04x}{number:028x}", f"{number:08x}{which:08x}", services[number], "agent", 1_000 + number,
+            found=chance.random() < 0.3, lowest=chance.choice([None, None, 0, 2, 3]),
+        )
+        for number in range(count) for which in range(2)
+    ]  # fmt: skip
+
+
+def ask(world: World, limit: int, annotator: str = "", **changes: Any) -> list[QueueItem]:
+    """A calibration queue."""
+    values: dict[str, Any] = {
+        "purpose": Purpose.CALIBRATION,
+        "since": 0,
+        "until": FOREVER,
+        "limit": limit,
+        "annotator": annotator,
+    }
+    return list(world.labels.queue(QueueQuery(**(values | changes))))
+
+
+def review(world: World, items: list[QueueItem], annotator: str) -> None:
+    """Somebody looks at these."""
+    reviews = [Review(i.trace_id, i.agent_run_id, annotator, i.stratum, i.probability, changed_at=9) for i in items]
+    world.labels.save(Labelled(reviews=reviews))
+
+
+def test_store_and_memory_draw_the_same(request: pytest.FixtureRequest) -> None:
+    """Runs, order, strata and probabilities, before and after somebody has looked at some."""
+    worlds: list[World] = [MemoryWorld(), StoredWorld(request.getfixturevalue("store"))]
+    for world in worlds:
+        world.put(some_runs(100))
+    for annotator, reviewed in (("ann", 20), ("bob", 20), ("ann", 0)):
+        memory, stored = ([replace(i, why="") for i in ask(world, 30, annotator)] for world in worlds)
+        assert memory == stored
+        for world in worlds:
+            review(world, memory[:reviewed], annotator)
+            assert world.labels.strata(0, FOREVER) == worlds[0].labels.strata(0, FOREVER)
+            assert world.labels.strata(1_010, 1_050, "large") == worlds[0].labels.strata(1_010, 1_050, "large")
+
+
+def test_the_same_for_everybody(world: World) -> None:
+    """The order does not depend on who asks, nor on how many are asked for."""
+    world.put(some_runs(40))
+    long = [(i.trace_id, i.agent_run_id) for i in ask(world, 30, "ann")]
+    assert [(i.trace_id, i.agent_run_id) for i in ask(world, 10, "bob")] == long[:10]
+
+
+def test_small_strata_get_their_share(world: World) -> None:
+    """Of a thousand and of a few runs: more of the first, and a larger part of the second."""
+    large = [MemoryRun(f"{n:032x}", f"{n:016x}", "large") for n in range(400)]
+    small = [MemoryRun(f"{n:032x}", f"{n:016x}", "small", found=True) for n in range(400, 425)]
+    world.put([*large, *small])
+    drawn = ask(world, 50)
+    count = Counter(i.service for i in drawn)
+    assert count["large"] > count["small"] >= 5
+    probability = {i.service: i.probability for i in drawn}
+    assert probability["small"] == pytest.approx(4 * probability["large"])  # sqrt(400 / 25)
+    assert count["small"] == pytest.approx(25 * probability["small"], abs=6)
+
+
+def test_all_of_it_is_drawn_for_certain(world: World) -> None:
+    """A queue that ends has everything in it: probability 1."""
+    world.put(some_runs(5))
+    items = ask(world, 100)
+    assert len(items) == 10
+    assert {i.probability for i in items} == {1.0}
+
+
+def test_what_one_has_reviewed_leaves_the_queue(world: World) -> None:
+    """For oneself all of it; for others all but the share that everybody is asked for; withdrawn: back again."""
+    world.put(some_runs(100))
+    mine = ask(world, 50, "ann")
+    review(world, mine, "ann")
+    keys = {(i.trace_id, i.agent_run_id) for i in mine}
+    assert not keys & {(i.trace_id, i.agent_run_id) for i in ask(world, 200, "ann")}
+    for overlap, least, most in ((0.0, 0, 0), (0.2, 3, 20), (1.0, 50, 50)):
+        again = keys & {(i.trace_id, i.agent_run_id) for i in ask(world, 200, "bob", overlap=overlap)}
+        assert least <= len(again) <= most
+    first = mine[0]
+    gone = Review(first.trace_id, first.agent_run_id, "ann", withdrawn=True, changed_at=10)
+    world.labels.save(Labelled(reviews=[gone]))
+    assert (ask(world, 1, "ann")[0].trace_id, len(ask(world, 200, "ann"))) == (first.trace_id, 151)
+
+
+def test_runs_that_come_later_complete_the_sample(world: World) -> None:
+    """Those whose number is below what was reached come first, and until then they count as waiting."""
+    world.put(some_runs(40))
+    review(world, ask(world, 30), "ann")
+    assert sum(s.waiting for s in world.labels.strata(0, FOREVER)) == 0
+    later = some_runs(40, seed=1)
+    world.put(later)
+    strata = world.labels.strata(0, FOREVER)
+    waiting = sum(s.waiting for s in strata)
+    assert (sum(s.size for s in strata), sum(s.reviewed for s in strata)) == (160, 30)
+    assert waiting > 0
+    review(world, ask(world, 160), "ann")
+    assert sum(s.waiting for s in world.labels.strata(0, FOREVER)) == 0
+
+
+def test_a_review_that_nobody_drew_calibrates_nothing(world: World) -> None:
+    """It leaves the queue, and is not counted in its stratum."""
+    world.put([MemoryRun(TRACE, "run-1", "shop")])
+    world.labels.save(Labelled(reviews=[Review(TRACE, "run-1", "ann", changed_at=1)]))
+    assert ask(world, 9, "ann") == []
+    (stratum,) = world.labels.strata(0, FOREVER)
+    assert (stratum.name, stratum.size, stratum.reviewed, stratum.waiting) == ("clean/-/shop", 1, 0, 0)
+
+
+def test_only_runs_of_that_time_and_service(world: World) -> None:
+    """[since, until), by arrival."""
+    world.put([MemoryRun(f"{n:032x}", "run", "a" if n % 2 else "b", arrived=n) for n in range(10)])
+    assert {i.trace_id for i in ask(world, 9, since=2, until=5)} == {f"{n:032x}" for n in (2, 3, 4)}
+    assert {i.trace_id for i in ask(world, 9, since=2, until=5, service="a")} == {f"{3:032x}"}
+    assert ask(world, 9, since=5, until=5) == []
+
+
+def test_two_people_at_one_finding_at_once(world: World) -> None:
+    """Each keeps their own opinion, however the writes interleave."""
+    people = [f"person-{n}" for n in range(8)]
+
+    def say(name: str) -> None:
+        for n in range(5):
+            opinion = Opinion.AGREE if n % 2 else Opinion.DISAGREE
+            world.labels.save(Labelled([replace(ONE, id=name, annotator=name, opinion=opinion, changed_at=n + 1)]))
+
+    threads = [threading.Thread(target=say, args=(name,)) for name in people]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    stands = world.labels.of_traces([TRACE])[TRACE].annotations
+    assert [(a.annotator, a.opinion, a.changed_at) for a in stands] == [(p, Opinion.DISAGREE, 5) for p in people]
