@@ -16,9 +16,9 @@ from ..schemas.verdicts import Verdict
 from .listing import Facets, SessionRow, SessionView, Sort
 
 if TYPE_CHECKING:
-    from .figures import Figures
     from .labels import Labels
     from .ledger import Ledger
+    from .vitals import Vitals
     from .web.trace.looks import Looks
 
 
@@ -209,7 +209,7 @@ class Reader(Protocol):
         """How often agents fail."""
 
     @property
-    def figures(self) -> Figures:
+    def vitals(self) -> Vitals:
         """What else the overview shows."""
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:

@@ -14,12 +14,12 @@ from .rates import StoredRates
 from .reader import Architectures, Confidence, ErrorQuery, Sighting, TraceQuery, TraceRow, TraceView
 from .store.architectures import StoredArchitectures
 from .store.client import Store
-from .store.figures import StoredFigures
 from .store.judging import StoredJudging
 from .store.labels import StoredLabels
 from .store.ledger import StoredLedger
 from .store.lists import SessionLists, TraceLists
 from .store.reading import StoredReading
+from .store.vitals import StoredVitals
 from .stored_sessions import stored_session
 from .stored_trace import stored_trace
 from .web.trace.looks import Looks
@@ -37,7 +37,7 @@ class StoredReader:
         self.looks: Looks = StoredLooks(store, config, clock)
         self.labels: Labels = StoredLabels(store)
         self.rates = StoredRates(store, clock)
-        self.figures = StoredFigures(store)
+        self.vitals = StoredVitals(store)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """Up to `limit` traces."""

@@ -51,14 +51,16 @@ def of_service(reader: Reader, service: str) -> Diagnosis:
 
 def of_all(reader: Reader, now: int) -> list[Diagnosis]:
     """One diagnosis a service that sent something in the day before `now` (unix nanos), the latest first."""
-    found: list[Diagnosis] = []
-    for service in reader.services(now - DAY, MOST_SERVICES):
-        rows = reader.traces(TraceQuery(Confidence.of(""), FEW_TRACES, service=service, since=now - DAY))
-        # An empty name filters nothing.
-        traces = list(_read(reader, [row for row in rows if row.service == service]))
-        if traces:
-            found.append(diagnose(traces, _elsewhere(reader, traces)))
-    return found
+    found = (glance(reader, service, now - DAY) for service in reader.services(now - DAY, MOST_SERVICES))
+    return [diagnosis for diagnosis in found if diagnosis]
+
+
+def glance(reader: Reader, service: str, since: int) -> Diagnosis | None:
+    """A service by a few traces that arrived from `since` (unix nanos) on, the latest; None where there are none."""
+    rows = reader.traces(TraceQuery(Confidence.of(""), FEW_TRACES, service=service, since=since))
+    # An empty name filters nothing.
+    traces = list(_read(reader, [row for row in rows if row.service == service]))
+    return diagnose(traces, _elsewhere(reader, traces)) if traces else None
 
 
 def _read(reader: Reader, rows: Iterable[TraceRow]) -> Iterator[Trace]:

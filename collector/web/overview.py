@@ -1,19 +1,116 @@
-"""The overview: how often agents err, where, and what was not judged."""
+"""The overview: how often agents err, where, since when, and what was not judged."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Final
+
 from fastapi import FastAPI, Request, Response
 
+from ...schemas.errors import ConfigError, NotFoundError
+from ...schemas.rates import By, Population, RateQuery, Unit
+from ...schemas.taxonomy import Severity
+from ..reader import Confidence, ErrorQuery, TraceQuery
+from .breakdown import break_down
+from .glances import Glances
+from .headline import Picture, headline
 from .site import Site, page
+from .window import DAY, HOUR, Window
+
+SEVERE: Final = 8
+"""Latest severe findings that are shown."""
+GROUPS: Final = 12
+MORE: Final = (By.SERVICE, By.VERSION, By.MODEL, By.ROLE, By.SEVERITY, By.JUDGE)
+"""Break-downs that are shown one at a time."""
+NEW_SERVICES: Final = 2
 
 
 def add_overview(app: FastAPI, site: Site) -> None:
-    """`/`, and the list of services for the filter of every page."""
+    """`/` and the parts of it that come after, since they may take longer."""
+    glances = Glances(site.reader)
 
     @page(app, "/")
     def overview(request: Request) -> Response:
-        return site.render(request, "overview.html")
+        window, query = site.window(request), asked(request, site.window(request))
+        answer = site.reader.rates.ask(replace(query, step=window.step, calibrated=True))
+        before = replace(query, since=window.before.since, until=window.before.until, population=answer.population)
+        compared = site.reader.rates.compare(before, replace(query, population=answer.population))
+        known = bool(answer.total.judged or answer.unjudged.counts) or _any_trace(site)
+        return site.render(
+            request,
+            "overview.html",
+            view=headline(answer, compared, Picture(window, query.unit)),
+            endpoints=() if known else site.endpoints(),
+            known=known,
+            more=MORE,
+            unit=query.unit,
+        )
+
+    @page(app, "/overview/by/{by}")
+    def broken_down(request: Request, by: str) -> Response:
+        if by not in set(By):
+            raise NotFoundError(f"no break-down by {by[:40]!r}: use one of {', '.join(By)}")
+        query = asked(request, site.window(request))
+        answer = site.reader.rates.ask(replace(query, by=By(by), limit=GROUPS))
+        return site.render(request, "breakdown.html", view=break_down(answer, By(by), site.window(request)))
+
+    @page(app, "/overview/severe")
+    def severe(request: Request) -> Response:
+        window = site.window(request)
+        query = ErrorQuery(
+            Confidence.of(""), SEVERE, service=window.service, severity=Severity.HIGH, since=window.since
+        )
+        return site.render(request, "severe.html", found=site.reader.errors(query))
+
+    @page(app, "/overview/judging")
+    def judging(request: Request) -> Response:
+        window = site.window(request)
+        vitals = site.reader.vitals
+        spent = [s for s in site.reader.ledger.spend(window.since // HOUR * HOUR) if s.hour < window.until]
+        return site.render(
+            request,
+            "judging.html",
+            late=vitals.timeliness(window.since, window.until, window.service),
+            spent=[s for s in spent if window.service in ("", s.service)],
+            working=site.judges(),
+            outcomes=vitals.outcomes(window.since, window.until, window.service),
+        )
+
+    @page(app, "/overview/doctor")
+    def doctor(request: Request) -> Response:
+        now = site.clock()
+        new = site.reader.vitals.new_services(now - DAY, NEW_SERVICES)
+        found = (glances.at(service, now) for service in new)
+        return site.render(request, "doctor.html", found=[one for one in found if one])
 
     @page(app, "/fragments/services")
     def services(request: Request) -> Response:
         return site.render(request, "services.html", names=site.reader.services(site.window(request).since, 200))
+
+
+def asked(request: Request, window: Window) -> RateQuery:
+    """The question that an address asks: its window, unit, population and profile.
+
+    Raises:
+        ConfigError: it names what there is not.
+    """
+    unit = request.query_params.get("unit") or Unit.RUN
+    population = request.query_params.get("population") or None
+    profile = request.query_params.get("profile", "")
+    if unit not in set(Unit):
+        raise ConfigError(f"no unit {unit[:40]!r}: use one of {', '.join(Unit)}")
+    if population is not None and population not in set(Population):
+        raise ConfigError(f"no population {population[:40]!r}: use one of {', '.join(Population)}")
+    Confidence.of(profile)
+    return RateQuery(
+        window.since,
+        window.until,
+        unit=Unit(unit),
+        population=Population(population) if population else None,
+        profile=profile,
+        service=window.service,
+    )
+
+
+def _any_trace(site: Site) -> bool:
+    return bool(site.reader.traces(TraceQuery(Confidence.of(""), 1)))

@@ -13,11 +13,11 @@ from typing import Any
 import httpx
 import uvicorn
 from fastapi import FastAPI
-from memory_figures import MemoryFigures
 from memory_labels import MemoryLabels
 from memory_ledger import KNOWN, NOW, SECOND, MemoryArchitectures, MemoryLedger
 from memory_looks import MemoryLooks
 from memory_rates import MemoryRates
+from memory_vitals import MemoryVitals
 
 from tracejury.collector.api import create_app
 from tracejury.collector.ledger import JudgesStatus
@@ -63,7 +63,8 @@ def finding(number: int, **changes: Any) -> Finding:
 def row(number: int) -> TraceRow:
     """A trace that arrived `number` seconds before NOW."""
     trace_id = KNOWN if number == 0 else f"{number:032x}"
-    return TraceRow(trace_id, "", "svc", TraceState.SETTLED, 1, ("m",), NOW, NOW, NOW - number * SECOND, {})
+    received = NOW - number * SECOND
+    return TraceRow(trace_id, "", "svc", TraceState.SETTLED, 1, ("m",), NOW, NOW, received, {}, place=received)
 
 
 @dataclass
@@ -82,7 +83,7 @@ class MemoryReader:
     conversations: list[SessionRow] = field(default_factory=list)
     looks: MemoryLooks = field(default_factory=MemoryLooks)
     rates: MemoryRates = field(default_factory=MemoryRates)
-    figures: MemoryFigures = field(default_factory=MemoryFigures)
+    vitals: MemoryVitals = field(default_factory=MemoryVitals)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """By latest arrival."""

@@ -72,7 +72,7 @@
     tipped = null;
     tip.hidden = true;
   }
-  const EXPLAINED = "a.term, a.severity, button.term";
+  const EXPLAINED = "a.term, a.severity, a.named, button.term";
   for (const [on, off] of [["mouseover", "mouseout"], ["focusin", "focusout"]]) {
     document.addEventListener(on, (event) => {
       const element = event.target.closest?.(EXPLAINED);

@@ -7,6 +7,23 @@
   const shown = (value, percent) =>
     value == null ? "–" : percent ? `${(value * 100).toFixed(value < 0.1 ? 2 : 1)} %` : value.toLocaleString("en", { maximumFractionDigits: 3 });
 
+  // A band needs two neighbours: a point that stands alone shows its interval as a line.
+  function whiskers(chart, one, colour) {
+    const pen = chart.ctx;
+    pen.save();
+    pen.strokeStyle = `${colour}80`;
+    pen.lineWidth = 3 * devicePixelRatio;
+    one.values.forEach((value, at) => {
+      if (value == null || one.values[at - 1] != null || one.values[at + 1] != null) return;
+      const x = chart.valToPos(chart.data[0][at], "x", true);
+      pen.beginPath();
+      pen.moveTo(x, chart.valToPos(one.low[at], "y", true));
+      pen.lineTo(x, chart.valToPos(one.high[at], "y", true));
+      pen.stroke();
+    });
+    pen.restore();
+  }
+
   function draw(element) {
     const given = JSON.parse(element.dataset.chart);
     const data = [given.times];
@@ -35,6 +52,12 @@
     const ink = variable("--muted");
     const axis = { stroke: ink, grid: { stroke: variable("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
     element.replaceChildren();
+    // Times of the day over 24 hours, dates as they sort.
+    const day = 86400;
+    const time = (splits) => splits.map((at) => {
+      const text = new Date(at * 1000).toISOString();
+      return at % day === 0 ? text.slice(5, 10) : text.slice(11, 16);
+    });
     const options = {
       width: Math.max(280, element.clientWidth),
       height: 220,
@@ -43,11 +66,12 @@
       cursor: { drag: { x: false, y: false } },
       scales: { y: { range: (_, low, high) => [0, given.percent ? Math.min(1, Math.max(0.02, high * 1.1)) : high * 1.1 || 1] } },
       axes: [
-        { ...axis },
+        { ...axis, values: (_, splits) => time(splits) },
         { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => (given.percent ? `${+(tick * 100).toFixed(2)} %` : tick)) },
       ],
       series,
       bands,
+      hooks: { draw: [(chart) => given.series.forEach((one, index) => one.low && whiskers(chart, one, variable(colours[index % colours.length])))] },
     };
     const plot = new uPlot(options, data, element);
     if (given.links) {

@@ -1,0 +1,89 @@
+"""Vitals of the overview that are no rates. All of it blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from ...schemas.llm_rows import LATEST
+from ...schemas.verdicts import DETECTORS, Outcome
+from ..vitals import Timeliness
+from .client import Store
+from .lists.findings import HOLDS
+from .reading import OF_SERVICE
+from .scope import TENANT, Scope
+
+MOST_FINDINGS: Final = 2000
+"""The latest spans with a finding, whose arrival is looked up."""
+
+_SEEN: Final = f"""
+SELECT TraceId, SpanId, min(FirstSeen) AS Seen FROM findings FINAL
+WHERE {TENANT} AND {HOLDS} AND FirstSeen >= {{since:UInt64}} AND FirstSeen < {{until:UInt64}} AND {{of_service}}
+GROUP BY TraceId, SpanId ORDER BY Seen DESC LIMIT {{limit:UInt64}}
+"""
+
+# The first copy counts: a span that is sent again does not arrive again.
+_CAME: Final = f"""
+SELECT TraceId, SpanId, min(toUnixTimestamp64Nano(ReceivedAt)) FROM spans
+WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} AND SpanId IN {{span_ids:Array(String)}}
+GROUP BY TraceId, SpanId
+"""
+
+_NEW: Final = f"""
+SELECT ServiceName FROM traces FINAL WHERE {TENANT} AND ServiceName != ''
+GROUP BY ServiceName HAVING min(toUnixTimestamp64Nano(ReceivedAt)) >= {{since:Int64}}
+ORDER BY min(ReceivedAt) DESC, ServiceName LIMIT {{limit:UInt64}}
+"""
+
+_IN_TIME: Final = (
+    "ReceivedAt >= fromUnixTimestamp64Nano({since:Int64}) AND ReceivedAt < fromUnixTimestamp64Nano({until:Int64})"
+)
+
+_OUTCOMES: Final = f"""
+SELECT Judge, Outcome, count() FROM
+(
+    SELECT * FROM judgements FINAL
+    WHERE {TENANT} AND SubjectKind = 'agent-run' AND Judge != '{DETECTORS}' AND {_IN_TIME} AND {{of_service}} {LATEST}
+)
+GROUP BY Judge, Outcome ORDER BY Judge, Outcome
+"""
+
+
+class StoredVitals:
+    """Vitals as people ask for them. Methods raise RetryableError for what may pass, StoreError for the rest."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def timeliness(self, since: int, until: int, service: str = "", tenant: str = "") -> Timeliness:
+        """From the arrival of a span to the first finding at it; a finding that was there before it counts as 0."""
+        sql, values = _of_service(_SEEN, service)
+        scope = Scope(self._store, tenant)
+        seen = scope.select(sql, since=since, until=until, limit=MOST_FINDINGS, **values)
+        ids = {"trace_ids": sorted({row[0] for row in seen}), "span_ids": sorted({row[1] for row in seen})}
+        came = {(row[0], row[1]): row[2] for row in scope.select(_CAME, **ids)} if seen else {}
+        late = sorted(max(0, at - came[trace, span]) for trace, span, at in seen if (trace, span) in came)
+        return Timeliness(len(late), _quantile(late, 50), _quantile(late, 95))
+
+    def new_services(self, since: int, limit: int, tenant: str = "") -> list[str]:
+        """Services of which every trace arrived from `since` on."""
+        return [row[0] for row in Scope(self._store, tenant).select(_NEW, since=since, limit=limit)]
+
+    def outcomes(
+        self, since: int, until: int, service: str = "", tenant: str = ""
+    ) -> Mapping[str, Mapping[Outcome, int]]:
+        """The last word of each judge on each run, by judge and outcome."""
+        sql, values = _of_service(_OUTCOMES, service)
+        found: dict[str, dict[Outcome, int]] = {}
+        for judge, outcome, count in Scope(self._store, tenant).select(sql, since=since, until=until, **values):
+            found.setdefault(judge, {})[Outcome(outcome)] = count
+        return found
+
+
+def _of_service(sql: str, service: str) -> tuple[str, dict[str, Any]]:
+    return sql.replace("{of_service}", OF_SERVICE if service else "1"), {"service": service} if service else {}
+
+
+def _quantile(ascending: Sequence[int], percent: int) -> int | None:
+    # The nearest rank.
+    return ascending[max(0, -(-len(ascending) * percent // 100) - 1)] if ascending else None

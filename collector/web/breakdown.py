@@ -1,0 +1,73 @@
+"""Rates told apart by something: the rows of a table, each with its link to the traces it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ...schemas.rates import By, Rate, RateAnswer
+from ...schemas.taxonomy import TRAIL, Dimension
+from ..explain.glossary import find_term
+from .window import Window
+
+TITLES: Final[Mapping[By, str]] = {
+    By.AGENT: "Worst agents",
+    By.TOOL: "Worst tools",
+    By.CATEGORY: "Categories",
+    By.DIMENSION: "Dimensions",
+    By.SEVERITY: "Severities",
+    By.MODEL: "Models",
+    By.ROLE: "Roles",
+    By.SERVICE: "Services",
+    By.VERSION: "Versions",
+    By.JUDGE: "Detectors and judges",
+    By.SESSION: "Sessions",
+    By.TAXONOMY: "Taxonomies",
+}
+_NAMED: Final = frozenset({By.CATEGORY, By.DIMENSION, By.SEVERITY, By.JUDGE})
+"""What the glossary explains; other names are the users'."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One group. `name`: as it shows; `about`: its explanation, "" where it is a name of the user's."""
+
+    name: str
+    about: str
+    href: str
+    rate: Rate
+
+
+@dataclass(frozen=True, slots=True)
+class BreakDown:
+    """A table of groups, worst first. `most`: the share that fills a bar; `left`: groups that are not shown."""
+
+    title: str
+    by: By
+    rows: Sequence[Row]
+    most: float
+    left: int
+
+
+def break_down(answer: RateAnswer, by: By, window: Window) -> BreakDown:
+    """The groups of an answer in which anything was found."""
+    rows = [_row(row.key, row.rate, by, window) for row in answer.rows if row.rate.hits]
+    most = max((row.rate.share.high for row in rows if row.rate.share), default=0.0)
+    return BreakDown(TITLES[by], by, rows, most or 1.0, answer.left)
+
+
+def _row(key: str, rate: Rate, by: By, window: Window) -> Row:
+    name = key.removeprefix(f"{TRAIL}/") if by is By.CATEGORY else key
+    term = find_term(name) if by in _NAMED else None
+    shown = term.title if term and by is By.DIMENSION and name in set(Dimension) else name
+    return Row(shown or f"no {by}", term.text if term else "", _link(name, by, window), rate)
+
+
+def _link(name: str, by: By, window: Window) -> str:
+    if by is By.SESSION:
+        return window.link(f"/sessions/{name}")
+    if not name:
+        return ""
+    # A severity is the least one that shows; whatever else is named, traces without findings do not.
+    return window.link("/traces", **{by.value: name} | ({} if by is By.SEVERITY else {"severity": "LOW"}))

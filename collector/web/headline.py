@@ -1,0 +1,147 @@
+"""The overview's main figures and its chart, from what rates answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ...schemas.rates import Comparison, Estimate, Population, Rate, RateAnswer, RateRow, Unit
+from .filters import SECOND, percent
+from .window import Window, field_time
+
+PLAIN: Final = 0.05
+"""A difference whose p-value is below it is taken as real."""
+RARE: Final = 0.001
+UNITS: Final[Mapping[Unit, str]] = {
+    Unit.RUN: "runs",
+    Unit.TURN: "turns",
+    Unit.TRACE: "traces",
+    Unit.SESSION: "sessions",
+}
+WHOSE: Final[Mapping[Population, str]] = {
+    Population.BOTH: "detectors and judges, in runs that judges looked at",
+    Population.JUDGES: "LLM judges, in runs that they looked at",
+    Population.DETECTORS: "detectors, in all runs",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What a page shows: the time and what is counted."""
+
+    window: Window
+    unit: Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """This period against the one before, in words. `kind`: worse, better, same or unknown."""
+
+    kind: str
+    words: str
+    p_value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A step of time in the table beside the chart."""
+
+    at: int
+    rate: Rate
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The main figures. `chart`: as static/chart.js reads it; `unjudged`: why and how many, most first."""
+
+    rate: Rate
+    units: str
+    population: Population
+    whose: str
+    change: Change
+    chart: Mapping[str, Any]
+    points: Sequence[Point]
+    unjudged: Sequence[tuple[str, int]]
+    from_rollups: bool
+
+
+def headline(answer: RateAnswer, compared: Comparison, picture: Picture) -> Headline:
+    """The figures of an answer over time, against the period before."""
+    unjudged = sorted(answer.unjudged.counts.items(), key=lambda item: (-item[1], item[0]))
+    return Headline(
+        answer.total,
+        UNITS[picture.unit],
+        answer.population,
+        WHOSE[answer.population],
+        change(compared),
+        chart(answer.rows, picture),
+        [Point(row.at, row.rate, step_link(row.at, picture.window)) for row in answer.rows if row.rate.judged],
+        [(why, count) for why, count in unjudged if count],
+        answer.from_rollups,
+    )
+
+
+def change(compared: Comparison) -> Change:
+    """What a comparison says; `a` is the period before."""
+    difference, p_value = compared.difference, compared.p_value
+    if difference is None or p_value is None:
+        missing = "before" if compared.b.total.judged else "now"
+        return Change("unknown", f"nothing was judged {missing}, so there is nothing to compare", None)
+    told = f"{points(difference.value)} points ({points(difference.low)} to {points(difference.high)})"
+    if p_value >= PLAIN:
+        return Change(
+            "same", f"no clear difference from the period before: {told}; as much would come {spoken(p_value)}", p_value
+        )
+    kind = "worse" if difference.value > 0 else "better"
+    return Change(kind, f"{kind} than the period before: {told}; as much would come {spoken(p_value)}", p_value)
+
+
+def points(share: float) -> str:
+    """A difference of shares in percentage points, with its sign."""
+    return f"{100 * share:+.1f}"
+
+
+def spoken(p_value: float) -> str:
+    """A p-value in words."""
+    if p_value < RARE:
+        return "by chance in fewer than 1 of 1000 cases"
+    return f"by chance in {percent(p_value)} of cases (p = {p_value:.2g})"
+
+
+def chart(rows: Sequence[RateRow], picture: Picture) -> Mapping[str, Any]:
+    """The share over time with its interval; a step in which nothing was judged is a gap."""
+    window = picture.window
+    step = window.step
+    shown = {row.at // step * step: row for row in rows}
+    times = range(window.since // step * step, window.until, step)
+    estimates = [_share(shown.get(at)) for at in times]
+    return {
+        "times": [at // SECOND for at in times],
+        "percent": True,
+        "series": [
+            {
+                "name": "Error rate",
+                "values": [e and e.value for e in estimates],
+                "low": [e and e.low for e in estimates],
+                "high": [e and e.high for e in estimates],
+                "marks": [_counts(shown.get(at), picture.unit) for at in times],
+            }
+        ],
+        "links": [step_link(at, window) if at in shown else "" for at in times],
+    }
+
+
+def step_link(at: int, window: Window) -> str:
+    """The failing traces of one step."""
+    whole = Window(at, at + window.step, "", window.service)
+    return whole.link("/traces", severity="LOW", from_=field_time(whole.since), to=field_time(whole.until))
+
+
+def _share(row: RateRow | None) -> Estimate | None:
+    return row.rate.share if row else None
+
+
+def _counts(row: RateRow | None, unit: Unit) -> str:
+    return f"{row.rate.hits} of {row.rate.judged} {UNITS[unit]}" if row else ""

@@ -1,0 +1,36 @@
+"""The overview's figures over memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tracejury.collector.vitals import Timeliness
+from tracejury.schemas.verdicts import Outcome
+
+
+@dataclass
+class MemoryVitals:
+    """Answers with what was put in."""
+
+    late: Timeliness = field(default_factory=lambda: Timeliness(0, None, None))
+    new: list[str] = field(default_factory=list)
+    words: dict[str, dict[Outcome, int]] = field(default_factory=dict)
+
+    def timeliness(self, since: int, until: int, service: str = "", tenant: str = "") -> Timeliness:  # noqa: ARG002  the protocol's signature
+        """What was put in."""
+        return self.late
+
+    def new_services(self, since: int, limit: int, tenant: str = "") -> Sequence[str]:  # noqa: ARG002  likewise
+        """What was put in."""
+        return self.new[:limit]
+
+    def outcomes(
+        self,
+        since: int,  # noqa: ARG002  likewise
+        until: int,  # noqa: ARG002  likewise
+        service: str = "",  # noqa: ARG002  likewise
+        tenant: str = "",  # noqa: ARG002  likewise
+    ) -> Mapping[str, Mapping[Outcome, int]]:
+        """What was put in."""
+        return self.words
