@@ -6,8 +6,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 FRAMEWORKS := .venv-frameworks
+PHOENIX := .venv-phoenix
 
-.PHONY: setup frameworks demo test check bench soak docs clean
+.PHONY: setup frameworks phoenix demo test check bench soak docs clean
 
 setup: $(STAMP)
 
@@ -34,6 +35,20 @@ $(FRAMEWORKS)/.installed: pyproject.toml constraints-frameworks.txt
 		$(PYTHON) -m venv $(FRAMEWORKS) && \
 		$(FRAMEWORKS)/bin/python -m pip install --quiet --upgrade 'pip>=25.1' && \
 		$(FRAMEWORKS)/bin/python -m pip install --quiet -c constraints-frameworks.txt --group frameworks; \
+	fi
+	@touch $@
+
+phoenix: $(PHOENIX)/.installed
+
+# Arize Phoenix, a backend of others, for tests/collector/export/test_phoenix.py: 0.9 gigabytes.
+$(PHOENIX)/.installed: pyproject.toml constraints-phoenix.txt
+	@if command -v uv >/dev/null 2>&1; then \
+		uv venv --quiet --allow-existing --python $(PYTHON) $(PHOENIX) && \
+		uv pip install --quiet --python $(PHOENIX)/bin/python -c constraints-phoenix.txt --group phoenix; \
+	else \
+		$(PYTHON) -m venv $(PHOENIX) && \
+		$(PHOENIX)/bin/python -m pip install --quiet --upgrade 'pip>=25.1' && \
+		$(PHOENIX)/bin/python -m pip install --quiet -c constraints-phoenix.txt --group phoenix; \
 	fi
 	@touch $@
 
@@ -68,4 +83,4 @@ docs: setup
 	mv docs/.configuration.md docs/configuration.md
 
 clean:
-	rm -rf $(VENV) $(FRAMEWORKS) .tracejury .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(FRAMEWORKS) $(PHOENIX) .tracejury .mypy_cache .ruff_cache .pytest_cache
