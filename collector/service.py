@@ -20,6 +20,7 @@ from .api import create_app
 from .config import CollectorConfig
 from .endpoints import bound_receivers, check_loopback
 from .export.build import build_exports
+from .gauges.build import start_gauges
 from .ledger import JudgesStatus
 from .llm.config import LlmConfig
 from .llm.mark import is_ours
@@ -199,6 +200,7 @@ class Collector:
         self._stops.append(writer.stop)
         reader = StoredReader(store, config.judging.assembler(), self._clock)
         self._stops.append(keep_rates(store, reader.rates, busy, self._clock))
+        self._stops.append(start_gauges(store, reader, self.judges, self.telemetry, self._listeners, self._clock))
         await self._start_api(reader)
         await webhooks.start(config.api.public_url.rstrip("/") or self._api_url())
         await self._start_receivers(writer)
