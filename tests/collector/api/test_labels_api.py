@@ -290,7 +290,7 @@ def test_an_export_is_what_an_import_takes(labelled: Api) -> None:
     post(labelled, "/api/reviews", {"annotator": "ann", "trace_id": KNOWN, "stratum": "s", "probability": 0.5})
     answer = labelled.client.get("/api/labels/export")
     assert answer.headers["content-type"] == "application/x-ndjson"
-    lines = [json.loads(line) for line in answer.text.splitlines()]
+    lines = [json.loads(line) for line in answer.content.splitlines()]
     assert sorted(line["kind"] for line in lines) == ["annotation"] * 3 + ["review", "score"]
     labels = labelled.reader.labels
     for kept in (labels.kept_annotations, labels.kept_scores, labels.kept_reviews):

@@ -1,0 +1,147 @@
+"""Whatever people say, change, take back, export and import, in whatever order: nothing is lost, nothing comes back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from memory_api import KNOWN, QUIET, SPAN, Api, finding, memory_api
+from store_parts import a_run
+
+from tracejury.schemas.trajectory import Trace, TraceState
+
+FINDINGS = [finding(1), finding(2, span_id=QUIET, category="Goal Deviation")]
+
+Op = tuple[str, Mapping[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Api]:
+    """One served API for all examples, emptied before each."""
+    with memory_api() as api:
+        yield api
+
+
+def ready(api: Api) -> Api:
+    """A trace with two findings and two runs, nothing said."""
+    api.empty()
+    api.reader.labels.found = {f.id: f for f in FINDINGS}
+    runs = (a_run(id="run-1"), a_run(id="run-2", parent_id="run-1", role="sub-agent"))
+    api.reader.rebuilt[KNOWN] = Trace(KNOWN, "", "svc", "", TraceState.SETTLED, runs, {}, ())
+    return api
+
+
+people = st.sampled_from(["ann", "bob"])
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+opinions = st.one_of(
+    st.fixed_dictionaries(
+        {
+            "annotator": people,
+            "opinion": st.sampled_from(["agree", "disagree"]),
+            "finding_id": st.sampled_from([f.id for f in FINDINGS]),
+            "explanation": texts,
+        }
+    ),
+    st.fixed_dictionaries(
+        {
+            "annotator": people,
+            "opinion": st.just("other-span"),
+            "finding_id": st.just(FINDINGS[0].id),
+            "span_id": st.just(QUIET),
+        }
+    ),
+    st.fixed_dictionaries(
+        {
+            "annotator": people,
+            "opinion": st.just("missed"),
+            "trace_id": st.just(KNOWN),
+            "span_id": st.sampled_from([SPAN, QUIET]),
+            "category": st.sampled_from(["Goal Deviation", "Timeout Issues"]),
+            "severity": st.sampled_from(["LOW", "HIGH"]),
+            "evidence": texts,
+        }
+    ),
+)
+about = {"annotator": people, "trace_id": st.just(KNOWN), "agent_run_id": st.sampled_from(["", "run-1", "run-2"])}
+scores = st.fixed_dictionaries(
+    {
+        **about,
+        "dimension": st.sampled_from(["GF", "TC"]),
+        "score": st.sampled_from([None, 0, 3]),
+        "withdrawn": st.booleans(),
+    }
+)
+reviews = st.fixed_dictionaries(
+    {
+        **about,
+        "stratum": st.just("clean/-/svc"),
+        "probability": st.sampled_from([0.25, 1.0]),
+        "withdrawn": st.booleans(),
+    }
+)
+operations = st.lists(
+    st.one_of(
+        st.tuples(st.just("/api/annotations"), opinions),
+        st.tuples(st.just("/api/scores"), scores),
+        st.tuples(st.just("/api/reviews"), reviews),
+        st.tuples(st.just("withdraw"), st.fixed_dictionaries({"which": st.integers(0, 9)})),
+        st.tuples(st.just("import"), st.fixed_dictionaries({"which": st.integers(0, 9), "only_new": st.booleans()})),
+    ),
+    max_size=12,
+)
+
+
+def export(api: Api) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in api.client.get("/api/labels/export").content.splitlines()]
+
+
+def bring(api: Api, lines: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    if not lines:
+        return {"changed": 0, "refused": []}
+    found: dict[str, Any] = api.client.post("/api/labels/import", json={"items": lines, **more}).json()
+    return found
+
+
+def apply(api: Api, op: Op, exports: list[list[dict[str, Any]]]) -> None:
+    """Do it; what cannot be said any more (nothing to withdraw) is left."""
+    name, details = op
+    if name == "withdraw":
+        shown = api.get("/api/annotations", withdrawn="true")["items"]
+        if shown:
+            chosen = shown[details["which"] % len(shown)]
+            assert api.client.request("DELETE", f"/api/annotations/{chosen['id']}", json={}).status_code == 200
+    elif name == "import":
+        if exports:
+            before = export(api)
+            lines = exports[details["which"] % len(exports)]
+            assert bring(api, lines, only_new=details["only_new"]) == {
+                "changed": 0, "unchanged": len(lines), "refused": [],
+            } or not lines  # fmt: skip
+            assert export(api) == before, "what was said since is later"
+    else:
+        answer = api.client.post(name, json={"items": [details]})
+        assert answer.status_code == 200, answer.text
+    exports.append(export(api))
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(operations)
+def test_everything_said_comes_back(shared: Api, ops: list[Op]) -> None:
+    """An export holds all that stands and all that was withdrawn: brought into an empty store it gives the same."""
+    api = ready(shared)
+    exports: list[list[dict[str, Any]]] = []
+    for op in ops:
+        apply(api, op, exports)
+    last = export(api)
+    identities = [(i["kind"], i.get("id"), i["annotator"], i.get("agent_run_id"), i.get("dimension")) for i in last]
+    assert len(set(identities)) == len(identities), "one person says one thing of one thing"
+    labels = api.reader.labels
+    for kept in (labels.kept_annotations, labels.kept_scores, labels.kept_reviews):
+        kept.clear()
+    assert bring(api, last)["refused"] == []
+    assert export(api) == last
+    assert bring(api, last)["changed"] == 0
