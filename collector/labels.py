@@ -64,13 +64,15 @@ class Stratum:
     """Runs of one stratum: `size` in all, of which `reviewed` were drawn by the queue and looked at.
 
     `waiting`: nobody has looked at them although their random number is below that of one that was, most of them
-    because they came later. The queue gives them first; until then the sample lacks what is new.
+    because they came later. The queue gives them first; until then the sample lacks what is new. `drawn`: (trace id,
+    agent run id) of each of the `reviewed`.
     """
 
     name: str
     size: int
     reviewed: int
     waiting: int
+    drawn: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,9 @@ ORDER BY Number * sqrt(Size), TraceId, RunId LIMIT {{limit:UInt64}}
 """
 
 _STRATA: Final = f"""
-SELECT Name, count(), countIf(Drawn > 0), countIf(Reviews = 0 AND Number < Reached) FROM ({_STRATIFIED})
+SELECT Name, count(), countIf(Reviews = 0 AND Number < Reached),
+    arraySort(groupArrayIf((TraceId, RunId), Drawn > 0)) AS Looked
+FROM ({_STRATIFIED})
 GROUP BY Name ORDER BY Name
 """
 
@@ -64,7 +66,7 @@ def queue(scope: Scope, query: QueueQuery) -> list[QueueItem]:
 def strata(scope: Scope, since: int, until: int, service: str) -> list[Stratum]:
     """The strata of the judged runs that arrived in that time, by name."""
     rows = scope.select(_STRATA, **bounds(since, until, service), annotator="")
-    return [Stratum(name, size, reviewed, waiting) for name, size, reviewed, waiting in rows]
+    return [Stratum(name, size, len(drawn), waiting, tuple(drawn)) for name, size, waiting, drawn in rows]
 
 
 def _drawn(row: Sequence[Any], reached: float) -> QueueItem:

@@ -135,7 +135,8 @@ class MemoryLabels:
             waiting = [
                 r for r in of_it if (r.trace_id, r.run_id) not in anybodys and r.number() < max(numbers, default=0)
             ]
-            found.append(Stratum(name, len(of_it), len(numbers), len(waiting)))
+            looked = sorted((r.trace_id, r.run_id) for r in of_it if (r.trace_id, r.run_id) in drawn)
+            found.append(Stratum(name, len(of_it), len(numbers), len(waiting), tuple(looked)))
         return found
 
     def quality(self, since: int, until: int, service: str = "", tenant: str = "") -> Sequence[JudgeQuality]:  # noqa: ARG002  the protocol's signature
