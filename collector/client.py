@@ -22,6 +22,7 @@ from .shapes import (
     TraceJson,
     TraceRowJson,
 )
+from .shapes_lists import SessionJson, SessionRowJson
 
 DEFAULT_URL = "http://127.0.0.1:8321"
 PAGE = 500
@@ -61,8 +62,17 @@ class Client:
         return cast("TraceJson", self.ask("GET", f"/api/traces/{quote(trace_id, safe='')}", {"profile": profile}))
 
     def traces(self, filters: Mapping[str, str], limit: int) -> tuple[list[TraceRowJson], bool]:
-        """Traces, latest first, and whether there are more than `limit`."""
+        """Traces, in the asked order, and whether there are more than `limit`."""
         return cast("tuple[list[TraceRowJson], bool]", self.listed("/api/traces", filters, limit))
+
+    def sessions(self, filters: Mapping[str, str], limit: int) -> tuple[list[SessionRowJson], bool]:
+        """Sessions, in the asked order, and whether there are more than `limit`."""
+        return cast("tuple[list[SessionRowJson], bool]", self.listed("/api/sessions", filters, limit))
+
+    def session(self, session_id: str, *, service: str = "", profile: str = "") -> SessionJson:
+        """One session as a conversation. Raises NotFoundError for an unknown id."""
+        path = f"/api/sessions/{quote(session_id, safe='')}"
+        return cast("SessionJson", self.ask("GET", path, {"service": service, "profile": profile}))
 
     def errors(self, filters: Mapping[str, str], limit: int) -> tuple[list[ErrorJson], bool]:
         """Findings, latest first, and whether there are more than `limit`. `filters` are those of /api/errors."""

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 _AGO = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*([smhdw])", re.ASCII)
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(ms|[smhdw])", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -30,6 +31,19 @@ def parse_since(text: str, now: int) -> int:
         moment = moment.replace(tzinfo=UTC)
     delta = moment - _EPOCH
     return max(0, (delta.days * 86_400 + delta.seconds) * 1_000_000_000 + delta.microseconds * 1_000)
+
+
+def parse_length(text: str) -> int:
+    """A length of time in nanos: "500ms", "30s", "5m", "1h".
+
+    Raises:
+        ValueError: something else; the text is one clear line.
+    """
+    found = _LENGTH.fullmatch(text.strip())
+    if not found:
+        raise ValueError(f"{text[:40]!r} is no length of time: use a number with ms, s, m, h, d or w")
+    seconds = 0.001 if found[2] == "ms" else _SECONDS[found[2]]
+    return int(float(found[1]) * seconds * 1_000_000_000)
 
 
 def iso_time(nanos: int) -> str | None:

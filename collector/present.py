@@ -98,6 +98,15 @@ def present_row(row: TraceRow) -> TraceRowJson:
         "end": iso_time(row.end),
         "received": iso_time(row.received),
         "findings": {severity.value: row.findings.get(severity, 0) for severity in Severity},
+        "name": row.name,
+        "version": row.version or None,
+        "goal": row.goal,
+        "models": list(row.models),
+        "turns": row.turns,
+        "duration_ms": max(0, row.end - row.start) / 1e6,
+        "input_tokens": row.input_tokens,
+        "output_tokens": row.output_tokens,
+        "usd": row.usd,
     }
 
 

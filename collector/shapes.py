@@ -135,7 +135,10 @@ class TraceJson(TypedDict):
 
 
 class TraceRowJson(TypedDict):
-    """A trace in a list; `findings` counts those that the profile shows, by severity ("HIGH": 2)."""
+    """A trace in a list; `findings` counts those that the profile shows, by severity ("HIGH": 2).
+
+    `goal`: the beginning of what its first manager was asked; `turns`: LLM turns; tokens and `usd` null where unknown.
+    """
 
     trace_id: str
     session_id: str | None
@@ -147,6 +150,15 @@ class TraceRowJson(TypedDict):
     end: str | None
     received: str | None
     findings: dict[str, int]
+    name: str
+    version: str | None
+    goal: str
+    models: list[str]
+    turns: int
+    duration_ms: float
+    input_tokens: int | None
+    output_tokens: int | None
+    usd: float | None
 
 
 class JudgedJson(TypedDict):
@@ -263,10 +275,11 @@ class ClearedJson(TypedDict):
 
 
 class TracePage(TypedDict):
-    """A page of traces; `next` goes into `cursor`, null on the last page."""
+    """A page of traces; `next` goes into `cursor`, null on the last page; `searched`: what `text` was looked for in."""
 
     items: list[TraceRowJson]
     next: str | None
+    searched: str | None
 
 
 class ErrorPage(TypedDict):

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from .shapes import ErrorJson, FindingJson, JudgedJson, TraceRowJson
+from .shapes import ErrorJson, FindingJson, JudgedJson
 from .terminal import one_line
 
 SEVERITY_STYLE: Final[Mapping[str, str]] = {"HIGH": "bold red", "MEDIUM": "yellow", "LOW": "cyan"}
@@ -22,24 +22,6 @@ WHY = 240
 def content(text: str | None, limit: int = 0, style: str = "") -> Text:
     """Text of a span on one line, safe to print, cut at `limit` characters (0: whole)."""
     return Text(one_line(text or "", limit), style=style)
-
-
-def traces_table(rows: Sequence[TraceRowJson]) -> RenderableType:
-    """A line a trace."""
-    if not rows:
-        return Text("no traces")
-    table = plain_table("trace", "received", "service", "agents", "spans", "state", "findings")
-    for row in rows:
-        table.add_row(
-            content(row["trace_id"]),
-            moment(row["received"]),
-            content(row["service"], 40),
-            content(", ".join(row["agents"]), 50),
-            str(row["spans"]),
-            Text(row["state"], style=STATE_STYLE.get(row["state"], "")),
-            counts(row["findings"]),
-        )
-    return table
 
 
 def errors_table(rows: Sequence[ErrorJson]) -> RenderableType:

@@ -17,9 +17,9 @@ from ...schemas.errors import NotFoundError, TracejuryError
 from ...schemas.verdicts import Judgement
 from ..ledger import JudgesStatus
 from ..pipeline.listeners import Listeners
-from ..present import present_error, present_judged, present_row, present_trace
-from ..reader import Confidence, ErrorQuery, Position, Reader, TraceQuery, TraceRow
-from ..shapes import ErrorPage, JudgedPage, TraceJson, TracePage
+from ..present import present_error, present_judged, present_trace
+from ..reader import Confidence, ErrorQuery, Position, Reader, TraceQuery
+from ..shapes import ErrorPage, JudgedPage, TraceJson
 from ..web.security import Tokens
 from .answers import documented, json_answer, on_error, problem
 from .dataset import add_export
@@ -27,13 +27,13 @@ from .doctor import add_doctor
 from .explain import add_explain
 from .guard import Guard
 from .labels import add_labels
+from .lists import add_lists, traces_page
 from .llm import add_architectures, add_ledger
 from .params import (
     ErrorsParams,
     JudgeBody,
     SpanErrorsParams,
     TraceParams,
-    TracesParams,
     an_id,
     moment,
     read_cursor,
@@ -80,6 +80,7 @@ def create_app(
     app.add_middleware(Guard, tokens=tokens, any_host=any_host)
     for kind in (TracejuryError, Exception, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, on_error)
+    add_lists(app, reader, clock)
     _add_reading(app, reader, clock)
     _add_judging(app, reader, judge, judges, clock)
     add_doctor(app, reader, clock)
@@ -94,12 +95,6 @@ def create_app(
 
 
 def _add_reading(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
-    @app.get("/api/traces", responses=documented(TracePage))
-    def list_traces(params: Annotated[TracesParams, Query()]) -> Response:
-        """Traces, latest arrival first."""
-        rows, more = _traces(reader, params.query(clock()))
-        return json_answer({"items": [present_row(row) for row in rows], "next": more})
-
     @app.get("/api/traces/{trace_id}", responses=documented(TraceJson, 404))
     def one_trace(trace_id: str, params: Annotated[TraceParams, Query()]) -> Response:
         """The tree of agent runs, turns and tool calls, and the findings at their spans."""
@@ -145,7 +140,7 @@ def _add_judging(
                 since=moment("since", body.since, clock()),
                 before=read_cursor("cursor", body.cursor),
             )
-            rows, more = await to_thread.run_sync(_traces, reader, query)
+            rows, more = await to_thread.run_sync(traces_page, reader, query)
             wanted = [row.trace_id for row in rows]
         judged = await to_thread.run_sync(judge, wanted, bool(body.trace_id), limiter=few)
         if body.trace_id and not judged:
@@ -174,14 +169,6 @@ def _add_watching(app: FastAPI, problems: Callable[[], Sequence[str]], metrics: 
     async def prometheus() -> Response:
         """The collector's own metrics in Prometheus' text format."""
         return Response(metrics(), headers={"Content-Type": METRICS_TYPE})
-
-
-def _traces(reader: Reader, query: TraceQuery) -> tuple[Sequence[TraceRow], str | None]:
-    rows = reader.traces(replace(query, limit=query.limit + 1))
-    if len(rows) <= query.limit:
-        return rows, None
-    last = rows[query.limit - 1]
-    return rows[: query.limit], write_cursor("cursor", Position(last.received, last.trace_id))
 
 
 def _errors(reader: Reader, query: ErrorQuery) -> Response:

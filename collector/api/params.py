@@ -14,7 +14,7 @@ from ...schemas.taxonomy import Severity
 from ...schemas.verdicts import Outcome
 from ..ledger import LedgerQuery
 from ..moments import parse_since
-from ..reader import Confidence, ErrorQuery, Position, TraceQuery
+from ..reader import Confidence, ErrorQuery, Position
 
 MAX_LIMIT = 1000
 MAX_ARCHITECTURE = 20_000
@@ -45,30 +45,6 @@ class TraceParams(Params):
     """Of one trace."""
 
     profile: Profile = ""
-
-
-class TracesParams(Params):
-    """Of the list of traces."""
-
-    service: Text = ""
-    agent: Text = ""
-    session: Text = ""
-    profile: Profile = ""
-    since: Since = ""
-    limit: Limit = 100
-    cursor: Cursor = ""
-
-    def query(self, now: int) -> TraceQuery:
-        """As the reader's question. Raises ConfigError on a value that means nothing."""
-        return TraceQuery(
-            confidence=Confidence.of(self.profile),
-            limit=self.limit,
-            service=self.service,
-            agent=self.agent,
-            session_id=self.session,
-            since=moment("since", self.since, now),
-            before=read_cursor("cursor", self.cursor),
-        )
 
 
 class SpanErrorsParams(Params):

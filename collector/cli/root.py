@@ -16,6 +16,8 @@ COMMANDS: Final = {
     "errors": "List findings: what went wrong, at which span.",
     "traces": "List stored traces.",
     "trace": "Show one trace: agent runs, turns, findings at their spans.",
+    "sessions": "List sessions: traces of one conversation.",
+    "session": "Show one session: what was said, with findings at their place.",
     "doctor": "Say what traces lack, and what mends it.",
     "judge": "Judge stored traces again.",
     "ledger": "Show what LLM judges did, or why not, and its cost.",

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from .options import format_option, limit_option, profile_option, since_option, url_option
+from .lists_options import asked, list_options
+from .options import format_option, limit_option, url_option
 
 
 @click.command("traces")
-@click.option("--service", default="", help="Only of this service.")
-@click.option("--agent", default="", help="Only with a run of this agent.")
 @click.option("--session", default="", help="Only of this session.")
-@since_option
-@profile_option
+@list_options
 @limit_option
 @format_option
 @url_option
-def traces_command(*, limit: int, style: str, url: str, **filters: str) -> None:
-    """List stored traces, latest arrival first."""
+def traces_command(*, limit: int, style: str, url: str, **filters: Any) -> None:
+    """List stored traces, latest arrival first unless sorted otherwise."""
     from ..client import Client
-    from ..tables import traces_table
+    from ..tables_lists import traces_table
     from . import output
 
     with Client(url) as client:
-        rows, more = client.traces(filters, limit)
+        rows, more = client.traces(asked(filters), limit)
     if style == "json":
         output.show_json(rows)
     else:

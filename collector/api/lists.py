@@ -1,0 +1,66 @@
+"""Endpoints of lists of traces and sessions, and of one session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Annotated
+
+from fastapi import FastAPI, Query, Response
+
+from ...schemas.errors import NotFoundError
+from ..listing import SessionRow
+from ..present import present_row
+from ..present_lists import present_session, present_session_row, searched
+from ..reader import Confidence, Position, Reader, TraceQuery, TraceRow
+from ..shapes import TracePage
+from ..shapes_lists import SessionJson, SessionPage
+from .answers import documented, json_answer
+from .params_lists import ListParams, SessionParams, write_place
+
+
+def add_lists(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
+    """`/api/traces`, `/api/sessions` and `/api/sessions/{id}`."""
+
+    @app.get("/api/traces", responses=documented(TracePage))
+    def list_traces(params: Annotated[ListParams, Query()]) -> Response:
+        """Traces by filters that compose, in the asked order; by default latest arrival first."""
+        query = params.query(clock())
+        rows, more = traces_page(reader, query)
+        return json_answer({"items": [present_row(r) for r in rows], "next": more, "searched": searched(query)})
+
+    @app.get("/api/sessions", responses=documented(SessionPage))
+    def list_sessions(params: Annotated[ListParams, Query()]) -> Response:
+        """Sessions that hold a trace of the filters; state, duration and order are the session's."""
+        query = params.query(clock())
+        rows, more = sessions_page(reader, query)
+        items = [present_session_row(r) for r in rows]
+        return json_answer({"items": items, "next": more, "searched": searched(query)})
+
+    @app.get("/api/sessions/{session_id:path}", responses=documented(SessionJson, 404))
+    def one_session(session_id: str, params: Annotated[SessionParams, Query()]) -> Response:
+        """What users said and agents answered, with findings and verdicts at their exchange."""
+        view = reader.session(session_id, Confidence.of(params.profile), params.service)
+        if view is None:
+            raise NotFoundError(f"no session {session_id[:64]!r} is stored")
+        return json_answer(present_session(view))
+
+
+def traces_page(reader: Reader, query: TraceQuery) -> tuple[Sequence[TraceRow], str | None]:
+    """Up to `limit` traces, and the cursor of the next page, None on the last."""
+    rows = reader.traces(replace(query, limit=query.limit + 1))
+    shown = rows[: query.limit]
+    return shown, _next(query, len(rows), [(r.place, r.trace_id) for r in shown[-1:]])
+
+
+def sessions_page(reader: Reader, query: TraceQuery) -> tuple[Sequence[SessionRow], str | None]:
+    """Up to `limit` sessions, and the cursor of the next page, None on the last."""
+    rows = reader.sessions(replace(query, limit=query.limit + 1))
+    shown = rows[: query.limit]
+    return shown, _next(query, len(rows), [(r.place, r.key) for r in shown[-1:]])
+
+
+def _next(query: TraceQuery, found: int, last: Sequence[tuple[int, str]]) -> str | None:
+    if found <= query.limit or not last:
+        return None
+    return write_place(query.sort, Position(*last[0]), ascending=query.ascending)

@@ -1,0 +1,126 @@
+"""The parameters of lists of traces and sessions; the pages read the same out of their addresses."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Annotated, Final, Literal
+
+import orjson
+from pydantic import Field
+
+from ...schemas.errors import ConfigError
+from ...schemas.taxonomy import Dimension, Severity
+from ...schemas.trajectory import TraceState
+from ..listing import Sort
+from ..moments import parse_length
+from ..reader import Confidence, Position, TraceQuery
+from .params import Cursor, Limit, Params, Profile, Since, Text, moment
+
+Order = Literal["asc", "desc"]
+MOST: Final = 2**64 - 1
+
+
+class FilterParams(Params):
+    """By what traces are chosen, and sessions by their traces; empty ones choose nothing."""
+
+    service: Text = ""
+    version: Annotated[Text, Field(description="The service's version")] = ""
+    agent: Annotated[Text, Field(description="The name of an agent")] = ""
+    role: Literal["", "manager", "sub-agent"] = ""
+    model: Annotated[Text, Field(description="The model that answered most calls of an agent run")] = ""
+    tool: Annotated[Text, Field(description="The name of a tool that was called")] = ""
+    session: Text = ""
+    state: TraceState | Literal[""] = ""
+    severity: Annotated[Severity | Literal[""], Field(description="With a finding of this severity or above")] = ""
+    category: Annotated[Text, Field(description="With a finding of this category")] = ""
+    judge: Annotated[Text, Field(description="With a finding of this detector or judge")] = ""
+    dimension: Dimension | Literal[""] = ""
+    min_duration: Annotated[Text, Field(description="Lasting this long or longer: 500ms, 30s, 5m, 1h")] = ""
+    text: Annotated[
+        Text,
+        Field(description="Stands in what was said, found or named, without case; or begins an id"),
+    ] = ""
+    profile: Profile = ""
+    since: Since = ""
+    until: Annotated[Text, Field(description="Before this point in time, as in `since`")] = ""
+
+
+class ListParams(FilterParams):
+    """Of a list of traces or sessions."""
+
+    sort: Sort = Sort.RECEIVED
+    order: Order = "desc"
+    limit: Limit = 100
+    cursor: Cursor = ""
+
+    def query(self, now: int) -> TraceQuery:
+        """As the reader's question. Raises ConfigError on a value that means nothing."""
+        return TraceQuery(
+            confidence=Confidence.of(self.profile),
+            limit=self.limit,
+            service=self.service,
+            version=self.version,
+            agent=self.agent,
+            role=self.role,
+            model=self.model,
+            tool=self.tool,
+            session_id=self.session,
+            state=TraceState(self.state) if self.state else None,
+            severity=Severity(self.severity) if self.severity else None,
+            category=self.category,
+            judge=self.judge,
+            dimension=str(self.dimension),
+            min_duration=_length(self.min_duration),
+            text=self.text,
+            since=moment("since", self.since, now),
+            until=moment("until", self.until, now),
+            sort=self.sort,
+            ascending=self.order == "asc",
+            before=read_place(self.sort, self.cursor, ascending=self.order == "asc"),
+        )
+
+
+class SessionParams(Params):
+    """Of one session."""
+
+    service: Annotated[Text, Field(description="Only of this service, where several have a session of that id")] = ""
+    profile: Profile = ""
+
+
+def write_place(sort: Sort, position: Position, *, ascending: bool) -> str:
+    """A place in a list of that order as an opaque, URL-safe text."""
+    value = [_kind(sort, ascending=ascending), position.time, position.id]
+    return base64.urlsafe_b64encode(orjson.dumps(value)).decode().rstrip("=")
+
+
+def read_place(sort: Sort, text: str, *, ascending: bool) -> Position | None:
+    """What `write_place` wrote for that order, None for an empty text.
+
+    Raises:
+        ConfigError: it is of another order, or of nothing of ours.
+    """
+    if not text:
+        return None
+    try:
+        value = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except (ValueError, binascii.Error):
+        value = None
+    match value:
+        case [found, int(place), str(item)] if found == _kind(sort, ascending=ascending) and 0 <= place <= MOST:
+            return Position(int(place), item)
+    raise ConfigError(f"cursor: {text[:40]!r} is not the `next` of a page in this order")
+
+
+def _kind(sort: Sort, *, ascending: bool) -> str:
+    # The first releases knew one order only, whose cursors stay valid.
+    return "cursor" if sort is Sort.RECEIVED and not ascending else f"{sort.value} {'asc' if ascending else 'desc'}"
+
+
+def _length(text: str) -> int:
+    if not text:
+        return 0
+    try:
+        return parse_length(text)
+    except ValueError as error:
+        raise ConfigError(f"min_duration: {error}") from None
