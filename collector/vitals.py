@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from ..schemas.rates import Sums
 from ..schemas.verdicts import Outcome
 
 
@@ -21,6 +22,20 @@ class Timeliness:
     p95: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class VersionSeen:
+    """What one judge found with one version and model. `first`, `last`: unix nanos of its judgements.
+
+    `sums`: over the runs that it gave a verdict on, weighted as they were sampled.
+    """
+
+    version: str
+    model: str
+    first: int
+    last: int
+    sums: Sums
+
+
 class Vitals(Protocol):
     """Vitals in the store. Every method may block: call it on a thread. Times in unix nanos."""
 
@@ -34,3 +49,8 @@ class Vitals(Protocol):
         self, since: int, until: int, service: str = "", tenant: str = ""
     ) -> Mapping[str, Mapping[Outcome, int]]:
         """By LLM judge: how many agent runs of traces that arrived in [since, until) have which outcome."""
+
+    def versions(
+        self, judge: str, since: int, until: int, service: str = "", tenant: str = ""
+    ) -> Sequence[VersionSeen]:
+        """What versions and models of an LLM judge found in traces that arrived in [since, until), the latest first."""

@@ -26,6 +26,7 @@ KINDS: Final[Mapping[str, str]] = {
     "judge": "LLM judges",
     "detector": "Detectors",
     "outcome": "Outcomes of judging",
+    "why": "Why a run stands in no rate",
     "profile": "Profiles",
     "state": "States",
     "word": "Words",

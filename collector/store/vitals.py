@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ...schemas.llm_rows import LATEST
+from ...schemas.rates import Sums
 from ...schemas.verdicts import DETECTORS, Outcome
-from ..vitals import Timeliness
+from ..vitals import Timeliness, VersionSeen
 from .client import Store
 from .lists.findings import HOLDS
 from .reading import OF_SERVICE
@@ -15,6 +16,8 @@ from .scope import TENANT, Scope
 
 MOST_FINDINGS: Final = 2000
 """The latest spans with a finding, whose arrival is looked up."""
+
+MOST_VERSIONS: Final = 20
 
 _SEEN: Final = f"""
 SELECT TraceId, SpanId, min(FirstSeen) AS Seen FROM findings FINAL
@@ -49,6 +52,21 @@ GROUP BY Judge, Outcome ORDER BY Judge, Outcome
 """
 
 
+# Each version by its own last word on a run: a later version takes nothing from it. What was asked by hand counts not.
+_VERSIONS: Final = f"""
+SELECT Version, Model, min(JudgedAt), max(JudgedAt), count(), countIf(Bad), sum(Findings), sum(W), sum(W * W),
+    sumIf(W, Bad), sumIf(W * W, Bad), sum(W * Findings), sum(W * W * Findings), sum(W * W * Findings * Findings)
+FROM
+(
+    SELECT *, 1 / Probability AS W, Findings > 0 AS Bad FROM judgements FINAL
+    WHERE {TENANT} AND SubjectKind = 'agent-run' AND Judge = {{judge:String}} AND Outcome IN ('done', 'cached')
+        AND Probability > 0 AND {_IN_TIME} AND {{of_service}}
+    ORDER BY JudgedAt DESC LIMIT 1 BY TraceId, SubjectId, Version, Model
+)
+GROUP BY Version, Model ORDER BY max(JudgedAt) DESC LIMIT {MOST_VERSIONS}
+"""
+
+
 class StoredVitals:
     """Vitals as people ask for them. Methods raise RetryableError for what may pass, StoreError for the rest."""
 
@@ -78,6 +96,18 @@ class StoredVitals:
         for judge, outcome, count in Scope(self._store, tenant).select(sql, since=since, until=until, **values):
             found.setdefault(judge, {})[Outcome(outcome)] = count
         return found
+
+    def versions(self, judge: str, since: int, until: int, service: str = "", tenant: str = "") -> list[VersionSeen]:
+        """What versions and models of a judge found, the latest first."""
+        sql, values = _of_service(_VERSIONS, service)
+        rows = Scope(self._store, tenant).select(sql, judge=judge, since=since, until=until, **values)
+        return [VersionSeen(row[0], row[1], row[2], row[3], _sums(*row[4:])) for row in rows]
+
+
+def _sums(n: int, hits: int, errors: int, *weighted: float) -> Sums:
+    w, w2, wb, w2b, wy, w2y, w2y2 = weighted
+    # One unit a run: what is summed with t is as without it.
+    return Sums(n, n, hits, errors, w, w2, w, w2, wb, w2b, w2b, wy, w2y, w2y, w2y2)
 
 
 def _of_service(sql: str, service: str) -> tuple[str, dict[str, Any]]:

@@ -16,6 +16,8 @@ from ..reader import Reader
 from .assets import add_assets, load_assets
 from .errors import refusal_pages
 from .explain import add_explain_pages
+from .judges import add_judges
+from .labels import add_labels_page
 from .overview import add_overview
 from .pulse import Pulse
 from .rendering import make_templates
@@ -44,7 +46,7 @@ def add_pages(
     app.state.refusal_page = refusal_pages(templates)
     app.add_middleware(SecureHeaders)
     add_assets(app, assets)
-    for add in (add_overview, add_explain_pages):
+    for add in (add_overview, add_explain_pages, add_judges, add_labels_page):
         add(app, site)
     pulse = app.state.pulse = Pulse(reader.looks)
     listeners.add(pulse)

@@ -36,7 +36,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """This period against the one before, in words. `kind`: worse, better, same or unknown."""
+    """One share against another, in words. `kind`: worse, better, same or unknown."""
 
     kind: str
     words: str
@@ -85,17 +85,22 @@ def headline(answer: RateAnswer, compared: Comparison, picture: Picture) -> Head
 
 def change(compared: Comparison) -> Change:
     """What a comparison says; `a` is the period before."""
-    difference, p_value = compared.difference, compared.p_value
-    if difference is None or p_value is None:
+    if compared.difference is None or compared.p_value is None:
         missing = "before" if compared.b.total.judged else "now"
         return Change("unknown", f"nothing was judged {missing}, so there is nothing to compare", None)
+    return change_of(compared.difference, compared.p_value, "the period before")
+
+
+def change_of(
+    difference: Estimate, p_value: float, before: str, kinds: tuple[str, str] = ("worse", "better")
+) -> Change:
+    """A difference of shares in words; `kinds`: what a larger and a smaller share is."""
     told = f"{points(difference.value)} points ({points(difference.low)} to {points(difference.high)})"
+    chance = f"as much would come {spoken(p_value)}"
     if p_value >= PLAIN:
-        return Change(
-            "same", f"no clear difference from the period before: {told}; as much would come {spoken(p_value)}", p_value
-        )
-    kind = "worse" if difference.value > 0 else "better"
-    return Change(kind, f"{kind} than the period before: {told}; as much would come {spoken(p_value)}", p_value)
+        return Change("same", f"no clear difference from {before}: {told}; {chance}", p_value)
+    kind = kinds[0] if difference.value > 0 else kinds[1]
+    return Change(kind, f"{kind} than {before}: {told}; {chance}", p_value)
 
 
 def points(share: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tracejury.collector.vitals import Timeliness
+from tracejury.collector.vitals import Timeliness, VersionSeen
 from tracejury.schemas.verdicts import Outcome
 
 
@@ -15,6 +15,7 @@ class MemoryVitals:
 
     late: Timeliness = field(default_factory=lambda: Timeliness(0, None, None))
     new: list[str] = field(default_factory=list)
+    seen: list[VersionSeen] = field(default_factory=list)
     words: dict[str, dict[Outcome, int]] = field(default_factory=dict)
 
     def timeliness(self, since: int, until: int, service: str = "", tenant: str = "") -> Timeliness:  # noqa: ARG002  the protocol's signature
@@ -34,3 +35,14 @@ class MemoryVitals:
     ) -> Mapping[str, Mapping[Outcome, int]]:
         """What was put in."""
         return self.words
+
+    def versions(
+        self,
+        judge: str,  # noqa: ARG002  likewise
+        since: int,  # noqa: ARG002  likewise
+        until: int,  # noqa: ARG002  likewise
+        service: str = "",  # noqa: ARG002  likewise
+        tenant: str = "",  # noqa: ARG002  likewise
+    ) -> Sequence[VersionSeen]:
+        """What was put in."""
+        return self.seen

@@ -1,0 +1,183 @@
+"""LLM judges: what they did and why not, what they cost, how far they agree with people, by version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Final
+
+from fastapi import FastAPI, Request, Response
+
+from ...judges.measures.quality import JudgeQuality
+from ...judges.measures.rates import share, share_difference
+from ...schemas.errors import ConfigError, NotFoundError
+from ...schemas.llm_rows import Spend
+from ...schemas.rates import By, Estimate, Population, RateAnswer, RateQuery
+from ...schemas.verdicts import Outcome
+from ..api.params import read_cursor, write_cursor
+from ..explain.glossary import find_term
+from ..ledger import LedgerEntry, LedgerQuery
+from ..present_llm import day_start
+from ..reader import Position
+from ..vitals import VersionSeen
+from .headline import Change, change_of
+from .site import Site, page
+from .window import HOUR, Window
+
+WORDS: Final = 30
+"""Words of the ledger on one page."""
+SILENT: Final = (Outcome.FAILED, Outcome.OVER_BUDGET)
+"""Outcomes that somebody may want to do something about."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRow:
+    """One judge: its words by outcome, the share of runs in which it found an error, how it fares against labels."""
+
+    name: str
+    about: str
+    outcomes: Mapping[Outcome, int]
+    share: Estimate | None
+    quality: JudgeQuality | None
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRow:
+    """One version of a judge with one model; `change`: against the one before it, None for the first."""
+
+    seen: VersionSeen
+    share: Estimate | None
+    change: Change | None
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Spend against a cap. `part`: how much of it is used, None without a cap."""
+
+    name: str
+    usd: float
+    tokens: int
+    cap: float | None
+
+    @property
+    def part(self) -> float | None:
+        """Share of the cap that is used, at most 1."""
+        return min(1.0, self.usd / self.cap) if self.cap else None
+
+
+def add_judges(app: FastAPI, site: Site) -> None:
+    """`/judges` and `/judges/{name}`."""
+
+    @page(app, "/judges")
+    def judges(request: Request) -> Response:
+        window, reader, now = site.window(request), site.reader, site.clock()
+        working = site.judges()
+        spends = reader.ledger.spend(min(day_start(now), window.since // HOUR * HOUR))
+        quality = reader.labels.quality(window.since, window.until, window.service)
+        return site.render(
+            request,
+            "judges.html",
+            rows=judge_rows(
+                reader.vitals.outcomes(window.since, window.until, window.service),
+                reader.rates.ask(_by_judge(window)),
+                quality,
+            ),
+            rules=[one for one in quality if _is_rule(one.judge)],
+            working=working,
+            spent=against_caps(spends, working.caps, now),
+            silent=[entry for outcome in SILENT for entry in _words(site, window, "", outcome, None)[:5]],
+        )
+
+    @page(app, "/judges/{name}")
+    def judge(request: Request, name: str) -> Response:
+        window, reader = site.window(request), site.reader
+        term = find_term(name)
+        seen = reader.vitals.versions(name, window.since, window.until, window.service)
+        outcomes = reader.vitals.outcomes(window.since, window.until, window.service).get(name, {})
+        if not (outcomes or seen or (term and term.kind in ("judge", "detector"))):
+            raise NotFoundError(f"no judge {name[:60]!r} has said anything in {window.words}")
+        outcome = _outcome(request.query_params.get("outcome", ""))
+        before = read_cursor("cursor", request.query_params.get("cursor", ""))
+        words = _words(site, window, name, outcome, before)
+        quality = reader.labels.quality(window.since, window.until, window.service)
+        return site.render(
+            request,
+            "judge.html",
+            name=name,
+            term=term,
+            outcomes=outcomes,
+            outcome=outcome,
+            words=words[:WORDS],
+            next=_next(words),
+            versions=version_rows(seen),
+            quality=next((one for one in quality if one.judge == name), None),
+        )
+
+
+def judge_rows(
+    outcomes: Mapping[str, Mapping[Outcome, int]], rates: RateAnswer, quality: Sequence[JudgeQuality]
+) -> Sequence[JudgeRow]:
+    """LLM judges with words or a rate, by name."""
+    shares = {row.key: row.rate.share for row in rates.rows}
+    fares = {one.judge: one for one in quality}
+    names = sorted(name for name in {*outcomes, *shares} if name and not _is_rule(name))
+    return [JudgeRow(name, _about(name), outcomes.get(name, {}), shares.get(name), fares.get(name)) for name in names]
+
+
+def version_rows(seen: Sequence[VersionSeen]) -> Sequence[VersionRow]:
+    """Versions, the latest first, each against the next older one."""
+    rows: list[VersionRow] = []
+    for one, older in zip_longest(seen, seen[1:]):
+        told = share_difference(older.sums, one.sums) if older else None
+        changed = change_of(*told, "the version before", ("more errors", "fewer errors")) if told else None
+        rows.append(VersionRow(one, share(one.sums), changed))
+    return rows
+
+
+def against_caps(spends: Sequence[Spend], caps: Mapping[str, float], now: int) -> Sequence[Spent]:
+    """What this hour and this day (UTC) cost, of all services together."""
+    rows: list[Spent] = []
+    for name, start, cap in (
+        ("This hour", now // HOUR * HOUR, caps.get("usd_per_hour")),
+        ("Today (UTC)", day_start(now), caps.get("usd_per_day")),
+    ):
+        counted = [spend for spend in spends if spend.hour >= start]
+        rows.append(Spent(name, sum(s.usd for s in counted), sum(s.tokens for s in counted), cap))
+    return rows
+
+
+def _by_judge(window: Window) -> RateQuery:
+    return RateQuery(
+        window.since, window.until, by=By.JUDGE, population=Population.JUDGES, service=window.service, limit=100
+    )
+
+
+def _words(
+    site: Site, window: Window, judge: str, outcome: Outcome | None, before: Position | None
+) -> Sequence[LedgerEntry]:
+    query = LedgerQuery(WORDS + 1, judge=judge, outcome=outcome, service=window.service, since=window.since)
+    return site.reader.ledger.entries(replace(query, before=before))
+
+
+def _next(words: Sequence[LedgerEntry]) -> str | None:
+    if len(words) <= WORDS:
+        return None
+    last = words[WORDS - 1]
+    return write_cursor("cursor", Position(last.word.judged_at, last.id))
+
+
+def _outcome(name: str) -> Outcome | None:
+    if name and name not in set(Outcome):
+        raise ConfigError(f"no outcome {name[:40]!r}: use one of {', '.join(Outcome)}")
+    return Outcome(name) if name else None
+
+
+def _is_rule(name: str) -> bool:
+    term = find_term(name)
+    return term is not None and term.kind == "detector"
+
+
+def _about(name: str) -> str:
+    term = find_term(name)
+    return term.text if term and term.kind == "judge" else ""

@@ -1,0 +1,90 @@
+"""What to label next, and how judges fare against what people said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from fastapi import FastAPI, Request, Response
+
+from ...judges.measures.quality import JudgeQuality
+from ...schemas.errors import ConfigError
+from ..labels import Purpose, QueueItem, QueueQuery, Stratum
+from .site import Site, page
+from .trace.pages import annotator
+
+LINES: Final = 25
+"""Runs of the queue on the page."""
+ENOUGH: Final = 30
+"""Reviewed runs from which on a corrected rate tells something."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRow:
+    """A run to look at, with the address of its page: what the form there sends says how it was drawn."""
+
+    item: QueueItem
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Runs of the calibration sample. `missing`: strata that nobody has looked at, largest first."""
+
+    runs: int
+    reviewed: int
+    waiting: int
+    missing: Sequence[Stratum]
+
+
+def add_labels_page(app: FastAPI, site: Site) -> None:
+    """`/labels`."""
+
+    @page(app, "/labels")
+    def labels(request: Request) -> Response:
+        window, kept = site.window(request), site.reader.labels
+        purpose = request.query_params.get("purpose") or Purpose.CALIBRATION
+        if purpose not in set(Purpose):
+            raise ConfigError(f"no purpose {purpose[:40]!r}: use one of {', '.join(Purpose)}")
+        who = annotator(request)
+        query = QueueQuery(Purpose(purpose), window.since, window.until, LINES, window.service, who)
+        return site.render(
+            request,
+            "labels.html",
+            purpose=purpose,
+            who=who,
+            rows=[queue_row(item) for item in kept.queue(query)],
+            progress=progress(kept.strata(window.since, window.until, window.service)),
+            enough=ENOUGH,
+            quality=by_labels(kept.quality(window.since, window.until, window.service)),
+        )
+
+
+def queue_row(item: QueueItem) -> QueueRow:
+    """The row of a run in the queue."""
+    given = {
+        "at": f"run:{item.agent_run_id}",
+        "stratum": item.stratum,
+        "probability": f"{item.probability:.6g}" if item.probability else "",
+    }
+    query = urlencode({name: value for name, value in given.items() if value})
+    return QueueRow(item, f"/traces/{quote(item.trace_id, safe='')}?{query}")
+
+
+def progress(strata: Sequence[Stratum]) -> Progress:
+    """How far the calibration sample has come."""
+    missing = sorted((one for one in strata if one.size and not one.reviewed), key=lambda one: -one.size)
+    return Progress(
+        sum(one.size for one in strata),
+        sum(one.reviewed for one in strata),
+        sum(one.waiting for one in strata),
+        missing,
+    )
+
+
+def by_labels(quality: Sequence[JudgeQuality]) -> Sequence[JudgeQuality]:
+    """Judges and detectors of which something is known, those with most labels first."""
+    told = [one for one in quality if one.findings or one.errors]
+    return sorted(told, key=lambda one: (-one.findings, -one.errors, one.judge))
