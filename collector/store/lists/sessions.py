@@ -72,13 +72,14 @@ class SessionLists:
         source = _from(joined=query.sort in BY_FINDINGS, confidence=query.confidence, values=values)
         values |= more | place | {"missing": missing(ascending=query.ascending), "limit": query.limit}
         found = self._scope.select(
-            f"SELECT {_KEY} AS Key, {_VALUES[query.sort]} AS Value, any(ServiceName), any(SessionId) {source}"
+            f"SELECT {_KEY} AS Key, {_VALUES[query.sort]} AS Value, any(SessionId) {source}"
             f"WHERE {holding} GROUP BY Key "
             f"HAVING {having} AND {follows} ORDER BY {order('Key', ascending=query.ascending)} LIMIT {{limit:UInt64}}",
             **values,
         )
-        these = "(SessionId, CAST(ServiceName, 'String')) IN {named:Array(Tuple(String, String))}"
-        shown = {row.key: row for row in self._rows(these, query.confidence, named=[(r[3], r[2]) for r in found])}
+        these = f"SessionId IN {{ids:Array(String)}} AND {_KEY} IN {{keys:Array(String)}}"
+        given = {"ids": [row[2] for row in found], "keys": [row[0] for row in found]}
+        shown = {row.key: row for row in self._rows(these, query.confidence, **given)}
         return [replace(shown[row[0]], place=row[1]) for row in found if row[0] in shown]
 
     def rows_of(self, session_id: str, service: str, confidence: Confidence) -> list[SessionRow]:

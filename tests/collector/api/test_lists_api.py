@@ -1,0 +1,106 @@
+"""Lists over HTTP and on the command line: parameters become the reader's question, and cursors hold their order."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+from memory_api import NOW, SECOND, Api, row
+
+from tracejury.collector.api.params_lists import read_place, write_place
+from tracejury.collector.cli.root import root
+from tracejury.collector.listing import SessionRow, Sort
+from tracejury.collector.reader import Position, TraceQuery
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.trajectory import TraceState
+
+EVERYTHING = {
+    "service": "s", "version": "v", "agent": "a", "role": "manager", "model": "m", "tool": "t", "session": "c",
+    "state": "open", "severity": "HIGH", "category": "k", "judge": "j", "dimension": "TC", "min_duration": "1.5s",
+    "text": "words", "profile": "0.5", "since": "1h", "until": "1m", "sort": "cost", "order": "asc",
+}  # fmt: skip
+
+
+def conversation(number: int, service: str = "svc") -> SessionRow:
+    """A session of one trace."""
+    at = NOW - number * SECOND
+    return SessionRow(f"s{number}", service, TraceState.OPEN, 1, 2, ("m",), at, NOW, at, at, {Severity.HIGH: 1},
+                      place=at, key=f"k{number}")  # fmt: skip
+
+
+def asked(api: Api) -> TraceQuery:
+    query = api.reader.asked[-1]
+    assert isinstance(query, TraceQuery)
+    return query
+
+
+@pytest.mark.parametrize("path", ["/api/traces", "/api/sessions"])
+def test_every_parameter_is_asked(api: Api, path: str) -> None:
+    """None is taken for another, and times are reckoned from now."""
+    assert api.get(path, **EVERYTHING)["searched"].startswith("messages")
+    q = asked(api)
+    assert (q.service, q.version, q.agent, q.role, q.model, q.tool) == ("s", "v", "a", "manager", "m", "t")
+    assert (q.session_id, q.state, q.severity, q.category) == ("c", TraceState.OPEN, Severity.HIGH, "k")
+    assert (q.judge, q.dimension, q.min_duration, q.text) == ("j", "TC", 1_500_000_000, "words")
+    assert (q.confidence.recognised, q.since, q.until) == (0.5, NOW - 3600 * SECOND, NOW - 60 * SECOND)
+    assert (q.sort, q.ascending) == (Sort.COST, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("sort", "colour"), ("order", "up"), ("state", "closed"), ("severity", "high"), ("dimension", "XX"),
+        ("min_duration", "long"), ("until", "soon"), ("role", "boss"), ("text", "x" * 1001), ("color", "red"),
+        ("cursor", "WyJjdXJzb3IiLC0xLCIiXQ"), ("cursor", "WyJjb3N0IGRlc2MiLDEsIngiXQ"), ("cursor", "%00"),
+    ],
+)  # fmt: skip
+def test_what_means_nothing_is_refused(api: Api, name: str, value: str) -> None:
+    """In one line, with 422; so is a cursor of another order."""
+    status, detail = api.get("/api/traces", **{name: value})
+    assert status == 422
+    assert "\n" not in detail
+
+
+def test_pages_follow_the_cursor(api: Api) -> None:
+    """The next page of sessions begins after the last row of this one."""
+    api.reader.conversations += [conversation(n) for n in range(3)]
+    page = api.get("/api/sessions", limit="2")
+    assert [item["session_id"] for item in page["items"]] == ["s0", "s1"]
+    api.get("/api/sessions", limit="2", cursor=page["next"])
+    assert asked(api).before == Position(NOW - SECOND, "k1")
+    assert api.get("/api/sessions", limit="3")["next"] is None
+
+
+def test_cursors_of_the_first_releases_stay_valid() -> None:
+    """They are of the only order there was."""
+    assert read_place(Sort.RECEIVED, "WyJjdXJzb3IiLDcsIngiXQ", ascending=False) == Position(7, "x")
+    for sort in Sort:
+        for ascending in (False, True):
+            text = write_place(sort, Position(2**64 - 1, "é"), ascending=ascending)
+            assert read_place(sort, text, ascending=ascending) == Position(2**64 - 1, "é")
+            with pytest.raises(ConfigError):
+                read_place(sort, text, ascending=not ascending)
+
+
+def test_one_session(api: Api) -> None:
+    """By any id, also one with slashes; an unknown one is 404."""
+    api.reader.conversations.append(conversation(0))
+    assert api.get("/api/sessions/s0")["traces"] == 1
+    assert api.get("/api/sessions/a%2Fb/c?d")[0] == 404
+    assert api.get("/api/sessions/s0", service="other")[0] == 404
+
+
+def test_on_the_command_line(api: Api) -> None:
+    """Filters go along, and what came from spans cannot reach the terminal."""
+    api.reader.rows.append(row(0))
+    api.reader.conversations.append(conversation(0, "svc\x1b[31m"))
+    run = CliRunner()
+    given = ["--url", api.url, "--severity", "high", "--sort", "duration", "--ascending", "--min-duration", "2s"]
+    assert "svc" in run.invoke(root, ["traces", *given]).output
+    assert (asked(api).severity, asked(api).sort, asked(api).ascending) == (Severity.HIGH, Sort.DURATION, True)
+    listed = run.invoke(root, ["sessions", "--url", api.url])
+    assert "\\x1b[31m" in listed.output
+    assert "\x1b" not in listed.output
+    shown = run.invoke(root, ["session", "s0", "--url", api.url])
+    assert (shown.exit_code, "1 HIGH" in shown.output) == (0, True)
+    assert run.invoke(root, ["session", "nobody", "--url", api.url]).exit_code == 4

@@ -1,0 +1,136 @@
+"""Sessions: traces of one service that name one id, listed by the same filters and read as a conversation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from listed_traces import SECOND, Listed, Mark, store_all
+
+from tracejury.collector.listing import SessionRow, Sort
+from tracejury.collector.reader import Confidence, Position, TraceQuery
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.lists import SessionLists
+from tracejury.collector.stored_sessions import stored_session
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.trajectory import TraceState
+
+pytestmark = pytest.mark.store
+
+ALL = Confidence(0.0, 0.0)
+HIGH = Mark(severity=Severity.HIGH)
+UNSURE = Mark(severity=Severity.MEDIUM, confidence=0.2)
+
+FIRST = Listed(1, session="a", received=10, start=100, length=50, tokens=5, usd=0.5, goal="hello", answer="hi")
+SECOND_TURN = Listed(2, session="a", received=30, start=200, length=70, tokens=7, usd=0.25, marks=(HIGH, UNSURE))
+ELSEWHERE = Listed(3, session="a", service="desk", received=20, start=150, tokens=9, usd=None)
+OTHER = Listed(4, session="b", received=5, start=50, length=9 * SECOND, state=TraceState.OPEN, helper="scout")
+ALONE = Listed(5, received=99, marks=(HIGH,))
+COPY = Listed(6, session="a", received=40, joined_to=FIRST.trace_id, marks=(replace(HIGH, evidence="of the copy"),))
+TRACES = [FIRST, SECOND_TURN, ELSEWHERE, OTHER, ALONE, COPY]
+
+
+@pytest.fixture
+def talks(store: Store) -> Store:
+    """The traces above, stored."""
+    store_all(store, TRACES)
+    return store
+
+
+def find(store: Store, **query: Any) -> list[SessionRow]:
+    fields: dict[str, Any] = {"confidence": ALL, "limit": 100}
+    return SessionLists(store).find(TraceQuery(**fields | query))
+
+
+def names(rows: list[SessionRow]) -> list[tuple[str, str]]:
+    return [(row.session_id, row.service) for row in rows]
+
+
+def test_a_row_sums_its_traces_once(talks: Store) -> None:
+    """Joined copies are not traces of their own, but what was found in them counts; no session, no row."""
+    row, desk, _ = find(talks)
+    assert names([row, desk]) == [("a", "shop"), ("a", "desk")]
+    assert (row.traces, row.turns, list(row.agents)) == (2, 2, ["helper", "planner"])
+    assert (row.start, row.end, row.first_received, row.received) == (100, 270, 10, 30)
+    assert (row.tokens, row.usd, row.state) == (12, 0.75, TraceState.SETTLED)
+    assert row.findings == {Severity.HIGH: 2, Severity.MEDIUM: 1, Severity.LOW: 0}
+    assert (desk.tokens, desk.usd) == (9, None)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({}, ["a shop", "a desk", "b shop"]),
+        ({"service": "desk"}, ["a desk"]),
+        ({"session_id": "b"}, ["b shop"]),
+        ({"severity": Severity.HIGH}, ["a shop"]),
+        ({"severity": Severity.HIGH, "service": "desk"}, []),
+        ({"agent": "scout"}, ["b shop"]),
+        ({"state": TraceState.OPEN}, ["b shop"]),
+        ({"state": TraceState.SETTLED}, ["a shop", "a desk"]),
+        ({"min_duration": SECOND}, ["b shop"]),
+        ({"min_duration": 170}, ["a shop", "b shop"]),
+        ({"since": 15, "until": 25}, ["a desk"]),
+        ({"text": "hello"}, ["a shop"]),
+        ({"sort": Sort.START}, ["a desk", "a shop", "b shop"]),
+        ({"sort": Sort.START, "ascending": True}, ["b shop", "a shop", "a desk"]),
+        ({"sort": Sort.COST}, ["a shop"]),
+        ({"sort": Sort.TOKENS, "limit": 2}, ["a shop", "a desk"]),
+        ({"sort": Sort.SEVERITY, "limit": 1}, ["a shop"]),
+        ({"sort": Sort.DURATION}, ["b shop", "a shop", "a desk"]),
+        ({"limit": 1}, ["a shop"]),
+    ],
+)
+def test_filters_and_orders(talks: Store, query: dict[str, Any], expected: list[str]) -> None:
+    """A session shows where one of its traces has all that is asked of one; the order is its own."""
+    found = [" ".join(name) for name in names(find(talks, **query))]
+    assert found[: len(expected)] == expected if query.get("sort") is Sort.COST else found == expected
+
+
+@pytest.mark.parametrize("sort", list(Sort))
+@pytest.mark.parametrize("ascending", [False, True])
+def test_pages_are_complete(talks: Store, sort: Sort, ascending: bool) -> None:  # noqa: FBT001  a parameter of a test
+    """Page by page each session is listed once, in the order of the whole."""
+    seen: list[SessionRow] = []
+    while rows := find(
+        talks,
+        limit=1,
+        sort=sort,
+        ascending=ascending,
+        before=Position(seen[-1].place, seen[-1].key) if seen else None,
+    ):
+        seen += rows
+    assert names(seen) == names(find(talks, sort=sort, ascending=ascending))
+    assert len(seen) == 3
+
+
+def test_a_conversation_in_order_of_time(talks: Store) -> None:
+    """What the user said and the agents answered, findings and those of joined copies at their exchange."""
+    view = stored_session(talks, "a", Confidence(0.5, 0.5), "shop")
+    assert view is not None
+    assert [(e.goal, e.answer, e.agent) for e in view.exchanges] == [
+        ("hello", "hi", "planner"),
+        ("buy milk", "it is bought", "planner"),
+    ]
+    assert [[f.evidence for f in e.findings] for e in view.exchanges] == [["of the copy"], ["again and again"]]
+    assert (view.services, view.left, view.session.findings[Severity.HIGH]) == (["shop"], 0, 2)
+
+
+def test_an_id_of_several_services(talks: Store) -> None:
+    """Without a service all that name the id stand together; what one does not know of its cost nobody knows."""
+    view = stored_session(talks, "a", ALL)
+    assert view is not None
+    assert list(view.services) == ["desk", "shop"]
+    assert [e.trace_id for e in view.exchanges] == [FIRST.trace_id, ELSEWHERE.trace_id, SECOND_TURN.trace_id]
+    assert (view.session.traces, view.session.tokens, view.session.usd) == (3, 21, None)
+    assert stored_session(talks, "nobody's", ALL) is None
+    assert stored_session(talks, "a", ALL, "nobody") is None
+
+
+def test_long_messages_are_cut(store: Store) -> None:
+    """A conversation shows the beginning of what is too long for a page."""
+    store_all(store, [Listed(1, session="a", goal="é" * 100_000)])
+    view = stored_session(store, "a", ALL)
+    assert view is not None
+    assert view.exchanges[0].goal == "é" * 20_000
