@@ -93,12 +93,13 @@ def quality_tables(page: QualityPage) -> RenderableType:
 def _judges(page: QualityPage) -> Table | Text:
     if not page["items"]:
         return Text("no labels of findings, and no reviews")
-    table = plain_table("judge", "findings labelled", "precision", "errors seen by people", "recall")
+    table = plain_table("judge", "findings labelled", "precision", "localised", "errors seen by people", "recall")
     for row in page["items"]:
         table.add_row(
             content(row["judge"], 60),
             str(row["findings"]),
             _estimate(row["precision"]),
+            str(row["localised"]),
             str(row["errors"]),
             _estimate(row["recall"]),
         )

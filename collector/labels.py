@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from ..judges.measures.quality import JudgeQuality
 from ..schemas.annotations import Annotation, HumanScore, Opinion, Review
 from ..schemas.findings import Finding
-from ..schemas.rates import Estimate
 from .reader import Position
 
 OVERLAP = 0.2
@@ -107,22 +107,6 @@ class Labelled:
     annotations: Sequence[Annotation] = ()
     scores: Sequence[HumanScore] = ()
     reviews: Sequence[Review] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeQuality:
-    """How one detector or judge (by name) fares against labels; None where nothing tells.
-
-    `findings`: labelled ones; `errors`: those that people see in reviewed runs that the judge looked at.
-    """
-
-    judge: str
-    findings: int
-    agreed: int
-    precision: Estimate | None
-    errors: int
-    found: int
-    recall: Estimate | None
 
 
 class Labels(Protocol):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ..judges.measures.quality import JudgeQuality
 from ..schemas.annotations import Annotation, HumanScore, Review
 from ..schemas.rates import Estimate
-from .labels import JudgeQuality, QueueItem, Stratum
+from .labels import QueueItem, Stratum
 from .moments import iso_time
 from .shapes_labels import (
     AnnotationJson,
@@ -112,10 +113,12 @@ def present_quality(quality: JudgeQuality) -> JudgeQualityJson:
         "judge": quality.judge,
         "findings": quality.findings,
         "agreed": quality.agreed,
+        "localised": quality.localised,
         "precision": _estimate(quality.precision),
         "errors": quality.errors,
         "found": quality.found,
         "recall": _estimate(quality.recall),
+        "drawn": quality.drawn,
     }
 
 

@@ -138,17 +138,20 @@ class EstimateJson(TypedDict):
 class JudgeQualityJson(TypedDict):
     """How a judge or detector fares against labels; null where nothing tells.
 
-    `findings`: labelled ones, of which people agree with `agreed`; `errors`: those that people see in reviewed runs
-    that it looked at, of which it names `found`.
+    `findings`: labelled ones, of which people take `agreed` for right, `localised` at the right span, too; `errors`:
+    those that people see in reviewed runs that it looked at, of which it names `found`. `drawn`: only runs that the
+    queue drew count, each as many times as there are runs like it.
     """
 
     judge: str
     findings: int
     agreed: int
+    localised: int
     precision: EstimateJson | None
     errors: int
     found: int
     recall: EstimateJson | None
+    drawn: bool
 
 
 class QualityPage(TypedDict):

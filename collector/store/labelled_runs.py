@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from ...judges.measures.quality import LabelledRun
 from ...judges.profiles import DEFAULT_PROFILE, threshold
 from ...schemas.findings import FindingState
 from ...schemas.verdicts import SubjectKind
-from ..label_quality import LabelledRun
 from ..labels import Labelled, Labels
 from .client import Store
 from .label_runs import RUNS, bounds
@@ -31,12 +31,20 @@ def labelled_runs(
 ) -> Iterator[LabelledRun]:
     """The runs of traces that arrived in [since, until) and that have labels, with findings of the balanced profile."""
     rows = Scope(store, tenant).select(_LABELLED, **bounds(since, until, service))
+    strata = labels.strata(since, until, service, tenant)
+    weights = {run: stratum.size / stratum.reviewed for stratum in strata for run in stratum.drawn}
     for first in range(0, len(rows), _PAGE):
         runs = [(trace_id, run_id) for trace_id, ids in rows[first : first + _PAGE] for run_id in ids]
-        yield from _loaded(store, labels, runs, tenant)
+        yield from _loaded(store, labels, runs, weights, tenant)
 
 
-def _loaded(store: Store, labels: Labels, runs: Sequence[tuple[str, str]], tenant: str) -> Iterator[LabelledRun]:
+def _loaded(
+    store: Store,
+    labels: Labels,
+    runs: Sequence[tuple[str, str]],
+    weights: Mapping[tuple[str, str], float],
+    tenant: str,
+) -> Iterator[LabelledRun]:
     ids = sorted({trace_id for trace_id, _ in runs})
     reading, least = StoredReading(store), threshold(DEFAULT_PROFILE)
     findings, verdicts = reading.load_findings(ids, tenant), reading.load_verdicts(ids, tenant)
@@ -56,4 +64,5 @@ def _loaded(store: Store, labels: Labels, runs: Sequence[tuple[str, str]], tenan
                 for v in verdicts.get(trace_id, ())
                 if v.subject.kind is SubjectKind.AGENT_RUN and v.subject.id == run_id and not v.unscored_reason
             ),
+            weight=weights.get((trace_id, run_id), 0.0),
         )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
+from ...judges.measures.quality import JudgeQuality, quality_of
 from ...schemas.annotations import Annotation, HumanScore, Review
 from ...schemas.findings import Finding
 from ...schemas.judged_rows import FINDING_SELECT, finding_from_row
@@ -20,8 +21,7 @@ from ...schemas.label_rows import (
     score_from_row,
     score_row,
 )
-from ..label_quality import quality_of
-from ..labels import JudgeQuality, Labelled, LabelQuery, QueueItem, QueueQuery, Stratum
+from ..labels import Labelled, LabelQuery, QueueItem, QueueQuery, Stratum
 from . import label_queue
 from .client import Store
 from .inserting import insert_rows, storing

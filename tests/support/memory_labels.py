@@ -9,9 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from tracejury.collector.label_quality import LabelledRun, quality_of
 from tracejury.collector.labels import (
-    JudgeQuality,
     Labelled,
     LabelQuery,
     Purpose,
@@ -19,6 +17,7 @@ from tracejury.collector.labels import (
     QueueQuery,
     Stratum,
 )
+from tracejury.judges.measures.quality import JudgeQuality, LabelledRun, quality_of
 from tracejury.schemas.annotations import Annotation, HumanScore, Review
 from tracejury.schemas.findings import Finding
 

@@ -12,8 +12,8 @@ from memory_labels import MemoryRun
 from store_parts import a_run
 
 from tracejury.collector.label_checks import MAX_CATEGORY, MAX_NAME, MAX_TEXT
-from tracejury.collector.label_quality import LabelledRun
 from tracejury.collector.labels import QueueItem
+from tracejury.judges.measures.quality import LabelledRun
 from tracejury.schemas.annotations import opinion_id
 from tracejury.schemas.trajectory import Trace, TraceState
 

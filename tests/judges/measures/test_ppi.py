@@ -14,8 +14,8 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rate_sums import Cluster, sums
 
-from tests.support.rate_sums import Cluster, sums
 from tracejury.judges.measures.ppi import Pair, calibrated_share
 from tracejury.judges.measures.rates import share
 from tracejury.schemas.rates import Estimate, Sums

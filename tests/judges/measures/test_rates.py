@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rate_sums import Cluster, sums
 
-from tests.support.rate_sums import Cluster, sums
 from tracejury.judges.measures.rates import effective, mean, mean_difference, share, share_difference
 from tracejury.judges.measures.wilson import wilson
 from tracejury.schemas.rates import Sums

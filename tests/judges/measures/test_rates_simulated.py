@@ -10,8 +10,8 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
+from rate_sums import Cluster, sums
 
-from tests.support.rate_sums import Cluster, sums
 from tracejury.judges.measures.rates import mean, mean_difference, share, share_difference
 from tracejury.schemas.rates import Sums
 

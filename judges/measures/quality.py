@@ -1,0 +1,153 @@
+"""Precision and recall of judges and detectors against the labels of people.
+
+Labels that the queue drew at random speak for all runs, each weighted by how many runs of its stratum it stands for
+(Horvitz and Thompson 1952); what people happened to look at speaks for itself. So where at least DRAWN runs were drawn
+and looked at, only those count. Findings and errors of one run stand or fall together: intervals are Wilson's at the
+effective size of runs (`rates.effective`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from ...schemas.annotations import Annotation, Opinion
+from ...schemas.findings import Finding
+from ...schemas.opinions import opinions_on
+from ...schemas.rates import Estimate, Sums
+from .people import DIVIDED, Place, majority, seen_errors
+from .rates import share
+
+_Item = TypeVar("_Item")
+
+DRAWN: Final = 20
+"""Reviewed runs, drawn at random, from which on nothing else counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledRun:
+    """An agent run with labels, what holds of it, and who looked at it.
+
+    `annotations`: those that stand; `reviewed`: somebody has looked at the whole of it; `judges`: names of LLM judges
+    with a verdict on it (detectors look at every run). `weight`: how many runs it stands for where the queue drew it
+    and somebody reviewed it, else 0.
+    """
+
+    findings: Sequence[Finding]
+    annotations: Sequence[Annotation]
+    reviewed: bool
+    judges: frozenset[str]
+    weight: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeQuality:
+    """How one detector or judge (by name) fares against labels; None where nothing tells.
+
+    `findings`: labelled ones, of which people take `agreed` for right, `localised` of them at the right span, too;
+    `precision`: the share that is right. `errors`: those that people see in reviewed runs that the judge looked at, of
+    which it names `found`, at that span in that category; `recall`: that share. Counts are as counted, shares weighted
+    where labels were `drawn` at random; then only those count.
+    """
+
+    judge: str
+    findings: int
+    agreed: int
+    precision: Estimate | None
+    errors: int
+    found: int
+    recall: Estimate | None
+    localised: int = 0
+    drawn: bool = False
+
+
+def quality_of(runs: Sequence[LabelledRun]) -> list[JudgeQuality]:
+    """How each judge and detector fares whose findings people labelled, or that looked at a reviewed run, by name.
+
+    A finding is right where most people with an opinion on it see an error, at its span or at another one; it is
+    localised where most of all of them agree as it stands. Where they are evenly divided whether it is right, it is
+    left out. Errors are those that most people see (`people.seen_errors`), named by whomever.
+    """
+    drawn = sum(run.weight > 0 for run in runs) >= DRAWN
+    chosen = [run for run in runs if run.weight > 0 or not drawn]
+    labelled: defaultdict[str, list[_Labelled]] = defaultdict(list)
+    for run in chosen:
+        for judge, part in _by_judge(run).items():
+            labelled[judge].append(_Labelled(run, part))
+    llm = frozenset[str]().union(*(run.judges for run in runs))
+    seen = [_Seen(run, _errors(run)) for run in chosen if run.reviewed]
+    names = sorted({*labelled, *(judge for one in seen for judge in one.run.judges)})
+    return [
+        _quality(judge, labelled[judge], [s for s in seen if judge not in llm or judge in s.run.judges], drawn=drawn)
+        for judge in names
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Labelled:
+    """What people say of one judge's findings in a run: of each whether it is right, and localised."""
+
+    run: LabelledRun
+    opinions: Sequence[tuple[bool, bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    run: LabelledRun
+    errors: frozenset[Place]
+
+    def found(self, judge: str) -> int:
+        return len(self.errors & {_place(f) for f in self.run.findings if f.judge == judge})
+
+
+def _by_judge(run: LabelledRun) -> Mapping[str, Sequence[tuple[bool, bool]]]:
+    said = opinions_on(run.findings, run.annotations)
+    by_judge: defaultdict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    for finding in run.findings:
+        votes = Counter(a.opinion for a in said.get(finding.id, ()))
+        wrong = votes[Opinion.DISAGREE]
+        right = majority(votes.total() - wrong, wrong)
+        if votes and right != DIVIDED:
+            localised = bool(right) and 2 * votes[Opinion.AGREE] > votes.total()
+            by_judge[finding.judge].append((bool(right), localised))
+    return by_judge
+
+
+def _errors(run: LabelledRun) -> frozenset[Place]:
+    return frozenset(error.place for error in seen_errors(run.annotations) if error.truth > DIVIDED)
+
+
+def _quality(judge: str, labelled: Sequence[_Labelled], seen: Sequence[_Seen], *, drawn: bool) -> JudgeQuality:
+    def weight(run: LabelledRun) -> float:
+        return run.weight if drawn else 1.0
+
+    opinions = [opinion for one in labelled for opinion in one.opinions]
+    return JudgeQuality(
+        judge=judge,
+        findings=len(opinions),
+        agreed=sum(right for right, _ in opinions),
+        precision=_share(labelled, lambda o: (weight(o.run), sum(r for r, _ in o.opinions), len(o.opinions))),
+        errors=sum(len(s.errors) for s in seen),
+        found=sum(s.found(judge) for s in seen),
+        recall=_share(seen, lambda s: (weight(s.run), s.found(judge), len(s.errors))),
+        localised=sum(localised for _, localised in opinions),
+        drawn=drawn,
+    )
+
+
+def _share(clusters: Sequence[_Item], counts: Callable[[_Item], tuple[float, int, int]]) -> Estimate | None:
+    """Of (weight, hits, units) by run."""
+    total = Sums()
+    for w, b, t in map(counts, clusters):
+        if t:
+            w2 = w * w
+            total += Sums(
+                n=1, units=t, hits=b, w=w, w2=w2, wt=w * t, w2t2=w2 * t * t, wb=w * b, w2b2=w2 * b * b, w2bt=w2 * b * t
+            )
+    return share(total)
+
+
+def _place(finding: Finding) -> Place:
+    return finding.trace_id, finding.span_id, finding.taxonomy, finding.category

@@ -1,0 +1,52 @@
+"""What several people say of one place: votes, ties, changed minds."""
+
+from __future__ import annotations
+
+import pytest
+
+from tracejury.judges.measures.people import DIVIDED, seen_errors
+from tracejury.schemas.annotations import Annotation, Opinion
+from tracejury.schemas.taxonomy import Severity
+
+AGREE, DISAGREE, MOVED, MISSED = Opinion.AGREE, Opinion.DISAGREE, Opinion.OTHER_SPAN, Opinion.MISSED
+
+
+def said(opinion: Opinion, by: str, *, at: int = 1, span: str = "s1", withdrawn: bool = False) -> Annotation:
+    """What somebody says of Goal Deviation at a span."""
+    return Annotation(
+        f"{by}-{at}-{span}", "t", span, by, "Goal Deviation", Severity.HIGH, changed_at=at, opinion=opinion,
+        withdrawn=withdrawn,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("opinions", "truth"),
+    [
+        ([AGREE], 1.0),
+        ([MISSED], 1.0),
+        ([MOVED], 1.0),
+        ([DISAGREE], None),
+        ([AGREE, DISAGREE], DIVIDED),
+        ([AGREE, MISSED, DISAGREE], 1.0),
+        ([AGREE, DISAGREE, DISAGREE], None),
+        ([], None),
+    ],
+)
+def test_most_votes_decide(opinions: list[Opinion], truth: float | None) -> None:
+    """Who agrees, moves or marks says yes; who disagrees says no; a tie is half an error."""
+    found = seen_errors(said(opinion, f"p{n}") for n, opinion in enumerate(opinions))
+    assert [error.truth for error in found] == ([] if truth is None else [truth])
+
+
+def test_the_last_word_of_each_counts() -> None:
+    """Whoever changed their mind has one vote, and none where they took it back."""
+    changed = [said(DISAGREE, "ann", at=5), said(AGREE, "ann", at=3)]
+    assert seen_errors(changed) == ()
+    assert seen_errors([said(AGREE, "ann", withdrawn=True)]) == ()
+
+
+def test_errors_at_different_spans_are_different() -> None:
+    """By place, and each with those who see it."""
+    first, second = seen_errors([said(AGREE, "ann", span="s2"), said(MISSED, "bob"), said(AGREE, "cy", span="s2")])
+    assert (first.place[1], [a.annotator for a in first.said]) == ("s1", ["bob"])
+    assert (second.place[1], [a.annotator for a in second.said]) == ("s2", ["ann", "cy"])
