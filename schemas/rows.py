@@ -45,6 +45,8 @@ SPAN_COLUMNS: Final = (
     "ReceivedAt",
     "Pending",
     "Cut",
+    "Events.AttributeTypes",
+    "Links.AttributeTypes",
 )
 
 LOG_COLUMNS: Final = (
@@ -116,6 +118,8 @@ def span_columns(spans: Sequence[Span], received_at: int) -> list[list[Any]]:
         [received_at] * len(spans),
         [s.pending for s in spans],
         [s.cut for s in spans],
+        [[_dict(e.attribute_types) for e in s.events] for s in spans],
+        [[_dict(k.attribute_types) for k in s.links] for s in spans],
     ]
 
 
@@ -131,8 +135,8 @@ def span_from_row(row: Sequence[Any]) -> Span:
         end=row[6],
         attributes=row[7],
         attribute_types=row[8],
-        events=tuple(map(SpanEvent, row[9], row[10], row[11])),
-        links=tuple(map(SpanLink, row[12], row[13], row[14], row[15])),
+        events=tuple(map(SpanEvent, row[9], row[10], row[11], row[32])),
+        links=tuple(map(SpanLink, row[12], row[13], row[14], row[15], row[33])),
         kind=row[16],
         status_code=row[17],
         status_message=row[18],

@@ -23,6 +23,7 @@ class SpanEvent:
     time: int
     name: str
     attributes: StoredAttributes
+    attribute_types: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class SpanLink:
     span_id: str
     trace_state: str = ""
     attributes: StoredAttributes = field(default_factory=dict)
+    attribute_types: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ def span_message(span: Span, trace_state: str) -> ProtoSpan:
         attributes=attributes(span.attributes, span.attribute_types),
         dropped_attributes_count=span.dropped_attributes,
         events=[
-            ProtoSpan.Event(time_unix_nano=e.time, name=e.name, attributes=attributes(e.attributes, {}))
+            ProtoSpan.Event(time_unix_nano=e.time, name=e.name, attributes=attributes(e.attributes, e.attribute_types))
             for e in span.events
         ],
         dropped_events_count=span.dropped_events,
@@ -81,7 +81,7 @@ def span_message(span: Span, trace_state: str) -> ProtoSpan:
                 trace_id=bytes.fromhex(link.trace_id),
                 span_id=bytes.fromhex(link.span_id),
                 trace_state=link.trace_state,
-                attributes=attributes(link.attributes, {}),
+                attributes=attributes(link.attributes, link.attribute_types),
             )
             for link in span.links
         ],

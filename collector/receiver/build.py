@@ -135,7 +135,7 @@ def _announced(ids: SpanIds, parent: str) -> SpanIds:
 
 def build_event(cutter: Cutter, attributes: Attributes, *, time: int, name: str, default_time: int) -> SpanEvent:
     """A stored event; one without a time gets `default_time` (its span's start)."""
-    return SpanEvent(time=_time(time, cutter) or default_time, name=cutter.name(name), attributes=attributes.texts)
+    return SpanEvent(_time(time, cutter) or default_time, cutter.name(name), attributes.texts, attributes.types)
 
 
 def build_link(
@@ -143,7 +143,8 @@ def build_link(
 ) -> SpanLink | None:
     """A stored link, or None (counted as cut) where it points nowhere: its span must not suffer for it."""
     try:
-        return SpanLink(_trace_hex(trace_id), _span_hex(span_id), cutter.text(trace_state), attributes.texts)
+        ids = _trace_hex(trace_id), _span_hex(span_id)
+        return SpanLink(*ids, cutter.text(trace_state), attributes.texts, attributes.types)
     except Invalid:
         cutter.cut += 1
         return None

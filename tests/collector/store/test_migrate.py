@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from store_parts import a_span
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.ledger import outcomes
 from tracejury.collector.store.migrate import Migration, ensure, migrate, migrations, require_migrated, status
 from tracejury.schemas.errors import ConfigError, StoreError
 from tracejury.schemas.llm_rows import LedgerRow
+from tracejury.schemas.rows import SPAN_COLUMNS, SPAN_SELECT, span_columns, span_from_row
+from tracejury.schemas.spans import SpanEvent, SpanLink
 from tracejury.schemas.verdicts import Outcome, SubjectKind
 
 pytestmark = pytest.mark.store
@@ -66,6 +69,18 @@ def test_what_was_judged_before_llm_judges_stays_readable(bare: Store) -> None:
     )  # fmt: skip
     assert outcomes(bare, ["t"]) == {"t": {(SubjectKind.TRACE, "t", "detectors"): word}}
     assert bare.rows("SELECT Judge, Reason, Probability, Model FROM ledger") == [("detectors", "", 1.0, "")]
+
+
+def test_events_stored_before_their_types_were_stay_readable(bare: Store) -> None:
+    """Spans of an older store read as before, their events and links without types; and so they do once merged."""
+    names = [m.name for m in migrations()]
+    migrate(bare, migrations()[: names.index("0015_types_of_events_and_links.sql")])
+    old = a_span(events=(SpanEvent(1, "e", {"a": "1"}), SpanEvent(2, "f", {})), links=(SpanLink("c" * 32, "d" * 16),))
+    bare.insert("spans", SPAN_COLUMNS[:-2], span_columns([old], 5)[:-2])
+    migrate(bare)
+    for _ in range(2):
+        assert [span_from_row(row) for row in bare.rows(f"SELECT {SPAN_SELECT} FROM spans FINAL")] == [old]
+        bare.command("OPTIMIZE TABLE spans FINAL")
 
 
 def test_a_migration_that_fails_is_not_recorded(bare: Store) -> None:
