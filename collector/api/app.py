@@ -39,6 +39,7 @@ from .params import (
     read_cursor,
     write_cursor,
 )
+from .rates import add_rates
 
 if TYPE_CHECKING:
     from ..endpoints import Endpoint
@@ -89,6 +90,7 @@ def create_app(
     add_ledger(app, reader, judges, clock)
     add_architectures(app, reader.architectures)
     add_labels(app, reader, clock)
+    add_rates(app, reader, clock)
     _add_watching(app, problems, metrics)
     add_pages(app, reader, judge, judges, clock, tokens, listeners or Listeners(), endpoints)
     return app

@@ -14,6 +14,7 @@ COMMANDS: Final = {
     "serve": "Receive, store and judge traces.",
     "demo": "See it at work on a small agent program of ours.",
     "errors": "List findings: what went wrong, at which span.",
+    "rates": "Show error rates with intervals, and whether they changed.",
     "traces": "List stored traces.",
     "trace": "Show one trace: agent runs, turns, findings at their spans.",
     "sessions": "List sessions: traces of one conversation.",

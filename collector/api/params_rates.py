@@ -1,0 +1,100 @@
+"""The parameters of error rates, and of what they are compared to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field
+
+from ...schemas.errors import ConfigError
+from ...schemas.rates import By, Population, RateQuery, Unit
+from ...schemas.taxonomy import Dimension, Severity
+from ..moments import parse_length
+from .params import MAX_LIMIT, Params, Profile, Since, Text, moment
+
+DEFAULT_SINCE: Final = "1d"
+PERIOD: Final = ".."
+
+Step = Annotated[Text, Field(description="A length of time: 15m, 1h, 1d; points in time are its multiples")]
+
+
+class RatesParams(Params):
+    """Which rates: of what, when, told apart by what, and of which runs and errors only."""
+
+    by: By | Literal[""] = ""
+    unit: Annotated[Unit, Field(description="What has at least one error, or none")] = Unit.RUN
+    population: Annotated[
+        Population | Literal[""],
+        Field(description="Whose errors count; by default both where LLM judges looked at anything, else detectors"),
+    ] = ""
+    step: Step = ""
+    since: Annotated[Since, Field(description="As elsewhere, by arrival; by default a day")] = ""
+    until: Annotated[Text, Field(description="Before this point in time, as in `since`; by default now")] = ""
+    profile: Profile = ""
+    service: Text = ""
+    version: Annotated[Text, Field(description="The service's version")] = ""
+    agent: Text = ""
+    role: Literal["", "manager", "sub-agent"] = ""
+    model: Text = ""
+    session: Text = ""
+    judge: Text = ""
+    dimension: Dimension | Literal[""] = ""
+    taxonomy: Text = ""
+    category: Annotated[Text, Field(description="Of TRAIL, or with its taxonomy as in answers: own/My Category")] = ""
+    severity: Annotated[Severity | Literal[""], Field(description="This severe or more")] = ""
+    tool: Text = ""
+    calibrated: Annotated[bool, Field(description="Also the shares corrected by human labels")] = False
+    limit: Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Groups at most, the worst first")] = 100
+
+    def query(self, now: int) -> RateQuery:
+        """As the question. Raises ConfigError on a value that means nothing."""
+        given = {"by", "unit", "population", "step", "since", "until", "to"}
+        told: dict[str, Any] = self.model_dump(mode="json", exclude=given)
+        return RateQuery(
+            since=moment("since", self.since or DEFAULT_SINCE, now),
+            until=moment("until", self.until, now) or now,
+            step=_length(self.step),
+            by=self.by or None,
+            unit=self.unit,
+            population=self.population or None,
+            **told,
+        )
+
+
+class CompareParams(RatesParams):
+    """Of a comparison."""
+
+    to: Annotated[
+        Text,
+        Field(description="previous (the time of the same length before), version=X, service=X, or FROM..UNTIL"),
+    ] = "previous"
+
+    def queries(self, now: int) -> tuple[RateQuery, RateQuery]:
+        """What is compared to, and what is asked. Raises ConfigError on a value that means nothing."""
+        query = self.query(now)
+        return _other(query, self.to.strip(), now), query
+
+
+def _other(query: RateQuery, to: str, now: int) -> RateQuery:
+    if to == "previous":
+        return replace(query, since=max(0, 2 * query.since - query.until), until=query.since)
+    name, equals, value = to.partition("=")
+    if equals and name in ("version", "service"):
+        return replace(query, version=value) if name == "version" else replace(query, service=value)
+    since, dots, until = to.partition(PERIOD)
+    if dots and since and until:
+        return replace(query, since=moment("to", since, now), until=moment("to", until, now))
+    raise ConfigError(f"to: {to[:40]!r} is nothing to compare to: use previous, version=X, service=X or FROM..UNTIL")
+
+
+def _length(text: str) -> int:
+    if not text:
+        return 0
+    try:
+        length = parse_length(text)
+    except ValueError as error:
+        raise ConfigError(f"step: {error}") from error
+    if length <= 0:
+        raise ConfigError("step: must be longer than nothing")
+    return length

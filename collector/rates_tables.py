@@ -1,0 +1,73 @@
+"""Error rates for people, from the JSON of the API. Names came from spans: plain text, made safe, never markup."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from .shapes_rates import EstimateJson, RateJson, RatesComparisonJson, RatesJson
+from .tables import content, moment, plain_table
+
+SURE: Final = 0.05
+"""Below this p-value people speak of a difference."""
+
+_WHOSE: Final = {"detectors": "detectors'", "judges": "LLM judges'", "both": "detectors' and LLM judges'"}
+
+
+def rates_table(page: RatesJson) -> RenderableType:
+    """A line a group and point in time, and what is not in them."""
+    stepped = page["step_seconds"] is not None
+    named = page["by"] is not None
+    table = plain_table(*[page["by"] or ""] * named, *["from"] * stepped, "with errors", "95 %", "errors each", "of")
+    for row in page["items"] if named or stepped else ():
+        name = [content(row["key"] or "-", 60)] * named
+        table.add_row(*name, *[moment(row["at"])] * stepped, *_cells(row, page["unit"]))
+    total = [Text("all", "bold"), Text("")] if named and stepped else [Text("all", "bold")] if named or stepped else []
+    table.add_row(*total, *_cells(page["total"], page["unit"]))
+    lines = [Text(f"{_WHOSE[page['population']]} errors, by {page['unit']}", "dim")]
+    if page["left"]:
+        lines.append(Text(f"{page['left']} more groups: raise --limit to see them", "dim"))
+    if page["unjudged"]:
+        why = ", ".join(f"{count} {reason}" for reason, count in page["unjudged"].items())
+        lines.append(Text(f"in no rate: {why}", "dim"))
+    if page["total"]["sampled"]:
+        lines.append(Text("~ some stand for several: a sample was judged", "dim"))
+    return Group(table, *lines)
+
+
+def comparison_table(page: RatesComparisonJson) -> RenderableType:
+    """Both rates, and what may be said of their difference."""
+    table = plain_table("", "from", "until", "with errors", "95 %", "errors each", "of")
+    for name, one in (("these", page["rates"]), ("to", page["to"])):
+        table.add_row(Text(name), moment(one["since"]), moment(one["until"]), *_cells(one["total"], one["unit"]))
+    lines = [
+        _said("with errors", page["difference"], page["p_value"], points=True),
+        _said("errors each", page["mean_difference"], page["mean_p_value"], points=False),
+    ]
+    return Group(table, *lines)
+
+
+def _said(what: str, difference: EstimateJson | None, p: float | None, *, points: bool) -> Text:
+    if difference is None or p is None:
+        return Text(f"{what}: nothing to compare, one of both has nothing judged", "dim")
+    scale, unit = (100.0, " points") if points else (1.0, "")
+    value, low, high = (f"{scale * difference[end]:+.{1 if points else 2}f}" for end in ("value", "low", "high"))
+    said = "no difference can be told" if p >= SURE else "worse" if difference["value"] > 0 else "better"
+    style = "" if p >= SURE else "bold red" if difference["value"] > 0 else "bold green"
+    return Text.assemble(f"{what}: {value}{unit} ({low} to {high}), p = {p:.2g}: ", (said, style))
+
+
+def _cells(rate: RateJson, unit: str) -> list[Text]:
+    share, mean = rate["share"], rate["mean"]
+    mark = "~" if rate["sampled"] else ""
+    if share is None or mean is None:
+        return [Text("-", "dim"), Text("-", "dim"), Text("-", "dim"), Text(f"0 {unit}s", "dim")]
+    between = f"{100 * share['low']:.1f} - {100 * share['high']:.1f} %"
+    return [
+        Text(f"{mark}{100 * share['value']:.1f} %", "bold"),
+        Text(between, "dim"),
+        Text(f"{mark}{mean['value']:.2f}"),
+        Text(f"{rate['hits']} of {rate['judged']} {unit}s", "dim"),
+    ]

@@ -1,0 +1,132 @@
+"""`/api/rates`, `/api/rates/compare` and `tracejury rates`: parameters in, figures out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner, Result
+from memory_api import NOW, Api
+from memory_rates import NOTHING
+
+from tracejury.collector.cli.root import root
+from tracejury.schemas.rates import By, Estimate, Population, Rate, RateAnswer, RateQuery, RateRow, Unit, Unjudged
+
+HOUR = 3_600_000_000_000
+DAY = 24 * HOUR
+SHARE, MEAN = Estimate(0.25, 0.1, 0.5), Estimate(0.5, 0.2, 1.1)
+RATE = Rate(8, 2, 4, 8.0, sampled=True, share=SHARE, mean=MEAN)
+ANSWER = RateAnswer(
+    Population.BOTH, RATE, (RateRow("planner", NOW - DAY, RATE), RateRow("", NOW - DAY, NOTHING.total)),
+    Unjudged({"open": 3}), left=2, from_rollups=False,
+)  # fmt: skip
+
+
+def run(api: Api, *args: str) -> Result:
+    return CliRunner().invoke(root, ["rates", *args], env={"TRACEJURY_URL": api.url, "COLUMNS": "200"})
+
+
+def test_without_parameters_it_is_runs_of_the_last_day(api: Api) -> None:
+    """The default of a newcomer; the reader chooses whose errors count."""
+    api.get("/api/rates")
+    assert api.reader.rates.asked == [RateQuery(NOW - DAY, NOW)]
+
+
+def test_every_parameter_reaches_the_question(api: Api) -> None:
+    """Each under its own name."""
+    texts = {
+        "profile": "strict", "service": "s", "version": "v", "agent": "a", "role": "manager", "model": "m",
+        "session": "c", "judge": "j", "dimension": "TS", "taxonomy": "t", "category": "k", "severity": "HIGH",
+        "tool": "o",
+    }  # fmt: skip
+    api.get(
+        "/api/rates", by="tool", unit="turn", population="judges", step="1h", since="2d", until="1h", limit="7",
+        calibrated="true", **texts,
+    )  # fmt: skip
+    wanted = RateQuery(
+        NOW - 2 * DAY, NOW - HOUR, HOUR, By.TOOL, Unit.TURN, Population.JUDGES, calibrated=True, limit=7, **texts
+    )  # type: ignore[arg-type]  # all texts
+    assert api.reader.rates.asked == [wanted]
+
+
+def test_figures_come_with_their_intervals(api: Api) -> None:
+    """Of all, and of each group and point in time; nothing judged is null and not 0."""
+    api.reader.rates.answer = ANSWER
+    page = api.get("/api/rates", by="agent")
+    share = {"value": 0.25, "low": 0.1, "high": 0.5}
+    assert page["total"]["share"] == share
+    assert (
+        page["items"][0] | {"key": "planner", "judged": 8, "hits": 2, "errors": 4, "sampled": True} == page["items"][0]
+    )
+    assert page["items"][1]["share"] is None
+    assert (page["population"], page["left"], page["unjudged"], page["from_rollups"]) == ("both", 2, {"open": 3}, False)
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ({}, RateQuery(NOW - 2 * DAY, NOW - DAY)),
+        ({"to": "version=1"}, RateQuery(NOW - DAY, NOW, version="1")),
+        ({"to": "service=x=y"}, RateQuery(NOW - DAY, NOW, service="x=y")),
+        ({"to": "3d..2d"}, RateQuery(NOW - 3 * DAY, NOW - 2 * DAY)),
+    ],
+)
+def test_what_is_compared_to(api: Api, given: dict[str, str], wanted: RateQuery) -> None:
+    """The time before, another version, another service, another time: the baseline is asked first."""
+    api.get("/api/rates/compare", **given)
+    assert api.reader.rates.asked == [wanted, RateQuery(NOW - DAY, NOW)]
+
+
+@pytest.mark.parametrize(
+    ("path", "given", "why"),
+    [
+        ("/api/rates", {"by": "colour"}, "by"),
+        ("/api/rates", {"step": "soon"}, "step: 'soon' is no length of time"),
+        ("/api/rates", {"step": "0s"}, "step: must be longer than nothing"),
+        ("/api/rates", {"since": "yesterday"}, "since: 'yesterday' is no point in time"),
+        ("/api/rates", {"limit": "10001"}, "limit"),
+        ("/api/rates", {"agent": "a" * 5000}, "agent"),
+        ("/api/rates", {"group": "agent"}, "unknown parameter 'group'"),
+        ("/api/rates/compare", {"to": "last week"}, "to: 'last week' is nothing to compare to"),
+        ("/api/rates/compare", {"to": "..1d"}, "to: '..1d' is nothing to compare to"),
+    ],
+)
+def test_what_means_nothing_is_refused_in_one_line(api: Api, path: str, given: dict[str, str], why: str) -> None:
+    """With what is wrong; nothing is asked."""
+    status, detail = api.get(path, **given)
+    assert status == 422
+    assert why in detail
+    assert not api.reader.rates.asked
+
+
+def test_the_table_names_groups_intervals_and_what_is_missing(api: Api) -> None:
+    """A sample is marked, and so is what stands in no rate."""
+    api.reader.rates.answer = replace(ANSWER, population=Population.DETECTORS)
+    shown = run(api, "--by", "agent").stdout
+    for text in ("planner", "~25.0 %", "10.0 - 50.0 %", "2 of 8 runs", "2 more groups", "in no rate: 3 open", "~ some"):
+        assert text in shown
+    assert json.loads(run(api, "--by", "agent", "--format", "json").stdout)["left"] == 2
+
+
+def test_a_hostile_name_is_text_in_the_table(api: Api) -> None:
+    """Neither markup nor terminal codes of an agent's name work."""
+    api.reader.rates.answer = replace(ANSWER, rows=(RateRow("[red]\x1b[2J\u202ename", NOW, RATE),))
+    shown = run(api, "--by", "agent").stdout
+    assert "[red]" in shown
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+
+
+def test_a_comparison_without_anything_judged_says_so(api: Api) -> None:
+    """And not that there is no difference."""
+    result = run(api, "--compare-to", "previous")
+    assert result.exit_code == 0
+    assert result.stdout.count("nothing to compare") == 2
+
+
+def test_a_wrong_severity_is_refused(api: Api) -> None:
+    """In any case of letters it is one of three."""
+    assert run(api, "--severity", "high").exit_code == 0
+    assert api.reader.rates.asked[-1].severity == "HIGH"
+    assert run(api, "--severity", "awful").exit_code == 1

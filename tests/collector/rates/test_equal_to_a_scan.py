@@ -1,0 +1,158 @@
+"""Rates equal what a plain scan of the tables of judging gives, whatever happened before."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+from naive_rates import expected
+from rates_history import BASE, CLAIMS, HOUR, JUDGES, RULES, MortalStore, World
+
+from tracejury.collector.store.config import StoreConfig
+from tracejury.collector.store.migrate import migrate
+from tracejury.judges.measures.rates import effective, mean, share
+from tracejury.schemas.rates import By, Population, Rate, RateQuery, Sums, Unit
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import Outcome
+
+pytestmark = pytest.mark.store
+
+HOURS = st.sampled_from([0, 0, 1, 5, 23, 24, 30, 200])
+TABLES = ["findings", "verdicts", "traces", "judgements"]
+FEW = st.lists(st.integers(0, CLAIMS * 3 - 1), max_size=6, unique=True)
+
+judge = st.fixed_dictionaries(
+    {
+        "trace": st.integers(0, 3),
+        "hour": HOURS,
+        "state": st.sampled_from([TraceState.SETTLED] * 4 + [TraceState.OPEN, TraceState.INCOMPLETE]),
+        "claims": FEW,
+        "service": st.sampled_from(["shop", "desk"]),
+        "session": st.sampled_from(["", "s1", "s2"]),
+        "runs": st.integers(0, 3),
+        "known": st.booleans(),
+        "joined": st.sampled_from([None, None, None, 0, 1]),
+        "outcome": st.sampled_from([Outcome.DONE] * 5 + [Outcome.FAILED, Outcome.FILTERED]),
+        "p": st.sampled_from([1.0, 1.0, 0.25, 1e-6]),
+        "failed": st.sampled_from([(), (), (), (RULES[0],)]),
+    }
+)
+hear = st.fixed_dictionaries(
+    {
+        "trace": st.integers(0, 3),
+        "run": st.integers(0, 2),
+        "judge": st.sampled_from(JUDGES),
+        "outcome": st.sampled_from([Outcome.DONE] * 8 + list(Outcome)),
+        "claims": FEW,
+        "p": st.sampled_from([1.0, 1.0, 0.5, 0.0]),
+        "score": st.sampled_from([3, 0, None]),
+        "version": st.sampled_from(["v1", "v2"]),
+    }
+)
+acts = st.one_of(
+    judge.map(lambda given: ("judge", given)),
+    judge.map(lambda given: ("judge", given)),
+    hear.map(lambda given: ("hear", given)),
+    hear.map(lambda given: ("hear", given)),
+    st.builds(lambda which: ("resend", {"which": which}), st.integers(0, 50)),
+    st.builds(lambda table: ("die", {"table": table}), st.sampled_from(TABLES)),
+    st.sampled_from([("restart", {}), ("fold", {}), ("roll", {}), ("roll", {})]),
+)
+times = st.sampled_from(
+    [
+        (0, 2**63 - 1, 0),
+        (BASE, BASE + 48 * HOUR, 0),
+        (BASE, BASE + 48 * HOUR, HOUR),
+        (BASE, BASE + 240 * HOUR, 24 * HOUR),
+        (BASE + 1, BASE + 24 * HOUR + 2, 5 * HOUR),
+        (BASE + 2, BASE + 30 * HOUR, HOUR // 4),
+    ]
+)
+NONE: dict[str, str] = {}
+filters = st.sampled_from(
+    [
+        NONE, NONE, NONE, {"service": "shop"}, {"agent": "coder"}, {"role": "manager"}, {"session": "s1"},
+        {"dimension": "TC"}, {"taxonomy": "own"}, {"category": "Goal Deviation"}, {"category": "own/Resource Abuse"},
+        {"severity": "medium"}, {"severity": "HIGH", "dimension": "PQ"}, {"tool": "search"}, {"judge": "loops"},
+        {"judge": "goal"}, {"judge": "goal", "service": "desk"}, {"tool": "sum", "agent": "coder"},
+        {"taxonomy": "trail", "category": "Timeout Issues"},
+    ]
+)  # fmt: skip
+
+
+@st.composite
+def queries(draw: st.DrawFn) -> RateQuery:
+    """Any question that names its population."""
+    since, until, step = draw(times)
+    return RateQuery(
+        since,
+        until,
+        step,
+        by=draw(st.sampled_from([None, *By])),
+        unit=draw(st.sampled_from(Unit)),
+        population=draw(st.sampled_from(Population)),
+        profile=draw(st.sampled_from(["", "", "strict", "balanced", "recall", "0.3"])),
+        limit=1000,
+        **draw(filters),
+    )
+
+
+@pytest.fixture
+def dsn(store_dsn: str) -> Iterator[str]:
+    """A migrated database of its own."""
+    store = MortalStore.open(store_dsn, StoreConfig(retention_days=None))
+    migrate(store)
+    store.close()
+    yield store_dsn
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(acts, min_size=3, max_size=14), st.lists(queries(), min_size=12, max_size=12, unique=True))
+def test_after_any_history(dsn: str, history: list[tuple[str, dict[str, Any]]], asked: list[RateQuery]) -> None:
+    """Sent again, judged again, taken back, moved, joined, killed, restarted, summed: the answer is that of a scan."""
+    world = fresh(dsn)
+    try:
+        for name, given_ in history:
+            getattr(world, name)(**given_)
+        for query in asked[:6]:
+            check(world, query)
+        world.roll()
+        for query in asked:
+            check(world, query)
+    finally:
+        world.store.close()
+
+
+def fresh(dsn: str) -> World:
+    """An empty world."""
+    store = MortalStore.open(dsn, StoreConfig(retention_days=None))
+    assert isinstance(store, MortalStore)
+    for name, rows in store.rows("SELECT name, total_rows FROM system.tables WHERE database = currentDatabase()"):
+        if rows and name != "migrations":
+            store.command(f"TRUNCATE TABLE {name}")
+    return World(dsn, store)
+
+
+def check(world: World, query: RateQuery) -> None:
+    """The answer is the expected one, to the last row and sum."""
+    wanted, answer = expected(world.store, query, RULES), world.rates.ask(query)
+    note(f"{query}\n{answer}\n{wanted}")
+    same(answer.total, wanted.total)
+    assert answer.unjudged.counts == dict(wanted.unjudged)
+    assert {(row.key, row.at) for row in answer.rows} == set(wanted.rows)
+    for row in answer.rows:
+        same(row.rate, wanted.rows[row.key, row.at])
+
+
+def same(rate: Rate, sums: Sums) -> None:
+    """All figures follow from these sums."""
+    assert (rate.judged, rate.hits, rate.errors) == (sums.units, sums.hits, sums.errors)
+    assert math.isclose(rate.effective, effective(sums), rel_tol=1e-6, abs_tol=1e-9)
+    for found, wanted in ((rate.share, share(sums)), (rate.mean, mean(sums))):
+        assert (found is None) == (wanted is None)
+        if found is not None and wanted is not None:
+            assert (found.value, found.low, found.high) == pytest.approx((wanted.value, wanted.low, wanted.high), 1e-6)

@@ -1,0 +1,368 @@
+"""Rates reckoned the slow and plain way, from the tables of judging alone; shares no code with `collector.rates`."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tracejury.collector.store.client import Store
+from tracejury.schemas.rates import By, Population, RateQuery, Sums, Unit
+from tracejury.schemas.taxonomy import Severity
+
+Row = dict[str, Any]
+
+THRESHOLDS = {"strict": 0.60, "balanced": 0.38, "recall": 0.15}
+COLUMN = {By.SERVICE: "service", By.VERSION: "version", By.AGENT: "agent", By.ROLE: "role", By.MODEL: "model"}
+
+SHOWN = (None, *COLUMN, By.SESSION)
+"""Groups that show whether they have errors or not."""
+
+
+@dataclass
+class Item:
+    """Something that is counted: a run, a trace, or a session made of traces."""
+
+    about: dict[str, str]
+    at: int
+    known: bool
+    turns: int
+    words: dict[str, tuple[str, float]]  # of each LLM judge: what became of it, its weight
+    detectors: tuple[str, float]
+    judges: tuple[str, float]
+    broken: set[str]  # detectors that raised
+    findings: list[Row] = field(default_factory=list)
+
+
+@dataclass
+class Answer:
+    """What is expected."""
+
+    total: Sums
+    rows: dict[tuple[str, int], Sums]
+    unjudged: Counter[str]
+
+
+def table(store: Store, name: str, columns: str) -> list[Row]:
+    """All rows that hold."""
+    names = [c.strip().split(" AS ")[-1] for c in columns.split(",")]
+    return [dict(zip(names, row, strict=True)) for row in store.rows(f"SELECT {columns} FROM {name} FINAL")]
+
+
+def items(store: Store, unit: Unit) -> list[Item]:
+    """Everything of that kind that is stored: runs also for turns, traces also for sessions."""
+    traces = table(
+        store,
+        "traces",
+        "TraceId, toUnixTimestamp64Nano(ReceivedAt) AS At, ServiceName, Version, SessionId, Conventions, JoinedTo, "
+        "Runs.Id, Runs.Name, Runs.Role, Runs.ParentId, Runs.Turns, Runs.Model, Calls.SpanId, Calls.Tool, Calls.Asked",
+    )
+    findings = [f for f in table(
+        store, "findings",
+        "TraceId, State, AgentRunId, Turn, Judge, JudgedBy, Dimensions, Taxonomy, Category, Severity, Confidence, "
+        "SpanId, ToolSpanId",
+    ) if f["State"] == "current"]  # fmt: skip
+    words = last_words(table(
+        store, "judgements",
+        "TraceId, SubjectKind, SubjectId, Judge, Outcome, Probability, Failures.Judge, TraceState, JudgedAt, "
+        "toUnixTimestamp64Nano(ReceivedAt) AS At, Version, InputHash",
+    ))  # fmt: skip
+    scored = {
+        (v["TraceId"], v["SubjectId"], v["Judge"])
+        for v in table(store, "verdicts", "TraceId, SubjectKind, SubjectId, Judge, Score")
+        if v["SubjectKind"] == "agent-run" and v["Score"] is not None
+    }
+    made: list[Item] = []
+    for trace in traces:
+        if trace["JoinedTo"]:
+            continue
+        mine = {trace["TraceId"]} | {t["TraceId"] for t in traces if t["JoinedTo"] == trace["TraceId"]}
+        found = [with_tool(f, trace) for f in findings if f["TraceId"] in mine]
+        made += of_trace(trace, found, words, scored, unit)
+    return made
+
+
+def last_words(rows: Sequence[Row]) -> dict[tuple[str, str, str, str], Row]:
+    """The last word of each judge on each subject, as the ledger has it."""
+    last: dict[tuple[str, str, str, str], Row] = {}
+    order = sorted(rows, key=lambda r: (r["Version"], r["InputHash"]))
+    order.sort(key=lambda r: (r["JudgedAt"], r["Outcome"] != "superseded", r["At"]), reverse=True)
+    for row in order:
+        last.setdefault((row["TraceId"], row["SubjectKind"], row["SubjectId"], row["Judge"]), row)
+    return last
+
+
+def with_tool(finding: Row, trace: Row) -> Row:
+    """The finding with the tool that it is about."""
+    calls = list(zip(trace["Calls.SpanId"], trace["Calls.Tool"], trace["Calls.Asked"], strict=True))
+    for span in (finding["ToolSpanId"], finding["SpanId"]):
+        if not span:
+            continue
+        ran = [tool for at, tool, asked in calls if at == span and not asked]
+        wanted = [
+            tool for at, tool, asked in calls if at == span and asked and {"TS", "TC"} & set(finding["Dimensions"])
+        ]
+        if ran + wanted:
+            return finding | {"tool": (ran + wanted)[0]}
+    return finding | {"tool": ""}
+
+
+def of_trace(
+    trace: Row,
+    findings: list[Row],
+    words: dict[tuple[str, str, str, str], Row],
+    scored: Collection[tuple[str, str, str]],
+    unit: Unit,
+) -> list[Item]:
+    """Its runs, or it."""
+    trace_id = trace["TraceId"]
+    word = words.get((trace_id, "trace", trace_id, "detectors"))
+    opened = word is None or word["TraceState"] == "open"
+    if word is None:
+        detectors = ("pending", 0.0)
+    elif opened:
+        detectors = ("open", 0.0)
+    elif word["Outcome"] != "done":
+        detectors = (word["Outcome"], 0.0)
+    else:
+        detectors = ("", 1 / word["Probability"])
+    broken = set(word["Failures.Judge"]) if word else set()
+    columns = [trace[f"Runs.{c}"] for c in ("Id", "Name", "Role", "ParentId", "Turns", "Model")]
+    runs = [
+        dict(zip(("id", "agent", "role", "parent", "turns", "model"), r, strict=True))
+        for r in zip(*columns, strict=True)
+    ]
+    common = {"service": trace["ServiceName"], "version": trace["Version"], "session": trace["SessionId"]}
+    of_runs = []
+    for run in runs:
+        said = {
+            judge: verdict_of(w, (trace_id, subject, judge) in scored)
+            for (owner, kind, subject, judge), w in words.items()
+            if owner == trace_id and kind == "agent-run" and subject == run["id"] and w["Outcome"] != "superseded"
+        }
+        of_runs.append((run, said))
+    known = any(trace["Conventions"])
+    if unit in (Unit.RUN, Unit.TURN):
+        return [
+            Item(
+                common | {k: run[k] for k in ("agent", "role", "model")},
+                trace["At"],
+                known,
+                run["turns"],
+                {} if opened else said,
+                detectors,
+                ("open", 0.0) if opened else all_together(said.values()),
+                broken | ({j for j, (w, _) in said.items() if w not in HARMLESS}),
+                [f for f in findings if f["AgentRunId"] == run["id"]],
+            )
+            for run, said in of_runs
+        ]
+    first = next((run for run, _ in of_runs if not run["parent"]), of_runs[0][0] if of_runs else None)
+    names = {k: first[k] if first else "" for k in ("agent", "role", "model")}
+    together = [all_together(said.values()) for _, said in of_runs]
+    looked_at = [t for t in together if t[0] not in ("filtered", "not-applicable")]
+    if opened:
+        judges = ("open", 0.0)
+    elif looked_at and all(not why for why, _ in looked_at):
+        judges = ("", max(w for _, w in looked_at))
+    else:
+        judges = (worst(why for why, _ in together if why), 0.0)
+    merged: dict[str, tuple[str, float]] = {}
+    for _, said in of_runs:
+        for judge, (why, weight) in said.items():
+            if why in ("filtered", "not-applicable"):
+                continue
+            before = merged.get(judge, ("", 0.0))
+            merged[judge] = (why or before[0], max(weight, before[1]))
+    missing = {j for j, (why, _) in merged.items() if why}
+    return [
+        Item(
+            common | names,
+            trace["At"],
+            known,
+            0,
+            {} if opened else merged,
+            detectors,
+            judges,
+            broken | missing,
+            findings,
+        )
+    ]
+
+
+HARMLESS = ("filtered", "not-applicable", "")
+ORDER = ("failed", "over-budget", "pending", "by-hand", "sampled-out", "not-asked", "filtered", "not-applicable")
+
+
+def worst(reasons: Iterable[str]) -> str:
+    """The weightiest reason."""
+    found = set(reasons)
+    return next((r for r in ORDER if r in found), "not-asked")
+
+
+def verdict_of(word: Row, scored: bool) -> tuple[str, float]:  # noqa: FBT001  two plain facts
+    """Why a judge's word gives no score ("" where it does), and its weight."""
+    if word["Outcome"] not in ("done", "cached"):
+        return word["Outcome"], 0.0
+    if not scored:
+        return "failed", 0.0
+    return ("", 1 / word["Probability"]) if word["Probability"] > 0 else ("by-hand", 0.0)
+
+
+def all_together(said: Iterable[tuple[str, float]]) -> tuple[str, float]:
+    """Of all judges of a run."""
+    said = list(said)
+    weights = [weight for why, weight in said if not why]
+    if weights and all(why in HARMLESS for why, _ in said):
+        return "", max(weights)
+    return worst(why for why, _ in said if why), 0.0
+
+
+def expected(store: Store, query: RateQuery, rules: Collection[str]) -> Answer:
+    """The answer to a query that names its population."""
+    assert query.population is not None
+    q, chosen = query, []
+    filters = {"service": q.service, "version": q.version, "agent": q.agent, "role": q.role, "model": q.model}
+    filters["session"] = q.session
+    for item in items(store, q.unit):
+        if q.since <= item.at < q.until and all(item.about[k] == v for k, v in filters.items() if v):
+            chosen.append(item)
+    unjudged = Counter(why for item in chosen if (why := standing(item, q.population)[0]))
+    keys = {
+        key
+        for key, sums in groups(q, chosen, rules).items()
+        if sums.n and (sums.errors or q.by in SHOWN or (q.by is By.JUDGE and (q.judge or key not in rules)))
+    }
+    rows: dict[tuple[str, int], Sums] = {}
+    for at in sorted({moment(q, item) for item in chosen}):
+        found = groups(q, [i for i in chosen if moment(q, i) == at], rules)
+        rows |= {(key, at): s for key, s in found.items() if s.n and key in keys}
+    return Answer(counted(q, chosen, q.judge, rules, lambda _: True), rows, unjudged)
+
+
+def moment(q: RateQuery, item: Item) -> int:
+    """The point in time that it counts for."""
+    return item.at // q.step * q.step if q.step else q.since
+
+
+def groups(q: RateQuery, chosen: list[Item], rules: Collection[str]) -> dict[str, Sums]:
+    """Sums by group."""
+    if q.by is None:
+        return {"": counted(q, chosen, q.judge, rules, lambda _: True)}
+    if q.by in COLUMN or q.by is By.SESSION:
+        name = COLUMN.get(q.by, "session")
+        return {
+            key: counted(q, [i for i in chosen if i.about[name] == key], q.judge, rules, lambda _: True)
+            for key in {i.about[name] for i in chosen}
+        }
+    if q.by is By.JUDGE:
+        names = {j for i in chosen for j in i.words} | {f["Judge"] for i in chosen for f in i.findings}
+        if q.judge:
+            names = {q.judge}
+        return {n: counted(q, chosen, n, rules, lambda _: True) for n in names}
+    keys = {key for i in chosen for f in i.findings for key in keys_of(q.by, f)}
+    return {key: counted(q, chosen, q.judge, rules, lambda f, k=key: k in keys_of(q.by, f)) for key in keys}
+
+
+def keys_of(by: By | None, finding: Row) -> list[str]:
+    """The groups that a finding counts in."""
+    match by:
+        case By.DIMENSION:
+            return list(finding["Dimensions"])
+        case By.TAXONOMY:
+            return [finding["Taxonomy"]]
+        case By.CATEGORY:
+            return [f"{finding['Taxonomy']}/{finding['Category']}"]
+        case By.SEVERITY:
+            return [finding["Severity"]]
+        case By.TOOL:
+            return [finding["tool"]] if finding["tool"] else []
+    return []
+
+
+def standing(item: Item, population: Population) -> tuple[str, float]:
+    """Why it stands in no rate, and its weight."""
+    if population is Population.DETECTORS:
+        return item.detectors
+    if population is Population.BOTH and item.detectors[0]:
+        return item.detectors
+    return item.judges
+
+
+def weight_for(item: Item, q: RateQuery, judge: str, rules: Collection[str]) -> tuple[str, float]:
+    """The same where one judge is asked about."""
+    assert q.population is not None
+    if not judge:
+        return standing(item, q.population)
+    if judge in rules:
+        if q.population is Population.JUDGES:
+            return "not-asked", 0.0
+        return ("failed", 0.0) if judge in item.broken else standing(item, q.population)
+    if q.population is Population.DETECTORS:
+        return "not-asked", 0.0
+    return item.words.get(judge, ("failed" if judge in item.broken else "filtered", 0.0))
+
+
+def counted(q: RateQuery, chosen: list[Item], judge: str, rules: Collection[str], of_group: Any) -> Sums:
+    """Sums of one group."""
+    clusters: list[tuple[float, int, int, int]] = []
+    if q.unit is Unit.SESSION:
+        sessions: dict[str, list[Item]] = defaultdict(list)
+        for item in chosen:
+            if item.about["session"]:
+                sessions[item.about["session"]].append(item)
+        for members in sessions.values():
+            stand = [weight_for(m, q, judge, rules) for m in members]
+            if any(why not in HARMLESS for why, _ in stand) or not any(w for _, w in stand):
+                continue
+            y = sum(len(errors(m, q, judge, rules, of_group)) for m in members)
+            clusters.append((max(w for _, w in stand), 1, int(y > 0), y))
+    else:
+        for item in chosen:
+            _, weight = weight_for(item, q, judge, rules)
+            found = errors(item, q, judge, rules, of_group)
+            if not weight:
+                continue
+            if q.unit is Unit.TURN:
+                if item.turns:
+                    inside = [f for f in found if f["Turn"] >= 0]
+                    bad = min(len({f["Turn"] for f in inside}), item.turns)
+                    clusters.append((weight, item.turns, bad, len(inside)))
+            else:
+                clusters.append((weight, 1, int(bool(found)), len(found)))
+    return sum((one(*c) for c in clusters), Sums())
+
+
+def errors(item: Item, q: RateQuery, judge: str, rules: Collection[str], of_group: Any) -> list[Row]:
+    """The findings that count."""
+    profile = q.profile or ("balanced" if item.known else "strict")
+    least = THRESHOLDS.get(profile) or float(profile)
+    kept: list[Row] = []
+    for f in item.findings:
+        llm = f["JudgedBy"] != "detectors"
+        if judge:
+            if f["Judge"] != judge or llm == (judge in rules):
+                continue
+        elif (q.population is Population.DETECTORS and llm) or (q.population is Population.JUDGES and not llm):
+            continue
+        category = q.category if "/" in q.category else f"{q.taxonomy or 'trail'}/{q.category}"
+        if (
+            f["Confidence"] >= least
+            and (not q.severity or Severity(f["Severity"]).rank >= Severity(q.severity.upper()).rank)
+            and (not q.dimension or q.dimension in f["Dimensions"])
+            and (not q.taxonomy or q.taxonomy == f["Taxonomy"])
+            and (not q.category or category == f"{f['Taxonomy']}/{f['Category']}")
+            and (not q.tool or q.tool == f["tool"])
+            and of_group(f)
+        ):
+            kept.append(f)
+    return kept
+
+
+def one(w: float, t: int, b: int, y: int) -> Sums:
+    """The sums of one cluster."""
+    return Sums(
+        n=1, units=t, hits=b, errors=y, w=w, w2=w * w, wt=w * t, w2t2=(w * t) ** 2, wb=w * b, w2b2=(w * b) ** 2,
+        w2bt=w * w * b * t, wy=w * y, w2y=w * w * y, w2yt=w * w * y * t, w2y2=(w * y) ** 2,
+    )  # fmt: skip

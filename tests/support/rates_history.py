@@ -1,0 +1,206 @@
+"""A small world of traces whose judging goes through all that can happen to it, on the real store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from store_parts import a_finding, a_judged_trace, a_run, a_span
+
+from tracejury.collector.pipeline.outcome import compare, standing
+from tracejury.collector.rates import StoredRates
+from tracejury.collector.rates.keeping import Keeping
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.panel import StoredPanel
+from tracejury.processors.normalize import normalize
+from tracejury.schemas.errors import StoreError
+from tracejury.schemas.findings import Finding, FindingState
+from tracejury.schemas.taxonomy import Dimension, Severity
+from tracejury.schemas.trajectory import AgentRun, ToolCall, TraceState, Turn, TurnKind
+from tracejury.schemas.verdicts import JudgedSubject, JudgedTrace, Judgement, Outcome, Subject, SubjectKind, Verdict
+
+HOUR = 3_600_000_000_000
+BASE = 497_232 * HOUR  # the first hour of a day
+SECOND = 1_000_000_000
+RULES = ("loops", "schema")
+JUDGES = ("goal", "plans")
+TRACES = tuple(f"{n:032x}" for n in range(1, 5))
+CLAIMS = 8
+"""Findings that a detector or judge may make in a run or beside it."""
+
+
+class KilledError(Exception):
+    """The process dies here."""
+
+
+class MortalStore(Store):
+    """The real store, which dies at the next insert into `dies_at`."""
+
+    dies_at = ""
+
+    def insert(self, table: str, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> None:
+        """Insert or die."""
+        if table == self.dies_at and columns[0]:
+            self.dies_at = ""
+            raise KilledError
+        super().insert(table, names, columns)
+
+
+def span_of(run: str, turn: int, *, tool: bool) -> str:
+    """The id of a call's span."""
+    return f"{run}-{turn}-{'tool' if tool else 'llm'}"
+
+
+def a_turn(trace_id: str, run: str, index: int) -> Turn:
+    """A turn that asks for one tool and calls it."""
+    llm = normalize(a_span(trace_id=trace_id, span_id=span_of(run, index, tool=False)))
+    ran = normalize(a_span(trace_id=trace_id, span_id=span_of(run, index, tool=True)))
+    name = ("search", "sum", "")[index % 3]
+    call = ToolCall(name, {}, "", requested=True, executed=True, error=None, span=ran)
+    return Turn(index, TurnKind.ACT, llm, (call,))
+
+
+def runs_of(trace_id: str, count: int) -> tuple[AgentRun, ...]:
+    """A manager and its sub-agents, of ever more turns."""
+    return tuple(
+        a_run(
+            id=f"run-{n}",
+            name=("planner", "coder", "reader")[n],
+            role="manager" if n == 0 else "sub-agent",
+            parent_id="" if n == 0 else "run-0",
+            turns=tuple(a_turn(trace_id, f"run-{n}", i) for i in range(n + 1)),
+        )
+        for n in range(count)
+    )
+
+
+def claim(trace_id: str, number: int, judge: str, state: FindingState = FindingState.CURRENT) -> Finding:
+    """The finding of that number: of runs 0 to 2 and of none, in turns and outside, of all kinds."""
+    run = ("run-0", "run-1", "run-2", "")[number % 4]
+    turn = None if not run or number % 3 == 2 else number % 2
+    kinds = tuple(Dimension)[number % 7], tuple(Dimension)[(number + 3) % 7]
+    return a_finding(
+        trace_id=trace_id,
+        span_id=span_of(run, turn or 0, tool=number % 2 == 0),
+        tool_span_id=span_of(run, 0, tool=True) if number % 5 == 0 else "",
+        agent_run_id=run,
+        turn=turn,
+        judge=judge,
+        dimensions=kinds[: 1 + number % 2],
+        category=("Resource Abuse", "Goal Deviation", "Timeout Issues")[number % 3],
+        taxonomy=("trail", "own")[number % 7 == 6],
+        severity=tuple(Severity)[number % 3],
+        confidence=(0.1, 0.2, 0.4, 0.5, 0.6, 0.9)[number % 6],
+        evidence=f"{judge} {number}",
+        state=state,
+    )
+
+
+@dataclass
+class World:
+    """One store through its life. `now`: unix nanos, which every act moves on."""
+
+    dsn: str
+    store: MortalStore
+    now: int = BASE + 400 * HOUR
+    saved: list[JudgedTrace | JudgedSubject] = field(default_factory=list)
+    rates: StoredRates = field(init=False)
+    keeping: Keeping = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self.rates = StoredRates(self.store, lambda: self.now, rules=RULES)
+        self.keeping = Keeping(self.store, self.rates.folding, clock=lambda: self.now)
+
+    def tick(self, seconds: int = 1) -> int:
+        """Time passes."""
+        self.now += seconds * SECOND
+        return self.now
+
+    def restart(self) -> None:
+        """What was only in memory is gone."""
+        self.store.close()
+        self.store = MortalStore.open(self.dsn, self.store.config)  # type: ignore[assignment]
+        self._begin()
+
+    def judge(self, trace: int, *, hour: int, state: TraceState, claims: Sequence[int], **about: Any) -> None:
+        """The detectors judge a trace; `about`: service, version, session, runs, known, joined, outcome, p, failed."""
+        trace_id, now = TRACES[trace], self.tick()
+        known = StoredJudging(self.store).load_findings([trace_id]).get(trace_id, [])
+        found = [claim(trace_id, n, RULES[n % 2]) for n in claims]
+        change = compare(found, {f.id: f for f in known}, standing(state), now)
+        at = BASE + hour * HOUR + trace
+        judged = a_judged_trace(
+            judged_at=now,
+            received=at,
+            outcome=about["outcome"],
+            trace_id=trace_id,
+            service=about["service"],
+            session_id=about["session"],
+            state=state,
+            runs=runs_of(trace_id, about["runs"]),
+            conventions=("openinference",) if about["known"] else (),
+            joined_to=TRACES[about["joined"]] if about["joined"] not in (None, trace) else "",
+        )
+        judgement = replace(
+            judged.judgement,
+            findings=change.findings,
+            probability=about["p"],
+            failures=tuple((rule, "raised") for rule in about["failed"]),
+        )
+        self._save(replace(judged, judgement=judgement, changed=change.written, retracted=change.retracted))
+
+    def hear(self, trace: int, run: int, judge: str, outcome: Outcome, claims: Sequence[int], **about: Any) -> None:
+        """An LLM judge says something of a run; `about`: p, score, version."""
+        trace_id, now = TRACES[trace], self.tick()
+        subject = Subject(SubjectKind.AGENT_RUN, f"run-{run}", trace_id)
+        stored = StoredPanel(self.store).run_findings([trace_id]).get(trace_id, [])
+        before = {f.id: f for f in stored if f.judge == judge and f.agent_run_id == subject.id}
+        said = outcome in (Outcome.DONE, Outcome.CACHED, Outcome.NOT_APPLICABLE)
+        found = [f for n in claims if (f := claim(trace_id, n, judge)).agent_run_id == subject.id] if said else []
+        change = compare(found, before if said else {}, FindingState.CURRENT, now)
+        verdict = Verdict(judge, about["version"], subject, about["score"], sampling_probability=about["p"])
+        judgement = Judgement(
+            subject, judge, about["version"], "content", now, BASE, outcome, findings=change.findings,
+            verdicts=(verdict,) if said else (), probability=about["p"],
+        )  # fmt: skip
+        self._save(JudgedSubject(TraceState.SETTLED, (judgement,), change.written, change.retracted))
+
+    def resend(self, which: int) -> None:
+        """Something is stored once more, however old it is."""
+        if self.saved:
+            self._store(self.saved[which % len(self.saved)])
+
+    def die(self, table: str) -> None:
+        """The next time something is written there the process dies."""
+        self.store.dies_at = table
+
+    def fold(self) -> None:
+        """The background folds."""
+        self.keeping.fold()
+
+    def roll(self) -> None:
+        """All is quiet for a while, and is summed; what sums hold no longer is dropped."""
+        self.keeping.fold()
+        self.tick(120)
+        self.keeping.roll()
+        self.tick(1200)
+        self.keeping.clean()
+
+    def _save(self, one: JudgedTrace | JudgedSubject) -> None:
+        self.saved.append(one)
+        self._store(one)
+
+    def _store(self, one: JudgedTrace | JudgedSubject) -> None:
+        try:
+            if isinstance(one, JudgedTrace):
+                StoredJudging(self.store).save([one])
+            else:
+                StoredPanel(self.store).save([one])
+        except StoreError as error:
+            assert isinstance(error.__cause__, KilledError)
+            self.restart()
