@@ -13,7 +13,7 @@ from ..schemas.annotations import Annotation, HumanScore, Opinion, Review, misse
 from ..schemas.errors import ConfigError, NotFoundError
 from ..schemas.findings import Finding, fingerprint
 from ..schemas.taxonomy import TRAIL, Severity
-from .label_checks import MAX_STRATUM, a_category, a_score, free_text, name
+from .label_checks import MAX_STRATUM, MAX_TEXT, a_category, a_score, free_text, name
 from .label_surroundings import Surroundings
 from .labels import Labelled, LabelQuery
 from .reader import Reader
@@ -244,6 +244,7 @@ def _completed(said: Said, finding: Finding) -> Said:
         taxonomy=finding.taxonomy,
         category=finding.category,
         severity=said.severity if said.changed_at and said.severity else finding.severity,
+        evidence=said.evidence or finding.evidence[:MAX_TEXT],
         judge=finding.judge,
         fingerprint=finding.fingerprint,
     )

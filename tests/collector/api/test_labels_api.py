@@ -53,7 +53,7 @@ def test_an_opinion_in_full(labelled: Api) -> None:
         "kind": "annotation", "id": opinion_id("", "ann", FINDING.id), "opinion": "agree", "annotator": "ann",
         "trace_id": KNOWN, "span_id": SPAN, "agent_run_id": "run", "finding_id": FINDING.id, "judge": "rule",
         "fingerprint": "fp", "taxonomy": "trail", "category": "Formatting Errors", "severity": "MEDIUM",
-        "evidence": "", "explanation": "so it is", "withdrawn": False, "changed_at": "2026-11-20T10:09:46.000000Z",
+        "evidence": "quote", "explanation": "so it is", "withdrawn": False, "changed_at": "2026-11-20T10:09:46.000000Z",
     }  # fmt: skip
     assert labelled.get("/api/annotations") == {"items": [item], "next": None}
 
