@@ -5,6 +5,7 @@ Markup is left to the templates: all of these give plain text, which the templat
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from ...schemas.rates import Estimate
@@ -89,6 +90,8 @@ def number(value: float | None) -> str:
     """A count with thin groups: `12 345`; other numbers to three digits."""
     if value is None:
         return NONE
+    if not math.isfinite(value):
+        return str(value)
     if float(value).is_integer():
         return f"{int(value):,}".replace(",", "\u202f")
     return f"{value:,.2f}".replace(",", "\u202f") if abs(value) < _THOUSAND else number(round(value))

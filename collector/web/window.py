@@ -69,7 +69,8 @@ class Window:
         spoken = {"1h": "hour", "6h": "6 hours", "24h": "24 hours", "7d": "7 days", "30d": "30 days"}
         if self.range:
             return f"the last {spoken[self.range]}"
-        return f"{field_time(self.since)} to {field_time(self.until)} UTC".replace("T", " ")
+        since, until = (at.replace("T", " ") for at in self.fields)
+        return f"{since} to {until} UTC"
 
     @property
     def fields(self) -> tuple[str, str]:

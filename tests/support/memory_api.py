@@ -202,6 +202,7 @@ class Api:
         self.reader.architectures.kept.clear()
         self.reader.labels = MemoryLabels()
         self.reader.rates = MemoryRates()
+        self.reader.vitals = MemoryVitals()
 
     @property
     def url(self) -> str:

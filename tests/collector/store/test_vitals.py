@@ -1,0 +1,136 @@
+"""Figures of the overview: how soon findings came, which services are new, what judges said by version."""
+
+from __future__ import annotations
+
+import pytest
+from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a_run
+
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.panel import StoredPanel
+from tracejury.collector.store.vitals import MOST_FINDINGS, StoredVitals
+from tracejury.collector.vitals import Timeliness
+from tracejury.schemas.findings import FindingState
+from tracejury.schemas.rates import Sums
+from tracejury.schemas.verdicts import Outcome, Subject, SubjectKind
+
+pytestmark = pytest.mark.store
+
+T0 = 1_795_169_386_000_000_000
+SECOND = 1_000_000_000
+OTHER = "f" * 32
+
+
+def span_arrived(store: Store, number: int, at: int, trace_id: str = TRACE_ID) -> str:
+    """A span of that number that arrived `at` nanos after T0; its id."""
+    span_id = f"{number:016x}"
+    store.command(
+        "INSERT INTO spans (TraceId, SpanId, SpanName, StartNanos, EndNanos, ReceivedAt) "
+        f"VALUES ('{trace_id}', '{span_id}', 'chat', 1, 2, fromUnixTimestamp64Nano({T0 + at}))"
+    )
+    return span_id
+
+
+def found(store: Store, *at: tuple[str, int], **fields: object) -> None:
+    """Findings at spans, first seen so many nanos after T0."""
+    findings = [a_finding(span_id=span, first_seen=T0 + seen, **fields) for span, seen in at]
+    StoredJudging(store).save([a_judged_trace(*findings)])
+
+
+def test_lateness_is_from_the_spans_first_arrival_to_the_first_finding(store: Store) -> None:
+    """p50 and p95 by nearest rank; a second copy of a span and a second finding at it change nothing."""
+    for number in range(20):
+        span_arrived(store, number, 0)
+    span_arrived(store, 3, 50 * SECOND)
+    found(store, *((f"{n:016x}", (n + 1) * SECOND) for n in range(20)))
+    told = StoredVitals(store).timeliness(T0, T0 + 3600 * SECOND)
+    assert told == Timeliness(20, 10 * SECOND, 19 * SECOND)
+
+
+def test_nothing_found_is_not_fast(store: Store) -> None:
+    """Without findings there is no figure."""
+    assert StoredVitals(store).timeliness(T0, T0 + SECOND) == Timeliness(0, None, None)
+
+
+def test_lateness_counts_what_holds_in_that_time_and_service(store: Store) -> None:
+    """Superseded findings, others' and those of another time are left out; earlier than its span's copy is 0."""
+    for number in range(3):
+        span_arrived(store, number, 10 * SECOND)
+    gone = a_finding(span_id=f"{0:016x}", first_seen=T0 + 11 * SECOND, state=FindingState.SUPERSEDED)
+    early = a_finding(span_id=f"{1:016x}", first_seen=T0 + 9 * SECOND)
+    later = a_finding(span_id=f"{2:016x}", first_seen=T0 + 99 * SECOND)
+    StoredJudging(store).save([a_judged_trace(gone, early, later, service="shop")])
+    vitals = StoredVitals(store)
+    assert vitals.timeliness(T0, T0 + 99 * SECOND) == Timeliness(1, 0, 0)
+    assert vitals.timeliness(T0, T0 + 99 * SECOND, "shop").findings == 1
+    assert vitals.timeliness(T0, T0 + 99 * SECOND, "desk").findings == 0
+
+
+def test_lateness_rests_on_the_latest_findings(store: Store) -> None:
+    """So that it takes no longer the more there are."""
+    numbers = f"'{TRACE_ID}', leftPad(hex(number), 16, '0') AS Id, {{}} FROM numbers({MOST_FINDINGS + 5})"
+    spans = numbers.format(f"'chat', 1, 2, fromUnixTimestamp64Nano({T0})")
+    findings = numbers.format(f"Id, 'current', {T0} + number, 1")
+    spans_columns = "TraceId, SpanId, SpanName, StartNanos, EndNanos, ReceivedAt"
+    store.command(f"INSERT INTO spans ({spans_columns}) SELECT {spans}")
+    store.command(f"INSERT INTO findings (TraceId, SpanId, Id, State, FirstSeen, JudgedAt) SELECT {findings}")
+    told = StoredVitals(store).timeliness(T0, T0 + SECOND)
+    assert told.findings == MOST_FINDINGS
+    assert told.p50 == 5 + MOST_FINDINGS // 2 - 1
+
+
+def test_new_services_have_no_older_trace(store: Store) -> None:
+    """Those of which something came before are not new; nor is what names no service."""
+    judging = StoredJudging(store)
+    for number, (service, received) in enumerate([("old", 1), ("old", 50), ("new", 40), ("newer", 60), ("", 70)]):
+        judging.save([a_judged_trace(trace_id=f"{number:032x}", service=service, received=T0 + received)])
+    vitals = StoredVitals(store)
+    assert vitals.new_services(T0 + 30, 10) == ["newer", "new"]
+    assert vitals.new_services(T0 + 30, 1) == ["newer"]
+    assert vitals.new_services(T0 + 30, 10, tenant="someone") == []
+
+
+def of_run(number: int) -> Subject:
+    return Subject(SubjectKind.AGENT_RUN, f"run-{number}", TRACE_ID)
+
+
+def test_outcomes_are_the_last_words_on_runs(store: Store) -> None:
+    """By judge; windows, detectors and what a later word replaced are left out."""
+    StoredJudging(store).save([a_judged_trace(received=T0)])
+    window = Subject(SubjectKind.TURN_WINDOW, "run-1:0-4", TRACE_ID)
+    StoredPanel(store).save(
+        [
+            a_judged_subject(judged_at=1, received=T0, outcome=Outcome.FAILED, subject=of_run(1)),
+            a_judged_subject(judged_at=2, received=T0, version="v2", subject=of_run(1)),
+            a_judged_subject(judged_at=2, received=T0, subject=of_run(2)),
+            a_judged_subject("other", judged_at=2, received=T0, outcome=Outcome.OVER_BUDGET, subject=of_run(1)),
+            a_judged_subject(judged_at=9, received=T0, subject=window),
+        ]
+    )
+    vitals = StoredVitals(store)
+    told = vitals.outcomes(T0, T0 + 1)
+    assert told == {"goal-fulfilment": {Outcome.DONE: 2}, "other": {Outcome.OVER_BUDGET: 1}}
+    assert vitals.outcomes(T0 + 1, T0 + 2) == {}
+    assert vitals.outcomes(T0, T0 + 1, "shop") == told
+    assert vitals.outcomes(T0, T0 + 1, "desk") == {}
+
+
+def test_versions_are_summed_as_they_were_sampled(store: Store) -> None:
+    """Each version by its own last word on each run; what was asked by hand or failed is in no sum."""
+    runs = tuple(a_run(id=f"run-{n}") for n in range(4))
+    StoredJudging(store).save([a_judged_trace(received=T0, runs=runs)])
+    finding = a_finding(judge="goal-fulfilment")
+    said = [
+        a_judged_subject("goal-fulfilment", finding, judged_at=1, received=T0, subject=of_run(0), probability=0.5),
+        a_judged_subject("goal-fulfilment", judged_at=2, received=T0, subject=of_run(1)),
+        a_judged_subject("goal-fulfilment", finding, judged_at=3, received=T0, content="old", subject=of_run(2)),
+        a_judged_subject("goal-fulfilment", judged_at=4, received=T0, content="new", subject=of_run(2)),
+        a_judged_subject("goal-fulfilment", finding, judged_at=5, received=T0, subject=of_run(3), probability=0.0),
+        a_judged_subject("goal-fulfilment", finding, judged_at=9, received=T0, version="v2", subject=of_run(0)),
+    ]
+    StoredPanel(store).save(said)
+    newer, older = StoredVitals(store).versions("goal-fulfilment", T0, T0 + 1)
+    assert (newer.version, newer.first, newer.last) == ("v2", 9, 9)
+    assert newer.sums == Sums(1, 1, 1, 1, *([1.0] * 11))
+    assert (older.version, older.first, older.last) == ("v1", 1, 4)
+    assert older.sums == Sums(3, 3, 1, 1, 4.0, 6.0, 4.0, 6.0, 2.0, 4.0, 4.0, 2.0, 4.0, 4.0, 4.0)

@@ -1,0 +1,71 @@
+"""The time range and the service that live in the address."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracejury.collector.web.window import DAY, HOUR, MINUTE, POINTS, Window, read_window
+from tracejury.schemas.errors import ConfigError
+
+NOW = 1_795_169_386_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("name", "length"), [("", DAY), ("1h", HOUR), ("6h", 6 * HOUR), ("7d", 7 * DAY), ("30d", 30 * DAY)]
+)
+def test_a_range_ends_now(name: str, length: int) -> None:
+    """A day where none is named."""
+    window = read_window({"range": name}, NOW)
+    assert (window.since, window.until) == (NOW - length, NOW)
+
+
+def test_ends_of_ones_own() -> None:
+    """Both, either one, and lengths back from now."""
+    window = read_window({"from": "2026-11-01T10:00", "to": "2026-11-01T11:30", "range": "7d"}, NOW)
+    assert window.until - window.since == 90 * MINUTE
+    assert window.fields == ("2026-11-01T10:00", "2026-11-01T11:30")
+    assert window.words == "2026-11-01 10:00 to 2026-11-01 11:30 UTC"
+    assert read_window({"from": "2h"}, NOW).until == NOW
+    assert read_window({"to": "1h"}, NOW).since == NOW - HOUR - DAY
+
+
+@pytest.mark.parametrize(
+    ("params", "why"),
+    [
+        ({"range": "2y"}, "no time range '2y': use 1h, 6h, 24h, 7d, 30d, or from and to"),
+        ({"from": "yesterday"}, "'yesterday' is no point in time"),
+        ({"from": "1h", "to": "2h"}, "the time range ends before it begins"),
+        ({"from": "1h", "to": "1h"}, "the time range ends before it begins"),
+    ],
+)
+def test_what_is_none_is_said_in_a_line(params: dict[str, str], why: str) -> None:
+    """Nothing is guessed."""
+    with pytest.raises(ConfigError, match="^" + why.replace("?", r"\?")):
+        read_window(params, NOW)
+
+
+def test_links_keep_what_is_not_the_default() -> None:
+    """Empty parameters are left out; whatever a name holds stays in its parameter."""
+    assert read_window({}, NOW).link("/traces") == "/traces"
+    window = read_window({"range": "1h", "service": "a&b=c#d"}, NOW)
+    assert window.link("/traces", agent="x y", tool="") == "/traces?range=1h&service=a%26b%3Dc%23d&agent=x+y"
+    own = read_window({"from": "2026-11-01T10:00", "to": "2026-11-02T10:00"}, NOW)
+    assert own.link("/", page=2) == "/?from=2026-11-01T10%3A00&to=2026-11-02T10%3A00&page=2"
+
+
+def test_the_time_before_is_as_long() -> None:
+    """It ends where this one begins, and keeps the service."""
+    window = read_window({"range": "6h", "service": "s"}, NOW)
+    before = window.before
+    assert (before.since, before.until, before.service) == (NOW - 12 * HOUR, NOW - 6 * HOUR, "s")
+    assert Window(HOUR, 3 * HOUR).before.since == 0
+
+
+@given(since=st.integers(0, 4 * 10**18), length=st.integers(1, 40 * 365 * DAY))
+def test_a_chart_has_a_bounded_number_of_points(since: int, length: int) -> None:
+    """Whatever the time is, and a step is never shorter than a minute."""
+    window = Window(since, since + length, "")
+    assert window.step >= MINUTE
+    assert length <= window.step * POINTS
