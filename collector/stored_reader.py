@@ -11,6 +11,7 @@ from .ledger import Ledger
 from .listing import Facets, SessionRow, SessionView
 from .pipeline.outcome import LIVE
 from .rates import StoredRates
+from .rates.looked_at import Calibrating
 from .reader import Architectures, Confidence, ErrorQuery, Sighting, TraceQuery, TraceRow, TraceView
 from .store.architectures import StoredArchitectures
 from .store.client import Store
@@ -36,7 +37,7 @@ class StoredReader:
         self.architectures: Architectures = StoredArchitectures(store, clock=clock)
         self.looks: Looks = StoredLooks(store, config, clock)
         self.labels: Labels = StoredLabels(store)
-        self.rates = StoredRates(store, clock)
+        self.rates = StoredRates(store, clock, calibrate=Calibrating(store, self.labels))
         self.vitals = StoredVitals(store)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:

@@ -154,7 +154,8 @@ class RateAnswer:
     """`total`: of everything asked; `rows`: by group (worst first by share) and point in time (ascending).
 
     `population`: the one that was used; `left`: groups beyond the limit; `from_rollups`: False where no roll-up
-    holds what was asked, so that the runs themselves were scanned.
+    holds what was asked, so that the runs themselves were scanned; `uncalibrated`: why labels correct nothing, where
+    calibrated shares were asked for.
     """
 
     population: Population
@@ -163,6 +164,7 @@ class RateAnswer:
     unjudged: Unjudged
     left: int = 0
     from_rollups: bool = True
+    uncalibrated: str = ""
 
 
 @dataclass(frozen=True, slots=True)

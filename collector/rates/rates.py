@@ -24,6 +24,7 @@ from ...schemas.rates import (
 )
 from ..store.client import Store
 from .buckets import marks, plan
+from .calibration import Calibration
 from .cells import Cells, kept
 from .facts import HOUR
 from .folding import Folding
@@ -31,8 +32,8 @@ from .question import Judged, Question, exact
 from .scan import Scan
 from .tally import Place, Tally
 
-Calibrate = Callable[[RateQuery, Population, Sums, str], "Estimate | None"]
-"""The share of a group (its name, "" for all) corrected by human labels; None where there are too few."""
+Calibrate = Callable[[Question], Calibration]
+"""What human labels tell of a question."""
 
 Answer = TypeVar("Answer")
 
@@ -150,8 +151,11 @@ class StoredRates:
         return tally
 
     def _answer(self, query: RateQuery, population: Population, read: _Read) -> RateAnswer:
-        def rated(sums: Sums, key: str) -> Rate:
-            calibrate = self.calibrate if query.calibrated else None
+        labels = Calibration()
+        if query.calibrated and self.calibrate is not None:
+            labels = self.calibrate(self._exact(query, population))
+
+        def rated(sums: Sums, calibrated: Estimate | None) -> Rate:
             return Rate(
                 judged=sums.units,
                 hits=sums.hits,
@@ -160,16 +164,19 @@ class StoredRates:
                 sampled=abs(sums.w - sums.n) > 1e-9 * sums.n,
                 share=share(sums),
                 mean=mean(sums),
-                calibrated=calibrate(query, population, sums, key) if calibrate else None,
+                calibrated=calibrated,
             )
 
         return RateAnswer(
             population=population,
-            total=rated(read.total, ""),
-            rows=tuple(RateRow(key, at, rated(sums, key)) for (at, key), sums in read.rows.items()),
+            total=rated(read.total, labels.of_total(read.total)),
+            rows=tuple(
+                RateRow(key, at, rated(sums, labels.of_group((at, key), sums))) for (at, key), sums in read.rows.items()
+            ),
             unjudged=Unjudged({why: read.unjudged[why] for why in sorted(read.unjudged)}),
             left=read.left,
             from_rollups=read.from_rollups,
+            uncalibrated=labels.refused,
         )
 
 

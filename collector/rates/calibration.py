@@ -1,0 +1,177 @@
+"""Shares of failing runs corrected by labels: which runs people looked at, and what people and judges say of each.
+
+Only reviews that the label queue drew at random count, of runs that the question is about and that were judged. A run's
+human truth is that of its errors that the question is about (`people.seen_errors`): 1 where most who said anything of
+one see it, a half where they are divided, 0 where nobody marked anything: what is not marked in a reviewed run is none.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from ...judges.measures.dimension_labels import DEFAULT_DIMENSIONS
+from ...judges.measures.people import SeenError
+from ...judges.measures.ppi import Pair, calibrated_share
+from ...schemas.rates import By, Estimate, Population, Sums, Unit
+from ...schemas.taxonomy import TRAIL, Severity
+from .facts import Fact
+from .question import OF_RUNS, Question
+
+ENOUGH: Final = 20
+"""Reviewed runs without which there is no calibrated share."""
+
+Group = tuple[int, str]
+"""Point in time and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class LookedAt:
+    """A run that the queue drew and somebody reviewed; it stands for `weight` runs of its stratum."""
+
+    fact: Fact
+    errors: Sequence[SeenError]
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Pairs of people's and judges' words for the whole (`total`) and by group; or why there are none (`refused`)."""
+
+    total: Sequence[Pair] = ()
+    groups: Mapping[Group, Sequence[Pair]] = field(default_factory=dict)
+    refused: str = ""
+
+    def of_total(self, sums: Sums) -> Estimate | None:
+        """The share of everything asked, as people would see it; None where too few runs were reviewed."""
+        return _share(sums, self.total)
+
+    def of_group(self, group: Group, sums: Sums) -> Estimate | None:
+        """Likewise of one row."""
+        return _share(sums, self.groups.get(group, ()))
+
+
+def refusal(q: Question) -> str:
+    """Why no labels can correct what is asked, "" where they can."""
+    if q.unit is not Unit.RUN:
+        return f"people review agent runs: there is no calibrated share of {q.unit.value}s"
+    if q.judge is not None or q.by is By.JUDGE:
+        return "people look for errors, not for those of one judge: see its precision and recall instead"
+    if By.TOOL in q.findings or q.by is By.TOOL:
+        return "labels do not name tools"
+    return ""
+
+
+def calibration(q: Question, looked: Iterable[LookedAt]) -> Calibration:
+    """What labels tell of a question."""
+    if why := refusal(q):
+        return Calibration(refused=why)
+    chosen = [run for run in looked if _of(q, run.fact)]
+    if len(chosen) < ENOUGH:
+        return Calibration(refused=f"the label queue drew {len(chosen)} reviewed runs of these; {ENOUGH} are needed")
+    words = [(run, _words(q, run)) for run in chosen]
+    return Calibration([_pair(q, run, word) for run, word in words], _groups(q, words))
+
+
+@dataclass(frozen=True, slots=True)
+class _Trait:
+    """What the question may be about in an error, whoever sees it."""
+
+    taxonomy: str
+    category: str
+    severity: int
+    dimensions: tuple[str, ...]
+
+    def named(self, by: By) -> tuple[str, ...]:
+        return {
+            By.TAXONOMY: (self.taxonomy,),
+            By.CATEGORY: (f"{self.taxonomy}/{self.category}",),
+            By.SEVERITY: (list(Severity)[self.severity].value,),
+            By.DIMENSION: self.dimensions,
+        }[by]
+
+    def asked_for(self, q: Question) -> bool:
+        return self.severity >= q.severity and all(value in self.named(by) for by, value in q.findings.items())
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """Of one run: the errors that the judges see, and those that people do with their truth."""
+
+    judge: Sequence[_Trait]
+    human: Sequence[tuple[_Trait, float]]
+
+    def under(self, by: By, name: str) -> _Words:
+        """Those of one name."""
+        return _Words(
+            [t for t in self.judge if name in t.named(by)], [(t, y) for t, y in self.human if name in t.named(by)]
+        )
+
+    def names(self, by: By) -> frozenset[str]:
+        return frozenset(name for t in (*self.judge, *(t for t, _ in self.human)) for name in t.named(by))
+
+
+def _groups(q: Question, words: Sequence[tuple[LookedAt, _Words]]) -> dict[Group, Sequence[Pair]]:
+    groups: defaultdict[Group, list[Pair]] = defaultdict(list)
+    names = frozenset[str]()
+    if q.by is not None and q.of_findings:
+        by = q.by
+        names = names.union(*(word.names(by) for _, word in words))
+    for run, word in words:
+        at = run.fact.at // q.step * q.step if q.step else q.since
+        if q.by is None or not q.of_findings:
+            groups[at, _run_key(q, run.fact)].append(_pair(q, run, word))
+        else:
+            for name in names:
+                groups[at, name].append(_pair(q, run, word.under(q.by, name)))
+    return dict(groups)
+
+
+def _pair(q: Question, run: LookedAt, words: _Words) -> Pair:
+    human = max((truth for _, truth in words.human), default=0.0)
+    return Pair(human, bool(words.judge), run.weight * run.fact.standings[q.population].weight)
+
+
+def _words(q: Question, run: LookedAt) -> _Words:
+    least = q.least.recognised if run.fact.recognised else q.least.unrecognised
+    found = [f for f in run.fact.findings if f.confidence >= least and (f.llm or q.population is not Population.JUDGES)]
+    found = [f for f in found if not f.llm or q.population is not Population.DETECTORS]
+    judge = [_Trait(f.taxonomy, f.category, f.severity.rank, tuple(d.value for d in f.dimensions)) for f in found]
+    human = [(_seen(run.fact, error), error.truth) for error in run.errors]
+    return _Words([t for t in judge if t.asked_for(q)], [(t, y) for t, y in human if t.asked_for(q)])
+
+
+def _seen(fact: Fact, error: SeenError) -> _Trait:
+    """Dimensions: those of the finding that somebody agreed with, else those of the category."""
+    _, _, taxonomy, category = error.place
+    judges = {a.judge for a in error.said if a.judge}
+    own = {d.value for f in fact.findings if f.judge in judges and f.category == category for d in f.dimensions}
+    usual = DEFAULT_DIMENSIONS.get(category, ()) if taxonomy == TRAIL else ()
+    return _Trait(taxonomy, category, max(a.severity.rank for a in error.said), tuple(sorted(own)) or usual)
+
+
+def _of(q: Question, fact: Fact) -> bool:
+    """Whether the question is about the run, and it was judged."""
+    told = all(_attribute(fact, column) == value for column, value in q.runs.items())
+    return told and q.since <= fact.at < q.until and fact.standings[q.population].weight > 0
+
+
+def _run_key(q: Question, fact: Fact) -> str:
+    return "" if q.by is None else _attribute(fact, OF_RUNS[q.by])
+
+
+def _attribute(fact: Fact, column: str) -> str:
+    return {
+        "Service": fact.service,
+        "Version": fact.version,
+        "Agent": fact.agent,
+        "Role": fact.role,
+        "Model": fact.model,
+        "Session": fact.session,
+    }[column]
+
+
+def _share(sums: Sums, pairs: Sequence[Pair]) -> Estimate | None:
+    return calibrated_share(sums, pairs) if len(pairs) >= ENOUGH else None

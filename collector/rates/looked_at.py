@@ -1,0 +1,95 @@
+"""The runs that people reviewed because the label queue drew them, with their facts and labels. All of it blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from ...judges.measures.people import seen_errors
+from ...schemas.rates import Population
+from ...schemas.taxonomy import Dimension, Severity
+from ..labels import LabelQuery, Labels
+from ..store.client import Store
+from ..store.scope import TENANT, Scope
+from .calibration import ENOUGH, Calibration, LookedAt, calibration, refusal
+from .facts import Fact, FactFinding, FactKey, Standing
+from .question import Question
+
+_PAGE: Final = 500
+
+_FACTS: Final = f"""
+SELECT TraceId, RunId, Hour, At, Service, Version, Session, Agent, Role, Model, Known, Turns, Detectors, Judges, Both,
+    Findings.Judge, Findings.Llm, Findings.Dimensions, Findings.Taxonomy, Findings.Category, Findings.Severity,
+    Findings.Confidence, Findings.Tool, Findings.Turn, Parts
+FROM run_facts FINAL
+WHERE {TENANT} AND Unit = 'run' AND At >= {{since:UInt64}} AND At < {{until:UInt64}}
+    AND TraceId IN {{trace_ids:Array(String)}}
+"""
+
+
+class Calibrating:
+    """Calibrations of rates by the labels that stand."""
+
+    def __init__(self, store: Store, labels: Labels) -> None:
+        self._store, self._labels = store, labels
+
+    def __call__(self, question: Question) -> Calibration:
+        """What labels tell of a question. Raises RetryableError, StoreError."""
+        if refusal(question) or not self._may_be_enough(question.tenant):
+            return calibration(question, ())
+        strata = self._labels.strata(question.since, question.until, tenant=question.tenant)
+        weights = {run: stratum.size / stratum.reviewed for stratum in strata for run in stratum.drawn}
+        return calibration(question, self._looked_at(question, weights))
+
+    def _may_be_enough(self, tenant: str) -> bool:
+        """Strata are asked of all runs of that time; where hardly anybody has reviewed anything, that is no use."""
+        return len(self._labels.reviews(LabelQuery(ENOUGH, tenant=tenant))) == ENOUGH
+
+    def _looked_at(self, q: Question, weights: Mapping[tuple[str, str], float]) -> Iterator[LookedAt]:
+        ids = sorted({trace_id for trace_id, _ in weights})
+        for first in range(0, len(ids), _PAGE):
+            bounds = {"since": q.since, "until": q.until, "trace_ids": ids[first : first + _PAGE]}
+            facts = [_fact(row) for row in Scope(self._store, q.tenant).select(_FACTS, **bounds)]
+            facts = [f for f in facts if (f.key.trace_id, f.key.run_id) in weights]
+            said = self._labels.of_traces(sorted({part for f in facts for part in f.parts}), q.tenant)
+            for fact in facts:
+                own = [a for part in fact.parts if part in said for a in said[part].annotations]
+                errors = seen_errors(a for a in own if a.agent_run_id == fact.key.run_id)
+                yield LookedAt(fact, errors, weights[fact.key.trace_id, fact.key.run_id])
+
+
+def _fact(row: Sequence[Any]) -> Fact:
+    """From a row of `_FACTS`."""
+    trace_id, run_id, hour, at, service, version, session, agent, role, model, known, turns = row[:12]
+    weights, columns, parts = row[12:15], row[15:24], row[24]
+    populations = (Population.DETECTORS, Population.JUDGES, Population.BOTH)
+    return Fact(
+        key=FactKey("run", hour, trace_id, run_id),
+        at=at,
+        service=service,
+        version=version,
+        session=session,
+        agent=agent,
+        role=role,
+        model=model,
+        recognised=bool(known),
+        turns=turns,
+        standings={p: Standing(w) for p, w in zip(populations, weights, strict=True)},
+        findings=tuple(map(_finding, zip(*columns, strict=True))),
+        parts=tuple({trace_id, *parts}),
+    )
+
+
+def _finding(values: Sequence[Any]) -> FactFinding:
+    judge, llm, dimensions, taxonomy, category, severity, confidence, tool, turn = values
+    return FactFinding(
+        judge=judge,
+        llm=bool(llm),
+        dimensions=tuple(map(Dimension, dimensions)),
+        taxonomy=taxonomy,
+        category=category,
+        severity=list(Severity)[severity],
+        confidence=confidence,
+        tool=tool,
+        turn=None if turn < 0 else turn,
+    )
