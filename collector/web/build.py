@@ -22,8 +22,10 @@ from .overview import add_overview
 from .pulse import Pulse
 from .rendering import make_templates
 from .security import SecureHeaders, Tokens
+from .sessions import add_sessions
 from .site import Site
 from .trace.build import add_trace_pages
+from .traces import add_traces
 
 if TYPE_CHECKING:
     from ..api.app import JudgeAgain
@@ -47,6 +49,8 @@ def add_pages(
     app.add_middleware(SecureHeaders)
     add_assets(app, assets)
     for add in (add_overview, add_explain_pages, add_judges, add_labels_page):
+        add(app, site)
+    for add in (add_traces, add_sessions):
         add(app, site)
     pulse = app.state.pulse = Pulse(reader.looks)
     listeners.add(pulse)

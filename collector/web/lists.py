@@ -1,0 +1,184 @@
+"""What pages with lists of traces and sessions share: what an address asks, and how that is shown and taken back.
+
+Everything that is asked lives in the address, so a list can be sent to somebody, and the back button works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Final, Literal
+from urllib.parse import urlencode
+
+from pydantic import ConfigDict, Field
+
+from ..api.params import Text
+from ..api.params_lists import FilterParams, ListParams, Order
+from ..listing import Sort
+from ..reader import TraceQuery
+from .window import Window
+
+ROWS: Final = 50
+"""Of a page."""
+LOOKS: Final = 8
+"""Filters that are left out one by one where together they find nothing."""
+
+NAMES: Final[Mapping[str, str]] = {
+    "q": "text",
+    "state": "state",
+    "severity": "severity",
+    "category": "category",
+    "judge": "judge",
+    "dimension": "dimension",
+    "agent": "agent",
+    "role": "role",
+    "tool": "tool",
+    "model": "model",
+    "version": "version",
+    "session": "session",
+    "min_duration": "lasting at least",
+}
+"""The filters of a list and how a page calls them; what is in the window is not among them."""
+
+
+class PageParams(FilterParams):
+    """What the address of a list asks. What it holds beside this is not ours to refuse."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    q: Annotated[Text, Field(description="Text, or the beginning of an id")] = ""
+    sort: Sort | Literal[""] = ""
+    order: Order | Literal[""] = ""
+    cursor: Text = ""
+
+    @property
+    def shown_sort(self) -> Sort:
+        """By what the list is sorted."""
+        return Sort(self.sort) if self.sort else Sort.RECEIVED
+
+    @property
+    def ascending(self) -> bool:
+        """Whether the least comes first."""
+        return self.order == "asc"
+
+    def query(self, window: Window, now: int) -> TraceQuery:
+        """As the reader's question. Raises ConfigError on a value that means nothing."""
+        given = {name: getattr(self, name) for name in FilterParams.model_fields}
+        given |= {"text": self.q, "since": "", "until": "", "service": window.service}
+        asked = ListParams(**given, sort=self.shown_sort, order=self.order or "desc", cursor=self.cursor, limit=ROWS)
+        # A range that ends now has no end: what arrives while one reads belongs to it.
+        return replace(asked.query(now), since=window.since, until=0 if window.range else window.until)
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A filter that is on: its name in the address, its words, and the address without it."""
+
+    name: str
+    label: str
+    value: str
+    without: str
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The head of a column; `href`: sorted by it, the other way round where it is sorted so already."""
+
+    title: str
+    sort: Sort | None = None
+    href: str = ""
+    way: Literal["", "ascending", "descending"] = ""
+    number: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ListView:
+    """A list as its page shows it. `culprits`: where it is empty, filters without which there is something."""
+
+    path: str
+    asked: PageParams
+    rows: Sequence[Any]
+    columns: Sequence[Column]
+    chips: Sequence[Chip]
+    next: str = ""
+    first: str = ""
+    searched: str = ""
+    culprits: Sequence[Chip] = ()
+    wider: str = ""
+
+
+def view_of(
+    path: str,
+    asked: PageParams,
+    window: Window,
+    rows: Sequence[Any],
+    heads: Sequence[tuple[str, Sort | None, bool]],
+    more: str | None,
+    searched: str | None,
+) -> ListView:
+    """The view of a page of rows. `heads`: title, order and whether it holds numbers, of each column."""
+    params = {**window.params, **asked_params(asked)}
+    return ListView(
+        path,
+        asked,
+        rows,
+        [_column(path, params, asked, *head) for head in heads],
+        list(_chips(path, params)),
+        next=_link(path, {**params, "cursor": more}) if more else "",
+        first=_link(path, params) if asked.cursor else "",
+        searched=searched or "",
+    )
+
+
+def asked_params(asked: PageParams) -> dict[str, str]:
+    """What goes into an address to ask the same, but for the window and the place in the list."""
+    given = {name: str(getattr(asked, name)) for name in (*NAMES, "profile", "sort", "order")}
+    return {name: value for name, value in given.items() if value}
+
+
+def explain_nothing(
+    view: ListView, query: TraceQuery, window: Window, any_row: Callable[[TraceQuery], bool]
+) -> ListView:
+    """Why a list is empty: which filter, left out alone, would show something; else whether a longer time would."""
+    found = [chip for chip in view.chips[:LOOKS] if any_row(_drop(query, chip.name))]
+    wider = ""
+    if not found and any_row(replace(query, since=0, until=0, limit=1, before=None)):
+        kept = {"service": window.service} if window.service else {}
+        wider = _link(view.path, {**asked_params(view.asked), **kept, "range": "30d"})
+    return replace(view, culprits=found, wider=wider)
+
+
+def _drop(query: TraceQuery, name: str) -> TraceQuery:
+    fields = {"q": "text", "session": "session_id"}
+    empty: dict[str, Any] = {"state": None, "severity": None, "min_duration": 0}
+    return replace(query, **{fields.get(name, name): empty.get(name, "")}, limit=1, before=None)
+
+
+def _chips(path: str, params: Mapping[str, str]) -> Iterator[Chip]:
+    for name, label in {**NAMES, "service": "service", "profile": "profile"}.items():
+        if value := params.get(name):
+            yield Chip(name, label, value, _link(path, {n: v for n, v in params.items() if n != name}))
+
+
+def _column(
+    path: str,
+    params: Mapping[str, str],
+    asked: PageParams,
+    title: str,
+    sort: Sort | None,
+    number: bool,  # noqa: FBT001  of a table of columns
+) -> Column:
+    if sort is None:
+        return Column(title, number=number)
+    current = asked.shown_sort is sort
+    ascending = current and not asked.ascending
+    way: Literal["", "ascending", "descending"] = ""
+    if current:
+        way = "ascending" if asked.ascending else "descending"
+    rest = {name: value for name, value in params.items() if name not in ("sort", "order")}
+    wanted = ({} if sort is Sort.RECEIVED else {"sort": sort.value}) | ({"order": "asc"} if ascending else {})
+    return Column(title, sort, _link(path, {**rest, **wanted}), way, number)
+
+
+def _link(path: str, params: Mapping[str, str]) -> str:
+    return f"{path}?{urlencode(params)}" if params else path

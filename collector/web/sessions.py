@@ -1,0 +1,59 @@
+"""The list of sessions: those that hold a trace of the filters; and one session as a conversation."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from fastapi import FastAPI, Query, Request, Response
+from pydantic import ConfigDict
+
+from ...schemas.errors import NotFoundError
+from ..api.lists import sessions_page
+from ..api.params_lists import SessionParams
+from ..listing import Sort
+from ..present_lists import searched
+from ..reader import Confidence
+from .lists import PageParams, explain_nothing, view_of
+from .session import SessionPageView, conversation
+from .site import Site, page
+
+COLUMNS: Final = (
+    ("Session", None, False),
+    ("Last arrival", Sort.RECEIVED, False),
+    ("Service, agents", None, False),
+    ("Findings", Sort.SEVERITY, False),
+    ("Traces", None, True),
+    ("Turns", None, True),
+    ("Took", Sort.DURATION, True),
+    ("Tokens", Sort.TOKENS, True),
+    ("Cost", Sort.COST, True),
+    ("State", None, False),
+)
+
+
+class SessionPageParams(SessionParams):
+    """What the address of a session asks, beside what is the window's."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+def add_sessions(app: FastAPI, site: Site) -> None:
+    """`/sessions` and `/sessions/{id}`."""
+
+    @page(app, "/sessions")
+    def sessions(request: Request, asked: Annotated[PageParams, Query()]) -> Response:
+        window = site.window(request)
+        query = asked.query(window, site.clock())
+        rows, more = sessions_page(site.reader, query)
+        view = view_of("/sessions", asked, window, rows, COLUMNS, more, searched(query))
+        if not rows and not asked.cursor:
+            view = explain_nothing(view, query, window, lambda q: bool(site.reader.sessions(q)))
+        return site.render(request, "lists/sessions.html", view=view)
+
+    @page(app, "/sessions/{session_id:path}")
+    def session(request: Request, session_id: str, asked: Annotated[SessionPageParams, Query()]) -> Response:
+        found = site.reader.session(session_id, Confidence.of(asked.profile), asked.service)
+        if found is None:
+            raise NotFoundError(f"no session {session_id[:64]!r} is stored")
+        view: SessionPageView = conversation(found, asked.service)
+        return site.render(request, "lists/session.html", view=view)

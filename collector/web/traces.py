@@ -1,0 +1,45 @@
+"""The list of traces: filters that compose and live in the address, search, orders, pages."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from fastapi import FastAPI, Query, Request, Response
+
+from ..api.lists import traces_page
+from ..listing import Sort
+from ..present_lists import searched
+from .lists import PageParams, explain_nothing, view_of
+from .site import Site, page
+
+COLUMNS: Final = (
+    ("Trace", None, False),
+    ("Arrived", Sort.RECEIVED, False),
+    ("Service, agents", None, False),
+    ("Findings", Sort.SEVERITY, False),
+    ("Took", Sort.DURATION, True),
+    ("Turns", None, True),
+    ("Tokens", Sort.TOKENS, True),
+    ("Cost", Sort.COST, True),
+    ("State", None, False),
+)
+
+
+def add_traces(app: FastAPI, site: Site) -> None:
+    """`/traces`, and the names that its filters suggest."""
+
+    @page(app, "/traces")
+    def traces(request: Request, asked: Annotated[PageParams, Query()]) -> Response:
+        window = site.window(request)
+        query = asked.query(window, site.clock())
+        rows, more = traces_page(site.reader, query)
+        view = view_of("/traces", asked, window, rows, COLUMNS, more, searched(query))
+        if not rows and not asked.cursor:
+            view = explain_nothing(view, query, window, lambda q: bool(site.reader.traces(q)))
+        return site.render(request, "lists/traces.html", view=view)
+
+    @page(app, "/fragments/facets")
+    def facets(request: Request) -> Response:
+        window = site.window(request)
+        until = 0 if window.range else window.until
+        return site.render(request, "lists/facets.html", facets=site.reader.facets(window.since, until, window.service))
