@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ...schemas.verdicts import DETECTORS
 from ..labels import QueueItem, QueueQuery
-from .label_runs import HOLDS, REVIEWED, RUNS, TRACES, bounds
+from .label_runs import FOUND, OPINIONS, REVIEWED, RUNS, SHOWN, TRACES, bounds
 from .scope import TENANT, Scope
 
 NEAR: Final = 0.1
@@ -25,14 +25,7 @@ class _Signal:
     why: Callable[[str, str, str], str]
 
 
-_OPINIONS: Final = f"""
-    SELECT * FROM (SELECT * FROM annotations FINAL WHERE {TENANT} AND AgentRunId != '' AND Opinion != 'missed'
-        ORDER BY ChangedAt DESC, Withdrawn DESC LIMIT 1 BY TraceId, Id)
-    WHERE NOT Withdrawn AND FindingId IN (
-        SELECT Id FROM findings FINAL WHERE {TENANT} AND {HOLDS} AND TraceId IN ({TRACES}))
-"""
-
-_FOUND: Final = f"SELECT * FROM findings FINAL WHERE {TENANT} AND {HOLDS} AND TraceId IN ({TRACES})"
+_OPINIONS: Final = f"SELECT * FROM ({OPINIONS}) WHERE FindingId IN (SELECT Id FROM ({SHOWN}))"
 
 _SCORED: Final = f"""
     SELECT TraceId, SubjectId AS RunId, Judge, Score FROM verdicts FINAL
@@ -41,7 +34,7 @@ _SCORED: Final = f"""
 
 _PEOPLE_CONTRADICT: Final = _Signal(
     f"""
-    SELECT TraceId, any(AgentRunId) AS RunId, uniqExact(Annotator) AS Strength,
+    SELECT TraceId, any(RunId) AS RunId, uniqExact(Annotator) AS Strength,
         arrayStringConcat(arraySort(groupUniqArray(Opinion)), ' and ') AS A, any(Judge) AS B, any(Category) AS C
     FROM ({_OPINIONS}) GROUP BY TraceId, FindingId HAVING uniqExact(Opinion) > 1
     """,
@@ -50,7 +43,7 @@ _PEOPLE_CONTRADICT: Final = _Signal(
 
 _PEOPLE_DISAGREE: Final = _Signal(
     f"""
-    SELECT TraceId, AgentRunId AS RunId, 1 AS Strength, Annotator AS A, Judge AS B, Category AS C FROM ({_OPINIONS})
+    SELECT TraceId, RunId, 1 AS Strength, Annotator AS A, Judge AS B, Category AS C FROM ({_OPINIONS})
     WHERE Opinion IN ('disagree', 'other-span')
     """,
     lambda annotator, judge, category: f"{annotator} disagrees with what {judge} found ({category})",
@@ -61,7 +54,7 @@ _SCORE_CONTRADICTS: Final = _Signal(
     SELECT TraceId, RunId, abs(Score - 1.5) AS Strength, Judge AS A, toString(Score) AS B, toString(Errors) AS C
     FROM ({_SCORED}) AS scored
     LEFT JOIN (
-        SELECT TraceId, AgentRunId AS RunId, Judge, count() AS Errors FROM ({_FOUND}) WHERE Severity != 'LOW'
+        SELECT TraceId, RunId, Judge, count() AS Errors FROM ({SHOWN}) WHERE Severity != 'LOW'
         GROUP BY TraceId, RunId, Judge
     ) AS found USING (TraceId, RunId, Judge)
     WHERE (Score = 3 AND Errors > 0) OR (Score <= 1 AND Errors = 0)
@@ -71,9 +64,9 @@ _SCORE_CONTRADICTS: Final = _Signal(
 
 _DIFFERENT_CATEGORIES: Final = _Signal(
     f"""
-    SELECT TraceId, AgentRunId AS RunId, uniqExact(Category) AS Strength, SpanId AS A,
+    SELECT TraceId, RunId, uniqExact(Category) AS Strength, SpanId AS A,
         arrayStringConcat(arraySort(groupUniqArray(concat(Judge, ': ', Category))), ', ') AS B, '' AS C
-    FROM ({_FOUND}) GROUP BY TraceId, RunId, SpanId HAVING uniqExact(Judge) > 1 AND uniqExact(Category) > 1
+    FROM ({SHOWN}) GROUP BY TraceId, RunId, SpanId HAVING uniqExact(Judge) > 1 AND uniqExact(Category) > 1
     """,
     lambda span, claims, _: f"different errors are seen at span {span} ({claims})",
 )
@@ -81,9 +74,9 @@ _DIFFERENT_CATEGORIES: Final = _Signal(
 _DETECTORS_ALONE: Final = _Signal(
     f"""
     SELECT TraceId, RunId, Strength, A, B, C FROM (
-        SELECT TraceId, AgentRunId AS RunId, max(Confidence) AS Strength, SpanId AS A, any(Judge) AS B,
+        SELECT TraceId, RunId, max(Confidence) AS Strength, SpanId AS A, any(Judge) AS B,
             any(Category) AS C
-        FROM ({_FOUND}) GROUP BY TraceId, RunId, SpanId HAVING countIf(JudgedBy != '{DETECTORS}') = 0
+        FROM ({SHOWN}) GROUP BY TraceId, RunId, SpanId HAVING countIf(JudgedBy != '{DETECTORS}') = 0
     ) WHERE (TraceId, RunId) IN (SELECT TraceId, RunId FROM ({_SCORED}))
     """,
     lambda span, judge, category: f"{judge} found {category} at span {span}, where no LLM judge sees an error",
@@ -91,10 +84,9 @@ _DETECTORS_ALONE: Final = _Signal(
 
 _UNSURE: Final = _Signal(
     f"""
-    SELECT TraceId, AgentRunId AS RunId, 1 - abs(Confidence - {{balanced:Float64}}) AS Strength, Judge AS A,
+    SELECT TraceId, RunId, 1 - abs(Confidence - {{balanced:Float64}}) AS Strength, Judge AS A,
         Category AS B, toString(round(Confidence, 2)) AS C
-    FROM (SELECT * FROM findings FINAL WHERE {TENANT} AND State IN ('current', 'provisional') AND AgentRunId != ''
-        AND abs(Confidence - {{balanced:Float64}}) <= {NEAR} AND TraceId IN ({TRACES}))
+    FROM ({FOUND}) WHERE abs(Confidence - {{balanced:Float64}}) <= {NEAR}
     """,
     lambda judge, category, confidence: f"{judge} is unsure of {category} (confidence {confidence})",
 )

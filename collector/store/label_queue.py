@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from ..labels import Purpose, QueueItem, QueueQuery, Stratum
 from .disputed import disputed
-from .label_runs import HOLDS, REVIEWED, RUNS, TRACES, bounds
+from .label_runs import REVIEWED, RUNS, SHOWN, TRACES, bounds
 from .scope import TENANT, Scope
 
 _HASH: Final = "SHA256(concat('label\\0', TraceId, '\\0', RunId))"
@@ -28,8 +28,7 @@ SELECT TraceId, RunId, Service, Agent, Reviews, Mine, Drawn, {_NUMBER} AS Number
     maxIf(Number, Drawn > 0) OVER (PARTITION BY Name) AS Reached
 FROM {RUNS}
 LEFT JOIN (
-    SELECT TraceId, AgentRunId AS RunId, count() AS Found FROM findings FINAL
-    WHERE {TENANT} AND {HOLDS} AND TraceId IN ({TRACES}) GROUP BY TraceId, RunId
+    SELECT TraceId, RunId, count() AS Found FROM ({SHOWN}) GROUP BY TraceId, RunId
 ) AS found USING (TraceId, RunId)
 LEFT JOIN (
     SELECT TraceId, SubjectId AS RunId, min(Score) AS Lowest, count() AS Scored FROM verdicts FINAL

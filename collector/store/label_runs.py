@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ...judges.profiles import DEFAULT_PROFILE, threshold
+from .lists.findings import JOINED
 from .scope import TENANT
 
 _ARRIVED: Final = (
@@ -26,8 +27,31 @@ REVIEWED: Final = f"""(
     FROM reviews FINAL WHERE {TENANT} AND NOT Withdrawn GROUP BY TraceId, RunId
 ) AS reviewed USING (TraceId, RunId)"""
 
-HOLDS: Final = "State IN ('current', 'provisional') AND AgentRunId != '' AND Confidence >= {balanced:Float64}"
-"""Findings that the balanced profile shows in agent runs."""
+_AT_RUNS: Final = f"AgentRunId != '' AND (TraceId IN ({TRACES}) OR TraceId IN (SELECT Part FROM ({JOINED})))"
+
+FOUND: Final = f"""
+    SELECT if(Whole = '', own, Whole) AS TraceId, AgentRunId AS RunId, SpanId, Id, Judge, JudgedBy, Category, Severity,
+        Confidence
+    FROM (
+        SELECT TraceId AS own, AgentRunId, SpanId, Id, Judge, JudgedBy, Category, Severity, Confidence
+        FROM findings FINAL WHERE {TENANT} AND State IN ('current', 'provisional') AND {_AT_RUNS}
+    ) AS found LEFT JOIN ({JOINED}) AS parts ON found.own = parts.Part
+"""
+"""Findings that hold in these runs, however sure; those of a run in several traces at the one that shows."""
+
+SHOWN: Final = f"SELECT * FROM ({FOUND}) WHERE Confidence >= {{balanced:Float64}}"
+"""Those of them that the balanced profile shows."""
+
+OPINIONS: Final = f"""
+    SELECT if(Whole = '', own, Whole) AS TraceId, AgentRunId AS RunId, FindingId, Opinion, Annotator, Judge, Category
+    FROM (
+        SELECT TraceId AS own, AgentRunId, FindingId, Opinion, Annotator, Judge, Category, Withdrawn
+        FROM annotations FINAL WHERE {TENANT} AND {_AT_RUNS} AND Opinion != 'missed'
+        ORDER BY ChangedAt DESC, Withdrawn DESC LIMIT 1 BY TraceId, Id
+    ) AS said LEFT JOIN ({JOINED}) AS parts ON said.own = parts.Part
+    WHERE NOT Withdrawn
+"""
+"""What people say of findings in these runs."""
 
 
 def bounds(since: int, until: int, service: str) -> dict[str, Any]:

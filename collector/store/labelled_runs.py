@@ -9,9 +9,10 @@ from ...judges.measures.quality import LabelledRun
 from ...judges.profiles import DEFAULT_PROFILE, threshold
 from ...schemas.findings import FindingState
 from ...schemas.verdicts import SubjectKind
-from ..labels import Labelled, Labels
+from ..labels import Labels
 from .client import Store
 from .label_runs import RUNS, bounds
+from .lists.findings import JOINED, whole
 from .reading import StoredReading
 from .scope import TENANT, Scope
 
@@ -20,10 +21,12 @@ _PAGE: Final = 500
 
 _LABELLED: Final = f"""
 SELECT TraceId, groupArray(RunId) FROM {RUNS}
-WHERE TraceId IN (SELECT TraceId FROM annotations WHERE {TENANT})
+WHERE {whole(f"SELECT TraceId FROM annotations WHERE {TENANT}")}
     OR TraceId IN (SELECT TraceId FROM reviews WHERE {TENANT})
 GROUP BY TraceId ORDER BY TraceId
 """
+
+_PARTS: Final = f"SELECT Part, Whole FROM ({JOINED}) WHERE Whole IN {{ids:Array(String)}} ORDER BY Part"
 
 
 def labelled_runs(
@@ -46,19 +49,25 @@ def _loaded(
     tenant: str,
 ) -> Iterator[LabelledRun]:
     ids = sorted({trace_id for trace_id, _ in runs})
+    parts = dict[str, list[str]]()
+    for part, shown in Scope(store, tenant).select(_PARTS, ids=ids):
+        parts.setdefault(shown, []).append(part)
+    everything = [*ids, *(part for found in parts.values() for part in found)]
     reading, least = StoredReading(store), threshold(DEFAULT_PROFILE)
-    findings, verdicts = reading.load_findings(ids, tenant), reading.load_verdicts(ids, tenant)
-    labelled = labels.of_traces(ids, tenant)
+    findings, verdicts = reading.load_findings(everything, tenant), reading.load_verdicts(ids, tenant)
+    labelled = labels.of_traces(everything, tenant)
     for trace_id, run_id in runs:
-        said = labelled.get(trace_id, Labelled())
+        traces = (trace_id, *parts.get(trace_id, ()))
+        said = [labelled[i] for i in traces if i in labelled]
         yield LabelledRun(
             findings=tuple(
                 f
-                for f in findings.get(trace_id, ())
+                for i in traces
+                for f in findings.get(i, ())
                 if f.agent_run_id == run_id and f.state in _LIVE and f.confidence >= least
             ),
-            annotations=tuple(a for a in said.annotations if a.agent_run_id == run_id),
-            reviewed=any(r.agent_run_id == run_id for r in said.reviews),
+            annotations=tuple(a for s in said for a in s.annotations if a.agent_run_id == run_id),
+            reviewed=any(r.agent_run_id == run_id for s in said for r in s.reviews),
             judges=frozenset(
                 v.judge
                 for v in verdicts.get(trace_id, ())

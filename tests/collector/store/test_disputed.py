@@ -162,6 +162,21 @@ def test_each_run_once_by_its_strongest_reason(store: Store) -> None:
     assert [i.trace_id for i in disputed(store, limit=1)] == [TRACE_ID]
 
 
+def test_a_run_in_several_traces_is_one(store: Store) -> None:
+    """What was found and said at its other traces counts where the run shows."""
+    other = a_finding(confidence=SURE, trace_id="e" * 32)
+    found(store)
+    found(store, other, trace_id="e" * 32, joined_to=TRACE_ID)
+    said = [opinion(other, "ann", Opinion.AGREE), opinion(other, "bob", Opinion.DISAGREE)]
+    labels = StoredLabels(store)
+    labels.save(Labelled(said))
+    assert [(i.trace_id, i.why.split()[0]) for i in disputed(store)] == [(TRACE_ID, "people")]
+    assert [(s.name, s.size) for s in labels.strata(0, 2**63 - 1)] == [("found/-/shop", 1)]
+    labels.save(Labelled([opinion(other, "bob", Opinion.AGREE, changed_at=2)]))
+    (quality,) = labels.quality(0, 2**63 - 1)
+    assert (quality.judge, quality.findings, quality.agreed) == ("loops", 1, 1)
+
+
 REVIEWED = Review(TRACE_ID, "run-1", "ann", changed_at=1)
 
 
