@@ -165,6 +165,10 @@ class Pulse:
 
     async def stop(self, _deadline: float = 0) -> None:
         """End all streams: the server waits for them."""
+        self.end()
+
+    def end(self) -> None:
+        """The same from any thread."""
         with self._lock:
             self._stopped = True
             subscribers = list(self._subscribers)

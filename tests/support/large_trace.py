@@ -39,7 +39,7 @@ def large_trace(spans: int, trace_id: str = "c" * 32, *, text: int = 200) -> Ite
     history = [("system", f"You are a manager. {'s' * text}"), ("user", task)]
     for stage in range(stages):
         at = stage * TURNS * 100 * MILLI
-        asked = {"stage": stage, "goal": f"stage {stage}: {'g' * text}"}
+        asked: dict[str, object] = {"stage": stage, "goal": f"stage {stage}: {'g' * text}"}
         yield _call(ids, root, at, history, f"Now stage {stage}. {'m' * text}", [("travel_agent", asked)])
         tool = ids.next()
         yield _tool(ids, root, tool, "travel_agent", asked, f"stage {stage} is planned", at + 10 * MILLI, TURNS * 100)
@@ -55,7 +55,10 @@ def _sub_agent(ids: _Ids, parent: str, stage: int, at: int, text: int) -> Iterat
     history = [("system", f"You plan journeys. {'s' * text}"), ("user", task)]
     for turn in range(TURNS):
         now = at + turn * 97 * MILLI
-        wanted = [("search", {"query": f"trains of day {turn}", "page": turn}), ("book", {"seat": f"{stage}-{turn}"})]
+        wanted: list[tuple[str, dict[str, object]]] = [
+            ("search", {"query": f"trains of day {turn}", "page": turn}),
+            ("book", {"seat": f"{stage}-{turn}"}),
+        ]
         said = f"I look for the trains of day {turn}. {'r' * text}"
         yield _call(ids, run, now, history, said, wanted)
         results = []

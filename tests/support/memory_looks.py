@@ -54,3 +54,6 @@ class MemoryLooks:
 
     def judged(self, trace: Trace) -> None:
         self.told.append(trace)
+
+    def forget(self) -> None:
+        """Nothing is kept besides."""

@@ -53,3 +53,6 @@ class Looks(Protocol):
 
     def judged(self, trace: Trace) -> None:
         """Told of every judging: this is how the trace stands now. From the judging thread; never blocks."""
+
+    def forget(self) -> None:
+        """Let go of what is kept in memory."""

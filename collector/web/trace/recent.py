@@ -66,6 +66,13 @@ class RecentTraces:
                 self._drop(next(iter(self._kept)))
         return made
 
+    def clear(self) -> None:
+        """Keep nothing any longer."""
+        with self._lock:
+            self._kept.clear()
+            self._first.clear()
+            self._bytes = 0
+
     def _drop(self, first: str) -> None:
         found = self._kept.pop(first, None)
         if found is not None:

@@ -114,6 +114,10 @@ class StoredLooks:
         if len(trace.spans) >= LARGE or self._recent.get(trace.trace_id) is not None:
             self._recent.put(trace)
 
+    def forget(self) -> None:
+        """All rebuilt traces."""
+        self._recent.clear()
+
     def _newest(self, trace_id: str, tenant: str) -> Mapping[str, int]:
         """Of the trace and those that it may be one with; empty where there is no such trace."""
         ids = StoredJudging(self._store, tenant).joined([trace_id]).get(trace_id, frozenset({trace_id}))

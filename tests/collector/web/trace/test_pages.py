@@ -1,0 +1,134 @@
+"""The page of a trace and its fragments over a real store, as a browser without scripts gets them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from large_trace import large_trace
+from trace_pages import ANSWER, CALL, MANAGER, TOOL, TRACE_ID, Pages, a_span, failing_run, llm, trace_pages
+
+from tracejury.collector.store.client import Store
+
+pytestmark = pytest.mark.store
+
+
+@pytest.fixture
+def pages(store: Store) -> Iterator[Pages]:
+    with trace_pages(store) as made:
+        yield made
+
+
+def test_the_page_shows_tree_findings_and_the_place_of_the_first(pages: Pages) -> None:
+    """Runs, turns and calls stand in the tree; what the first finding quotes is marked where it stands."""
+    pages.put(*failing_run())
+    page = pages.get(f"/traces/{TRACE_ID}")
+    assert page.status_code == 200
+    for span_id in (MANAGER, CALL, TOOL, ANSWER):
+        assert f'id="span-{span_id}"' in page.text
+    assert "<mark" in page.text
+    assert 'data-state="settled"' in page.text
+
+
+def test_an_unknown_trace_or_span_is_not_found(pages: Pages) -> None:
+    """In one line, and as a page for people."""
+    assert pages.get("/traces/" + "0" * 32).status_code == 404
+    pages.put(*failing_run())
+    assert pages.get(f"/traces/{TRACE_ID}", span="f" * 16).status_code == 404
+    assert pages.get(f"/traces/{TRACE_ID}/text", at=f"text:{CALL}", part="99").status_code == 404
+    assert pages.get(f"/traces/{TRACE_ID}/text", at="call:x", part="-1").status_code == 404
+
+
+def test_messages_are_shown_once_a_run(pages: Pages) -> None:
+    """The answer's call was sent the task again: only the tool's result is new to it."""
+    pages.put(*failing_run(task="the whole question"))
+    panel = pages.get(f"/traces/{TRACE_ID}/panel", span=ANSWER).text
+    assert "the whole question" not in panel
+    assert "Tool result" in panel
+    assert "the whole question" in pages.get(f"/traces/{TRACE_ID}/panel", span=CALL).text
+
+
+def test_a_late_span_shows_although_an_outline_is_kept(pages: Pages) -> None:
+    """What is kept of a large settled trace is not used any more once a span has come since."""
+    spans = list(large_trace(1100))
+    pages.put(*spans)
+    trace_id = spans[0].trace_id
+    assert f"<dd>{len(spans)}</dd>" in pages.get(f"/traces/{trace_id}").text.replace("\u202f", "")
+    late = a_span("e" * 16, spans[0].span_id, "TOOL", "late_tool", 1, 1, trace_id=trace_id)
+    pages.put(late)
+    page = pages.get(f"/traces/{trace_id}", span="e" * 16)
+    assert "late_tool" in page.text
+
+
+def test_a_trace_without_agents_shows_its_spans(pages: Pages) -> None:
+    """They stand outside of agent runs, nested as they were."""
+    pages.put(a_span("a" * 16, "", "CHAIN", "job", 0, 3), a_span("b" * 16, "a" * 16, "CHAIN", "step", 1, 1))
+    page = pages.get(f"/traces/{TRACE_ID}")
+    assert "Outside of agent runs" in page.text
+    assert page.text.index(f'id="span-{"a" * 16}"') < page.text.index(f'id="span-{"b" * 16}"')
+
+
+def test_only_what_failed(pages: Pages) -> None:
+    """The filter leaves failures, findings and the way to them."""
+    pages.put(*failing_run(), llm("9" * 16, MANAGER, 9, [("user", "more")], "Fine."))
+    page = pages.get(f"/traces/{TRACE_ID}", only="errors").text
+    assert f'id="span-{TOOL}"' in page
+    assert f'id="span-{"9" * 16}"' not in page
+
+
+def test_a_profile_that_there_is_not_is_refused(pages: Pages) -> None:
+    """In one line."""
+    pages.put(*failing_run())
+    assert pages.get(f"/traces/{TRACE_ID}", profile="bogus").status_code == 422
+
+
+def test_the_span_as_it_was_sent(pages: Pages) -> None:
+    """All of it, as text; and as a file that no browser takes for a page."""
+    pages.put(*failing_run())
+    page = pages.get(f"/traces/{TRACE_ID}/spans/{TOOL}/raw")
+    assert "openinference.span.kind" in page.text
+    assert "exception.type" in page.text
+    text = pages.get(f"/traces/{TRACE_ID}/spans/{TOOL}/raw.txt")
+    assert text.headers["content-type"].startswith("text/plain")
+    assert text.headers["x-content-type-options"] == "nosniff"
+    assert text.headers["content-disposition"].startswith("attachment")
+    assert "sandbox" in text.headers["content-security-policy"]
+    assert "status_message: FileNotFoundError: No such file: data.csv" in text.text
+
+
+def test_a_span_page_says_what_is_wrong_and_what_came_before_and_after(pages: Pages) -> None:
+    """Findings made here, and those elsewhere that name it."""
+    pages.put(*failing_run())
+    page = pages.get(f"/spans/{ANSWER}")
+    assert page.status_code == 200
+    assert "What is wrong with it" in page.text
+    assert "Turn 0" in page.text
+    assert pages.get("/spans/" + "f" * 16).status_code == 404
+
+
+def test_a_span_id_of_several_traces_asks_which(pages: Pages) -> None:
+    """Span ids are unique within a trace only."""
+    pages.put(*failing_run())
+    pages.put(a_span(TOOL, "", "TOOL", "read_file", 0, 1, trace_id="d" * 32))
+    page = pages.get(f"/spans/{TOOL}")
+    assert TRACE_ID in page.text
+    assert "d" * 32 in page.text
+    assert pages.get(f"/spans/{TOOL}", trace="d" * 32).status_code == 200
+    assert pages.get(f"/spans/{TOOL}", trace="e" * 32).status_code == 404
+
+
+def test_the_branch_of_a_closed_node(pages: Pages) -> None:
+    """A large trace opens step by step; a key that names nothing is empty."""
+    spans = list(large_trace(1100))
+    pages.put(*spans)
+    base = f"/traces/{spans[0].trace_id}"
+    outline = pages.reader.looks.outline(spans[0].trace_id)
+    assert outline is not None
+    run = outline.runs[-1]
+    assert run.span_id not in (run.turns[0].span_id, "")
+    first = pages.get(base).text
+    assert f'id="span-{run.turns[0].span_id}"' not in first
+    branch = pages.get(f"{base}/branch", key=f"run:{run.id}").text
+    assert f'id="span-{run.turns[0].span_id}"' in branch
+    assert pages.get(f"{base}/branch", key="run:none").text.strip() == ""
+    assert "span-" not in pages.get(f"{base}/branch", **{"key": f"run:{run.id}", "from": "9" * 50}).text
