@@ -86,8 +86,14 @@ def span_message(span: Span, trace_state: str) -> ProtoSpan:
             for link in span.links
         ],
         dropped_links_count=span.dropped_links,
-        status=Status(code=cast("Status.StatusCode.ValueType", span.status_code), message=span.status_message),
+        status=_status(span),
     )
+
+
+def _status(span: Span) -> Status | None:
+    if not span.status_code and not span.status_message:
+        return None
+    return Status(code=cast("Status.StatusCode.ValueType", span.status_code), message=span.status_message)
 
 
 def log_message(record: LogRecord) -> ProtoLog:

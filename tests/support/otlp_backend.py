@@ -146,7 +146,7 @@ async def _serve_http(backend: Backend, reader: asyncio.StreamReader, writer: as
     try:
         while await _answer_http(backend, reader, writer):
             pass
-    except (asyncio.IncompleteReadError, ConnectionError):
+    except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):  # the client left, or the test
         pass
     finally:
         writer.close()
@@ -175,7 +175,7 @@ async def _answer_http(backend: Backend, reader: asyncio.StreamReader, writer: a
         await backend.take(Taken(signal, request, {**headers, ":path": path}))
         if act.rejected:
             answer = _partial(signal, act.rejected).SerializeToString()
-    lines = [f"HTTP/1.1 {status} x", f"content-length: {len(answer)}", f"content-type: {media}"]
+    lines = [f"HTTP/1.1 {status} no", f"content-length: {len(answer)}", f"content-type: {media}"]
     lines += [f"{key}: {value}" for key, value in act.headers.items() if key != "content-type"]
     writer.write("\r\n".join([*lines, "", ""]).encode() + answer)
     await writer.drain()

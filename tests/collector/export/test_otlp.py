@@ -79,7 +79,7 @@ def spans_with(attributes: st.SearchStrategy[list[KeyValue]]) -> st.SearchStrate
             st.builds(ProtoSpan.Link, trace_id=TRACES, span_id=IDS, trace_state=TEXT, attributes=attributes),
             max_size=2,
         ),
-        status=st.builds(Status, code=st.integers(0, 2), message=TEXT),
+        status=st.none() | st.builds(Status, code=st.integers(1, 2), message=TEXT),
         trace_state=TEXT,
         flags=st.integers(0, 2**32 - 1),
         dropped_attributes_count=st.integers(0, 2**32 - 1),

@@ -1,0 +1,128 @@
+"""Collectors that pass on what they receive, and small agents whose traces fail or do not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+import httpx
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
+from otlp_parts import START, span, text, traces
+
+from tracejury.collector.config import CollectorConfig, load_config
+from tracejury.collector.service import Collector
+
+FREE = {"endpoint": "127.0.0.1:0"}
+SCHEMA = '{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}'
+PROBLEM = "TypeError: weather() got an unexpected keyword argument 'town'"
+KIND = "openinference.span.kind"
+
+
+def configured(
+    dsn: str, *backends: dict[str, Any], judges: dict[str, Any] | None = None, **export: Any
+) -> CollectorConfig:
+    """A collector on free ports that passes on to these backends; traces settle after a fifth of a second."""
+    named = [{"name": f"backend-{number}", "timeout_seconds": 20} | backend for number, backend in enumerate(backends)]
+    return load_config(
+        None,
+        {
+            "store": {"dsn": dsn, "retention_days": None},
+            "grpc": FREE,
+            "http": FREE,
+            "api": FREE,
+            "judging": {"quiet_seconds": 0.2, "rootless_seconds": 0.2},
+            "judges": judges or {},
+            "export": {"otlp": named, "retry_first_seconds": 0.01, "retry_longest_seconds": 0.05} | export,
+        },
+    )
+
+
+def trace_id(number: int) -> bytes:
+    """Ids whose last 56 bits spread evenly over the numbers."""
+    return number.to_bytes(9) + (number * 0x9E3779B97F4A7C15 % 2**56).to_bytes(7)
+
+
+def agent(number: int = 1, *, fault: bool, trace_state: str = "", **changes: Any) -> ExportTraceServiceRequest:
+    """A run of one agent that calls a tool (`fault`: with an argument it does not have); `changes`: of its root."""
+    given, argument = {"trace_id": trace_id(number), "trace_state": trace_state}, "town" if fault else "city"
+    request = "llm.output_messages.0.message.tool_calls.0.tool_call.function"
+    model = span(
+        span_id=b"llm00001",
+        parent_span_id=b"agent001",
+        name="ChatModel",
+        attributes=[
+            text(KIND, "LLM"),
+            text("llm.input_messages.0.message.role", "user"),
+            text("llm.input_messages.0.message.content", "How warm is it in Oslo?"),
+            text("llm.output_messages.0.message.role", "assistant"),
+            text(f"{request}.name", "weather"),
+            text(f"{request}.arguments", f'{{"{argument}": "Oslo"}}'),
+            text("llm.tools.0.tool.json_schema", f'{{"name": "weather", "parameters": {SCHEMA}}}'),
+        ],
+        end_time_unix_nano=START + 1_000_000_000,
+        **given,
+    )
+    tool = span(
+        span_id=b"tool0001",
+        parent_span_id=b"agent001",
+        name="weather",
+        attributes=[
+            text(KIND, "TOOL"),
+            text("tool.name", "weather"),
+            text("tool.parameters", SCHEMA),
+            text("input.value", f'{{"{argument}": "Oslo"}}'),
+            *([] if fault else [text("output.value", "12 degrees")]),
+        ],
+        status=Status(code=Status.STATUS_CODE_ERROR, message=PROBLEM) if fault else Status(),
+        events=[Span.Event(name="exception", attributes=[text("exception.message", PROBLEM)])] if fault else [],
+        start_time_unix_nano=START + 1_000_000_001,
+        end_time_unix_nano=START + 2_000_000_000,
+        **given,
+    )
+    root = span(
+        span_id=b"agent001",
+        name="Assistant.run",
+        attributes=[
+            text(KIND, "AGENT"),
+            text("agent.name", "assistant"),
+            text("input.value", "How warm is it in Oslo?"),
+            text("output.value", "It is 12 degrees."),
+        ],
+        end_time_unix_nano=START + 3_000_000_000,
+        **given,
+        **changes,
+    )
+    return traces(model, tool, root, service="shop")
+
+
+async def send(collector: Collector, requests: Iterable[Any], signal: str = "traces") -> None:
+    """Requests to a collector over OTLP/HTTP, each acknowledged."""
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.http_port}", timeout=60) as client:
+        for request in requests:
+            headers = {"content-type": "application/x-protobuf"}
+            answer = await client.post(f"/v1/{signal}", content=request.SerializeToString(), headers=headers)
+            assert answer.status_code == httpx.codes.OK
+
+
+async def settled(collector: Collector) -> None:
+    """Wait until everything is judged and closed."""
+    async with asyncio.timeout(60):
+        while not collector.idle:  # noqa: ASYNC110  idleness is asked for, as any user of the collector does
+            await asyncio.sleep(0.02)
+
+
+def figures(collector: Collector) -> dict[str, float]:
+    """What is counted of passing on: by name without its prefix, with the backend's number."""
+    lines = collector.telemetry.prometheus().decode().splitlines()
+    found = (line.rsplit(" ", 1) for line in lines if line.startswith("tracejury_export_"))
+    names = ((key.removeprefix("tracejury_export_").partition("{"), value) for key, value in found)
+    return {f"{name}:{rest[9:-2]}": float(value) for (name, _, rest), value in names}
+
+
+async def counted(collector: Collector, name: str, least: float) -> None:
+    """Wait until a figure has come to at least that."""
+    async with asyncio.timeout(60):
+        while figures(collector)[name] < least:  # noqa: ASYNC110  figures are asked for, as Prometheus does
+            await asyncio.sleep(0.02)
