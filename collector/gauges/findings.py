@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Final
 
+from ...judges.profiles import DEFAULT_PROFILE, threshold
 from ...schemas.findings import Finding
 from ...schemas.verdicts import JudgedSubject, JudgedTrace
 from ..metrics import Telemetry
@@ -32,12 +33,16 @@ class Few:
 
 
 class FindingCounts:
-    """A listener to judging that counts each fingerprint when it is first seen, whichever judge saw it."""
+    """A listener to judging that counts each fingerprint when it is first seen, whichever judge saw it.
+
+    What users do not see in the profile they start with is not counted.
+    """
 
     def __init__(self, telemetry: Telemetry) -> None:
         self._counter = telemetry.meter.create_counter(
             "tracejury_findings", description="Findings seen for the first time, by service, category and severity"
         )
+        self._least = threshold(DEFAULT_PROFILE)
         self._service, self._category = Few(SERVICES), Few(CATEGORIES)
         self._services: OrderedDict[str, str] = OrderedDict()  # of traces judged lately: LLM judges come later
 
@@ -57,7 +62,8 @@ class FindingCounts:
 
     def _count(self, changed: Sequence[Finding], judged_at: int) -> None:
         # Counted apart, a fingerprint of which two findings are new at once would be two.
-        for finding in {f.fingerprint: f for f in changed if f.first_seen >= judged_at}.values():
+        new = (f for f in changed if f.first_seen >= judged_at and f.confidence >= self._least)
+        for finding in {f.fingerprint: f for f in new}.values():
             labels = {
                 "service": self._service(self._services.get(finding.trace_id, "")),
                 "category": self._category(finding.category),
