@@ -80,8 +80,8 @@ def add_overview(app: FastAPI, site: Site) -> None:
     def doctor(request: Request) -> Response:
         now = site.clock()
         new = site.reader.vitals.new_services(now - DAY, NEW_SERVICES)
-        found = (glances.at(service, now) for service in new)
-        return site.render(request, "doctor.html", found=[one for one in found if one])
+        found = [(service, glances.at(service, now)) for service in new]
+        return site.render(request, "doctor.html", found=[(service, one) for service, one in found if one])
 
     @page(app, "/fragments/services")
     def services(request: Request) -> Response:

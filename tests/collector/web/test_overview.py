@@ -1,0 +1,251 @@
+"""The overview, judges and labels, in a real browser over memory: what shows, where it leads, what is hostile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+from browsing import Watched
+from memory_api import NOW, Api, Judge, MemoryReader, finding, row, served
+from memory_rates import MemoryRates
+
+from tracejury.collector.api import create_app
+from tracejury.collector.endpoints import Endpoint
+from tracejury.collector.labels import QueueItem
+from tracejury.collector.ledger import LedgerEntry
+from tracejury.collector.vitals import Timeliness
+from tracejury.schemas.llm_rows import LedgerRow, Spend
+from tracejury.schemas.rates import Comparison, Estimate, Population, Rate, RateAnswer, RateQuery, RateRow, Unjudged
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.verdicts import Outcome, SubjectKind
+
+HOUR = 3_600_000_000_000
+HOSTILE = '<img src=x onerror=alert(1)>"\u202eevil'
+# Where the first point of the chart is.
+FIRST_POINT = """(() => {
+  const plot = document.querySelector("[data-chart]").plot;
+  const at = plot.data[1].findIndex((value) => value != null);
+  return plot.valToPos(plot.data[0][at], "x");
+})()"""
+RATE = Rate(
+    200, 30, 45, 120.0, sampled=True, share=Estimate(0.15, 0.1, 0.21), mean=Estimate(0.225, 0.17, 0.3),
+    calibrated=Estimate(0.18, 0.12, 0.25),
+)  # fmt: skip
+
+
+class Told(MemoryRates):
+    """Answers with a rate a step, or a group of a hostile name; the period before was better."""
+
+    def ask(self, query: RateQuery) -> RateAnswer:
+        """By what is asked."""
+        if query.by is not None:
+            rows = [RateRow(HOSTILE, query.since, RATE), RateRow("", query.since, RATE)]
+        else:
+            rows = [RateRow("", NOW - n * HOUR, RATE) for n in (9, 8, 7, 3)] if query.step else []
+        unjudged = Unjudged({"open": 4, "sampled-out": 90})
+        return RateAnswer(query.population or Population.BOTH, RATE, tuple(rows), unjudged, left=2)
+
+    def compare(self, a: RateQuery, b: RateQuery) -> Comparison:
+        """Worse."""
+        difference = Estimate(0.05, 0.01, 0.09)
+        return Comparison(self.ask(a), self.ask(b), difference, 0.012, difference, 0.02)
+
+
+@pytest.fixture
+def told(api: Api) -> Api:
+    """An overview with everything on it, all names hostile."""
+    api.reader.rows = [row(0)]
+    api.reader.found = [finding(n, severity=Severity.HIGH, category=HOSTILE, explanation=HOSTILE) for n in range(3)]
+    api.reader.rates = Told()
+    api.reader.vitals.late = Timeliness(12, 1_500_000_000, 9_000_000_000)
+    api.reader.vitals.words = {HOSTILE: {Outcome.DONE: 3}, "plan-quality": {Outcome.FAILED: 1}}
+    api.reader.ledger.spent = [Spend(NOW - NOW % HOUR, "svc", 0.42, 12_345, 7, unpriced=100)]
+    word = LedgerRow(
+        "", "a" * 32, SubjectKind.AGENT_RUN, "run", "plan-quality", "v1", "h", Outcome.FAILED, HOSTILE, "m", 1.0, 0, 0,
+        NOW, NOW,
+    )  # fmt: skip
+    api.reader.ledger.words = [LedgerEntry(word, "1", "svc", HOSTILE)]
+    return api
+
+
+def loaded(site: Watched) -> None:
+    """Wait until every part of the page has come."""
+    site.page.wait_for_selector("#more table")
+    site.page.wait_for_load_state("networkidle")
+
+
+@pytest.fixture
+def open_overview(told: Api, site: Watched) -> Iterator[Watched]:
+    site.open("/?range=24h")
+    loaded(site)
+    assert told.reader.rates.asked == []
+    yield site
+    site.check_quiet()
+
+
+def test_the_main_figures_stand_with_their_intervals(open_overview: Watched) -> None:
+    """Rate, calibrated rate, errors a run, judged and not judged, the change in words."""
+    text = open_overview.page.inner_text("main")
+    for words in (
+        "15.0\u202f%",
+        "10.0\u202f% to 21.0\u202f%",
+        "18.0\u202f%",
+        "200",
+        "30 with an error",
+        "94",
+        "worse than the period before",
+        "1.50 s p50",
+        "$0.42",
+        "100 of unknown price",
+    ):
+        assert words in text
+    open_overview.check_accessible()
+
+
+def test_what_is_hostile_is_text(open_overview: Watched) -> None:
+    """Names and texts of spans make no element, and what they hide shows."""
+    page = open_overview.page
+    assert page.locator("main img").count() == 0
+    assert page.locator("text=<img src=x onerror").count() >= 2
+    assert "\u202e" not in page.inner_text("body")
+    assert "\\u202eevil" in page.inner_text("body")
+    assert "\u202e" not in page.content()
+
+
+def test_the_chart_is_drawn_and_leads_to_the_traces(open_overview: Watched) -> None:
+    """A canvas with the points; a click on one opens its step's failing traces; the figures are a table, too."""
+    page = open_overview.page
+    assert page.locator(".plot canvas").count() == 1
+    page.click("text=The figures as a table")
+    assert page.locator(".chart figcaption tbody tr").count() == 4
+    over = page.locator(".plot .u-over")
+    box = over.bounding_box()
+    assert box is not None
+    spot = page.evaluate(FIRST_POINT)
+    over.hover(position={"x": spot, "y": box["height"] / 2})
+    assert "30 of 200 runs" in page.inner_text(".u-legend")
+    with page.expect_navigation():
+        over.click(position={"x": spot, "y": box["height"] / 2})
+    assert "/traces?from=" in page.url
+    assert "severity=LOW" in page.url
+
+
+def test_switches_live_in_the_address(open_overview: Watched) -> None:
+    """Unit and population, beside the time that was chosen; parts of the page follow."""
+    page = open_overview.page
+    page.get_by_role("link", name="Turns").click()
+    page.get_by_role("link", name="Detectors", exact=True).click()
+    assert page.url.endswith("/?range=24h&unit=turn&population=detectors")
+    loaded(open_overview)
+    assert "share of turns" in page.inner_text("main")
+    page.get_by_role("button", name="Model").click()
+    page.wait_for_selector("#more h2:has-text('Models')")
+
+
+def test_words_explain_themselves_on_focus(open_overview: Watched) -> None:
+    """By keyboard as by mouse, and go away with Escape; the link leads to the whole."""
+    page = open_overview.page
+    term = page.locator("dl.figures a.term").first
+    term.focus()
+    assert page.locator("#tip").is_visible()
+    assert "share of judged units" in page.inner_text("#tip")
+    assert term.get_attribute("aria-describedby") == "tip"
+    page.keyboard.press("Escape")
+    assert not page.locator("#tip").is_visible()
+    assert term.get_attribute("href") == "/explain/error-rate"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/judges", "/judges/plan-quality", "/labels", "/labels?purpose=learning", "/explain", "/explain/plan-quality"],
+)
+def test_the_other_pages_are_quiet_and_accessible(told: Api, site: Watched, path: str) -> None:
+    """Light and dark, with hostile names on them."""
+    told.reader.labels.disputes = [QueueItem("a" * 32, "run", HOSTILE, HOSTILE, HOSTILE)]
+    site.open(path)
+    assert site.page.locator("main img").count() == 0
+    site.check_accessible()
+    site.check_quiet()
+
+
+@pytest.mark.parametrize("path", ["/", "/judges", "/labels"])
+@pytest.mark.parametrize("width", [360, 800])
+def test_pages_fit_small_screens(told: Api, site: Watched, path: str, width: int) -> None:
+    """Nothing is wider than the screen but what scrolls in itself."""
+    told.reader.labels.disputes = []
+    site.page.set_viewport_size({"width": width, "height": 800})
+    site.open(path)
+    site.page.wait_for_load_state("networkidle")
+    assert site.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_an_empty_store_shows_how_to_fill_it(open_site: Callable[[str], Watched]) -> None:
+    """With the endpoints that are bound."""
+    app = create_app(
+        MemoryReader(), Judge(), problems=list, metrics=bytes, clock=lambda: NOW,
+        endpoints=lambda: [Endpoint("OTLP/gRPC", "http://127.0.0.1:4317")],
+    )  # fmt: skip
+    with served(app) as url:
+        site = open_site(url)
+        site.open("/")
+        assert "export OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4317" in site.page.inner_text("main")
+        site.check_accessible()
+        site.check_quiet()
+
+
+def test_a_quiet_time_is_no_empty_store(api: Api, site: Watched) -> None:
+    """Traces there are, though none of that time: the figures say so and no exporter is asked for."""
+    api.reader.rows = [row(0)]
+    site.open("/?range=1h")
+    assert "nothing judged in this time" in site.page.inner_text("main")
+    assert "OTEL_EXPORTER" not in site.page.inner_text("main")
+    site.check_quiet()
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [("unit=week", "no unit 'week'"), ("population=all", "no population 'all'"), ("profile=x", "unknown profile 'x'")],
+)
+def test_what_the_address_gets_wrong_is_said(api: Api, query: str, why: str) -> None:
+    """In a line."""
+    answer = api.client.get(f"/?{query}")
+    assert answer.status_code == 422
+    assert answer.json()["detail"].startswith(why)
+    assert api.client.get("/overview/by/weather").status_code == 404
+
+
+def test_new_services_are_diagnosed_once(api: Api) -> None:
+    """What the doctor said is kept for a while: he reads whole traces."""
+    api.reader.rows = [row(0)]
+    api.reader.vitals.new = ["svc"]
+    first = api.client.get("/overview/doctor").text
+    asked = len(api.reader.asked)
+    assert "New: svc" in first
+    assert "tracejury doctor --service svc" in first
+    assert api.client.get("/overview/doctor").text == first
+    assert len(api.reader.asked) == asked
+
+
+def test_the_judge_page_knows_whom_it_is_about(api: Api) -> None:
+    """A judge of the sets always, others where they said something, nobody else."""
+    assert api.client.get("/judges/plan-quality").status_code == 200
+    assert api.client.get("/judges/mine").status_code == 404
+    api.reader.vitals.words = {"mine": {Outcome.DONE: 1}}
+    assert api.client.get("/judges/mine").status_code == 200
+    assert api.client.get("/judges/mine?outcome=lost").status_code == 422
+
+
+def test_the_ledger_goes_on_page_by_page(api: Api) -> None:
+    """By cursor, which the link carries."""
+    word = LedgerRow(
+        "", "a" * 32, SubjectKind.AGENT_RUN, "r", "mine", "v", "h", Outcome.DONE, "", "m", 1.0, 0, 0, NOW, NOW
+    )
+    api.reader.vitals.words = {"mine": {Outcome.DONE: 40}}
+    api.reader.ledger.words = [LedgerEntry(replace(word, judged_at=NOW - n), str(n)) for n in range(40)]
+    text = api.client.get("/judges/mine?range=7d").text
+    href = text.split('rel="next" href="')[1].split('"')[0].replace("&amp;", "&")
+    assert href.startswith("/judges/mine?range=7d&cursor=")
+    rest = api.client.get(href).text
+    assert rest.count("<time") == 10
+    assert 'rel="next"' not in rest
