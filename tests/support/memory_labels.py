@@ -59,6 +59,13 @@ class MemoryLabels:
     kept_scores: dict[tuple[str, str, str], HumanScore] = field(default_factory=dict)
     kept_reviews: dict[tuple[str, str, str], Review] = field(default_factory=dict)
 
+    def clear(self) -> None:
+        """Forget everything."""
+        for kept in (self.runs, self.disputes, self.labelled_runs):
+            kept.clear()
+        for told in (self.found, self.kept_annotations, self.kept_scores, self.kept_reviews):
+            told.clear()
+
     def save(self, labelled: Labelled) -> None:
         """The latest change of each stays."""
         _keep(self.kept_annotations, labelled.annotations, lambda a: a.id)

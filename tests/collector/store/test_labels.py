@@ -63,6 +63,27 @@ def test_the_latest_change_wins(world: World, late_first: bool) -> None:  # noqa
     assert [a.withdrawn for a in world.labels.annotations(LabelQuery(9, withdrawn=True))] == [True]
 
 
+HOSTILE = ["<b>&amp;", "\x1b[2J", "\u202e\u2066", "\x00", "'; DROP TABLE annotations; --", "x" * 2**20]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_comes_back_as_it_was(world: World, text: str) -> None:
+    """In every field that is text, and as a filter."""
+    told = replace(ONE, annotator=text, category=text, evidence=text, explanation=text, taxonomy=text)
+    scored, seen = replace(SCORE, annotator=text, explanation=text), replace(REVIEW, annotator=text, stratum=text)
+    world.labels.save(Labelled((told,), (scored,), (seen,)))
+    assert world.labels.of_traces([TRACE]) == {TRACE: Labelled((told,), (scored,), (seen,))}
+    if len(text) < 100:
+        assert world.labels.annotations(LabelQuery(9, annotator=text, category=text)) == [told]
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\udcff"])
+def test_no_text_at_all_finds_nothing(world: World, text: str) -> None:
+    """Half a surrogate pair is in no label, and no reason to fail."""
+    world.labels.save(Labelled([ONE]))
+    assert world.labels.annotations(LabelQuery(9, annotator=text)) == []
+
+
 def test_tenants_do_not_mix(world: World) -> None:
     """Each reads its own."""
     theirs = Labelled((replace(ONE, tenant="x"),), (replace(SCORE, tenant="x"),), (replace(REVIEW, tenant="x"),))
