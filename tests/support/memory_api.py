@@ -200,7 +200,7 @@ class Api:
             kept.clear()
         self.reader.ledger.seen.clear()
         self.reader.architectures.kept.clear()
-        self.reader.labels = MemoryLabels()
+        self.reader.labels.clear()
         self.reader.rates = MemoryRates()
         self.reader.vitals = MemoryVitals()
 
