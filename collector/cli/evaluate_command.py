@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from .failures import Failure
 from .frameworks_command import frameworks
-from .judges_options import FILE, judges_options, options_from, progress_bar
+from .judges_options import FILE, judges_options, labels_option, options_from, progress_bar
 from .options import format_option
 
 
@@ -36,7 +36,7 @@ evaluate_command.add_command(frameworks)
 @click.option("--judges", "criteria", default="", metavar="production|paper|DIR", help="Evaluate these LLM judges.")
 @click.option("--tokens", is_flag=True, help="Only count what LLM judges would read; needs no model.")
 @click.option("--human", type=FILE, help="Which findings describe which errors, by people: for kappa, or instead.")
-@click.option("--labels", type=FILE, help="Scores from 0 to 3 by people.")
+@labels_option
 @click.option("--with-detectors/--only-judges", "detectors", default=True, help="Score the detectors, too, and both.")
 @click.option("--baseline", is_flag=True, help="Also one call over the raw trace, as the TRAIL benchmark does it.")
 @judges_options
@@ -58,13 +58,13 @@ def trail(
     process; docs/evaluate.md tells what every table says.
     """
     for_judges = tokens or bool(criteria or asked["model"] or asked["cassette"])
-    _refuse_unread({"protocol", "shuffle"} if for_judges else set(asked), for_judges=for_judges)
+    _refuse_unread({"protocol", "shuffle"} if for_judges else set(asked) - {"labels"}, for_judges=for_judges)
     if tokens:
         _tokens(folder, criteria, asked, profile, style)
     elif for_judges:
         _judges(folder, criteria, asked, profile, style)
     else:
-        _detectors(folder, profile, protocol, shuffle, style)
+        _detectors(folder, profile, protocol, shuffle, asked["labels"], style)
 
 
 def _refuse_unread(unread: set[str], *, for_judges: bool) -> None:
@@ -78,8 +78,11 @@ def _refuse_unread(unread: set[str], *, for_judges: bool) -> None:
             raise click.UsageError(f"{option.opts[-1]} {need}")
 
 
-def _detectors(folder: Path, profile: str, protocol: str, shuffle: int | None, style: str) -> None:
+def _detectors(
+    folder: Path, profile: str, protocol: str, shuffle: int | None, labels: Path | str | None, style: str
+) -> None:
     from ..evaluate import as_json, as_tables, evaluate_trail
+    from ..evaluate.people_file import read_people
     from . import output
 
     with output.progress() as bar:
@@ -89,6 +92,7 @@ def _detectors(folder: Path, profile: str, protocol: str, shuffle: int | None, s
             profile=profile,
             protocol=protocol,
             shuffle=shuffle,
+            people=read_people(labels) if labels else None,
             progress=lambda stage: bar.update(task, description=stage),
         )
     if style == "json":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .judges_options import judges_options, options_from, progress_bar
+from .judges_options import judges_options, labels_option, options_from, progress_bar
 from .options import format_option
 
 if TYPE_CHECKING:
@@ -61,10 +61,11 @@ def show_judge(*, name: str, criteria: str, rules: bool) -> None:
 @click.argument("b")
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--profile", default="balanced", show_default=True, metavar="NAME|NUMBER", help="Which findings count.")
+@labels_option
 @judges_options
 @format_option
 def diff_judges(*, a: str, b: str, folder: Path, profile: str, style: str, **asked: Any) -> None:
-    """Compare versions A and B on the labelled traces of DIR.
+    """Compare versions A and B on the labelled traces of DIR: with --labels those that people reviewed.
 
     A and B are criteria sets (a name or a folder), which are put before the model, or reports of
     `tracejury evaluate trail --judges … --format json`.

@@ -31,6 +31,27 @@ class Temperature(click.ParamType["float | None"]):
         return number
 
 
+class LabelsFrom(click.ParamType["Path | str"]):
+    """A file, or the address of a running collector."""
+
+    name = "file|url"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path | str:
+        """An address as it is; a file must be there."""
+        if str(value).startswith(("http://", "https://")):
+            return str(value)
+        path: Path = FILE.convert(value, param, ctx)
+        return path
+
+
+labels_option: Decorator = click.option(
+    "--labels",
+    type=LabelsFrom(),
+    metavar="FILE|URL",
+    help="Labels by people, of `labels export` or of a collector, instead of annotations; or a list of scores.",
+)
+
+
 OPTIONS: tuple[Decorator, ...] = (
     click.option("--model", default="", help="A litellm model string (provider/name)."),
     click.option("--api-base", default="", metavar="URL", help="An OpenAI-compatible server."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from .judges_options import JudgesOptions
 from .judges_report import evaluate_judges
 from .judges_run import Progress
 from .matches import Matches, Sides
+from .people_file import read_people
 from .rebuilt import Rebuilt, rebuild_folder
 
 
@@ -26,7 +27,7 @@ class Version:
     """What one version said, from a report: `findings` with (name of the trace, id), whatever their confidence.
 
     `traces` that it judged; `scores` by (trace, run, judge); `matches`: with annotated errors, None where nobody
-    decided; `versions` of its judges.
+    decided; `versions` of its judges; `runs`: the agent run of each finding.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Version:
     scores: Mapping[tuple[str, str, str], int]
     matches: Matches | None
     versions: Mapping[str, str]
+    runs: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,8 @@ def judges_diff(a: str, b: str, options: JudgesOptions, progress: Progress) -> D
         ConfigError: as `evaluate_judges`.
     """
     least = threshold(options.profile)
-    rebuilt = rebuild_folder(options.folder, limit=options.limit)
+    people = read_people(options.labels) if options.labels else None
+    rebuilt = rebuild_folder(options.folder, limit=options.limit, people=people)
     one, two = (_version(name, options, progress) for name in (a, b))
     traces = sorted(one.traces & two.traces & rebuilt.folder.annotations.keys())
     return Difference(one, two, options.profile, _comparison(rebuilt, one, two, traces, least), _scores(one, two))
@@ -76,13 +79,17 @@ def judges_diff(a: str, b: str, options: JudgesOptions, progress: Progress) -> D
 
 def _comparison(rebuilt: Rebuilt, a: Version, b: Version, traces: Sequence[str], least: float) -> Comparison:
     errors = [e for e in rebuilt.errors if e.trace_id in set(traces)]
-    shown = [[f for f in v.findings if f[0].confidence >= least and f[1][0] in set(traces)] for v in (a, b)]
+    shown = [[f for f in v.findings if f[0].confidence >= least and _scored(rebuilt, v, f[1], traces)] for v in (a, b)]
     pairs: list[list[Match] | None] = [
         None if v.matches is None else list(Sides(errors, [key for _, key in own]).decisions(v.matches))
         for v, own in zip((a, b), shown, strict=True)
     ]
     found = [[predicted for predicted, _ in own] for own in shown]
     return compare(traces, errors, found[0], found[1], matches_a=pairs[0], matches_b=pairs[1])
+
+
+def _scored(rebuilt: Rebuilt, version: Version, key: tuple[str, str], traces: Sequence[str]) -> bool:
+    return key[0] in traces and rebuilt.folder.scored(key[0], version.runs[key])
 
 
 def _scores(a: Version, b: Version) -> tuple[ScoreChange, ...]:
@@ -135,6 +142,7 @@ def read_version(name: str, report: Any) -> Version:
             if matches is None
             else {trace: frozenset((int(e), str(f)) for e, f in pairs) for trace, pairs in matches.items()},
             versions=dict(report["asked"]["versions"]),
+            runs={(trace, str(f["id"])): str(run["run"]) for trace, run in runs for f in run["findings"]},
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BrokenFileError(f"{name} is no report of judges ({type(error).__name__}: {error})"[:200]) from None

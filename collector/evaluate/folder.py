@@ -6,7 +6,8 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -16,6 +17,7 @@ from ...judges.agreement import Annotated
 from ...judges.annotations import canonical_category
 from ..sources import BrokenFileError, read
 from ..sources.groups import SPANS, Request, rows, signal_of
+from .people import Marked, People, Reviewed
 
 DIMENSIONS = "dimensions.json"
 
@@ -34,13 +36,18 @@ class TrailFolder:
 
     `names` maps each trace id to the name of its file: the unit that is scored. `annotations` by that name, for the
     traces at hand that have any file of annotations, an empty one included. `spare` counts annotation files without
-    a trace.
+    a trace. `reviewed`: by name, the agent runs that people have looked at; None: all of what is annotated.
     """
 
     requests: tuple[Request, ...]
     names: Mapping[str, str]
     annotations: Mapping[str, tuple[Annotation, ...]]
     spare: int
+    reviewed: Reviewed | None = None
+
+    def scored(self, name: str, run_id: str) -> bool:
+        """Whether what is found in an agent run can be held against what people marked."""
+        return name in self.annotations and (self.reviewed is None or run_id in self.reviewed[name])
 
     @property
     def unannotated(self) -> int:
@@ -49,9 +56,15 @@ class TrailFolder:
 
 
 def load(
-    folder: Path, progress: Callable[[int, int], None] = lambda _done, _total: None, *, limit: int = 0
+    folder: Path,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+    *,
+    limit: int = 0,
+    people: People | None = None,
 ) -> TrailFolder:
     """Read a folder, the first `limit` traces by name (0: all); `progress` is told (files read, files).
+
+    With reviews of `people`, what they marked takes the place of the folder's annotations.
 
     Raises:
         BrokenFileError: there are no traces, or a file is not what it should be; names the file.
@@ -68,11 +81,32 @@ def load(
             if signal_of(source.request) is SPANS:
                 names.update((span.trace_id.hex(), name) for _, _, span in rows(source.request))
     progress(len(files), len(files))
+    if people is not None and people.reviewed is not None:
+        return _labelled(requests, names, people.marked, people.reviewed)
     labels = _dimensions(folder / DIMENSIONS)
     marked = _named(folder / "annotations")
     annotations = {name: _annotations(name, path, labels) for name, path in marked.items() if name in files}
     spare = 0 if limit else len(marked) - len(annotations)
     return TrailFolder(tuple(requests), names, annotations, spare)
+
+
+def _labelled(
+    requests: Iterable[Request], names: Mapping[str, str], marked: Iterable[Marked], reviewed: Reviewed
+) -> TrailFolder:
+    """With the labels of the traces at hand, by name."""
+    runs: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
+    for trace_id, own in reviewed.items():
+        if trace_id in names:
+            runs[names[trace_id]] |= own
+    annotations: dict[str, list[Annotation]] = {name: [] for name in runs}
+    for m in marked:
+        name = names.get(m.trace_id, "")
+        if m.run_id in runs.get(name, ()):
+            error = Annotated(name, m.span_id, m.category, m.severity.value)
+            annotations[name].append(Annotation(error, m.text))
+    spare = len(reviewed.keys() - names.keys())
+    found = {name: tuple(own) for name, own in annotations.items()}
+    return TrailFolder(tuple(requests), names, found, spare, dict(runs))
 
 
 def _named(folder: Path) -> dict[str, Path]:

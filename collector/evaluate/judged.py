@@ -20,6 +20,7 @@ class Found:
     confidence: float
     dimensions: tuple[str, ...]
     evidence: str
+    run_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,14 @@ class Judged:
 def of_finding(f: Finding) -> Found:
     """From the domain model."""
     return Found(
-        f.trace_id, f.span_id, f.category, f.judge, f.confidence, tuple(d.value for d in f.dimensions), f.evidence
+        f.trace_id,
+        f.span_id,
+        f.category,
+        f.judge,
+        f.confidence,
+        tuple(d.value for d in f.dimensions),
+        f.evidence,
+        f.agent_run_id,
     )
 
 
@@ -52,4 +60,5 @@ def of_json(f: ErrorJson) -> Found:
         f["confidence"],
         tuple(f["dimensions"]),
         f["evidence"],
+        f["agent_run_id"] or "",
     )

@@ -21,7 +21,8 @@ class JudgesOptions:
     `llm`: as production has it: model, criteria, mode, hints, streaming; without a model only a cassette can answer.
     `architecture`: "none", "derived", or a file with a description. `detectors`: score them, too, alone and together
     with the judges. `runs`: how often each trace is judged. `adjudicator`: a model for the matcher, "" for the judges'
-    own. `human`: matches by people; `labels`: scores by people. `limit`: traces, 0 for all.
+    own. `human`: matches by people; `labels`: what people said, a file or a collector's address (see
+    `people_file.read_people`). `limit`: traces, 0 for all.
     """
 
     folder: Path
@@ -33,7 +34,7 @@ class JudgesOptions:
     adjudicate: bool = False
     adjudicator: str = ""
     human: Path | None = None
-    labels: Path | None = None
+    labels: Path | str | None = None
     cassette: Path | None = None
     cassette_mode: CassetteMode = "auto"
     profile: str = "balanced"

@@ -15,8 +15,8 @@ from .judges_options import JudgesOptions
 from .judges_result import TraceResult, dropped, not_applicable, unscored
 from .judges_run import Progress, Sessions, hold
 from .judges_score import AgainstAnnotators, Repeatability, against_annotators, against_people, by_source, repeatability
-from .labels import load_labels
 from .matches import Matches, load_matches
+from .people_file import named, read_people
 from .rebuilt import Rebuilt, rebuild_folder
 from .score import Evaluation
 from .spend import Spend
@@ -79,9 +79,9 @@ def evaluate_judges(options: JudgesOptions, progress: Progress) -> JudgesReport:
     """
     threshold(options.profile)  # a typing error should not cost a run
     human = load_matches(options.human) if options.human else None
-    labels = load_labels(options.labels) if options.labels else ()
+    people = read_people(options.labels) if options.labels else None
     progress("reading", 0, 0)
-    rebuilt = rebuild_folder(options.folder, limit=options.limit)
+    rebuilt = rebuild_folder(options.folder, limit=options.limit, people=people)
     sessions = asyncio.run(hold(options, rebuilt, progress))
     progress("scoring", 0, 0)
     first = [result for result in sessions.results if result.repetition == 0]
@@ -95,7 +95,7 @@ def evaluate_judges(options: JudgesOptions, progress: Progress) -> JudgesReport:
         agreement=against_annotators(rebuilt, findings, options.profile, matches, human),
         sources=sources if options.detectors else {"judges": sources["judges"]},
         repetitions=[_judged(rebuilt, own, options.profile) for own in _by_repetition(sessions.results)],
-        scales=against_people(first, labels) if labels else (),
+        scales=against_people(first, named(people.scores, rebuilt.folder.names)) if people else (),
         repeatability=repeatability(sessions.results, _embedder()) if options.runs > 1 else {},
         baseline={name: _judged(rebuilt, own, options.profile) for name, own in sessions.baseline.items()},
         matches=matches,

@@ -52,7 +52,13 @@ def against_annotators(
     decided = matches if matches is not None else human
     names = set(rebuilt.folder.annotations) if decided is None else set(rebuilt.folder.annotations) & decided.keys()
     errors = [e for e in rebuilt.errors if e.trace_id in names]
-    shown = [f for f in findings if f.confidence >= threshold(profile) and rebuilt.folder.names[f.trace_id] in names]
+    shown = [
+        f
+        for f in findings
+        if f.confidence >= threshold(profile)
+        and (name := rebuilt.folder.names[f.trace_id]) in names
+        and rebuilt.folder.scored(name, f.agent_run_id)
+    ]
     said = predicted(shown, rebuilt.folder.names)
     sides = Sides(errors, [(p.trace_id, f.id) for p, f in zip(said, shown, strict=True)])
     pairs = None if decided is None else list(sides.decisions(decided))

@@ -13,6 +13,7 @@ from ...schemas.findings import Finding
 from ...schemas.trajectory import Trace
 from .direct import Stored, normalized, stored, traces
 from .folder import DIMENSIONS, TrailFolder, load, read_json
+from .people import People
 from .score import annotated
 
 
@@ -37,17 +38,20 @@ class Rebuilt:
         return self.gold.errors
 
 
-def rebuild_folder(path: Path, *, limit: int = 0) -> Rebuilt:
+def rebuild_folder(path: Path, *, limit: int = 0, people: People | None = None) -> Rebuilt:
     """Read a folder, rebuild its traces (the first `limit`; 0: all) and run the detectors over them.
+
+    With reviews of `people`, what they marked takes the place of the folder's annotations.
 
     Raises:
         BrokenFileError: the folder does not hold what it should; names the file.
         PermanentError: `dimensions.json` does not fit the annotations; names the trace.
     """
-    folder = load(path, limit=limit)
+    folder = load(path, limit=limit, people=people)
     received = stored(folder.requests)
     built = sorted(traces(normalized(received.spans, received.logs)), key=lambda t: folder.names.get(t.trace_id, ""))
-    labels = parse_labels(read_json(path / DIMENSIONS)) if (path / DIMENSIONS).exists() else {}
+    told = folder.reviewed is None and (path / DIMENSIONS).exists()
+    labels = parse_labels(read_json(path / DIMENSIONS)) if told else {}
     suite = default_suite()
     results = {trace.trace_id: suite.judge(trace) for trace in built}
     return Rebuilt(

@@ -7,9 +7,11 @@ from pathlib import Path
 
 from ...judges.profiles import threshold
 from ...judges.registry import default_suite
+from ...schemas.errors import ConfigError
 from ..replay import shuffled
 from .direct import judge
 from .folder import load
+from .people import People
 from .score import Evaluation, evaluate
 
 DIRECT = "direct"
@@ -22,21 +24,25 @@ def evaluate_trail(
     profile: str = "balanced",
     protocol: str = "grpc",
     shuffle: int | None = None,
+    people: People | None = None,
     progress: Callable[[str], None] = lambda _stage: None,
 ) -> Evaluation:
     """Agreement of the findings in a TRAIL folder's traces with its annotations.
 
     The traces go over `protocol` (see `replay.PROTOCOLS`, or DIRECT) into a collector with a temporary store; with a
-    seed to `shuffle`, in requests of 32 spans in random order over all traces. `progress` is told the stage.
+    seed to `shuffle`, in requests of 32 spans in random order over all traces. what `people` marked, instead of the
+    folder's annotations. `progress` is told the stage.
 
     Raises:
         BrokenFileError: the folder does not hold what it should; names the file.
-        ConfigError: no such profile or protocol.
+        ConfigError: no such profile or protocol, or labels are nothing but scores.
         RetryableError, PermanentError: see `judge_through_collector`.
     """
     threshold(profile)  # a typing error should not cost a run
     progress("reading traces")
-    folder = load(path)
+    if people is not None and people.reviewed is None:
+        raise ConfigError("scores by people are for LLM judges: add --judges and --model")
+    folder = load(path, people=people)
     requests = folder.requests if shuffle is None else shuffled(folder.requests, shuffle)
     if protocol == DIRECT:
         progress("judging")

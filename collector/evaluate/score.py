@@ -74,7 +74,8 @@ def evaluate(
     received = received or stored(folder.requests)
     gold = annotated(folder, received.spans)
     # In one order, so that sums of floats are the same however the findings were read.
-    predicted = sorted((p for p in _predicted(shown, folder.names) if p.trace_id in folder.annotations), key=astuple)
+    scored = [f for f in shown if folder.scored(folder.names.get(f.trace_id, f.trace_id), f.run_id)]
+    predicted = sorted(_predicted(scored, folder.names), key=astuple)
     return Evaluation(
         profile=profile,
         protocol=protocol,

@@ -1,0 +1,36 @@
+"""What people said of agent runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ...judges.measures.scales import Scored
+from ...schemas.taxonomy import Severity
+
+Reviewed = Mapping[str, frozenset[str]]
+"""By trace id, the agent runs that somebody has looked at as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """An error that most people see who said anything of it, with their words."""
+
+    trace_id: str
+    run_id: str
+    span_id: str
+    category: str
+    severity: Severity
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """What is not `marked` in `reviewed` runs is no error; None where people gave nothing but `scores`.
+
+    Scores are by trace id, or as their list names traces.
+    """
+
+    scores: Sequence[Scored] = ()
+    marked: Sequence[Marked] = ()
+    reviewed: Reviewed | None = None
