@@ -101,7 +101,7 @@ class Hook:
 
     def _may_look(self) -> bool:
         more = len(self._hints) or self._swept_to is not None or self._hints.overflown
-        return bool(more) and self.waiting < ROOM and not self.disabled
+        return bool(more) and self.waiting + len(self._marks) < ROOM and not self.disabled
 
     async def _sweep(self) -> Sequence[str]:
         """The next traces of a pass over all that changed lately."""
