@@ -231,7 +231,7 @@ def _clean(said: Said) -> Said:
         judge=_optional("judge", said.judge),
         agent_run_id=_optional("agent_run_id", said.agent_run_id),
         fingerprint=_optional("fingerprint", said.fingerprint),
-        id=_optional("id", said.id),
+        id=_an_own_id(said.id),
     )
 
 
@@ -252,6 +252,12 @@ def _completed(said: Said, finding: Finding) -> Said:
 
 def _optional(what: str, text: str) -> str:
     return name(what, text) if text.strip() else ""
+
+
+def _an_own_id(text: str) -> str:
+    if text.strip() in {".", ".."}:
+        raise ConfigError(f"id {text.strip()!r} cannot stand in an address")
+    return _optional("id", text)
 
 
 def _an_id(text: str) -> str:

@@ -84,7 +84,7 @@ def _add_annotations(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> 
         taken = [labelling.take_opinion(item.said(now)) for item in body.items]
         return _taken(labelling, taken, present_annotation)
 
-    @app.delete("/api/annotations/{annotation_id}", responses=documented(AnnotationJson, 404))
+    @app.delete("/api/annotations/{annotation_id:path}", responses=documented(AnnotationJson, 404))
     def withdraw(annotation_id: str) -> Response:
         """Take an annotation back: it is kept as withdrawn, and counts nowhere."""
         labelling = Labelling(reader, clock())

@@ -11,6 +11,8 @@ from memory_api import KNOWN, NOW, PLAIN, QUIET, SPAN, Api, finding
 from memory_labels import MemoryRun
 from store_parts import a_run
 
+from tracejury.collector.client import Client
+from tracejury.collector.client_labels import withdraw
 from tracejury.collector.label_checks import MAX_CATEGORY, MAX_NAME, MAX_TEXT
 from tracejury.collector.labels import QueueItem
 from tracejury.judges.measures.quality import LabelledRun
@@ -125,6 +127,7 @@ BAD = [
     (missed(category=""), 422, "category is missing"),
     (missed(category="Rudeness"), 422, "'Rudeness' is no category of TRAIL"),
     (missed(category="x" * (MAX_CATEGORY + 1), taxonomy="own"), 422, "category has 201 characters"),
+    (missed(id=".."), 422, "id '..' cannot stand in an address"),
     (missed(severity="high"), 422, "items.severity: Input should be 'LOW', 'MEDIUM' or 'HIGH'"),
     (missed(changed_at="soon"), 422, "changed_at: 'soon' is no point in time"),
     (missed(changed_at="2100-01-01"), 422, "changed_at lies in the future"),
@@ -324,6 +327,14 @@ def test_only_new_leaves_alone_what_was_said(labelled: Api) -> None:
     assert post(labelled, "/api/labels/import", missed(), only_new=True)["unchanged"] == 1
     assert labelled.get("/api/annotations")["items"] == []
     assert post(labelled, "/api/labels/import", missed(id="new"), only_new=True)["changed"] == 1
+
+
+@pytest.mark.parametrize("name", ["a/b", "a b", "?x=1#y", "ä%2F", "...", "x" * MAX_NAME])
+def test_any_id_can_be_withdrawn(labelled: Api, name: str) -> None:
+    """Ids of elsewhere hold what they hold."""
+    post(labelled, "/api/annotations", missed(id=name))
+    with Client(labelled.url) as client:
+        assert (withdraw(client, name)["id"], labelled.get("/api/annotations")["items"]) == (name, [])
 
 
 def test_nobody_withdraws_what_is_not_there(labelled: Api) -> None:
