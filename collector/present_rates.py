@@ -21,6 +21,7 @@ def present_rates(query: RateQuery, answer: RateAnswer) -> RatesJson:
         "left": answer.left,
         "unjudged": dict(answer.unjudged.counts),
         "from_rollups": answer.from_rollups,
+        "uncalibrated": answer.uncalibrated or None,
     }
 
 

@@ -42,7 +42,8 @@ class RatesJson(TypedDict):
     """`items`: by group, worst first, and point in time; `left`: groups beyond the limit.
 
     `population`: whose errors were counted; `unjudged`: what of that time stands in no rate, by why; `from_rollups`:
-    whether sums were kept of what was asked, or the runs themselves had to be read.
+    whether sums were kept of what was asked, or the runs themselves had to be read; `uncalibrated`: why labels correct
+    nothing, where that was asked for.
     """
 
     population: str
@@ -56,6 +57,7 @@ class RatesJson(TypedDict):
     left: int
     unjudged: dict[str, int]
     from_rollups: bool
+    uncalibrated: str | None
 
 
 class RatesComparisonJson(TypedDict):
