@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tracejury.collector.outline import Outline, outline_of
 from tracejury.collector.reader import Confidence
 from tracejury.collector.web.trace.looks import Said
+from tracejury.collector.web.trace.places import Places
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.llm_rows import LedgerRow
 from tracejury.schemas.spans import LogRecord, Span
@@ -25,9 +26,9 @@ class MemoryLooks:
     ledger: list[LedgerRow] = field(default_factory=list)
     told: list[Trace] = field(default_factory=list)
 
-    def outline(self, trace_id: str, tenant: str = "") -> Outline | None:
+    def places(self, trace_id: str, tenant: str = "") -> Places | None:
         found = self.trace(trace_id, tenant)
-        return outline_of(found) if found else None
+        return Places(outline_of(found)) if found else None
 
     def trace(self, trace_id: str, tenant: str = "") -> Trace | None:
         found = self.traces.get(trace_id)

@@ -13,6 +13,7 @@ from ....schemas.trajectory import Trace
 from ....schemas.verdicts import Verdict
 from ...outline import Outline
 from ...reader import Confidence
+from .places import Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Looks(Protocol):
     Each raises RetryableError, StoreError where the store fails.
     """
 
-    def outline(self, trace_id: str, tenant: str = "") -> Outline | None:
+    def places(self, trace_id: str, tenant: str = "") -> Places | None:
         """The trace in outline with all that has arrived; None where there is none."""
 
     def trace(self, trace_id: str, tenant: str = "") -> Trace | None:

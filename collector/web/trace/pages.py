@@ -58,8 +58,8 @@ def add_trace(app: FastAPI, site: Site, pulse: Pulse) -> None:
 
     @page(app, "/traces/{trace_id}/branch")
     def branch(request: Request, trace_id: str) -> Response:
-        outline, ask = outline_of(site, trace_id), Ask.of(request.query_params)
-        view = view_of(looks, {}, outline, ask)
+        ask = Ask.of(request.query_params)
+        view = view_of(looks, {}, places_of(site, trace_id), ask)
         key = request.query_params.get("key", "")
         shown = TreeView(view.places, Choice("", view.findings, ask.errors_only)).branch(key, _start(request))
         return site.render(request, "trace/branch.html", view=view, branch=shown)
@@ -72,10 +72,10 @@ def add_trace(app: FastAPI, site: Site, pulse: Pulse) -> None:
 
     @page(app, "/traces/{trace_id}/text")
     def text(request: Request, trace_id: str) -> Response:
-        outline = outline_of(site, trace_id)
-        whole = looks.trace(outline.trace_id)
+        places = places_of(site, trace_id)
+        whole = looks.trace(places.outline.trace_id)
         key, part = request.query_params.get("at", ""), request.query_params.get("part", "")
-        blocks = Details(whole, Places(outline), ()).blocks_at(key) if whole else ()
+        blocks = Details(whole, places, ()).blocks_at(key) if whole else ()
         if not (part.isascii() and part.isdecimal()) or int(part[:9]) >= len(blocks):
             raise NotFoundError("there is no such text")
         return plain(blocks[int(part[:9])].text, f"tracejury-text-{part[:9]}.txt")
@@ -90,18 +90,19 @@ def open_view(site: Site, pulse: Pulse, request: Request, trace_id: str, span_id
         RetryableError, StoreError: the store failed.
     """
     mark = pulse.mark(an_id(trace_id))
-    outline = outline_of(site, trace_id)
+    places = places_of(site, trace_id)
+    outline = places.outline
     if outline.trace_id != an_id(trace_id):
         mark = pulse.mark(outline.trace_id)
     ask = Ask.of(request.query_params, request.query_params.getlist("open"))
     ask = replace(ask, span=span_id) if span_id else ask
-    view = view_of(site.reader.looks, labelled(site, outline), outline, ask)
+    view = view_of(site.reader.looks, labelled(site, outline), places, ask)
     return replace(view, lazy=not site.reader.looks.at_hand(outline.trace_id, outline), why=_why(site, view), mark=mark)
 
 
-def outline_of(site: Site, trace_id: str) -> Outline:
-    """The outline of a trace. Raises NotFoundError, RetryableError, StoreError."""
-    found = site.reader.looks.outline(an_id(trace_id))
+def places_of(site: Site, trace_id: str) -> Places:
+    """A trace in outline. Raises NotFoundError, RetryableError, StoreError."""
+    found = site.reader.looks.places(an_id(trace_id))
     if found is None:
         raise NotFoundError(f"no trace {an_id(trace_id)[:64]!r} is stored")
     return found

@@ -9,7 +9,8 @@ from typing import Final
 
 from ....processors.assemble import span_size
 from ....schemas.trajectory import Trace
-from ...outline import Outline, outline_of
+from ...outline import outline_of
+from .places import Places
 
 MAX_BYTES: Final = 128 * 1024 * 1024
 _COPIES: Final = 2
@@ -18,18 +19,18 @@ _COPIES: Final = 2
 
 @dataclass(slots=True)
 class Rebuilt:
-    """A rebuilt trace; `outline` is made at first use."""
+    """A rebuilt trace; `places` are made at first use."""
 
     trace: Trace
     size: int
-    _outline: Outline | None = None
+    _places: Places | None = None
 
     @property
-    def outline(self) -> Outline:
-        """Its outline."""
-        if self._outline is None:
-            self._outline = outline_of(self.trace)
-        return self._outline
+    def places(self) -> Places:
+        """Its outline as a tree."""
+        if self._places is None:
+            self._places = Places(outline_of(self.trace))
+        return self._places
 
 
 class RecentTraces:

@@ -24,10 +24,14 @@ from ...store.reading import StoredReading
 from ...store.scope import TENANT, Scope
 from ...stored_trace import stored_trace
 from .looks import Said
+from .places import Places
 from .recent import Rebuilt, RecentTraces
 
 BEHIND: Final = 5 * SECOND
 """By how much the judging of a large open trace may be behind its spans: it goes on, and its pages are told."""
+
+MOST_READ: Final = 8
+"""Outlines that are kept as they were read; one of ten thousand spans has about ten megabytes."""
 
 _LOCKS: Final = 16
 
@@ -43,22 +47,23 @@ class StoredLooks:
         self._store, self._config, self._clock = store, config, clock
         self._reading = StoredReading(store)
         self._recent = recent or RecentTraces()
+        self._read: dict[tuple[str, str], Places] = {}
+        self._reading_lock = threading.Lock()
         self._locks = [threading.Lock() for _ in range(_LOCKS)]
 
-    def outline(self, trace_id: str, tenant: str = "") -> Outline | None:
-        """From memory, else the kept one where nothing came since, else of the rebuilt trace."""
+    def places(self, trace_id: str, tenant: str = "") -> Places | None:
+        """From memory, else of the kept outline where nothing came since, else of the rebuilt trace."""
         newest = self._newest(trace_id, tenant)
         if not newest:
             return None
         known = self._known(trace_id, newest)
         if known is not None:
-            return known.outline
-        for text in StoredOutlines(self._store, tenant).load(list(newest)):
-            kept = _read(text)
-            if kept and trace_id in kept.trace_ids and _knows_all(kept.received_through, newest):
-                return kept
+            return known.places
+        kept = self._kept(trace_id, tenant, newest)
+        if kept is not None:
+            return kept
         made = self._rebuilt(trace_id, tenant)
-        return made.outline if made else None
+        return made.places if made else None
 
     def trace(self, trace_id: str, tenant: str = "") -> Trace | None:
         """From memory where nothing came since, else rebuilt."""
@@ -115,8 +120,10 @@ class StoredLooks:
             self._recent.put(trace)
 
     def forget(self) -> None:
-        """All rebuilt traces."""
+        """All rebuilt traces and outlines."""
         self._recent.clear()
+        with self._reading_lock:
+            self._read.clear()
 
     def _newest(self, trace_id: str, tenant: str) -> Mapping[str, int]:
         """Of the trace and those that it may be one with; empty where there is no such trace."""
@@ -131,6 +138,22 @@ class StoredLooks:
         trace = found.trace
         behind = BEHIND if trace.state is TraceState.OPEN and len(trace.spans) >= LARGE else 0
         return found if _knows_all(trace.received_through + behind, newest) else None
+
+    def _kept(self, trace_id: str, tenant: str, newest: Mapping[str, int]) -> Places | None:
+        with self._reading_lock:
+            read = self._read.get((tenant, trace_id))
+        if read is not None and _knows_all(read.outline.received_through, newest):
+            return read
+        for text in StoredOutlines(self._store, tenant).load(list(newest)):
+            kept = _read(text)
+            if kept and trace_id in kept.trace_ids and _knows_all(kept.received_through, newest):
+                made = Places(kept)
+                with self._reading_lock:
+                    self._read[tenant, trace_id] = made
+                    while len(self._read) > MOST_READ:
+                        self._read.pop(next(iter(self._read)))
+                return made
+        return None
 
     def _rebuilt(self, trace_id: str, tenant: str) -> Rebuilt | None:
         with self._locks[hash(trace_id) % _LOCKS]:

@@ -169,7 +169,7 @@ def select(ask: Ask, places: Places, findings: Sequence[Finding]) -> str:
     return next((key for key in first if key != REST), next(iter(places.below(REST)), ""))
 
 
-def view_of(looks: Looks, labelled: Mapping[str, Labelled], outline: Outline, ask: Ask) -> TraceView:
+def view_of(looks: Looks, labelled: Mapping[str, Labelled], places: Places, ask: Ask) -> TraceView:
     """The page of an outline without its details. Blocks.
 
     Raises:
@@ -177,8 +177,8 @@ def view_of(looks: Looks, labelled: Mapping[str, Labelled], outline: Outline, as
         NotFoundError: the asked span is not of this trace.
         RetryableError, StoreError: the store failed.
     """
+    outline = places.outline
     said = looks.said(outline, Confidence.of(ask.profile))
-    places = Places(outline)
     findings = sort_findings(said.findings, places)
     selected = select(ask, places, findings)
     choice = Choice(selected, findings, ask.errors_only, frozenset(ask.opened))

@@ -28,13 +28,11 @@ def trace(pages: Pages, open_site: Callable[[str], Watched]) -> Watched:
     return open_site(pages.url)
 
 
-def test_evidence_is_marked_in_the_text_that_holds_it(trace: Watched, pages: Pages) -> None:
+def test_evidence_is_marked_in_the_text_that_holds_it(trace: Watched) -> None:
     """Each finding leads to a panel in which its quote is highlighted; nothing is complained of or loaded."""
     trace.open(f"/traces/{TRACE_ID}")
     links = trace.page.locator("#trace-findings .jump")
     assert links.count() >= 1
-    outline = pages.reader.looks.outline(TRACE_ID)
-    assert outline is not None
     for number in range(links.count()):
         finding = links.nth(number).get_attribute("data-finding")
         links.nth(number).click()
@@ -174,8 +172,9 @@ def test_a_large_trace_shows_before_its_contents_are_read(pages: Pages, open_sit
     page = site.page
     site.open(f"/traces/{spans[0].trace_id}?span={spans[0].span_id}")
     page.locator("#panel h2", has_text="manager").wait_for()
-    outline = pages.reader.looks.outline(spans[0].trace_id)
-    assert outline is not None
+    places = pages.reader.looks.places(spans[0].trace_id)
+    assert places is not None
+    outline = places.outline
     inner = outline.runs[-1].turns[0].span_id
     assert page.locator(f"#span-{inner}").count() == 0
     twist = page.locator(f"#span-{outline.runs[-1].span_id} > .line > button.twist")
