@@ -25,7 +25,11 @@ class _Signal:
     why: Callable[[str, str, str], str]
 
 
-_OPINIONS: Final = f"SELECT * FROM ({OPINIONS}) WHERE FindingId IN (SELECT Id FROM ({SHOWN}))"
+# An opinion outlives a new wording by its fingerprint, see schemas/opinions.py.
+_OPINIONS: Final = f"""
+    SELECT * FROM ({OPINIONS}) WHERE FindingId IN (SELECT Id FROM ({SHOWN}))
+    OR (Judge, Fingerprint) IN (SELECT Judge, Fingerprint FROM ({SHOWN}))
+"""
 
 _SCORED: Final = f"""
     SELECT TraceId, SubjectId AS RunId, Judge, Score FROM verdicts FINAL

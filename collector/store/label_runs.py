@@ -30,10 +30,10 @@ REVIEWED: Final = f"""(
 _AT_RUNS: Final = f"AgentRunId != '' AND (TraceId IN ({TRACES}) OR TraceId IN (SELECT Part FROM ({JOINED})))"
 
 FOUND: Final = f"""
-    SELECT if(Whole = '', own, Whole) AS TraceId, AgentRunId AS RunId, SpanId, Id, Judge, JudgedBy, Category, Severity,
-        Confidence
+    SELECT if(Whole = '', own, Whole) AS TraceId, AgentRunId AS RunId, SpanId, Id, Fingerprint, Judge,
+        JudgedBy, Category, Severity, Confidence
     FROM (
-        SELECT TraceId AS own, AgentRunId, SpanId, Id, Judge, JudgedBy, Category, Severity, Confidence
+        SELECT TraceId AS own, AgentRunId, SpanId, Id, Fingerprint, Judge, JudgedBy, Category, Severity, Confidence
         FROM findings FINAL WHERE {TENANT} AND State IN ('current', 'provisional') AND {_AT_RUNS}
     ) AS found LEFT JOIN ({JOINED}) AS parts ON found.own = parts.Part
 """
@@ -43,9 +43,10 @@ SHOWN: Final = f"SELECT * FROM ({FOUND}) WHERE Confidence >= {{balanced:Float64}
 """Those of them that the balanced profile shows."""
 
 OPINIONS: Final = f"""
-    SELECT if(Whole = '', own, Whole) AS TraceId, AgentRunId AS RunId, FindingId, Opinion, Annotator, Judge, Category
+    SELECT if(Whole = '', own, Whole) AS TraceId, AgentRunId AS RunId, FindingId, Fingerprint, Opinion,
+        Annotator, Judge, Category
     FROM (
-        SELECT TraceId AS own, AgentRunId, FindingId, Opinion, Annotator, Judge, Category, Withdrawn
+        SELECT TraceId AS own, AgentRunId, FindingId, Fingerprint, Opinion, Annotator, Judge, Category, Withdrawn
         FROM annotations FINAL WHERE {TENANT} AND {_AT_RUNS} AND Opinion != 'missed'
         ORDER BY ChangedAt DESC, Withdrawn DESC LIMIT 1 BY TraceId, Id
     ) AS said LEFT JOIN ({JOINED}) AS parts ON said.own = parts.Part

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -160,6 +161,18 @@ def test_each_run_once_by_its_strongest_reason(store: Store) -> None:
     StoredLabels(store).save(Labelled([opinion(people, "ann", Opinion.DISAGREE)]))
     assert [(i.trace_id, i.why.split()[0]) for i in disputed(store)] == [(TRACE_ID, "ann"), ("e" * 32, "loops")]
     assert [i.trace_id for i in disputed(store, limit=1)] == [TRACE_ID]
+
+
+def test_a_dispute_outlives_a_new_wording(store: Store) -> None:
+    """The finding that replaces the one that somebody disagreed with is as disputed."""
+    old, new = a_finding(confidence=SURE), a_finding(confidence=SURE, evidence="in other words")
+    found(store, old)
+    labels = StoredLabels(store)
+    labels.save(Labelled([opinion(old, "ann", Opinion.DISAGREE, fingerprint=old.fingerprint)]))
+    found(store, new, retracted=(replace(old, state=FindingState.RETRACTED),), judged_at=2)
+    assert whys(store) == ["ann disagrees with what loops found (Resource Abuse)"]
+    (quality,) = labels.quality(0, 2**63 - 1)
+    assert (quality.findings, quality.agreed) == (1, 0)
 
 
 def test_a_run_in_several_traces_is_one(store: Store) -> None:
