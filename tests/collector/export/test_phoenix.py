@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 from forwarding import configured, counted, figures
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tracejury.collector.replay import replay
 from tracejury.collector.service import Collector
@@ -126,6 +127,7 @@ async def test_real_traces_and_what_was_found_in_them_arrive(
     sent = {
         span.span_id.hex(): span.trace_id.hex()
         for request in requests
+        if isinstance(request, ExportTraceServiceRequest)
         for group in request.resource_spans
         for scope in group.scope_spans
         for span in scope.spans
