@@ -18,6 +18,7 @@ from ..schemas.errors import RetryableError
 from ..schemas.verdicts import Judgement
 from .api import create_app
 from .config import CollectorConfig
+from .deletion import Deletion, no_runs
 from .endpoints import bound_receivers, check_loopback
 from .export.build import build_exports
 from .gauges.build import start_gauges
@@ -201,14 +202,15 @@ class Collector:
         reader = StoredReader(store, config.judging.assembler(), self._clock)
         self._stops.append(keep_rates(store, reader.rates, busy, self._clock))
         self._stops.append(start_gauges(store, reader, self.judges, self.telemetry, self._listeners, self._clock))
-        await self._start_api(reader)
+        drop = self._llm.drop if self._llm else no_runs
+        await self._start_api(reader, Deletion(store, judging, drop, self._clock))
         await webhooks.start(config.api.public_url.rstrip("/") or self._api_url())
         await self._start_receivers(writer)
         exports.start()
         if self._llm is not None:  # last: what it imports takes seconds, and nobody waits for it
             self._llm.bench.start()
 
-    async def _start_api(self, reader: StoredReader) -> None:
+    async def _start_api(self, reader: StoredReader, deletion: Deletion) -> None:
         app = create_app(
             reader,
             self.judge_again,
@@ -218,6 +220,7 @@ class Collector:
             any_host=self.config.insecure,
             clock=self._clock,
             listeners=self._listeners,
+            delete=deletion.delete,
             endpoints=lambda: bound_receivers(self.config, self.grpc_port, self.http_port),
         )
         server = WebServer(app, self.config.api.endpoint, "api")

@@ -23,6 +23,7 @@ from ..shapes import ErrorPage, JudgedPage, TraceJson
 from ..web.security import Tokens
 from .answers import documented, json_answer, on_error, problem
 from .dataset import add_export
+from .deletion import Delete, add_deletion
 from .doctor import add_doctor
 from .explain import add_explain
 from .guard import Guard
@@ -40,6 +41,7 @@ from .params import (
     write_cursor,
 )
 from .rates import add_rates
+from .received import add_received
 
 if TYPE_CHECKING:
     from ..endpoints import Endpoint
@@ -65,13 +67,15 @@ def create_app(
     clock: Callable[[], int] = time.time_ns,
     listeners: Listeners | None = None,
     endpoints: Callable[[], Sequence[Endpoint]] = tuple,
+    delete: Delete | None = None,
 ) -> FastAPI:
     """The API over `reader`, and the pages.
 
     `problems` says, a line each, why the collector is not ready (nothing: it is); `metrics` gives Prometheus text;
     `judges` says what this process does with LLM judges just now (by default: nothing); `any_host` lifts the check that
     requests are for a loopback name; `clock` gives unix nanos; `listeners`: who hears of what was judged, for live
-    pages; `endpoints`: those of the receivers.
+    pages; `endpoints`: those of the receivers; `delete`
+    deletes traces (None: nobody can).
     """
     # The pages make their errors of the API's.
     from ..web.build import add_pages
@@ -91,6 +95,9 @@ def create_app(
     add_architectures(app, reader.architectures)
     add_labels(app, reader, clock)
     add_rates(app, reader, clock)
+    add_received(app, reader)
+    if delete is not None:
+        add_deletion(app, delete, clock)
     _add_watching(app, problems, metrics)
     add_pages(app, reader, judge, judges, clock, tokens, listeners or Listeners(), endpoints)
     return app

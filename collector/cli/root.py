@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "session": "Show one session: what was said, with findings at their place.",
     "doctor": "Say what traces lack, and what mends it.",
     "judge": "Judge stored traces again.",
+    "delete": "Delete traces, a session, or what is old of a service.",
     "ledger": "Show what LLM judges did, or why not, and its cost.",
     "labels": "Say what you think of findings and runs; what to label next.",
     "architecture": "Show or edit what LLM judges are told about a service.",

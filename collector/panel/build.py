@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from ...judges.panel.members import Panel, panel_of
 from ...judges.panel.schedule import WindowRules
 from ...judges.panel.selection import Policy, Rule
 from ...judges.profiles import DEFAULT_PROFILE, threshold
-from ...processors.assemble import AssemblerConfig
+from ...processors.assemble import AssemblerConfig, TraceKey
 from ...schemas.errors import ConfigError
 from ...schemas.spans import Span
 from ...schemas.taxonomy import Severity
@@ -44,12 +44,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LlmJudging:
-    """All of it: `clerk` for the judging thread, `bench` to be started and stopped, `status` for whoever asks."""
+    """All of it: `clerk` for the judging thread, `bench` to be started and stopped, `status` for whoever asks.
+
+    `drop`: take the runs of deleted traces from the judges' hands.
+    """
 
     panel: Panel
     clerk: Clerk
     bench: Bench
     status: Callable[[], JudgesStatus]
+    drop: Callable[[Collection[TraceKey]], None]
 
 
 def build_llm_judging(
@@ -119,7 +123,13 @@ def build_llm_judging(
             failing=bench.complaint.now,
         )
 
-    return LlmJudging(panel, clerk, bench, status)
+    def drop(keys: Collection[TraceKey]) -> None:
+        if windows is not None:
+            for key in keys:
+                windows.forget(key)
+        docket.drop(keys)
+
+    return LlmJudging(panel, clerk, bench, status, drop)
 
 
 def check_judges(config: LlmConfig) -> None:

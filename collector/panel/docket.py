@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -81,6 +81,7 @@ class Docket:
         self._waiting: OrderedDict[RunKey, Entry] = OrderedDict()
         self._traces: dict[int, Held] = {}
         self._taken: dict[RunKey, Entry] = {}
+        self._dropped: set[RunKey] = set()
         self._bytes = self._windows = 0
         self._lock = threading.Lock()
 
@@ -125,7 +126,7 @@ class Docket:
     def put_again(self, entry: Entry) -> None:
         """Add a run that is in flight, to be tried later; what waits of it by now is newer and goes first."""
         with self._lock:
-            if entry.run_key not in self._waiting:
+            if entry.run_key not in self._waiting and entry.run_key not in self._dropped:
                 self._put(entry)
 
     def take(self, now: int) -> Entry | None:
@@ -142,11 +143,21 @@ class Docket:
         """The run's judging is over, for now."""
         with self._lock:
             self._taken.pop(entry.run_key, None)
+            self._dropped.discard(entry.run_key)
         self.wake()
 
-    def replaced(self, entry: Entry) -> bool:
-        """Whether the run waits once more with other content: what comes of `entry` is out of date."""
+    def drop(self, keys: Collection[TraceKey]) -> None:
+        """These traces are deleted: none of their runs waits, and what comes of those in flight is out of date."""
         with self._lock:
+            for run_key in [run_key for run_key in self._waiting if run_key[0] in keys]:
+                self._forget(run_key)
+            self._dropped.update(run_key for run_key in self._taken if run_key[0] in keys)
+
+    def replaced(self, entry: Entry) -> bool:
+        """Whether what comes of `entry` is out of date: the run waits once more with other content, or is deleted."""
+        with self._lock:
+            if entry.run_key in self._dropped:
+                return True
             later = self._waiting.get(entry.run_key)
         return later is not None and later.stage is Stage.CLOSING and later.content != entry.content
 

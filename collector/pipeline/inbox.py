@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 
 from ...processors.assemble import TraceKey
 from ...schemas.batch import Batch
@@ -25,10 +25,14 @@ class Arrivals:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What one call of `Inbox.take` hands over. `asked`: traces to judge (again) from the store."""
+    """What one call of `Inbox.take` hands over.
+
+    `asked`: traces to judge (again) from the store; `gone`: traces that were deleted and must be forgotten first.
+    """
 
     batches: Sequence[tuple[Batch, int]]
     asked: frozenset[TraceKey]
+    gone: frozenset[TraceKey] = frozenset()
 
 
 class Inbox:
@@ -40,6 +44,7 @@ class Inbox:
         self._bytes = 0
         self._batches: deque[tuple[Batch, int]] = deque()
         self._asked: set[TraceKey] = set()
+        self._gone: set[TraceKey] = set()
         self._in_hand = False
         self._ready = threading.Condition()
         self._closed = False
@@ -53,7 +58,7 @@ class Inbox:
     def empty(self) -> bool:
         """Whether nothing waits, and nothing that was taken is still being worked on."""
         with self._ready:
-            return not self._batches and not self._asked and not self._in_hand
+            return not (self._batches or self._asked or self._gone or self._in_hand)
 
     def put(self, batch: Batch, received_at: int) -> None:
         """Queue a committed batch (`received_at`: the stored arrival time of its rows, unix nanos)."""
@@ -70,6 +75,15 @@ class Inbox:
         """Have these traces judged from the store."""
         with self._ready:
             self._asked.update(keys)
+            self._ready.notify()
+
+    def forget(self, keys: Collection[TraceKey], through: int) -> None:
+        """These traces are deleted as far as they arrived by `through` (unix nanos): whatever waits of that, too."""
+        with self._ready:
+            self._gone.update(keys)
+            kept = [(_without(b, keys) if at <= through else b, at) for b, at in self._batches]
+            self._batches = deque((batch, at) for batch, at in kept if batch.spans or batch.logs)
+            self._bytes = sum(batch.size for batch, _ in self._batches)
             self._ready.notify()
 
     def wake(self) -> None:
@@ -89,7 +103,7 @@ class Inbox:
         Until `done` is called the inbox does not count as empty.
         """
         with self._ready:
-            if not self._batches and not self._asked and timeout > 0 and not self._closed:
+            if not (self._batches or self._asked or self._gone or self._closed) and timeout > 0:
                 self._ready.wait(timeout)
             batches: list[tuple[Batch, int]] = []
             size = 0
@@ -99,8 +113,19 @@ class Inbox:
                 batches.append((batch, received_at))
             self._bytes -= size
             asked, self._asked = frozenset(self._asked), set()
+            gone, self._gone = frozenset(self._gone), set()
             self._in_hand = True
-            return Taken(batches, asked)
+            return Taken(batches, asked, gone)
+
+
+def _without(batch: Batch, keys: Collection[TraceKey]) -> Batch:
+    spans = [s for s in batch.spans if (s.tenant, s.trace_id) not in keys]
+    logs = [r for r in batch.logs if (r.tenant, r.trace_id) not in keys]
+    return (
+        batch
+        if len(spans) == len(batch.spans) and len(logs) == len(batch.logs)
+        else replace(batch, spans=spans, logs=logs)
+    )
 
 
 def by_trace(batch: Batch) -> dict[TraceKey, Arrivals]:

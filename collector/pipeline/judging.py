@@ -55,6 +55,9 @@ class JudgingStore(GatheringStore, Protocol):
     def save(self, judged: Sequence[JudgedTrace]) -> None:
         """Store what was judged, each judgement last."""
 
+    def stays(self, judged: JudgedTrace) -> bool:
+        """Whether a trace was not deleted since it was as it was judged."""
+
 
 class Judging:
     """Judges traces as they change. `put` and `ask` from any thread; one thread of its own does the work.
@@ -107,6 +110,10 @@ class Judging:
         if self._thread is not None:
             self._thread.join(deadline)
         self.dismiss()
+
+    def forget(self, keys: Collection[TraceKey], through: int) -> None:
+        """These are deleted as far as they arrived by `through` (unix nanos): nothing of that is judged again."""
+        self._inbox.forget(keys, through)
 
     def dismiss(self) -> None:
         """Let nobody wait any longer for what they asked: their futures fail, retryably. Idempotent."""
@@ -165,6 +172,8 @@ class Judging:
         return judged
 
     def _take_in(self, taken: Taken, now: int) -> None:
+        for key in taken.gone:
+            self.assembler.forget(key)
         for batch, received_at in taken.batches:
             for key, rows in by_trace(batch).items():
                 self.assembler.add(key, rows.spans, rows.logs, received_at, now)
@@ -320,6 +329,7 @@ class Judging:
         )
 
     def _save(self, judged: Sequence[JudgedTrace]) -> None:
+        judged = [one for one in judged if self._store.stays(one)]
         if not judged:
             return
         try:

@@ -72,17 +72,18 @@ def sums(clusters: str, places: str, unit: Unit, *, judged: bool = True) -> str:
 
     Without `judged` only of what was found.
     """
-    errors = f"if(about = '{FOUND}', length(arrayFilter(x -> x.1 = value, vals)), 0) AS y"
-    hit = f"if(about = '{FOUND}', 1, 0) AS b"
+    hit = "toUInt64(1)"
     if unit is Unit.TURN:
-        turns = "least(length(arrayDistinct(arrayFilter(x -> x.1 = value, vals))), t)"
-        hit = f"if(about = '{FOUND}', {turns}, 0) AS b"
-    cells = f"arrayMap(v -> ('{FOUND}', v), arrayDistinct(arrayMap(x -> x.1, vals)))"
+        hit = "least(countEqual(arrayMap(x -> x.1, arrayDistinct(vals)), v), toUInt64(t))"
+    # Counted before they are joined: rows would carry all of `vals` along otherwise.
+    names = "arrayMap(x -> x.1, vals)"
+    cells = f"arrayMap(v -> ('{FOUND}', v, countEqual({names}, v), {hit}), arrayDistinct({names}))"
     if judged:
-        cells = f"arrayConcat([('{JUDGED}', own)], {cells}, arrayMap(v -> ('{MISSED}', v), missed))"
+        none = "toUInt64(0), toUInt64(0)"
+        cells = f"arrayConcat([('{JUDGED}', own, {none})], {cells}, arrayMap(v -> ('{MISSED}', v, {none}), missed))"
     terms = ", ".join(f"{text} AS {name}" for name, text in TERMS.items())
     return (
-        f"SELECT {places}, about, value, {terms} FROM (SELECT {places}, W, toInt64(t) AS t, "
-        f"cell.1 AS about, cell.2 AS value, {errors}, {hit} FROM ({clusters}) ARRAY JOIN {cells} AS cell) "
+        f"SELECT {places}, about, value, {terms} FROM (SELECT {places}, W, toInt64(t) AS t, cell.1 AS about, "
+        f"cell.2 AS value, toInt64(cell.3) AS y, toInt64(cell.4) AS b FROM ({clusters}) ARRAY JOIN {cells} AS cell) "
         f"GROUP BY {places}, about, value"
     )

@@ -21,7 +21,11 @@ class Changes:
         """Held by whoever makes facts of touched traces, so that one does at a time."""
         self._touched: dict[TraceKey, None] = {}
         self._lost = True
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._written = threading.Condition(self._lock)
+        self._writing: set[object] = set()
+        self._held: set[TraceKey] = set()
+        self._deleted: dict[TraceKey, int] = {}
 
     def __len__(self) -> int:
         return len(self._touched)
@@ -36,11 +40,41 @@ class Changes:
 
     @contextmanager
     def touching(self, keys: Iterable[TraceKey]) -> Iterator[None]:
-        """Around writing something about these: touched whatever comes of it."""
+        """Around writing something about these: touched whatever comes of it. Ask `stays` within."""
+        token = object()
+        with self._lock:
+            self._writing.add(token)
         try:
             yield
         finally:
             self.touch(keys)
+            with self._lock:
+                self._writing.discard(token)
+                self._written.notify_all()
+
+    def stays(self, key: TraceKey, received_through: int) -> bool:
+        """Whether what was said of a trace as it was then (unix nanos) may be stored: it is not deleted since."""
+        with self._lock:
+            return key not in self._held and received_through > self._deleted.get(key, -1)
+
+    def hold(self, keys: Collection[TraceKey], through: int) -> None:
+        """Before these are deleted as far as they arrived (unix nanos): what is being written of them is waited for.
+
+        Until they are let go nothing is written of them; nothing is ever again of what they were then.
+        """
+        with self._lock:
+            self._held.update(keys)
+            self._deleted.update(dict.fromkeys(keys, through))
+            for key in list(self._deleted)[: max(len(self._deleted) - MOST, 0)]:
+                del self._deleted[key]
+            before = set(self._writing)
+            self._written.wait_for(lambda: not before & self._writing)
+
+    def let_go(self, keys: Collection[TraceKey]) -> None:
+        """They are deleted: what arrives from now on begins them anew."""
+        with self._lock:
+            self._held.difference_update(keys)
+        self.touch(keys)
 
     def take(self, most: int) -> Collection[TraceKey]:
         """Up to `most` of them, the longest touched first; whoever cannot finish gives them back to `touch`."""

@@ -136,14 +136,15 @@ class StoredJudging:
             StoreError: something in it can never be stored.
         """
         store = self._store
-        findings = (finding_row(f, j.judgement) for j in judged for f in (*j.changed, *j.retracted))
-        verdicts = (verdict_row(v, j.judgement) for j in judged for v in j.judgement.verdicts)
-        traces = (trace_row(j.trace, j.judgement, j.spent) for j in judged)
-        texts = (text_row(j.trace, j.judgement, searchable(j.trace)) for j in judged if _is_searched(j))
-        words = (judgement_row(word, j.trace.state) for j in judged for word in j.ledger)
-        judgements = (judgement_row(j.judgement, j.trace.state) for j in judged)
         keys = {(j.trace.tenant, j.trace.trace_id) for j in judged}
         with storing("what was judged"), store.changes.touching(keys):
+            judged = [j for j in judged if self.stays(j)]
+            findings = (finding_row(f, j.judgement) for j in judged for f in (*j.changed, *j.retracted))
+            verdicts = (verdict_row(v, j.judgement) for j in judged for v in j.judgement.verdicts)
+            traces = (trace_row(j.trace, j.judgement, j.spent) for j in judged)
+            texts = (text_row(j.trace, j.judgement, searchable(j.trace)) for j in judged if _is_searched(j))
+            words = (judgement_row(word, j.trace.state) for j in judged for word in j.ledger)
+            judgements = (judgement_row(j.judgement, j.trace.state) for j in judged)
             insert_rows(store, "findings", FINDING_COLUMNS, findings)
             insert_rows(store, "verdicts", VERDICT_COLUMNS, verdicts)
             insert_rows(store, "traces", TRACE_COLUMNS, traces)
@@ -151,6 +152,11 @@ class StoredJudging:
             self._keep_outlines(judged)
             insert_rows(store, "judgements", JUDGEMENT_COLUMNS, words)
             insert_rows(store, "judgements", JUDGEMENT_COLUMNS, judgements)
+
+    def stays(self, judged: JudgedTrace) -> bool:
+        """Whether a trace was not deleted since it was as it was judged."""
+        key = (judged.trace.tenant, judged.trace.trace_id)
+        return self._store.changes.stays(key, judged.judgement.received_through)
 
     def _keep_outlines(self, judged: Sequence[JudgedTrace]) -> None:
         for one in judged:

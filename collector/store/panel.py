@@ -62,13 +62,21 @@ class StoredPanel:
             RetryableError: a passing failure; storing it again is safe.
             StoreError: something in it can never be stored.
         """
-        said = [(judgement, s.state) for s in subjects for judgement in s.judgements]
         with storing("what LLM judges said"), self._store.changes.touching(set(_keys(subjects))):
-            insert_rows(self._store, "findings", FINDING_COLUMNS, [row for s in subjects for row in _finding_rows(s)])
+            kept = [s for s in subjects if self._stays(s)]
+            said = [(judgement, s.state) for s in kept for judgement in s.judgements]
+            insert_rows(self._store, "findings", FINDING_COLUMNS, [row for s in kept for row in _finding_rows(s)])
             insert_rows(
                 self._store, "verdicts", VERDICT_COLUMNS, (verdict_row(v, j) for j, _ in said for v in j.verdicts)
             )
             insert_rows(self._store, "judgements", JUDGEMENT_COLUMNS, (judgement_row(j, state) for j, state in said))
+
+    def _stays(self, subject: JudgedSubject) -> bool:
+        """Whether its trace was not deleted meanwhile."""
+        changes = self._store.changes
+        return all(
+            changes.stays((j.subject.tenant, j.subject.trace_id), j.received_through) for j in subject.judgements
+        )
 
     def pending(self, limit: int) -> list[PendingRow]:
         """What was left pending, of all tenants, the oldest first; about `limit`, all judges of a subject together."""
