@@ -64,12 +64,15 @@ class SessionLists:
     def find(self, query: TraceQuery) -> list[SessionRow]:
         """Up to `query.limit` sessions that hold a trace of the query, in the asked order."""
         where, values = conditions(query, of_sessions=True)
-        holding = (
-            f"{_OURS} AND (ServiceName, SessionId) IN (SELECT ServiceName, SessionId FROM traces FINAL WHERE {where})"
-        )
+        holding = f"{_OURS} AND {_named_by(where)}"
         having, more = _having(query)
         follows, place = after(query.before, "Key", ascending=query.ascending)
-        source = _from(joined=query.sort in BY_FINDINGS, confidence=query.confidence, values=values)
+        near = "1"
+        if query.since:
+            near = (
+                f"(TraceId IN (SELECT TraceId FROM traces WHERE {TENANT} AND (JoinedTo != '' OR {_named_by(where)})))"
+            )
+        source = _from(joined=query.sort in BY_FINDINGS, confidence=query.confidence, values=values, place=near)
         values |= more | place | {"missing": missing(ascending=query.ascending), "limit": query.limit}
         found = self._scope.select(
             f"SELECT {_KEY} AS Key, {_VALUES[query.sort]} AS Value, any(SessionId) {source}"
@@ -101,13 +104,18 @@ class SessionLists:
 
     def _rows(self, these: str, confidence: Confidence, **values: Any) -> list[SessionRow]:
         given: dict[str, Any] = dict(values)
-        own = f"SELECT TraceId FROM traces FINAL WHERE {_OURS} AND {these}"
-        place = f"TraceId IN ({own})"
-        parts = f"({place} OR TraceId IN (SELECT Part FROM ({JOINED}) WHERE Whole IN ({own})))"
-        source = _from(joined=True, confidence=confidence, values=given, place=parts)
+        # Without FINAL: too many traces may be looked at, never too few, and the index of sessions finds them.
+        own = f"SELECT TraceId FROM traces WHERE {TENANT} AND {these}"
+        place = f"(TraceId IN ({own}) OR TraceId IN (SELECT Part FROM ({JOINED}) WHERE Whole IN ({own})))"
+        source = _from(joined=True, confidence=confidence, values=given, place=place)
         which = f"WHERE {_OURS} AND {these} GROUP BY SessionId, ServiceName ORDER BY SessionId, ServiceName"
         sql = f"SELECT {_ROW} {source}{which}"
         return [session_row(row) for row in self._scope.select(sql, **given)]
+
+
+def _named_by(where: str) -> str:
+    """The condition that a trace is of a session that one of those traces names."""
+    return f"(ServiceName, SessionId) IN (SELECT ServiceName, SessionId FROM traces FINAL WHERE {where})"
 
 
 def _from(*, joined: bool, confidence: Confidence, values: dict[str, Any], place: str = "1") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -19,6 +20,11 @@ GOAL: Final = 300
 """Characters of a goal that a list shows."""
 FACETS: Final = 200
 """Names of a kind that are suggested."""
+
+_NAMES: Final = """arrayConcat([('services', CAST(ServiceName, 'String')), ('versions', CAST(Version, 'String'))],
+    arrayMap(n -> ('agents', n), arrayDistinct(Runs.Name)), arrayMap(n -> ('tools', n), arrayDistinct(Calls.Tool)),
+    arrayMap(n -> ('models', n), arrayDistinct(Runs.Model)))"""
+_MARKS: Final = "[('categories', CAST(Category, 'String')), ('judges', CAST(Judge, 'String'))]"
 
 _OF_THESE: Final = "TraceId IN {trace_ids:Array(String)}"
 _SHOWN: Final = (
@@ -55,7 +61,8 @@ class TraceLists:
 
     def counts(self, trace_ids: Sequence[str], confidence: Confidence) -> dict[str, dict[Severity, int]]:
         """Findings that hold and are sure enough, by trace and severity; a joined run's all at its own trace."""
-        parts = f"(TraceId IN {{trace_ids:Array(String)}} OR TraceId IN (SELECT Part FROM ({JOINED}) WHERE Whole IN {{trace_ids:Array(String)}}))"  # noqa: E501
+        ids = "{trace_ids:Array(String)}"
+        parts = f"(TraceId IN {ids} OR TraceId IN (SELECT Part FROM ({JOINED}) WHERE Whole IN {ids}))"
         rows = self._scope.select(counts(confidence, parts), trace_ids=list(trace_ids), **thresholds(confidence))
         named = (Severity.HIGH, Severity.MEDIUM, Severity.LOW)
         return {row[0]: dict(zip(named, row[1:], strict=True)) for row in rows}
@@ -64,29 +71,23 @@ class TraceLists:
         """Names that traces of that time have, by how many of them."""
         query = TraceQuery(Confidence(0.0, 0.0), 0, service=service, since=since, until=until)
         where, values = conditions(query)
-        names = {
-            "services": "[CAST(ServiceName, 'String')]",
-            "agents": "arrayDistinct(Runs.Name)",
-            "tools": "arrayDistinct(Calls.Tool)",
-            "models": "arrayDistinct(Runs.Model)",
-            "versions": "[CAST(Version, 'String')]",
-        }
-        found = {
-            key: self._names(f"arrayJoin({of})", f"traces FINAL WHERE {where}", values) for key, of in names.items()
-        }
-        these = (
-            f"findings FINAL WHERE {TENANT} AND {HOLDS} AND TraceId IN (SELECT TraceId FROM traces FINAL WHERE {where})"
-        )
-        found |= {key: self._names(of, these, values) for key, of in (("categories", "Category"), ("judges", "Judge"))}
+        traces = f"traces FINAL WHERE {where}"
+        found = self._named(f"arrayJoin({_NAMES})", traces, values)
+        marked = f"findings FINAL WHERE {TENANT} AND {HOLDS} AND TraceId IN (SELECT TraceId FROM {traces})"
+        found |= self._named(f"arrayJoin({_MARKS})", marked, values)
         return Facets(**found)
 
-    def _names(self, name: str, place: str, values: dict[str, Any]) -> list[tuple[str, int]]:
+    def _named(self, names: str, place: str, values: dict[str, Any]) -> dict[str, list[tuple[str, int]]]:
         rows = self._scope.select(
-            f"SELECT CAST({name}, 'String') AS Found, uniqExact(TraceId) AS Traces FROM {place} GROUP BY Found "
-            f"HAVING Found != '' ORDER BY Traces DESC, Found LIMIT {FACETS}",
+            f"SELECT named.1 AS Kind, named.2 AS Name, uniqExact(TraceId) AS Traces FROM "
+            f"(SELECT TraceId, {names} AS named FROM {place}) WHERE Name != '' GROUP BY Kind, Name "
+            f"ORDER BY Kind, Traces DESC, Name LIMIT {FACETS} BY Kind",
             **values,
         )
-        return [(name, count) for name, count in rows]
+        found: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+        for kind, name, count in rows:
+            found[kind].append((name, count))
+        return dict(found)
 
     def _shown(self, found: Sequence[Sequence[Any]], confidence: Confidence) -> list[TraceRow]:
         ids = [row[0] for row in found]
