@@ -1,0 +1,89 @@
+"""Backends out of the configuration: secrets from the environment, never shown; certificates; one line a mistake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from processes import tracejury
+from pydantic import SecretStr
+
+from tracejury.collector.config import load_config
+from tracejury.collector.export.config import BackendConfig
+from tracejury.collector.export.doors import check_exports, door_of
+from tracejury.schemas.errors import ConfigError
+
+
+def backend(**changes: Any) -> BackendConfig:
+    return BackendConfig(**{"name": "there", "endpoint": "https://example.org/otel/"} | changes)
+
+
+def test_headers_are_filled_from_the_environment() -> None:
+    """Each variable in its place; what is no variable stays."""
+    config = backend(headers={"authorization": SecretStr("Bearer ${KEY}"), "x": SecretStr("$5 ${A}${B}")})
+    door = door_of(config, 0, {"KEY": "sesame-1234", "A": "a", "B": "b"})
+    assert door.headers == {"authorization": "Bearer sesame-1234", "x": "$5 ab"}
+    assert door.endpoint == "https://example.org/otel"
+    assert {"sesame-1234", "Bearer sesame-1234"} <= door.secrets
+
+
+def test_secrets_are_in_no_representation() -> None:
+    """A log line or a traceback may hold one."""
+    config = load_config(
+        None, {"export": {"otlp": [{"name": "a", "endpoint": "http://h:1", "headers": {"k": "sesame-1234"}}]}}
+    )
+    shown = f"{config!r} {config.model_dump()} {config.model_dump_json()} {door_of(config.export.otlp[0], 0)!r}"
+    assert "sesame" not in shown
+
+
+def test_a_wrong_section_with_a_secret_is_refused_without_it() -> None:
+    """The line names the place, not the value."""
+    wrong = {"name": "a", "endpoint": "http://h:1", "headers": {"k": ["sesame-1234"]}, "protocol": "sesame-5678"}
+    with pytest.raises(ConfigError) as caught:
+        load_config(None, {"export": {"otlp": [wrong]}})
+    assert "export.otlp.0.headers.k" in str(caught.value)
+    assert "sesame" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"headers": {"k": "${NOT_SET_ANYWHERE}"}}, ".headers.k: the environment variable NOT_SET_ANYWHERE is not set"),
+        ({"ca_file": "/nowhere/ca.pem"}, ".ca_file: there is no file /nowhere/ca.pem"),
+        ({"ca_file": __file__}, ": its certificates cannot be used:"),
+    ],
+)
+def test_what_is_missing_is_one_line(changes: dict[str, Any], line: str, tmp_path: Path) -> None:
+    """Also of `tracejury validate`, which connects nowhere."""
+    config = load_config(None, {"export": {"otlp": [{"name": "a", "endpoint": "https://h:1"} | changes]}})
+    with pytest.raises(ConfigError) as caught:
+        check_exports(config.export)
+    assert str(caught.value).startswith(f"export.otlp.0{line}")
+    assert "\n" not in str(caught.value)
+    file = tmp_path / "c.yaml"
+    file.write_text(f"export: {{otlp: [{{name: a, endpoint: 'https://h:1', {_yaml(changes)}}}]}}\n")
+    result = tracejury("validate", str(file), folder=tmp_path)
+    assert result.returncode != 0
+    assert line in result.stderr
+
+
+def _yaml(changes: dict[str, Any]) -> str:
+    ((key, value),) = changes.items()
+    text = "{k: '" + value["k"] + "'}" if isinstance(value, dict) else f"'{value}'"
+    return f"{key}: {text}"
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "protocol", "port", "local"),
+    [
+        ("http://localhost", "grpc", 4317, True),
+        ("http://127.0.0.2:9", "http", 9, True),
+        ("https://[::1]", "http", 443, True),
+        ("http://example.org", "http", 80, False),
+    ],
+)
+def test_where_a_backend_is(endpoint: str, protocol: Any, port: int, local: bool) -> None:  # noqa: FBT001  a column
+    """The port that is meant where none is named."""
+    found = backend(endpoint=endpoint, protocol=protocol)
+    assert (found.port, found.is_local) == (port, local)
