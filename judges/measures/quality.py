@@ -78,7 +78,8 @@ def quality_of(runs: Sequence[LabelledRun]) -> list[JudgeQuality]:
             labelled[judge].append(_Labelled(run, part))
     llm = frozenset[str]().union(*(run.judges for run in runs))
     seen = [_Seen(run, _errors(run)) for run in chosen if run.reviewed]
-    names = sorted({*labelled, *(judge for one in seen for judge in one.run.judges)})
+    spoke = {name for one in seen for name in (*one.run.judges, *(f.judge for f in one.run.findings))}
+    names = sorted({*labelled, *spoke})
     return [
         _quality(judge, labelled[judge], [s for s in seen if judge not in llm or judge in s.run.judges], drawn=drawn)
         for judge in names

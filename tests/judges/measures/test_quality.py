@@ -100,6 +100,13 @@ def test_recall_is_of_what_people_see_in_reviewed_runs() -> None:
     assert quality.recall.value == 0.5
 
 
+def test_a_detector_is_measured_where_people_marked_errors_only() -> None:
+    """Nobody has an opinion on its findings, but whether it found what people saw is known."""
+    quality = only([run(annotations=[said(MISSED)])])
+    assert (quality.judge, quality.findings, quality.precision) == ("rule", 0, None)
+    assert (quality.errors, quality.found) == (1, 0)
+
+
 def test_an_llm_judge_answers_for_runs_that_it_looked_at() -> None:
     """A detector for all."""
     llm = replace(FOUND, judge="llm", id="a" * 32)
