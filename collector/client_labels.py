@@ -69,6 +69,11 @@ def export(client: Client, filters: Mapping[str, str]) -> Iterator[bytes]:
     return client.stream("/api/labels/export", filters)
 
 
+def received(client: Client, trace_id: str) -> Iterator[bytes]:
+    """What was received of a trace as OTLP/JSON, in pieces. Raises NotFoundError."""
+    return client.stream(f"/api/traces/{quote(trace_id, safe='')}/otlp", {})
+
+
 def bring(client: Client, items: Sequence[Mapping[str, Any]], *, only_new: bool) -> ImportedJson:
     """Take labels from elsewhere, each for itself; at most 100, of at most 60 KB in all."""
     body = {"items": list(items), "only_new": only_new}

@@ -14,6 +14,7 @@ from ..schemas.taxonomy import Severity
 from ..schemas.trajectory import Trace, TraceState
 from ..schemas.verdicts import Verdict
 from .listing import Facets, SessionRow, SessionView, Sort
+from .received import Received
 
 if TYPE_CHECKING:
     from .labels import Labels
@@ -234,6 +235,9 @@ class Reader(Protocol):
 
     def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
         """The trace rebuilt from its stored spans, None when there is no such trace."""
+
+    def received(self, trace_id: str, tenant: str = "") -> Received | None:
+        """What is stored of a trace and of those that it is one run with, None where there is none."""
 
     def knows(self, trace_id: str, span_id: str, tenant: str = "") -> bool:
         """Whether such a trace, such a span, or (both given) such a span of that trace is stored."""

@@ -13,6 +13,7 @@ from .pipeline.outcome import LIVE
 from .rates import StoredRates
 from .rates.looked_at import Calibrating
 from .reader import Architectures, Confidence, ErrorQuery, Sighting, TraceQuery, TraceRow, TraceView
+from .received import Received
 from .store.architectures import StoredArchitectures
 from .store.client import Store
 from .store.judging import StoredJudging
@@ -80,6 +81,15 @@ class StoredReader:
             [f for i in trace.trace_ids for f in found.get(i, ()) if f.state in LIVE and f.confidence >= least],
             [v for i in trace.trace_ids for v in verdicts.get(i, ())],
         )
+
+    def received(self, trace_id: str, tenant: str = "") -> Received | None:
+        """What is stored of a trace and of those that it is one run with, None where there is none."""
+        judging = StoredJudging(self._store, tenant)
+        rows = judging.load_spans(sorted(judging.joined([trace_id]).get(trace_id, {trace_id})))
+        if trace_id not in rows:
+            return None
+        spans = [span for own, _ in rows.values() for span in own]
+        return Received(spans, [record for _, own in rows.values() for record in own])
 
     def knows(self, trace_id: str, span_id: str, tenant: str = "") -> bool:
         """Whether such a trace, such a span, or (both given) such a span of that trace is stored."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
@@ -113,15 +114,30 @@ def show_quality(*, style: str, url: str, **given: str) -> None:
 @click.option("--by", "annotator", default="", metavar="NAME", help="Only of this annotator.")
 @service_option
 @since_option
+@click.option(
+    "--traces",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Also the reviewed traces, to DIR/traces: what judges are compared on.",
+)
 @url_option
-def export_labels(*, file: IO[bytes], url: str, **given: str) -> None:
+def export_labels(*, file: IO[bytes], folder: Path | None, url: str, **given: str) -> None:
     """Write all labels to FILE (-: stdout) as JSON lines, withdrawn ones too; `labels import` takes them."""
     from ..client import Client
     from ..client_labels import export
+    from ..labelled_traces import Reviewed, write_traces
+    from . import output
 
     with Client(url) as client:
+        reviewed = Reviewed()
         for piece in export(client, given):
             file.write(piece)
+            reviewed.feed(piece)
+        if folder is not None:
+            written, gone = write_traces(client, reviewed.trace_ids, folder)
+            lost = f"; {gone} are not stored any more" if gone else ""
+            output.note(f"{written} reviewed traces in {folder / 'traces'}{lost}")
 
 
 for _command in (add, take_back, score, review, import_labels):

@@ -23,6 +23,7 @@ from tracejury.collector.api import create_app
 from tracejury.collector.ledger import JudgesStatus
 from tracejury.collector.listing import Facets, SessionRow, SessionView
 from tracejury.collector.reader import Confidence, ErrorQuery, Sighting, TraceQuery, TraceRow, TraceView
+from tracejury.collector.received import Received
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.trajectory import Trace, TraceState
@@ -80,6 +81,7 @@ class MemoryReader:
     architectures: MemoryArchitectures = field(default_factory=MemoryArchitectures)
     labels: MemoryLabels = field(default_factory=MemoryLabels)
     rebuilt: dict[str, Trace] = field(default_factory=dict)
+    kept: dict[str, Received] = field(default_factory=dict)
     conversations: list[SessionRow] = field(default_factory=list)
     looks: MemoryLooks = field(default_factory=MemoryLooks)
     rates: MemoryRates = field(default_factory=MemoryRates)
@@ -151,6 +153,10 @@ class MemoryReader:
         trace = Trace(trace_id, tenant, "svc", "", TraceState.SETTLED, (), {}, (), ("openinference",))
         shown = [f for f in self.found if f.confidence >= confidence.least(trace.conventions)]
         return TraceView(trace, shown, self.verdicts)
+
+    def received(self, trace_id: str, tenant: str = "") -> Received | None:  # noqa: ARG002  the protocol's signature
+        """What was put in."""
+        return self.kept.get(trace_id)
 
     def knows(self, trace_id: str, span_id: str, tenant: str = "") -> bool:  # noqa: ARG002  the protocol's signature
         """Two traces and two spans."""

@@ -1,0 +1,27 @@
+"""What was received of a trace, for a file of it."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI, Response
+
+from ...schemas.errors import NotFoundError
+from ..reader import Reader
+from ..received import json_lines
+from .answers import documented
+from .labels import JSON_LINES
+from .params import an_id
+
+
+def add_received(app: FastAPI, reader: Reader) -> None:
+    """The endpoint; reading blocks."""
+    answers = documented(None, 404)
+    answers[200] = {"content": {JSON_LINES: {}}, "description": "OTLP/JSON, a request a line"}
+
+    @app.get("/api/traces/{trace_id}/otlp", responses=answers)
+    def received(trace_id: str) -> Response:
+        """The stored spans and log records of a trace as they came: what `replay` and `evaluate` read."""
+        found = reader.received(an_id(trace_id))
+        if found is None:
+            raise NotFoundError(f"no trace {an_id(trace_id)[:64]!r} is stored")
+        safe = {"X-Content-Type-Options": "nosniff"}
+        return Response(json_lines(found), media_type=JSON_LINES, headers=safe)
