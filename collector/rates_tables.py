@@ -20,18 +20,22 @@ def rates_table(page: RatesJson) -> RenderableType:
     """A line a group and point in time, and what is not in them."""
     stepped = page["step_seconds"] is not None
     named = page["by"] is not None
-    table = plain_table(*[page["by"] or ""] * named, *["from"] * stepped, "with errors", "95 %", "errors each", "of")
+    people = any(rate["calibrated"] for rate in (page["total"], *page["items"]))
+    columns = ("with errors", "95 %", *["as people see it"] * people, "errors each", "of")
+    table = plain_table(*[page["by"] or ""] * named, *["from"] * stepped, *columns)
     for row in page["items"] if named or stepped else ():
         name = [content(row["key"] or "-", 60)] * named
-        table.add_row(*name, *[moment(row["at"])] * stepped, *_cells(row, page["unit"]))
+        table.add_row(*name, *[moment(row["at"])] * stepped, *_cells(row, page["unit"], people=people))
     total = [Text("all", "bold"), Text("")] if named and stepped else [Text("all", "bold")] if named or stepped else []
-    table.add_row(*total, *_cells(page["total"], page["unit"]))
+    table.add_row(*total, *_cells(page["total"], page["unit"], people=people))
     lines = [Text(f"{_WHOSE[page['population']]} errors, by {page['unit']}", "dim")]
     if page["left"]:
         lines.append(Text(f"{page['left']} more groups: raise --limit to see them", "dim"))
     if page["unjudged"]:
         why = ", ".join(f"{count} {reason}" for reason, count in page["unjudged"].items())
         lines.append(Text(f"in no rate: {why}", "dim"))
+    if page["uncalibrated"]:
+        lines.append(Text(f"not corrected by labels: {page['uncalibrated']}", "dim"))
     if page["total"]["sampled"]:
         lines.append(Text("~ some stand for several: a sample was judged", "dim"))
     return Group(table, *lines)
@@ -59,15 +63,24 @@ def _said(what: str, difference: EstimateJson | None, p: float | None, *, points
     return Text.assemble(f"{what}: {value}{unit} ({low} to {high}), p = {p:.2g}: ", (said, style))
 
 
-def _cells(rate: RateJson, unit: str) -> list[Text]:
+def _cells(rate: RateJson, unit: str, *, people: bool = False) -> list[Text]:
+    """`people`: with the share corrected by labels, where there is one."""
     share, mean = rate["share"], rate["mean"]
     mark = "~" if rate["sampled"] else ""
     if share is None or mean is None:
-        return [Text("-", "dim"), Text("-", "dim"), Text("-", "dim"), Text(f"0 {unit}s", "dim")]
-    between = f"{100 * share['low']:.1f} - {100 * share['high']:.1f} %"
+        return [*[Text("-", "dim")] * (3 + people), Text(f"0 {unit}s", "dim")]
     return [
         Text(f"{mark}{100 * share['value']:.1f} %", "bold"),
-        Text(between, "dim"),
+        Text(_between(share), "dim"),
+        *[_corrected(rate["calibrated"])] * people,
         Text(f"{mark}{mean['value']:.2f}"),
         Text(f"{rate['hits']} of {rate['judged']} {unit}s", "dim"),
     ]
+
+
+def _corrected(share: EstimateJson | None) -> Text:
+    return Text(f"{100 * share['value']:.1f} % ({_between(share)})") if share else Text("-", "dim")
+
+
+def _between(share: EstimateJson) -> str:
+    return f"{100 * share['low']:.1f} - {100 * share['high']:.1f} %"

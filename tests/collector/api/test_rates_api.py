@@ -130,3 +130,18 @@ def test_a_wrong_severity_is_refused(api: Api) -> None:
     assert run(api, "--severity", "high").exit_code == 0
     assert api.reader.rates.asked[-1].severity == "HIGH"
     assert run(api, "--severity", "awful").exit_code == 1
+
+
+def test_a_corrected_share_shows_beside_the_judges_own(api: Api) -> None:
+    """With its interval; where labels correct nothing, the reason shows, and no column that is empty throughout."""
+    corrected = replace(ANSWER, total=replace(RATE, calibrated=Estimate(0.4, 0.3, 0.52)))
+    api.reader.rates.answer = corrected
+    assert api.get("/api/rates", calibrated="true")["total"]["calibrated"] == {"value": 0.4, "low": 0.3, "high": 0.52}
+    shown = run(api, "--calibrated").stdout
+    assert "as people see it" in shown
+    assert "40.0 % (30.0 - 52.0 %)" in shown
+    api.reader.rates.answer = replace(ANSWER, uncalibrated="the label queue drew 3 reviewed runs of these")
+    assert api.get("/api/rates")["uncalibrated"] == "the label queue drew 3 reviewed runs of these"
+    shown = run(api, "--calibrated").stdout
+    assert "not corrected by labels: the label queue drew 3 reviewed runs of these" in shown
+    assert "as people see it" not in shown
