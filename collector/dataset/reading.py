@@ -10,8 +10,10 @@ from ..reader import ErrorQuery, Position, Reader, Sighting, TraceQuery, TraceVi
 from ..shapes_dataset import FindingRow, RunRow, TrailRow
 from .rows import TraceRows, trail_row
 
-PAGE = 200
-"""Findings, or traces in a list, that are held at once."""
+FINDINGS = 1000
+"""Findings that are held at once: of each trace among them the spans are read once."""
+TRACES = 200
+"""Traces of a list that are held at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class Exporter:
     def _pages(self, query: ErrorQuery, limit: int) -> Iterator[list[Sighting]]:
         left = limit
         while True:
-            size = min(PAGE, left) if limit else PAGE
+            size = min(FINDINGS, left) if limit else FINDINGS
             page = list(self.reader.errors(replace(query, limit=size)))
             if page:
                 yield page
@@ -87,8 +89,8 @@ class Exporter:
 
     def _ids(self, query: TraceQuery) -> Iterator[str]:
         while True:
-            page = self.reader.traces(replace(query, limit=PAGE))
+            page = self.reader.traces(replace(query, limit=TRACES))
             yield from (row.trace_id for row in page)
-            if len(page) < PAGE:
+            if len(page) < TRACES:
                 return
             query = replace(query, before=Position(page[-1].received, page[-1].trace_id))

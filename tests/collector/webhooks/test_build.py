@@ -29,7 +29,7 @@ NOW = 2_000
 
 @asynccontextmanager
 async def webhooks(store: Store, monkeypatch: pytest.MonkeyPatch, *urls: str) -> AsyncIterator[Webhooks]:
-    """One a URL, called a, b …"""
+    """One a URL; their names are letters."""
     monkeypatch.setenv("HOOK_SECRET", SECRET)
     names = "abc"
     configs = [
@@ -79,9 +79,8 @@ async def test_what_llm_judges_say_is_told_too(store: Store, monkeypatch: pytest
     with hook_server() as server:
         async with webhooks(store, monkeypatch, server.url) as made:
             judge(store, made)
-            said = a_judged_subject(
-                "goal-fulfilment", a_finding(judge="goal-fulfilment", first_seen=NOW), judged_at=NOW
-            )
+            finding = a_finding(judge="goal-fulfilment", first_seen=NOW)
+            said = a_judged_subject("goal-fulfilment", finding, judged_at=NOW)
             StoredPanel(store).save([said])
             made.heard([said])
             (received,) = await asyncio.to_thread(server.wait, 1)
