@@ -74,6 +74,7 @@ bench: setup
 	$(BIN)/python tests/bench/transcripts.py ../shared/data/trail/gaia-dev
 	$(BIN)/python tests/bench/panel_cost.py
 	$(BIN)/python tests/bench/ledger.py
+	$(BIN)/python tests/bench/rates.py
 
 soak: setup
 	$(BIN)/python tests/bench/kill.py --rounds 4

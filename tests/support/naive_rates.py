@@ -119,14 +119,7 @@ def of_trace(
     trace_id = trace["TraceId"]
     word = words.get((trace_id, "trace", trace_id, "detectors"))
     opened = word is None or word["TraceState"] == "open"
-    if word is None:
-        detectors = ("pending", 0.0)
-    elif opened:
-        detectors = ("open", 0.0)
-    elif word["Outcome"] != "done":
-        detectors = (word["Outcome"], 0.0)
-    else:
-        detectors = ("", 1 / word["Probability"])
+    detectors = said_by_detectors(word)
     broken = set(word["Failures.Judge"]) if word else set()
     columns = [trace[f"Runs.{c}"] for c in ("Id", "Name", "Role", "ParentId", "Turns", "Model")]
     runs = [
@@ -191,6 +184,15 @@ def of_trace(
     ]
 
 
+def said_by_detectors(word: Row | None) -> tuple[str, float]:
+    """Why their word counts in no rate, and its weight."""
+    if word is None:
+        return "pending", 0.0
+    if word["TraceState"] == "open":
+        return "open", 0.0
+    return (word["Outcome"], 0.0) if word["Outcome"] != "done" else ("", 1 / word["Probability"])
+
+
 HARMLESS = ("filtered", "not-applicable", "")
 ORDER = ("failed", "over-budget", "pending", "by-hand", "sampled-out", "not-asked", "filtered", "not-applicable")
 
@@ -222,21 +224,23 @@ def all_together(said: Iterable[tuple[str, float]]) -> tuple[str, float]:
 def expected(store: Store, query: RateQuery, rules: Collection[str]) -> Answer:
     """The answer to a query that names its population."""
     assert query.population is not None
-    q, chosen = query, []
+    q = query
     filters = {"service": q.service, "version": q.version, "agent": q.agent, "role": q.role, "model": q.model}
     filters["session"] = q.session
-    for item in items(store, q.unit):
-        if q.since <= item.at < q.until and all(item.about[k] == v for k, v in filters.items() if v):
-            chosen.append(item)
+    chosen = [
+        item
+        for item in items(store, q.unit)
+        if q.since <= item.at < q.until and all(item.about[k] == v for k, v in filters.items() if v)
+    ]
     unjudged = Counter(why for item in chosen if (why := standing(item, q.population)[0]))
     keys = {
         key
-        for key, sums in groups(q, chosen, rules).items()
+        for key, sums in groups(q, chosen, chosen, rules).items()
         if sums.n and (sums.errors or q.by in SHOWN or (q.by is By.JUDGE and (q.judge or key not in rules)))
     }
     rows: dict[tuple[str, int], Sums] = {}
     for at in sorted({moment(q, item) for item in chosen}):
-        found = groups(q, [i for i in chosen if moment(q, i) == at], rules)
+        found = groups(q, chosen, [i for i in chosen if moment(q, i) == at], rules)
         rows |= {(key, at): s for key, s in found.items() if s.n and key in keys}
     return Answer(counted(q, chosen, q.judge, rules, lambda _: True), rows, unjudged)
 
@@ -246,22 +250,22 @@ def moment(q: RateQuery, item: Item) -> int:
     return item.at // q.step * q.step if q.step else q.since
 
 
-def groups(q: RateQuery, chosen: list[Item], rules: Collection[str]) -> dict[str, Sums]:
-    """Sums by group."""
+def groups(q: RateQuery, everything: list[Item], chosen: list[Item], rules: Collection[str]) -> dict[str, Sums]:
+    """Sums of `chosen` by the groups that there are in `everything`."""
     if q.by is None:
         return {"": counted(q, chosen, q.judge, rules, lambda _: True)}
     if q.by in COLUMN or q.by is By.SESSION:
         name = COLUMN.get(q.by, "session")
         return {
             key: counted(q, [i for i in chosen if i.about[name] == key], q.judge, rules, lambda _: True)
-            for key in {i.about[name] for i in chosen}
+            for key in {i.about[name] for i in everything}
         }
     if q.by is By.JUDGE:
-        names = {j for i in chosen for j in i.words} | {f["Judge"] for i in chosen for f in i.findings}
+        names = {j for i in everything for j in i.words} | {f["Judge"] for i in everything for f in i.findings}
         if q.judge:
             names = {q.judge}
         return {n: counted(q, chosen, n, rules, lambda _: True) for n in names}
-    keys = {key for i in chosen for f in i.findings for key in keys_of(q.by, f)}
+    keys = {key for i in everything for f in i.findings for key in keys_of(q.by, f)}
     return {key: counted(q, chosen, q.judge, rules, lambda f, k=key: k in keys_of(q.by, f)) for key in keys}
 
 

@@ -1,0 +1,158 @@
+"""Times of questions about error rates: `python tests/bench/rates.py [--findings 10000000] [--days 30]`.
+
+Makes an embedded store of its own. Facts of runs (two findings each on average, two runs a trace; 5 services, 3 versions,
+8 agents, 4 models, 10 tools, 20 detectors, 7 LLM judges that look at a tenth of the runs) are written by SQL, as folding
+would have; their sums are made by the collector's own code. Prints milliseconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+
+from tracejury.collector.rates import StoredRates
+from tracejury.collector.rates.facts import HOUR
+from tracejury.collector.rates.keeping import Keeping
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.config import StoreConfig
+from tracejury.collector.store.migrate import migrate
+from tracejury.schemas.rates import By, Population, RateQuery, Unit
+from tracejury.schemas.taxonomy import TRAIL_CATEGORIES
+
+DAY = 24 * HOUR
+ROUNDS = 21
+FINDINGS_A_RUN = 2
+
+# Of a run `i` two in five have five findings; a trace has those of its two runs.
+FILL = """
+INSERT INTO run_facts (Unit, Hour, TraceId, RunId, At, Service, Version, Session, Agent, Role, Model, Known, Turns,
+    Detectors, Judges, Both, JudgesWhy, BothWhy, `Scored.Judge`, `Scored.Weight`, `Findings.Judge`, `Findings.Llm`,
+    `Findings.Dimensions`, `Findings.Taxonomy`, `Findings.Category`, `Findings.Severity`, `Findings.Confidence`,
+    `Findings.Tool`, `Findings.Turn`, Parts, FoldedAt, ReceivedAt)
+SELECT {unit:String}, intDiv(at, 3600000000000), lower(hex(sipHash128(trace))) AS id,
+    if({unit:String} = 'run', lower(hex(sipHash64(number))), ''),
+    toUInt64({from:UInt64}) + intDiv({length:UInt64}, {rows:UInt64}) * number AS at,
+    concat('service-', toString(h % 5)), concat('1.', toString((intDiv(at, 864000000000000) + h) % 3)),
+    concat('session-', toString(intDiv(trace, 3))),
+    concat('agent-', toString(intDiv(h, 5) % 8)), if(intDiv(h, 5) % 8 = 0, 'manager', 'sub-agent'),
+    concat('model-', toString(intDiv(h, 5) % 8 % 4)), 1, 10, 1, judged * 10, judged * 10,
+    if(judged, '', 'sampled-out'), if(judged, '', 'sampled-out'),
+    if(judged, arrayMap(n -> concat('judge-', toString(n)), range(7)), []),
+    if(judged, arrayMap(n -> 10., range(7)), []),
+    arrayMap(f -> if(f % 2 AND judged, concat('judge-', toString(f % 7)), concat('rule-', toString(f % 20))), found),
+    arrayMap(f -> f % 2 AND judged, found),
+    arrayMap(f -> arraySlice(['PQ', 'PA', 'GF', 'LC', 'EE', 'TS', 'TC'], f % 7 + 1, 1 + f % 2), found),
+    arrayMap(f -> 'trail', found), arrayMap(f -> {categories:Array(String)}[f % 21 + 1], found),
+    arrayMap(f -> f % 3, found), arrayMap(f -> f % 100 / 100, found),
+    arrayMap(f -> if(f % 4 = 0, '', concat('tool-', toString(f % 10))), found),
+    arrayMap(f -> toInt32(f % 10), found), [id], 1, fromUnixTimestamp64Nano(toInt64(at))
+FROM
+(
+    SELECT number, if({unit:String} = 'run', intDiv(number, 2), number) + {base:UInt64} AS trace,
+        cityHash64(number, {base:UInt64}) AS h, h % 10 = 0 AS judged,
+        arrayMap(n -> cityHash64(h, n), range(if(h % 5 < 2, if({unit:String} = 'run', 5, 10), 0))) AS found
+    FROM numbers({rows:UInt64})
+)
+"""
+
+MARK = """
+INSERT INTO rate_buckets (Hours, Bucket, Touched, ReceivedAt)
+SELECT DISTINCT 1, Hour, 1, fromUnixTimestamp64Nano(toInt64(Hour) * 3600000000000) FROM run_facts
+"""
+
+LEFT = "SELECT Bucket FROM rate_buckets WHERE Hours = 1 GROUP BY Bucket HAVING max(Rolled) = 0 LIMIT 1"
+
+
+def fill(store: Store, findings: int, days: int, until: int) -> None:
+    """Facts up to `until`, a day at a time."""
+    runs = findings // FINDINGS_A_RUN // days
+    for day in range(days):
+        values = {"from": until - (days - day) * DAY, "length": DAY, "categories": list(TRAIL_CATEGORIES)}
+        for unit, rows in (("run", runs), ("trace", runs // 2)):
+            store.command(FILL, {**values, "unit": unit, "rows": rows, "base": day * runs})
+    store.command(MARK)
+
+
+def questions(until: int, days: int) -> dict[str, Callable[[StoredRates], object]]:
+    """What pages and people ask; the last two cannot be answered from sums."""
+    since, last = until - days * DAY, until - DAY
+    month = {"since": since, "until": until, "population": Population.DETECTORS}
+    return {
+        "overall by day": lambda r: r.ask(RateQuery(**month, step=DAY)),
+        "overall by day, whoever judged": lambda r: r.ask(RateQuery(since, until, DAY)),
+        "by category": lambda r: r.ask(RateQuery(**month, by=By.CATEGORY)),
+        "by category and day": lambda r: r.ask(RateQuery(**month, by=By.CATEGORY, step=DAY)),
+        "by agent, of one service": lambda r: r.ask(RateQuery(**month, by=By.AGENT, service="service-1")),
+        "by tool": lambda r: r.ask(RateQuery(**month, by=By.TOOL)),
+        "by judge": lambda r: r.ask(RateQuery(since, until, by=By.JUDGE)),
+        "by dimension and hour, last day": lambda r: r.ask(
+            RateQuery(last, until, HOUR, By.DIMENSION, population=Population.DETECTORS)
+        ),
+        "by hour, the whole time": lambda r: r.ask(RateQuery(**month, step=HOUR)),
+        "turns, by model": lambda r: r.ask(RateQuery(**month, by=By.MODEL, unit=Unit.TURN)),
+        "last week compared to the one before": lambda r: r.compare(
+            RateQuery(until - 14 * DAY, until - 7 * DAY), RateQuery(until - 7 * DAY, until)
+        ),
+        "one version compared to another": lambda r: r.compare(
+            RateQuery(**month, version="1.0"), RateQuery(**month, version="1.1")
+        ),
+        "scan: of a category in a tool, last day": lambda r: r.ask(
+            RateQuery(last, until, category="Goal Deviation", tool="tool-3")
+        ),
+        "scan: of a category in a tool": lambda r: r.ask(RateQuery(**month, category="Goal Deviation", tool="tool-3")),
+    }
+
+
+def measure(rates: StoredRates, until: int, days: int, rounds: int) -> None:
+    """Print a line a question."""
+    for name, ask in questions(until, days).items():
+        times = []
+        for _ in range(3 if name.startswith("scan") else rounds):
+            started = time.perf_counter()
+            ask(rates)
+            times.append((time.perf_counter() - started) * 1e3)
+        p95 = sorted(times)[-1 - len(times) // 20]
+        line = {"what": name, "p50_ms": round(statistics.median(times), 1), "p95_ms": round(p95, 1)}
+        print(json.dumps(line), flush=True)
+
+
+def roll(store: Store, rates: StoredRates) -> None:
+    """Make all sums, as the background does."""
+    keeping = Keeping(store, rates.folding)
+    while store.rows(LEFT):
+        keeping.roll()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Fill, sum, ask."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--findings", type=int, default=10_000_000)
+    parser.add_argument("--days", type=int, default=30)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    args = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store.open(f"chdb://{folder}/db", StoreConfig(retention_days=None))
+        migrate(store)
+        until = time.time_ns() // HOUR * HOUR
+        started = time.perf_counter()
+        fill(store, args.findings, args.days, until)
+        found = store.rows("SELECT count(), sum(length(Findings.Judge)) FROM run_facts WHERE Unit = 'run'")[0]
+        print(
+            json.dumps({"runs": found[0], "findings": found[1], "seconds": round(time.perf_counter() - started)}),
+            flush=True,
+        )
+        rates = StoredRates(store, rules=[f"rule-{n}" for n in range(20)])
+        started = time.perf_counter()
+        roll(store, rates)
+        cells = store.rows("SELECT Hours, count() FROM rate_cells GROUP BY Hours ORDER BY Hours")
+        print(json.dumps({"sums": dict(cells), "seconds": round(time.perf_counter() - started)}), flush=True)
+        measure(rates, until, args.days, args.rounds)
+        store.close()
+
+
+if __name__ == "__main__":
+    main()
