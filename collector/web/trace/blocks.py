@@ -6,13 +6,14 @@ out, then in what happened, last in what it was sent and in its name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
+from ....judges.evidence import json_strings
 from ....judges.quoting import json_text, raw_texts
 from ....schemas.normalized import Json, Kind, Message, NormalizedSpan
 from ....schemas.trajectory import ToolCall, Turn
@@ -45,7 +46,7 @@ class Block:
     """A text with a heading.
 
     `role`: input, output, reasoning, call, result, error, status, event, log or recorded. `folded`: shown closed.
-    `whole`: the text before it was laid out, where quotes may stand that the layout has broken.
+    `others`: the text in other forms, where quotes may stand that the layout has broken.
     """
 
     role: str
@@ -53,7 +54,7 @@ class Block:
     text: str
     rank: Rank
     folded: bool = False
-    whole: str = ""
+    others: tuple[str, ...] = ()
     places: tuple[Place, ...] = ()
 
 
@@ -149,16 +150,26 @@ def with_quotes(blocks: Sequence[Block], quotes: Sequence[Quote]) -> tuple[list[
         for i in order:
             if not left:
                 break
-            for whole in (False, True):
-                text = marked[i].whole if whole else marked[i].text
-                places = find(text, left) if text else []
-                if places:
-                    block = replace(marked[i], text=text, whole="") if whole else marked[i]
-                    known = () if whole else block.places
-                    marked[i] = replace(block, places=(*known, *places), folded=False)
-                    done = {p.finding_id for p in places}
-                    left = [q for q in left if q.finding_id not in done]
+            marked[i], left = _take(marked[i], left, find)
     return marked, left
+
+
+_Find = Callable[[str, Sequence[Quote]], list[Place]]
+
+
+def _take(block: Block, quotes: Sequence[Quote], find: _Find) -> tuple[Block, list[Quote]]:
+    """The block with the quotes that it holds, in the first of its forms that does; and the others."""
+    left = list(quotes)
+    for form in (block.text, *(block.others if not block.places else ())):
+        places = find(form, left) if form else []
+        if places:
+            others = block.others if form == block.text else ()
+            block = replace(block, text=form, others=others, places=(*block.places, *places), folded=False)
+            done = {p.finding_id for p in places}
+            left = [q for q in left if q.finding_id not in done]
+            if not left or form != block.text:
+                break
+    return block, left
 
 
 def _sent(message: Message, folded_roles: Sequence[str]) -> Iterator[Block]:
@@ -199,13 +210,23 @@ _TITLES: Final = {
 
 
 def _laid_out(role: str, title: str, value: Json, rank: Rank) -> Block:
-    """JSON indented, with its strings as they are read where it is one of strings only."""
+    """Named values a line each, their texts as they are read; whatever else is JSON indented."""
     if isinstance(value, str) or value is None:
         return Block(role, title, value or "", rank)
     whole = json_text(value) or text_of(value)
     if len(whole) > _PRETTY:
         return Block(role, title, whole, rank)
-    return Block(role, title, _indented(value, whole), rank, whole=whole)
+    if isinstance(value, Mapping) and value:
+        text = "\n".join(_named(str(key), inner) for key, inner in value.items())
+    else:
+        text = _indented(value, whole)
+    return Block(role, title, text, rank, others=tuple(json_strings(value)))
+
+
+def _named(key: str, value: Any) -> str:
+    if isinstance(value, str):
+        return f"{key}:\n{value}" if "\n" in value else f"{key}: {value}"
+    return f"{key}: {_indented(value, text_of(value))}"
 
 
 def _indented(value: Json, whole: str) -> str:

@@ -6,7 +6,7 @@ Messages are those that are new to the run. Every finding's evidence is marked i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Final
 from urllib.parse import urlencode
 
@@ -25,7 +25,8 @@ from .blocks import (
     turn_blocks,
     with_quotes,
 )
-from .marks import Shown, show
+from .marks import Quote, show
+from .parts import Detail, Neighbour, RunDetail, Section, ShownBlock, SpanDetail, TurnDetail
 from .places import Places
 
 MAX_SECTIONS: Final = 60
@@ -33,91 +34,6 @@ MAX_SECTIONS: Final = 60
 
 MAX_BLOCKS: Final = 120
 """Texts of one section that are shown; more are in the span as it was sent."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShownBlock:
-    """A text of a section. `whole`: query of the address of all of it, where it is cut."""
-
-    role: str
-    title: str
-    shown: Shown
-    folded: bool
-    whole: str
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """What one span says, or one tool call without a span.
-
-    `home`: id of the trace that the span is of. `query`: names the place in addresses. `sub_run`: id and name of the
-    agent run that it started. `left_out`: texts beyond those shown.
-    """
-
-    kind: str
-    title: str
-    span_id: str
-    home: str
-    query: str
-    state: str
-    start: int
-    end: int
-    facts: Sequence[tuple[str, str]]
-    blocks: Sequence[ShownBlock]
-    findings: Sequence[Finding]
-    folded: bool
-    sub_run: tuple[str, str] | None = None
-    left_out: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbour:
-    """A turn before or after: `query` selects it."""
-
-    index: int
-    kind: str
-    hint: str
-    query: str
-    calls: Sequence[str]
-    failed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class TurnDetail:
-    """A turn. `run_query` selects its run; `left_out`: tool calls that are not shown."""
-
-    run: AgentRun
-    run_query: str
-    index: int
-    kind: str
-    closed: bool
-    sections: Sequence[Section]
-    before: Sequence[Neighbour]
-    after: Sequence[Neighbour]
-    left_out: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class RunDetail:
-    """An agent run. `texts`: task, system prompt and answer; `tools`: name and description of those it was given."""
-
-    run: AgentRun
-    query: str
-    texts: Sequence[ShownBlock]
-    tools: Sequence[tuple[str, str]]
-    sections: Sequence[Section]
-    turns: Sequence[Neighbour]
-    parent: tuple[str, str] | None
-
-
-@dataclass(frozen=True, slots=True)
-class SpanDetail:
-    """A span outside of all agent runs."""
-
-    section: Section
-
-
-Detail = TurnDetail | RunDetail | SpanDetail
 
 
 class Details:
@@ -150,6 +66,8 @@ class Details:
             return self._blocks_of(span)
         if kind == "goal" and (run := self._runs.get(rest)):
             return _run_blocks(run)
+        if kind == "own" and (run := self._runs.get(rest)) and run.span is not None:
+            return happened(run.span)
         found = self._turn(key)
         if found and found[2] is not None:
             return made_call_blocks(found[1].tool_calls[found[2]])
@@ -270,9 +188,8 @@ class Details:
         if run.span is not None:
             quotes = quotes_of((f.id, f.evidence) for f in self._findings.get(own, ()))
             texts, left = with_quotes(texts, quotes)
-            extra = [*happened(run.span), *as_recorded(run.span, left)]
-            if extra or own in self._findings:
-                sections.append(self._section(run.span, extra, folded=False))
+            if own in self._findings or happened(run.span):
+                sections.append(self._section(run.span, happened(run.span), key=f"own:{run.id}", quotes=left))
         query = {"span": own or run.id}
         return RunDetail(
             run=run,
@@ -293,12 +210,16 @@ class Details:
         state: str = "",
         folded: bool = False,
         sub_run: tuple[str, str] | None = None,
+        key: str = "",
+        quotes: Sequence[Quote] | None = None,
     ) -> Section:
+        """`key`: names the texts in addresses; `quotes`: those that are not marked yet, None for all."""
         findings = self._findings.get(span.span_id, ())
-        quotes = quotes_of((f.id, f.evidence) for f in findings)
+        if quotes is None:
+            quotes = quotes_of((f.id, f.evidence) for f in findings)
         marked, left = with_quotes(blocks, quotes)
         marked += as_recorded(span, left)
-        query = urlencode({"at": f"text:{span.span_id}"})
+        query = urlencode({"at": key or f"text:{span.span_id}"})
         numbered = list(enumerate(marked))
         kept = numbered[-MAX_BLOCKS:]
         return Section(
@@ -325,7 +246,10 @@ def _run_blocks(run: AgentRun) -> list[Block]:
         Block("input", "System prompt", run.system_prompt, Rank.SENT, folded=True),
         Block("output", "Answer", run.answer, Rank.WRITTEN),
     )
-    return [block for block in texts if block.text]
+    known = {run.goal, run.answer, ""}
+    own = span_blocks(run.span) if run.span else ()
+    more = [replace(b, folded=True) for b in own if b.role in ("input", "output") and b.text not in known]
+    return [*(block for block in texts if block.text), *more]
 
 
 def _shown(block: Block, number: int, query: str) -> ShownBlock:

@@ -12,8 +12,8 @@ from ....schemas.findings import Finding
 from ...api.params import an_id
 from ..pulse import Pulse
 from ..site import Site, page
-from .detail import Section, SpanDetail, TurnDetail
 from .pages import open_view, render
+from .parts import Section, SpanDetail, TurnDetail
 from .view import TraceView, detail_of
 
 MAX_CHOICES = 50

@@ -15,8 +15,9 @@ from ....schemas.verdicts import Verdict
 from ...labels import Labelled
 from ...outline import Outline
 from ...reader import Confidence
-from .detail import Detail, Details
+from .detail import Details
 from .looks import Looks, Said
+from .parts import Detail
 from .places import REST, Places
 from .tree import Branch, Choice, TreeView, sort_findings
 
