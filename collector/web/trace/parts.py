@@ -1,0 +1,95 @@
+"""The shapes in which details of a trace's places are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ....schemas.findings import Finding
+from ....schemas.trajectory import AgentRun
+from .marks import Shown
+
+
+@dataclass(frozen=True, slots=True)
+class ShownBlock:
+    """A text of a section. `whole`: query of the address of all of it, where it is cut."""
+
+    role: str
+    title: str
+    shown: Shown
+    folded: bool
+    whole: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What one span says, or one tool call without a span.
+
+    `home`: id of the trace that the span is of. `query`: names the place in addresses. `sub_run`: id and name of the
+    agent run that it started. `left_out`: texts beyond those shown.
+    """
+
+    kind: str
+    title: str
+    span_id: str
+    home: str
+    query: str
+    state: str
+    start: int
+    end: int
+    facts: Sequence[tuple[str, str]]
+    blocks: Sequence[ShownBlock]
+    findings: Sequence[Finding]
+    folded: bool
+    sub_run: tuple[str, str] | None = None
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A turn before or after: `query` selects it."""
+
+    index: int
+    kind: str
+    hint: str
+    query: str
+    calls: Sequence[str]
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TurnDetail:
+    """A turn. `run_query` selects its run; `left_out`: tool calls that are not shown."""
+
+    run: AgentRun
+    run_query: str
+    index: int
+    kind: str
+    closed: bool
+    sections: Sequence[Section]
+    before: Sequence[Neighbour]
+    after: Sequence[Neighbour]
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunDetail:
+    """An agent run. `texts`: task, system prompt and answer; `tools`: name and description of those it was given."""
+
+    run: AgentRun
+    query: str
+    texts: Sequence[ShownBlock]
+    tools: Sequence[tuple[str, str]]
+    sections: Sequence[Section]
+    turns: Sequence[Neighbour]
+    parent: tuple[str, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SpanDetail:
+    """A span outside of all agent runs."""
+
+    section: Section
+
+
+Detail = TurnDetail | RunDetail | SpanDetail
