@@ -19,9 +19,19 @@ MOST_FINDINGS: Final = 2000
 
 MOST_VERSIONS: Final = 20
 
+_IN_SIGHT: Final = "FirstSeen >= {since:UInt64} AND FirstSeen < {until:UInt64}"
+
+# A raw look for where the latest begin, twice as many as are needed since some no longer hold: it spares the
+# de-duplication of all the others.
+_LATEST: Final = f"""
+SELECT FirstSeen FROM findings WHERE {TENANT} AND {_IN_SIGHT} AND {{of_service}}
+ORDER BY FirstSeen DESC LIMIT 1 OFFSET {2 * MOST_FINDINGS}
+"""
+
 _SEEN: Final = f"""
 SELECT TraceId, SpanId, min(FirstSeen) AS Seen FROM findings FINAL
-WHERE {TENANT} AND {HOLDS} AND FirstSeen >= {{since:UInt64}} AND FirstSeen < {{until:UInt64}} AND {{of_service}}
+WHERE {TENANT} AND {HOLDS} AND {_IN_SIGHT} AND {{of_service}}
+    AND TraceId IN (SELECT TraceId FROM findings WHERE {TENANT} AND {_IN_SIGHT})
 GROUP BY TraceId, SpanId ORDER BY Seen DESC LIMIT {{limit:UInt64}}
 """
 
@@ -75,8 +85,11 @@ class StoredVitals:
 
     def timeliness(self, since: int, until: int, service: str = "", tenant: str = "") -> Timeliness:
         """From the arrival of a span to the first finding at it; a finding that was there before it counts as 0."""
-        sql, values = _of_service(_SEEN, service)
         scope = Scope(self._store, tenant)
+        sql, values = _of_service(_LATEST, service)
+        for row in scope.select(sql, since=since, until=until, **values):
+            since = row[0]
+        sql, values = _of_service(_SEEN, service)
         seen = scope.select(sql, since=since, until=until, limit=MOST_FINDINGS, **values)
         ids = {"trace_ids": sorted({row[0] for row in seen}), "span_ids": sorted({row[1] for row in seen})}
         came = {(row[0], row[1]): row[2] for row in scope.select(_CAME, **ids)} if seen else {}

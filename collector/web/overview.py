@@ -8,9 +8,9 @@ from typing import Final
 from fastapi import FastAPI, Request, Response
 
 from ...schemas.errors import ConfigError, NotFoundError
-from ...schemas.rates import By, Population, RateQuery, Unit
+from ...schemas.rates import By, Comparison, Population, RateQuery, Unit
 from ...schemas.taxonomy import Severity
-from ..reader import Confidence, ErrorQuery, TraceQuery
+from ..reader import Confidence, ErrorQuery, Rates, TraceQuery
 from .breakdown import break_down
 from .glances import Glances
 from .headline import Picture, headline
@@ -32,9 +32,8 @@ def add_overview(app: FastAPI, site: Site) -> None:
     @page(app, "/")
     def overview(request: Request) -> Response:
         window, query = site.window(request), asked(request, site.window(request))
-        answer = site.reader.rates.ask(replace(query, step=window.step, calibrated=True))
-        before = replace(query, since=window.before.since, until=window.before.until, population=answer.population)
-        compared = site.reader.rates.compare(before, replace(query, population=answer.population))
+        compared = against_before(site.reader.rates, query, window)
+        answer = compared.b
         known = bool(answer.total.judged or answer.unjudged.counts) or _any_trace(site)
         return site.render(
             request,
@@ -86,6 +85,20 @@ def add_overview(app: FastAPI, site: Site) -> None:
     @page(app, "/fragments/services")
     def services(request: Request) -> Response:
         return site.render(request, "services.html", names=site.reader.services(site.window(request).since, 200))
+
+
+def against_before(rates: Rates, query: RateQuery, window: Window) -> Comparison:
+    """The answer over time (`b`) and the period before (`a`), of the population that the time of `b` calls for."""
+    before = replace(query, since=window.before.since, until=window.before.until)
+    query = replace(query, step=window.step, calibrated=True)
+    if query.population is None:
+        compared = rates.compare(
+            replace(before, population=Population.BOTH), replace(query, population=Population.BOTH)
+        )
+        if compared.b.total.judged:
+            return compared
+    population = query.population or Population.DETECTORS
+    return rates.compare(replace(before, population=population), replace(query, population=population))
 
 
 def asked(request: Request, window: Window) -> RateQuery:

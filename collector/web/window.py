@@ -28,6 +28,8 @@ _LONGEST: Final = 1000
 class Window:
     """[`since`, `until`) in unix nanos, and the service ("": all). `range`: a key of RANGES, "" where it has set ends.
 
+    Ranges from six hours on begin with a full hour, so they may be up to one longer than they say.
+
     `params`: what the address says of it, without what is the default.
     """
 
@@ -54,8 +56,9 @@ class Window:
 
     @property
     def before(self) -> Window:
-        """The time of the same length that ends where this one begins."""
-        return replace(self, since=max(0, 2 * self.since - self.until), until=self.since, range="")
+        """The time of about the same length that ends where this one begins."""
+        length = self.until - self.since
+        return replace(self, since=_begin(self.since, length), until=self.since, range="")
 
     @property
     def step(self) -> int:
@@ -91,12 +94,18 @@ def read_window(params: Mapping[str, str], now: int) -> Window:
     name = params.get("range") or DEFAULT_RANGE
     if name not in RANGES:
         raise ConfigError(f"no time range {name[:40]!r}: use {', '.join(RANGES)}, or from and to")
-    return Window(max(0, now - RANGES[name]), now, name, service)
+    return Window(_begin(now, RANGES[name]), now, name, service)
 
 
 def field_time(nanos: int) -> str:
     """Unix nanos as a field for dates takes them, to the minute: `2026-01-31T23:59`, in UTC."""
     return (iso_time(nanos) or "1970-01-01T00:00")[:16]
+
+
+def _begin(end: int, length: int) -> int:
+    # At the full hour before, where that is hardly more: whole hours are summed already.
+    since = max(0, end - length)
+    return since // HOUR * HOUR if length >= RANGES["6h"] else since
 
 
 def _between(start: str, end: str, service: str, now: int) -> Window:
