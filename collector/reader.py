@@ -58,11 +58,11 @@ class Position:
 class TraceQuery:
     """Traces, or sessions that hold such a trace, in order of `sort`. Empty fields do not filter.
 
-    [`since`, `until`) in unix nanos, of arrival. `severity` (at least), `category`, `judge` and `dimension` are of one
-    finding; `agent`, `role` and `model` of one agent run; where both are given the finding is of that run, and with
-    `tool` at a call of that tool. `min_duration`: nanos. `text`: stands in what was said, found or named, or begins an
-    id. `before`: the place in the list that the answer follows. Of sessions, `state`, `min_duration` and the order are
-    the session's own.
+    [`since`, `until`) in unix nanos, of arrival. `severity` (at least), `category` (its name, or taxonomy/name),
+    `taxonomy`, `judge` and `dimension` are of one finding; `agent`, `role` and `model` of one agent run; where both are
+    given the finding is of that run, and with `tool` at a call of that tool. `min_duration`: nanos. `text`: stands in
+    what was said, found or named, or begins an id. `before`: the place in the list that the answer follows. Of
+    sessions, `state`, `min_duration` and the order are the session's own.
     """
 
     confidence: Confidence
@@ -77,6 +77,7 @@ class TraceQuery:
     state: TraceState | None = None
     severity: Severity | None = None
     category: str = ""
+    taxonomy: str = ""
     judge: str = ""
     dimension: str = ""
     tool: str = ""

@@ -33,7 +33,8 @@ class FilterParams(Params):
     session: Text = ""
     state: TraceState | Literal[""] = ""
     severity: Annotated[Severity | Literal[""], Field(description="With a finding of this severity or above")] = ""
-    category: Annotated[Text, Field(description="With a finding of this category")] = ""
+    category: Annotated[Text, Field(description="With a finding of this category: its name, or taxonomy/name")] = ""
+    taxonomy: Annotated[Text, Field(description="With a finding in this taxonomy")] = ""
     judge: Annotated[Text, Field(description="With a finding of this detector or judge")] = ""
     dimension: Dimension | Literal[""] = ""
     min_duration: Annotated[Text, Field(description="Lasting this long or longer: 500ms, 30s, 5m, 1h")] = ""
@@ -69,6 +70,7 @@ class ListParams(FilterParams):
             state=TraceState(self.state) if self.state else None,
             severity=Severity(self.severity) if self.severity else None,
             category=self.category,
+            taxonomy=self.taxonomy,
             judge=self.judge,
             dimension=str(self.dimension),
             min_duration=_length(self.min_duration),

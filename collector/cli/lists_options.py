@@ -26,6 +26,7 @@ _FILTERS: Final[tuple[Decorator, ...]] = (
                  type=click.Choice(["", *(s.value for s in Severity)], case_sensitive=False),
                  help="Only with a finding of this severity or above."),
     click.option("--category", default="", help="Only with a finding of this category."),
+    click.option("--taxonomy", default="", help="Only with a finding in this taxonomy."),
     click.option("--judge", default="", help="Only with a finding of this detector or judge."),
     click.option("--dimension", default="", metavar="PQ|PA|GF|LC|EE|TS|TC",
                  type=click.Choice(["", *(d.value for d in Dimension)], case_sensitive=False),

@@ -28,6 +28,7 @@ NAMES: Final[Mapping[str, str]] = {
     "state": "state",
     "severity": "severity",
     "category": "category",
+    "taxonomy": "taxonomy",
     "judge": "judge",
     "dimension": "dimension",
     "agent": "agent",

@@ -102,9 +102,10 @@ class Listed:
 
     def finding(self, index: int, mark: Mark) -> Finding:
         """The stored finding of a mark."""
+        tool = self.spans()[1].span_id
         return a_finding(
-            trace_id=self.trace_id, span_id=self.spans()[1].span_id if mark.at_tool else "e" * 16,
-            id=f"{self.number}-{index}", judge=mark.judge, category=mark.category, dimensions=(mark.dimension,), severity=mark.severity,
+            trace_id=self.trace_id, span_id=tool if mark.at_tool else "e" * 16, id=f"{self.number}-{index}",
+            judge=mark.judge, category=mark.category, dimensions=(mark.dimension,), severity=mark.severity,
             confidence=mark.confidence, agent_run_id="p" if mark.agent == "planner" else "h", state=mark.state,
             evidence=mark.evidence, explanation=mark.explanation,
         )  # fmt: skip
@@ -162,12 +163,13 @@ def fits(t: Listed, q: TraceQuery) -> bool:
 
 
 def _marked(t: Listed, q: TraceQuery, agents: Sequence[str]) -> bool:
-    if not (q.severity or q.category or q.judge or q.dimension):
+    if not (q.severity or q.category or q.taxonomy or q.judge or q.dimension):
         return True
     of_run = bool(q.agent or q.role or q.model)
     return any(
         shows(m, q)
-        and q.category in ("", m.category)
+        and q.category in ("", m.category, f"trail/{m.category}")
+        and q.taxonomy in ("", "trail")
         and q.judge in ("", m.judge)
         and q.dimension in ("", m.dimension.value)
         and (q.severity is None or m.severity.rank >= q.severity.rank)

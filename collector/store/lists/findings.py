@@ -20,6 +20,8 @@ JOINED: Final = (
 )
 """Traces that show under another one's id."""
 
+_CATEGORY: Final = "(Category = {category:String} OR concat(Taxonomy, '/', Category) = {category:String})"
+
 BITS: Final = 20
 """Of a count of findings in a sort value: three severities fit one number."""
 _TOP: Final = 2**BITS - 1
@@ -82,7 +84,8 @@ def filtered(query: TraceQuery) -> tuple[list[str], dict[str, Any]]:
     values: dict[str, Any] = {}
     for text, name, value in (
         ("Judge = {judge:String}", "judge", query.judge),
-        ("Category = {category:String}", "category", query.category),
+        (_CATEGORY, "category", query.category),
+        ("Taxonomy = {taxonomy:String}", "taxonomy", query.taxonomy),
         ("has(Dimensions, {dimension:String})", "dimension", query.dimension),
     ):
         if value:

@@ -16,7 +16,8 @@ from tracejury.schemas.trajectory import TraceState
 
 EVERYTHING = {
     "service": "s", "version": "v", "agent": "a", "role": "manager", "model": "m", "tool": "t", "session": "c",
-    "state": "open", "severity": "HIGH", "category": "k", "judge": "j", "dimension": "TC", "min_duration": "1.5s",
+    "state": "open", "severity": "HIGH", "category": "k", "judge": "j", "dimension": "TC",
+    "taxonomy": "x", "min_duration": "1.5s",
     "text": "words", "profile": "0.5", "since": "1h", "until": "1m", "sort": "cost", "order": "asc",
 }  # fmt: skip
 
@@ -41,7 +42,7 @@ def test_every_parameter_is_asked(api: Api, path: str) -> None:
     q = asked(api)
     assert (q.service, q.version, q.agent, q.role, q.model, q.tool) == ("s", "v", "a", "manager", "m", "t")
     assert (q.session_id, q.state, q.severity, q.category) == ("c", TraceState.OPEN, Severity.HIGH, "k")
-    assert (q.judge, q.dimension, q.min_duration, q.text) == ("j", "TC", 1_500_000_000, "words")
+    assert (q.taxonomy, q.judge, q.dimension, q.min_duration, q.text) == ("x", "j", "TC", 1_500_000_000, "words")
     assert (q.confidence.recognised, q.since, q.until) == (0.5, NOW - 3600 * SECOND, NOW - 60 * SECOND)
     assert (q.sort, q.ascending) == (Sort.COST, True)
 
