@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..labels import Labelled
-from ..reader import ErrorQuery, Position, Reader, Sighting, TraceQuery, TraceView
+from ..reader import Confidence, ErrorQuery, Position, Reader, Sighting, TraceQuery, TraceView
 from ..shapes_dataset import FindingRow, RunRow, TrailRow
 from .rows import TraceRows, trail_row
 
@@ -32,19 +32,16 @@ class Exporter:
             by_trace: dict[str, list[Sighting]] = {}
             for sighting in page:
                 by_trace.setdefault(sighting.finding.trace_id, []).append(sighting)
-            for trace_id, sightings in by_trace.items():
-                view = self.reader.trace(trace_id, query.confidence, query.tenant)
-                if view is None:  # expired meanwhile
-                    continue
-                rows = self._rows(view, query.tenant)
-                for sighting in sorted(sightings, key=lambda s: s.finding.agent_run_id):
+            for trace_id, view, told in self._views(list(by_trace), query.confidence, query.tenant):
+                rows = TraceRows(view, told, transcripts=self.transcripts)
+                for sighting in sorted(by_trace[trace_id], key=lambda s: s.finding.agent_run_id):
                     yield rows.finding(sighting)
 
     def runs(self, query: TraceQuery, limit: int, trace_id: str = "") -> Iterator[RunRow]:
         """Agent runs, those of the latest traces first."""
         left = limit or -1
-        for view in self._traces(query, trace_id):
-            for row in self._rows(view, query.tenant).runs(query.agent):
+        for view, told in self._traces(query, trace_id):
+            for row in TraceRows(view, told, transcripts=self.transcripts).runs(query.agent):
                 yield row
                 left -= 1
                 if left == 0:
@@ -52,21 +49,24 @@ class Exporter:
 
     def trail(self, query: TraceQuery, limit: int, trace_id: str = "") -> Iterator[TrailRow]:
         """What was found in each trace, in TRAIL's layout, traces without an error included."""
-        for number, view in enumerate(self._traces(query, trace_id), 1):
+        for number, (view, _) in enumerate(self._traces(query, trace_id), 1):
             yield trail_row(view.trace, view.findings)
             if number == limit:
                 return
 
-    def _rows(self, view: TraceView, tenant: str) -> TraceRows:
-        ids = view.trace.trace_ids
-        told = self.reader.labels.of_traces(ids, tenant)
-        every = [told[i] for i in ids if i in told]
-        labelled = Labelled(
-            [a for one in every for a in one.annotations],
-            [s for one in every for s in one.scores],
-            [r for one in every for r in one.reviews],
-        )
-        return TraceRows(view, labelled, transcripts=self.transcripts)
+    def _views(
+        self, trace_ids: Sequence[str], confidence: Confidence, tenant: str
+    ) -> Iterator[tuple[str, TraceView, Labelled]]:
+        """The id that was asked for, the trace and what people say of it; not those that expired meanwhile."""
+        told = dict(self.reader.labels.of_traces(trace_ids, tenant))
+        for trace_id in trace_ids:
+            view = self.reader.trace(trace_id, confidence, tenant)
+            if view is None:
+                continue
+            ids = view.trace.trace_ids
+            others = [i for i in ids if i not in told and i not in trace_ids]  # it is joined with them
+            every = told | (dict(self.reader.labels.of_traces(others, tenant)) if others else {})
+            yield trace_id, view, _together([every[i] for i in ids if i in every])
 
     def _pages(self, query: ErrorQuery, limit: int) -> Iterator[list[Sighting]]:
         left = limit
@@ -81,16 +81,23 @@ class Exporter:
             last = page[-1].finding
             query = replace(query, before=Position(last.first_seen, last.id))
 
-    def _traces(self, query: TraceQuery, trace_id: str) -> Iterator[TraceView]:
-        for one in [trace_id] if trace_id else self._ids(query):
-            view = self.reader.trace(one, query.confidence, query.tenant)
-            if view is not None:
-                yield view
+    def _traces(self, query: TraceQuery, trace_id: str) -> Iterator[tuple[TraceView, Labelled]]:
+        for page in [[trace_id]] if trace_id else self._ids(query):
+            for _, view, told in self._views(page, query.confidence, query.tenant):
+                yield view, told
 
-    def _ids(self, query: TraceQuery) -> Iterator[str]:
+    def _ids(self, query: TraceQuery) -> Iterator[list[str]]:
         while True:
             page = self.reader.traces(replace(query, limit=TRACES))
-            yield from (row.trace_id for row in page)
+            yield [row.trace_id for row in page]
             if len(page) < TRACES:
                 return
             query = replace(query, before=Position(page[-1].received, page[-1].trace_id))
+
+
+def _together(labelled: Sequence[Labelled]) -> Labelled:
+    return Labelled(
+        [a for one in labelled for a in one.annotations],
+        [s for one in labelled for s in one.scores],
+        [r for one in labelled for r in one.reviews],
+    )
