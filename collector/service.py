@@ -51,8 +51,8 @@ log = logging.getLogger(__name__)
 JUDGE_AGAIN_SECONDS = 600.0
 PRESSED_REQUESTS = 2
 """Requests waiting for the store from which on judging steps back: more than one insert is taking."""
-BACKLOG_BYTES = 1024 * 1024
-"""Committed bytes waiting for judging from which on passing on steps back, too."""
+LAG_SECONDS = 0.2
+"""How late detectors may be before passing on steps back."""
 SWITCH_SECONDS = 0.001
 """How long a thread may keep the interpreter while another wants it: a request passes through three threads."""
 
@@ -178,7 +178,7 @@ class Collector:
         self._stops.append(webhooks.stop)
 
         def busy() -> bool:
-            return writer.queue_batches > PRESSED_REQUESTS or inbox.queued_bytes > BACKLOG_BYTES
+            return writer.queue_batches > PRESSED_REQUESTS or judging.lag > LAG_SECONDS
 
         exports = build_exports(
             store,

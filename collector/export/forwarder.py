@@ -21,14 +21,14 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 SECOND: Final = 1_000_000_000
-MOST_TRACES: Final = 32
-BATCH_ROWS: Final = 2000
+MOST_TRACES: Final = 16
+BATCH_ROWS: Final = 1000
 """Spans after which a batch is sent, so that little is sent twice where it breaks off."""
 SWEEP_LIMIT: Final = 10_000
 SWEEP_SECONDS: Final = 600.0
 AGAIN: Final = 60 * SECOND
 NEVER: Final = 2**63 - 1
-MAX_REST_SECONDS: Final = 2.0
+MAX_REST_SECONDS: Final = 10.0
 REST_SECONDS: Final = 0.02
 
 
@@ -193,6 +193,7 @@ class Forwarder:
         parcels = batch.parcels()
         sent = 0
         while (parcel := await self._run(lambda: next(parcels, None))) is not None:
+            await self._step_back()
             await self._delivery.deliver(parcel, 1 if self._failures else QUICK_TRIES)
             sent += 1
         progress = list(batch.progress(self._clock()))

@@ -132,6 +132,15 @@ class Judging:
         """Whether every trace is judged and closed, as far as this moment tells."""
         return self._inbox.empty and not len(self.assembler)
 
+    @property
+    def lag(self) -> float:
+        """Seconds for which the trace that is due first has waited to be judged; from any thread."""
+        try:
+            due = self.assembler.next_due()
+        except IndexError:  # taken meanwhile
+            return 0.0
+        return 0.0 if due is None else max(self._clock() - due, 0) / SECOND
+
     def sweep(self) -> int:
         """Ask for traces that the store holds unjudged and that are not open here; returns how many it holds."""
         keys = self._store.unjudged(self._suite.version, SWEEP_LIMIT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import ssl
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -131,11 +132,11 @@ def count(request: Any) -> int:
 
 
 @asynccontextmanager
-async def http_backend() -> AsyncIterator[Backend]:
-    """A backend over HTTP."""
+async def http_backend(tls: ssl.SSLContext | None = None) -> AsyncIterator[Backend]:
+    """A backend over HTTP, behind TLS where there is a context."""
     backend = Backend()
-    server = await asyncio.start_server(lambda r, w: _serve_http(backend, r, w), "127.0.0.1", 0)
-    backend.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    server = await asyncio.start_server(lambda r, w: _serve_http(backend, r, w), "127.0.0.1", 0, ssl=tls)
+    backend.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
         yield backend
     finally:
@@ -190,13 +191,16 @@ def _partial(signal: str, rejected: int) -> Any:
 
 
 @asynccontextmanager
-async def grpc_backend() -> AsyncIterator[Backend]:
-    """A backend over gRPC."""
+async def grpc_backend(credentials: grpc.ServerCredentials | None = None) -> AsyncIterator[Backend]:
+    """A backend over gRPC, behind TLS where there are credentials."""
     backend = Backend()
     server = grpc.aio.server(options=[("grpc.max_receive_message_length", -1)])
     add_TraceServiceServicer_to_server(_Traces(backend), server)  # type: ignore[no-untyped-call]
     add_LogsServiceServicer_to_server(_Logs(backend), server)  # type: ignore[no-untyped-call]
-    backend.url = f"http://127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    if credentials is None:
+        backend.url = f"http://127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    else:
+        backend.url = f"https://127.0.0.1:{server.add_secure_port('127.0.0.1:0', credentials)}"
     await server.start()
     try:
         yield backend
