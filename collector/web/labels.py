@@ -58,8 +58,18 @@ def add_labels_page(app: FastAPI, site: Site) -> None:
             rows=[queue_row(item) for item in kept.queue(query)],
             progress=progress(kept.strata(window.since, window.until, window.service)),
             enough=ENOUGH,
+            spoken=spoken,
             quality=by_labels(kept.quality(window.since, window.until, window.service)),
         )
+
+
+def spoken(stratum: str) -> str:
+    """The name of a stratum (`found/2/shop`: what was found, the lowest score, the service) in words."""
+    found, _, rest = stratum.partition("/")
+    lowest, _, service = rest.partition("/")
+    words = {"found": "with errors", "clean": "without errors"}.get(found, found)
+    scored = f", lowest score {lowest}" if lowest not in ("", "-") else ""
+    return f"{words}{scored} of {service or 'no service'}"
 
 
 def queue_row(item: QueueItem) -> QueueRow:

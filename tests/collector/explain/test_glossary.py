@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from importlib import resources
+from pathlib import Path
+
 import pytest
 
 from tracejury.collector.explain.glossary import explain, find_term, glossary, near_terms, read_data, slug
 from tracejury.collector.explain.rules import rule_texts
+from tracejury.collector.rates.words import BY_HAND, NOT_ASKED, OPEN
 from tracejury.judges.panel.criteria import BUILT_IN, load_set
 from tracejury.judges.profiles import PROFILES
 from tracejury.judges.registry import default_suite
@@ -96,6 +101,20 @@ def test_titles_and_any_case_are_found() -> None:
     assert slug("Formatting Errors") == "formatting-errors"
     assert explain("formatting ERRORS") is explain("formatting-errors")
     assert explain("Plan Quality (PQ)").key == "pq"
+
+
+def test_every_word_that_a_page_explains_is_known() -> None:
+    """A template that names a term in so many words finds it."""
+    folder = resources.files("tracejury.collector.web") / "templates"
+    texts = [path.read_text() for path in Path(str(folder)).rglob("*.html")]
+    named = {name for text in texts for name in re.findall(r"""explain\(["']([^"']+)["'][,)]""", text)}
+    assert len(named) > 15
+    assert sorted(name for name in named if find_term(name) is None) == []
+
+
+def test_why_a_run_is_not_judged_is_known() -> None:
+    """Every reason that rates give."""
+    assert [why for why in (OPEN, BY_HAND, NOT_ASKED) if find_term(why) is None] == []
 
 
 def test_populations_are_told() -> None:

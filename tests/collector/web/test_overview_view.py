@@ -11,7 +11,7 @@ from tracejury.collector.vitals import VersionSeen
 from tracejury.collector.web.breakdown import break_down
 from tracejury.collector.web.headline import Picture, change, chart, headline
 from tracejury.collector.web.judges import against_caps, judge_rows, version_rows
-from tracejury.collector.web.labels import progress, queue_row
+from tracejury.collector.web.labels import progress, queue_row, spoken
 from tracejury.collector.web.window import HOUR, Window
 from tracejury.schemas.llm_rows import Spend
 from tracejury.schemas.rates import (
@@ -178,6 +178,20 @@ def test_a_run_of_the_queue_says_how_it_was_drawn() -> None:
     drawn = queue_row(QueueItem("t/1", "run 1", "svc", "a", "why", "found/-/a&b", 0.25))
     assert drawn.href == "/traces/t%2F1?at=run%3Arun+1&stratum=found%2F-%2Fa%26b&probability=0.25"
     assert queue_row(QueueItem("t", "r", "svc", "a", "why")).href == "/traces/t?at=run%3Ar"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("found/2/a/b", "with errors, lowest score 2 of a/b"),
+        ("clean/-/shop", "without errors of shop"),
+        ("clean/-/", "without errors of no service"),
+        ("other", "other of no service"),
+    ],
+)
+def test_a_stratum_in_words(name: str, words: str) -> None:
+    """A service may be called anything."""
+    assert spoken(name) == words
 
 
 def test_progress_names_what_nobody_looked_at() -> None:
