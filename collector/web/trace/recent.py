@@ -12,7 +12,7 @@ from ....schemas.trajectory import Trace
 from ...outline import outline_of
 from .places import Places
 
-MAX_BYTES: Final = 128 * 1024 * 1024
+MAX_BYTES: Final = 64 * 1024 * 1024
 _COPIES: Final = 2
 """What was read of a span is about as large as the span."""
 
