@@ -17,6 +17,8 @@ from ..llm.secrets import SHORTEST
 from .config import BackendConfig, ExportConfig
 
 VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+HEADER: Final = re.compile(r"[A-Za-z0-9_.-]+")
+VALUE: Final = re.compile(r"[\x20-\x7e]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +75,12 @@ def door_of(backend: BackendConfig, number: int, environ: Mapping[str, str] = os
 def _problems(backend: BackendConfig, number: int, environ: Mapping[str, str] = os.environ) -> Iterator[str]:
     place = f"export.otlp.{number}"
     for key, value in backend.headers.items():
-        for name in VARIABLE.findall(value.get_secret_value()):
-            if name not in environ:
-                yield f"{place}.headers.{key}: the environment variable {name} is not set"
+        if not HEADER.fullmatch(key):
+            yield f"{place}.headers: {key[:40]!r} is no name of a header"
+        missing = [name for name in VARIABLE.findall(value.get_secret_value()) if name not in environ]
+        yield from (f"{place}.headers.{key}: the environment variable {name} is not set" for name in missing)
+        if not missing and not VALUE.fullmatch(_filled(value, environ)):
+            yield f"{place}.headers.{key}: its value holds what a header cannot: use printable ASCII"
     for key in ("ca_file", "cert_file", "key_file"):
         path = getattr(backend, key)
         if path and not Path(path).is_file():

@@ -50,6 +50,7 @@ def test_a_wrong_section_with_a_secret_is_refused_without_it() -> None:
     ("changes", "line"),
     [
         ({"headers": {"k": "${NOT_SET_ANYWHERE}"}}, ".headers.k: the environment variable NOT_SET_ANYWHERE is not set"),
+        ({"headers": {"k": "a\u00e9"}}, ".headers.k: its value holds what a header cannot: use printable ASCII"),
         ({"ca_file": "/nowhere/ca.pem"}, ".ca_file: there is no file /nowhere/ca.pem"),
         ({"ca_file": __file__}, ": its certificates cannot be used:"),
     ],
@@ -72,6 +73,12 @@ def _yaml(changes: dict[str, Any]) -> str:
     ((key, value),) = changes.items()
     text = "{k: '" + value["k"] + "'}" if isinstance(value, dict) else f"'{value}'"
     return f"{key}: {text}"
+
+
+def test_a_name_that_no_header_can_have_is_refused() -> None:
+    """Before a request fails of it."""
+    with pytest.raises(ConfigError, match=r"^export.otlp.3.headers: 'a b' is no name of a header$"):
+        door_of(backend(headers={"a b": SecretStr("c")}), 3)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from tracejury.collector.store.panel import StoredPanel
 
 pytestmark = pytest.mark.store
 
-BACKENDS = {"http": http_backend, "grpc": grpc_backend}
+BACKENDS: Mapping[str, Any] = {"http": http_backend, "grpc": grpc_backend}
 
 
 def plain(value: AnyValue) -> Any:
