@@ -58,8 +58,17 @@ class Marked(StoredDeliveries):
 class Bench:
     """One webhook at work."""
 
-    def __init__(self, store: Store, hook: Hook, deliveries: Marked, telemetry: Telemetry) -> None:
-        self.store, self.hook, self.deliveries, self._telemetry = store, hook, deliveries, telemetry
+    hook: Hook
+
+    def __init__(self, store: Store, deliveries: Marked, telemetry: Telemetry) -> None:
+        self.store, self.deliveries, self._telemetry = store, deliveries, telemetry
+        self.asked: list[float | None] = []
+
+    def pause(self, _attempts: int, share: float, asked: float | None) -> float:
+        """None at all, whatever the receiver asks for; that is kept."""
+        assert 0 <= share < 1
+        self.asked.append(asked)
+        return 0.0
 
     def judge(self, *findings: Finding, retracted: Sequence[Finding] = (), judged_at: int = NOW, **of: Any) -> None:
         """Store what was judged and say so, as the judging thread does."""
@@ -71,11 +80,6 @@ class Bench:
         """The sum of a metric over its labels."""
         lines = self._telemetry.prometheus().decode().splitlines()
         return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith((f"{name}{{", f"{name} ")))
-
-
-def at_once(_attempts: int, _share: float, asked: float | None) -> float:
-    """No pause but what the receiver asks for."""
-    return asked or 0.0
 
 
 At = Callable[..., Any]
@@ -100,10 +104,11 @@ def at_work(store: Store) -> At:
         async with Poster(
             url, timeout=config.timeout_seconds, connections=config.concurrency, any_address=False, tls=tls
         ) as poster:
-            hook = Hook(terms, deliveries, poster, metrics, clock=clock, pause=at_once)
-            task = asyncio.create_task(hook.run())
+            bench = Bench(store, deliveries, telemetry)
+            bench.hook = Hook(terms, deliveries, poster, metrics, clock=clock, pause=bench.pause)
+            task = asyncio.create_task(bench.hook.run())
             try:
-                yield Bench(store, hook, deliveries, telemetry)
+                yield bench
             finally:
                 task.cancel()
                 await asyncio.wait([task])

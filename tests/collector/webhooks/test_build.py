@@ -32,10 +32,8 @@ async def webhooks(store: Store, monkeypatch: pytest.MonkeyPatch, *urls: str) ->
     """One a URL; their names are letters."""
     monkeypatch.setenv("HOOK_SECRET", SECRET)
     names = "abc"
-    configs = [
-        WebhookConfig.model_validate({"name": names[i], "url": url, "secret": "${HOOK_SECRET}", "profile": "0"})
-        for i, url in enumerate(urls)
-    ]
+    settings = {"secret": "${HOOK_SECRET}", "profile": "0", "timeout_seconds": 10 * PATIENCE}
+    configs = [WebhookConfig.model_validate({"name": names[i], "url": url, **settings}) for i, url in enumerate(urls)]
     telemetry = Telemetry("test")
     made = build_webhooks(store, configs, telemetry, lambda: NOW)
     await made.start("http://pages")
@@ -62,7 +60,7 @@ async def test_a_receiver_that_hangs_stops_no_other(store: Store, monkeypatch: p
         go_on.wait(PATIENCE)
         answer(204)(handler, received)
 
-    findings = [a_finding(span_id=f"{n:016x}", first_seen=NOW) for n in range(50)]
+    findings = [a_finding(span_id=f"{n:016x}", first_seen=NOW) for n in range(20)]
     with hook_server(hang) as slow, hook_server() as quick:
         async with webhooks(store, monkeypatch, slow.url, quick.url) as made:
             for finding in findings:

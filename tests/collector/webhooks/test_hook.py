@@ -121,6 +121,18 @@ async def test_a_failure_is_tried_again_with_the_same_id(at_work: Any, status: i
         assert all(r.signed for r in server.received)
 
 
+async def test_a_receiver_may_say_when_to_come_again(at_work: Any) -> None:
+    """Retry-After reaches the reckoning of the pause; without one nothing is asked."""
+    with hook_server(failing(1, 503, {"retry-after": "7"})) as server:
+        async with at_work(server.url) as bench:
+            bench.judge(a_finding())
+            await bench.deliveries.wait(1)
+            server.behave = failing(1)
+            bench.judge(a_finding(category="Timeout Issues"))
+            await bench.deliveries.wait(2)
+            assert bench.asked == [7.0, None]
+
+
 async def test_an_event_is_given_up_at_its_maximal_age(at_work: Any) -> None:
     """It is counted, marked, and not tried by the next process either."""
     now = [NOW]
