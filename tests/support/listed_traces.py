@@ -111,9 +111,9 @@ class Listed:
         )  # fmt: skip
 
     @property
-    def runs(self) -> Sequence[tuple[str, str, str]]:
-        """Name, role and model of each run."""
-        return ("planner", "manager", self.model), (self.helper, "sub-agent", "")
+    def runs(self) -> Sequence[tuple[str, str, str, str]]:
+        """Id, name, role and model of each run."""
+        return ("p", "planner", "manager", self.model), ("h", self.helper, "sub-agent", "")
 
 
 def store_all(store: Store, traces: Sequence[Listed]) -> None:
@@ -158,11 +158,11 @@ def fits(t: Listed, q: TraceQuery) -> bool:
         and t.length >= q.min_duration
         and (not q.text or holds(t, q))
     )
-    runs = [r for r in t.runs if q.agent in ("", r[0]) and q.role in ("", r[1]) and q.model in ("", r[2])]
+    runs = [r for r in t.runs if q.agent in ("", r[1]) and q.role in ("", r[2]) and q.model in ("", r[3])]
     return plain and bool(runs) and _marked(t, q, [r[0] for r in runs])
 
 
-def _marked(t: Listed, q: TraceQuery, agents: Sequence[str]) -> bool:
+def _marked(t: Listed, q: TraceQuery, runs: Sequence[str]) -> bool:
     if not (q.severity or q.category or q.taxonomy or q.judge or q.dimension):
         return True
     of_run = bool(q.agent or q.role or q.model)
@@ -173,7 +173,7 @@ def _marked(t: Listed, q: TraceQuery, agents: Sequence[str]) -> bool:
         and q.judge in ("", m.judge)
         and q.dimension in ("", m.dimension.value)
         and (q.severity is None or m.severity.rank >= q.severity.rank)
-        and (not of_run or (t.runs[0][0] if m.agent == "planner" else t.runs[1][0]) in agents)
+        and (not of_run or ("p" if m.agent == "planner" else "h") in runs)
         and (m.at_tool or not q.tool)
         for m in t.marks
     )

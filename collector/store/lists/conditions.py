@@ -12,13 +12,16 @@ from .search import found_in
 ARRIVED: Final = "toUnixTimestamp64Nano(ReceivedAt)"
 DURATION: Final = "if(EndNanos > StartNanos, EndNanos - StartNanos, 0)"
 
+EVERY: Final = f"{TENANT} AND JoinedTo = ''"
+"""What every trace that is listed fulfils."""
+
 _RUNS: Final = "arrayExists((name, role, model) -> {}, Runs.Name, Runs.Role, Runs.Model)"
 _RUN_IDS: Final = "arrayFilter((id, name, role, model) -> {}, Runs.Id, Runs.Name, Runs.Role, Runs.Model)"
 
 
 def conditions(query: TraceQuery, *, of_sessions: bool = False) -> tuple[str, dict[str, Any]]:
     """What a trace must fulfil, and the values. `of_sessions`: state and duration are the session's, and left out."""
-    found, values = [TENANT, "JoinedTo = ''"], {}
+    found, values = [EVERY], {}
     plain: list[tuple[str, str, Any]] = [
         ("ServiceName = {service:String}", "service", query.service),
         ("Version = {version:String}", "version", query.version),

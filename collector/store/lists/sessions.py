@@ -13,7 +13,7 @@ from ...listing import SessionRow, Sort
 from ...reader import Confidence, TraceQuery
 from ..client import Store
 from ..scope import TENANT, Scope
-from .conditions import ARRIVED, conditions
+from .conditions import ARRIVED, EVERY, conditions
 from .conversation import Said, said_in, session_row
 from .findings import JOINED, counts, thresholds, worst
 from .order import BY_FINDINGS, after, missing, order
@@ -48,7 +48,7 @@ _ROW: Final = (
     f"arraySort(groupUniqArrayArray(Runs.Name)), min(StartNanos), max(EndNanos), min({ARRIVED}), max({ARRIVED}), "
     f"{_TOKENS}, {_COST}, sum(High), sum(Medium), sum(Low)"
 )
-_OURS: Final = f"{TENANT} AND JoinedTo = '' AND SessionId != ''"
+_OURS: Final = f"{EVERY} AND SessionId != ''"
 _SAID: Final = f"""SELECT TraceId, State, StartNanos, EndNanos, Cost, Runs.Id, Runs.Name, Runs.ParentId,
     arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Runs.Goal), arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}),
     Runs.Answer), Runs.Status, Runs.Turns, Conventions
@@ -64,7 +64,7 @@ class SessionLists:
     def find(self, query: TraceQuery) -> list[SessionRow]:
         """Up to `query.limit` sessions that hold a trace of the query, in the asked order."""
         where, values = conditions(query, of_sessions=True)
-        holding = f"{_OURS} AND {_named_by(where)}"
+        holding = _OURS if where == EVERY else f"{_OURS} AND {_named_by(where)}"
         having, more = _having(query)
         follows, place = after(query.before, "Key", ascending=query.ascending)
         near = "1"
