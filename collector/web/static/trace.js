@@ -133,7 +133,9 @@
   };
 
   const lazy = document.getElementById("lazy");
-  if (lazy) show(lazy.dataset.panel, finding, false);
+  const anchor = /^#span-([0-9a-f]+)$/.exec(location.hash);
+  if (anchor && !new URLSearchParams(location.search).has("span")) show(`span=${anchor[1]}`, "", false);
+  else if (lazy) show(lazy.dataset.panel, finding, false);
   else {
     mark(page.dataset.selected);
     reveal(Boolean(finding));

@@ -131,6 +131,12 @@ class TraceView:
         return {severity: count for severity, count in found.items() if count}
 
     @property
+    def other_verdicts(self) -> Sequence[Verdict]:
+        """Those on the trace or its session, not on one of its runs."""
+        runs = {run.id for run in self.outline.runs}
+        return [v for subject, verdicts in self.verdicts.items() if subject not in runs for v in verdicts]
+
+    @property
     def selected_query(self) -> str:
         """Selects the same again."""
         return query_of(self.places, self.selected)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +10,9 @@ from large_trace import large_trace
 from trace_pages import ANSWER, CALL, MANAGER, TOOL, TRACE_ID, Pages, a_span, failing_run, llm, trace_pages
 
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.panel import StoredPanel
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind, Verdict
 
 pytestmark = pytest.mark.store
 
@@ -133,3 +137,35 @@ def test_the_branch_of_a_closed_node(pages: Pages) -> None:
     assert f'id="span-{run.turns[0].span_id}"' in branch
     assert pages.get(f"{base}/branch", key="run:none").text.strip() == ""
     assert "span-" not in pages.get(f"{base}/branch", **{"key": f"run:{run.id}", "from": "9" * 50}).text
+
+
+def test_scores_stand_at_their_run_with_their_reasons(pages: Pages) -> None:
+    """0 to 3, not applicable, or unscored and why; those on the whole trace above the tree."""
+    pages.put(*failing_run())
+    of_run = Subject(SubjectKind.AGENT_RUN, MANAGER, TRACE_ID)
+    of_trace = Subject(SubjectKind.TRACE, TRACE_ID, TRACE_ID)
+    said = (
+        (Verdict("goal-fulfilment", "v1", of_run, 1, "some/model", reasons="It <b>guessed</b>."), of_run),
+        (Verdict("plan-quality", "v1", of_run, None, not_applicable=True), of_run),
+        (Verdict("logical-consistency", "v1", of_run, None, unscored_reason="the model timed out"), of_run),
+        (Verdict("whole-trace", "v1", of_trace, 3), of_trace),
+    )
+    judged = [
+        Judgement(subject, verdict.judge, "v1", "h", 1, 1, Outcome.DONE, verdicts=(verdict,))
+        for verdict, subject in said
+    ]
+    StoredPanel(pages.store).save([JudgedSubject(TraceState.SETTLED, tuple(judged))])
+    panel = pages.get(f"/traces/{TRACE_ID}/panel", span=MANAGER).text
+    assert re.search(r'goal-fulfilment: <strong class="score s1">1</strong> of 3', panel)
+    assert "It &lt;b&gt;guessed&lt;/b&gt;." in panel
+    assert re.search(r"plan-quality: <span class=\"muted\">not applicable", panel)
+    assert "unscored: the model timed out" in panel
+    page = pages.get(f"/traces/{TRACE_ID}").text
+    assert "whole-trace" in page.partition('id="tree"')[0]
+    assert "No scores:" not in page
+
+
+def test_why_there_is_no_score(pages: Pages) -> None:
+    """A trace without any says so in a line."""
+    pages.put(*failing_run())
+    assert "No scores: no LLM judge is switched on" in pages.get(f"/traces/{TRACE_ID}").text
