@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds until a test fails; nothing waits that long where all is well."""
 
 

@@ -28,7 +28,7 @@ from tracejury.schemas.findings import Finding
 
 SINCE, NOW = 1_000, 2_000
 """When the webhook was set up, and the time, in nanos; findings of `store_parts` are first seen at 1,000."""
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 class Marked(StoredDeliveries):
