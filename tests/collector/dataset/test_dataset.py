@@ -6,6 +6,7 @@ import io
 import json
 import tracemalloc
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, get_type_hints
 
 import httpx
@@ -100,12 +101,8 @@ def table(client: httpx.Client, **params: Any) -> pa.Table:
 def test_a_finding_with_the_run_around_it(store: Store, reader: StoredReader, api: httpx.Client) -> None:
     """Its fields as in /api/errors, the run's goal, answer and transcript, the label of its step, what people say."""
     (finding,) = fill(store, "1" * 32)
-    said = {"trace_id": finding.trace_id, "span_id": finding.span_id, "annotator": "ann", "severity": Severity.HIGH}
-    about = Annotation(
-        id="l1", category=finding.category, opinion=Opinion.AGREE, finding_id=finding.id, judge=finding.judge,
-        agent_run_id=finding.agent_run_id, **said,
-    )  # fmt: skip
-    other = Annotation(id="l2", category="Timeout Issues", agent_run_id=finding.agent_run_id, **said)
+    other = Annotation("l2", finding.trace_id, finding.span_id, "ann", "Timeout Issues", Severity.HIGH)
+    about = replace(other, id="l1", category=finding.category, opinion=Opinion.AGREE, finding_id=finding.id)
     reader.labels.save(Labelled([about, other]))
     (row,) = lines(api)
     (error,) = api.get("/api/errors").json()["items"]
