@@ -12,14 +12,15 @@ from typing import Any, Final
 
 import orjson
 
+from .. import __version__
 from ..processors.tokens import sum_tokens
 from ..schemas.errors import PermanentError
 from ..schemas.normalized import NormalizedSpan
 from ..schemas.trajectory import AgentRun, ToolCall, Trace, TraceState, Turn
 from .terminal import one_line
 
-FORMAT: Final = 1
-"""Number of this form; outlines of another one are made anew."""
+FORMAT: Final = f"1/{__version__}"
+"""This form, and the program that made it; outlines of another one are made anew."""
 
 LARGE: Final = 1000
 """Spans from which a trace's outline is kept: rebuilding takes about 0.1 ms a span."""
@@ -267,8 +268,8 @@ def from_json(data: bytes | str) -> Outline | None:
         PermanentError: no outline.
     """
     try:
-        number, values = orjson.loads(data)
-        if number != FORMAT:
+        made_by, values = orjson.loads(data)
+        if made_by != FORMAT:
             return None
         read = Outline(*values)
         return Outline(*(_READ.get(f.name, _same)(getattr(read, f.name)) for f in fields(Outline)))
