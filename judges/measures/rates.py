@@ -28,10 +28,12 @@ def effective(sums: Sums) -> float:
 
     p(1 - p) / V: their number where all weights are equal. Where they are not, a heavy unit with an error may be
     missing by chance, so the variance is taken as though two more units of typical weight had failed and two had not
-    (Agresti and Coull's rule for a single proportion, 1998). Several turns a run: V is that of runs, never less than
-    Kish's (Σw)² / Σw² (1965) allows, and known from few failing runs counts (t / z)² times (Korn and Graubard,
-    "Confidence intervals for proportions with small expected number of positive counts", 1998); where all turns fail
-    or none does, those of one run are taken to stand and fall together.
+    (Agresti and Coull's rule for a single proportion, 1998). Where errors sit among units that are always judged, it
+    may exceed the number of units: a stratified sample tells more than a simple one.
+
+    Several turns a run: V is that of runs, never less than Kish's (Σw)² / Σw² (1965) allows, and known from few failing
+    runs counts (t / z)² times (Korn and Graubard, "Confidence intervals for proportions with small expected number of
+    positive counts", 1998); where all turns fail or none does, those of one run are taken to stand and fall together.
     """
     if not sums.n or not sums.wt:
         return 0.0
@@ -125,7 +127,7 @@ def _with_four_more(sums: Sums) -> float:
     p, typical = _part(sums.wb, sums.wt), sums.w2 / sums.w
     smoothed = (sums.wb + 2 * typical) / (sums.wt + 4 * typical)
     more = 2 * typical**2 * ((1 - p) ** 2 + p**2) / sums.wt**2
-    return min(float(sums.n), smoothed * (1 - smoothed) / (_variance(sums, p, sums.w2b2, sums.w2bt) + more))
+    return smoothed * (1 - smoothed) / (_variance(sums, p, sums.w2b2, sums.w2bt) + more)
 
 
 def _clustered(sums: Sums) -> bool:
