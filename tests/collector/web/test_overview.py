@@ -14,9 +14,19 @@ from tracejury.collector.api import create_app
 from tracejury.collector.endpoints import Endpoint
 from tracejury.collector.labels import QueueItem
 from tracejury.collector.ledger import LedgerEntry
-from tracejury.collector.vitals import Timeliness
+from tracejury.collector.vitals import Timeliness, VersionSeen
 from tracejury.schemas.llm_rows import LedgerRow, Spend
-from tracejury.schemas.rates import Comparison, Estimate, Population, Rate, RateAnswer, RateQuery, RateRow, Unjudged
+from tracejury.schemas.rates import (
+    Comparison,
+    Estimate,
+    Population,
+    Rate,
+    RateAnswer,
+    RateQuery,
+    RateRow,
+    Sums,
+    Unjudged,
+)
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.verdicts import Outcome, SubjectKind
 
@@ -61,6 +71,8 @@ def told(api: Api) -> Api:
     api.reader.vitals.late = Timeliness(12, 1_500_000_000, 9_000_000_000)
     api.reader.vitals.words = {HOSTILE: {Outcome.DONE: 3}, "plan-quality": {Outcome.FAILED: 1}}
     api.reader.ledger.spent = [Spend(NOW - NOW % HOUR, "svc", 0.42, 12_345, 7, unpriced=100)]
+    sums = Sums(9, 9, 3, 3, 9, 9, 9, 9, 3, 3, 3, 3, 3, 3, 3)
+    api.reader.vitals.seen = [VersionSeen(f"v{n}", HOSTILE, NOW - 9, NOW - n, sums) for n in range(2)]
     word = LedgerRow(
         "", "a" * 32, SubjectKind.AGENT_RUN, "run", "plan-quality", "v1", "h", Outcome.FAILED, HOSTILE, "m", 1.0, 0, 0,
         NOW, NOW,

@@ -14,6 +14,7 @@ from tracejury.collector.api import create_app
 from tracejury.collector.api.guard import MAX_BODY
 from tracejury.collector.web.security import COOKIE, POLICY, SECURE, Tokens
 from tracejury.collector.web.site import Form, action
+from tracejury.schemas.errors import RetryableError
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 
@@ -157,6 +158,15 @@ def test_refusals_are_pages_for_people(api: Api, path: str, headers: dict[str, s
     assert answer.headers["content-type"].startswith("text/html")
     assert f'<p class="status">{status}</p>' in answer.text
     assert "detail" in api.client.get(path, headers=headers).json()
+
+
+def test_a_busy_store_is_a_page_with_another_try(api: Api) -> None:
+    """And says when, for programs."""
+    api.reader.error = RetryableError("the store is busy", retry_after=7)
+    answer = api.client.get("/overview/severe", headers={"accept": "text/html"})
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "7")
+    assert "the store is busy" in answer.text
+    assert "Try again" in answer.text
 
 
 def test_what_a_refusal_names_is_text(api: Api) -> None:
