@@ -1,8 +1,8 @@
 """Times of questions about error rates: `python tests/bench/rates.py [--findings 10000000] [--days 30]`.
 
-Makes an embedded store of its own. Facts of runs (two findings each on average, two runs a trace; 5 services, 3 versions,
-8 agents, 4 models, 10 tools, 20 detectors, 7 LLM judges that look at a tenth of the runs) are written by SQL, as folding
-would have; their sums are made by the collector's own code. Prints milliseconds.
+Makes an embedded store of its own. Facts of runs (two findings each on average, two runs a trace; 5 services, 3
+versions, 8 agents, 4 models, 10 tools, 20 detectors, 7 LLM judges that look at a tenth of the runs) are written by SQL,
+as folding would have; their sums are made by the collector's own code. Prints milliseconds.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.facts import HOUR
@@ -80,30 +81,30 @@ def fill(store: Store, findings: int, days: int, until: int) -> None:
 def questions(until: int, days: int) -> dict[str, Callable[[StoredRates], object]]:
     """What pages and people ask; the last two cannot be answered from sums."""
     since, last = until - days * DAY, until - DAY
-    month = {"since": since, "until": until, "population": Population.DETECTORS}
+    month = RateQuery(since, until, population=Population.DETECTORS)
     return {
-        "overall by day": lambda r: r.ask(RateQuery(**month, step=DAY)),
+        "overall by day": lambda r: r.ask(replace(month, step=DAY)),
         "overall by day, whoever judged": lambda r: r.ask(RateQuery(since, until, DAY)),
-        "by category": lambda r: r.ask(RateQuery(**month, by=By.CATEGORY)),
-        "by category and day": lambda r: r.ask(RateQuery(**month, by=By.CATEGORY, step=DAY)),
-        "by agent, of one service": lambda r: r.ask(RateQuery(**month, by=By.AGENT, service="service-1")),
-        "by tool": lambda r: r.ask(RateQuery(**month, by=By.TOOL)),
+        "by category": lambda r: r.ask(replace(month, by=By.CATEGORY)),
+        "by category and day": lambda r: r.ask(replace(month, by=By.CATEGORY, step=DAY)),
+        "by agent, of one service": lambda r: r.ask(replace(month, by=By.AGENT, service="service-1")),
+        "by tool": lambda r: r.ask(replace(month, by=By.TOOL)),
         "by judge": lambda r: r.ask(RateQuery(since, until, by=By.JUDGE)),
         "by dimension and hour, last day": lambda r: r.ask(
             RateQuery(last, until, HOUR, By.DIMENSION, population=Population.DETECTORS)
         ),
-        "by hour, the whole time": lambda r: r.ask(RateQuery(**month, step=HOUR)),
-        "turns, by model": lambda r: r.ask(RateQuery(**month, by=By.MODEL, unit=Unit.TURN)),
+        "by hour, the whole time": lambda r: r.ask(replace(month, step=HOUR)),
+        "turns, by model": lambda r: r.ask(replace(month, by=By.MODEL, unit=Unit.TURN)),
         "last week compared to the one before": lambda r: r.compare(
             RateQuery(until - 14 * DAY, until - 7 * DAY), RateQuery(until - 7 * DAY, until)
         ),
         "one version compared to another": lambda r: r.compare(
-            RateQuery(**month, version="1.0"), RateQuery(**month, version="1.1")
+            replace(month, version="1.0"), replace(month, version="1.1")
         ),
         "scan: of a category in a tool, last day": lambda r: r.ask(
             RateQuery(last, until, category="Goal Deviation", tool="tool-3")
         ),
-        "scan: of a category in a tool": lambda r: r.ask(RateQuery(**month, category="Goal Deviation", tool="tool-3")),
+        "scan: of a category in a tool": lambda r: r.ask(replace(month, category="Goal Deviation", tool="tool-3")),
     }
 
 
@@ -149,7 +150,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         started = time.perf_counter()
         roll(store, rates)
         cells = store.rows("SELECT Hours, count() FROM rate_cells GROUP BY Hours ORDER BY Hours")
-        print(json.dumps({"sums": dict(cells), "seconds": round(time.perf_counter() - started)}), flush=True)
+        print(
+            json.dumps({"sums": {row[0]: row[1] for row in cells}, "seconds": round(time.perf_counter() - started)}),
+            flush=True,
+        )
         measure(rates, until, args.days, args.rounds)
         store.close()
 

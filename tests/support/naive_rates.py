@@ -224,7 +224,7 @@ def all_together(said: Iterable[tuple[str, float]]) -> tuple[str, float]:
 def expected(store: Store, query: RateQuery, rules: Collection[str]) -> Answer:
     """The answer to a query that names its population."""
     assert query.population is not None
-    q = query
+    q, population = query, query.population
     filters = {"service": q.service, "version": q.version, "agent": q.agent, "role": q.role, "model": q.model}
     filters["session"] = q.session
     chosen = [
@@ -232,7 +232,7 @@ def expected(store: Store, query: RateQuery, rules: Collection[str]) -> Answer:
         for item in items(store, q.unit)
         if q.since <= item.at < q.until and all(item.about[k] == v for k, v in filters.items() if v)
     ]
-    unjudged = Counter(why for item in chosen if (why := standing(item, q.population)[0]))
+    unjudged = Counter(why for item in chosen if (why := standing(item, population)[0]))
     keys = {
         key
         for key, sums in groups(q, chosen, chosen, rules).items()

@@ -46,7 +46,7 @@ def test_every_parameter_reaches_the_question(api: Api) -> None:
     )  # fmt: skip
     wanted = RateQuery(
         NOW - 2 * DAY, NOW - HOUR, HOUR, By.TOOL, Unit.TURN, Population.JUDGES, calibrated=True, limit=7, **texts
-    )  # type: ignore[arg-type]  # all texts
+    )
     assert api.reader.rates.asked == [wanted]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,7 +23,11 @@ pytestmark = pytest.mark.store
 
 HOURS = st.sampled_from([0, 0, 1, 5, 23, 24, 30, 200])
 TABLES = ["findings", "verdicts", "traces", "judgements"]
-FEW = st.lists(st.integers(0, CLAIMS * 3 - 1), min_size=2, max_size=10, unique=True) | st.just([])
+FEW: st.SearchStrategy[list[int]] = st.one_of(
+    st.lists(st.integers(0, CLAIMS * 3 - 1), min_size=2, max_size=10, unique=True), st.just([])
+)
+    st.integers(0, CLAIMS * 3 - 1), min_size=2, max_size=10, unique=True
+) | st.just(list[int]())
 
 judge = st.fixed_dictionaries(
     {
@@ -74,7 +79,7 @@ times = st.sampled_from(
         (BASE + 2, BASE + 30 * HOUR, HOUR // 4),
     ]
 )
-NONE: dict[str, str] = {}
+NONE: dict[str, Any] = {}
 filters = st.sampled_from(
     [
         *[NONE] * 12, {"service": "shop"}, {"agent": "coder"}, {"role": "manager"}, {"session": "s1"},
@@ -90,7 +95,7 @@ filters = st.sampled_from(
 def queries(draw: st.DrawFn) -> RateQuery:
     """Any question that names its population."""
     since, until, step = draw(times)
-    return RateQuery(
+    query = RateQuery(
         since,
         until,
         step,
@@ -99,8 +104,8 @@ def queries(draw: st.DrawFn) -> RateQuery:
         population=draw(st.sampled_from(Population)),
         profile=draw(st.sampled_from(["", "", "strict", "balanced", "recall", "recall", "0.3"])),
         limit=1000,
-        **draw(filters),
     )
+    return replace(query, **draw(filters))
 
 
 @pytest.fixture

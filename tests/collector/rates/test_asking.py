@@ -1,0 +1,181 @@
+"""Questions that mean nothing, ends of the scale, and what happens around an answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from store_parts import a_finding, a_judged_trace, a_run
+
+from tracejury.collector.rates import StoredRates
+from tracejury.collector.rates.buckets import Mark, Marks, marks, plan
+from tracejury.collector.rates.catching_up import PAGE
+from tracejury.collector.rates.facts import HOUR
+from tracejury.collector.rates.keeping import Keeping
+from tracejury.collector.rates.question import MAX_POINTS, exact
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.schemas.errors import ConfigError, RetryableError
+from tracejury.schemas.rates import By, Population, RateQuery
+
+pytestmark = pytest.mark.store
+
+T0 = 497_232 * HOUR
+EVER = RateQuery(0, 2**63 - 1, population=Population.DETECTORS)
+
+
+def rates(store: Store) -> StoredRates:
+    return StoredRates(store, lambda: T0 + 100 * HOUR, rules=("loops",))
+
+
+def save(store: Store, number: int, *, hour: int = 0, **trace: Any) -> None:
+    """A judged trace with one finding."""
+    trace_id = f"{number:032x}"
+    found = a_finding(trace_id=trace_id)
+    at = T0 + hour * HOUR
+    StoredJudging(store).save([a_judged_trace(found, judged_at=at, received=at, trace_id=trace_id, **trace)])
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"since": 5, "until": 5}, "the time ends before it begins"),
+        ({"since": 6, "until": 5}, "the time ends before it begins"),
+        ({"since": 2**64, "until": 2**65}, "the time ends before it begins"),
+        ({"step": -1}, "the step must be longer than nothing"),
+        ({"since": 0, "until": HOUR, "step": HOUR // MAX_POINTS - 1}, f"more than {MAX_POINTS} points"),
+        ({"severity": "awful"}, "unknown severity 'awful'"),
+        ({"profile": "lax"}, "unknown profile 'lax'"),
+        ({"profile": "1.5"}, "unknown profile '1.5'"),
+    ],
+)
+def test_what_means_nothing_is_refused(store: Store, changes: dict[str, Any], why: str) -> None:
+    """In one line; nothing is read."""
+    with pytest.raises(ConfigError, match=why):
+        rates(store).ask(replace(EVER, **changes))
+
+
+def test_an_empty_store_has_no_rate(store: Store) -> None:
+    """Nothing judged is no share of 0; a comparison has no difference."""
+    answer = rates(store).ask(RateQuery(0, 2**63 - 1))
+    assert (answer.total.judged, answer.total.share, answer.rows) == (0, None, ())
+    assert rates(store).compare(EVER, EVER).p_value is None
+
+
+def test_one_run(store: Store) -> None:
+    """One of one: a share of 1 with an interval that tells how little that is."""
+    save(store, 1)
+    share = rates(store).ask(EVER).total.share
+    assert share is not None
+    assert (share.value, share.high) == (1.0, 1.0)
+    assert share.low < 0.3
+
+
+def test_ten_thousand_groups_are_bounded(store: Store) -> None:
+    """The worst are shown, and how many are left."""
+    runs = tuple(a_run(id=f"run-{n}", name=f"agent-{n}") for n in range(10_000))
+    save(store, 1, runs=runs)
+    answer = rates(store).ask(replace(EVER, since=T0, until=T0 + HOUR, by=By.AGENT, limit=3, step=HOUR))
+    assert [row.key for row in answer.rows] == ["agent-1", "agent-0", "agent-10"]
+    assert (answer.left, answer.total.judged) == (9_997, 10_000)
+
+
+def test_a_hostile_name_is_a_name(store: Store) -> None:
+    """It is bound, never part of a query; as a group and as a filter."""
+    name = "x' OR 1=1 --{tenant:String}\\"
+    save(store, 1, runs=(a_run(name=name),))
+    save(store, 2)
+    assert rates(store).ask(replace(EVER, agent=name)).total.judged == 1
+    assert {row.key for row in rates(store).ask(replace(EVER, by=By.AGENT)).rows} == {name, "planner"}
+
+
+def test_endless_names_are_found_by_themselves(store: Store) -> None:
+    """They are told apart by their beginning, in the store as in the filter."""
+    name = "n" * 2**20
+    save(store, 1, runs=(a_run(name=name),))
+    assert rates(store).ask(replace(EVER, agent=name)).total.judged == 1
+
+
+def test_another_tenant_sees_nothing(store: Store) -> None:
+    """Each has rates of its own."""
+    save(store, 1)
+    assert rates(store).ask(replace(EVER, tenant="acme")).total.judged == 0
+
+
+def test_too_much_to_wait_for_is_asked_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an upgrade a question does not fold for minutes: it says so, and goes on from there."""
+    monkeypatch.setattr("tracejury.collector.rates.folding.AT_ONCE", 1)
+    monkeypatch.setattr("tracejury.collector.rates.folding.MOST_WAITED_FOR", 2)
+    for number in range(5):
+        save(store, number)
+    asking = rates(store)
+    with pytest.raises(RetryableError, match="error rates are being made"):
+        asking.ask(EVER)
+    monkeypatch.undo()
+    assert asking.ask(EVER).total.judged == 5
+
+
+def test_what_an_earlier_process_left_is_found_page_by_page(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the times in the store, also where there is more than one page."""
+    assert PAGE > 3
+    monkeypatch.setattr("tracejury.collector.rates.catching_up.PAGE", 3)
+    for number in range(8):
+        save(store, number)
+    store.changes.take(100)
+    assert rates(store).ask(EVER).total.judged == 8
+
+
+def test_under_pressure_the_background_rests(store: Store) -> None:
+    """Facts wait; a question makes them."""
+    save(store, 1)
+    asking = rates(store)
+    pressed = Keeping(store, asking.folding, pressed=lambda: True)
+    pressed.fold()
+    assert store.rows("SELECT count() FROM run_facts") == [(0,)]
+    assert asking.ask(EVER).total.judged == 1
+
+
+def test_sums_that_hold_no_longer_are_dropped(store: Store) -> None:
+    """Once nobody can be reading them; those that hold stay."""
+    now = [T0 + 100 * HOUR]
+    asking = StoredRates(store, lambda: now[0], rules=("loops",))
+    keeping = Keeping(store, asking.folding, clock=lambda: now[0])
+    for number in range(2):
+        save(store, number)
+        keeping.fold()
+        now[0] += HOUR
+        keeping.roll()
+    before = store.rows("SELECT uniqExact(Generation) FROM rate_cells WHERE Hours = 1")
+    now[0] += HOUR
+    keeping.clean()
+    assert before == [(2,)]
+    assert store.rows("SELECT uniqExact(Generation) FROM rate_cells WHERE Hours = 1") == [(1,)]
+    assert asking.ask(EVER).total.judged == 2
+
+
+def test_days_before_hours_before_facts() -> None:
+    """Whole days from their sums, else whole hours, else facts; what does not hold is read from facts."""
+    first = T0 // HOUR
+    hours = {first + n: Mark(10, 20 if n != 30 else 0) for n in (0, 5, 23, 24, 30, 50)}
+    found = Marks(hours, {first: Mark(0, 40), first + 24: Mark(0, 41), first + 48: Mark(0, 5)})
+    hours[first + 24] = Mark(50, 60)
+
+    def planned(since: int, until: int, step: int = 0) -> tuple[set[int], set[int]]:
+        todo = plan(exact(replace(EVER, since=T0 + since, until=T0 + until, step=step), Population.BOTH, ()), found)
+        return set(todo.generations), {hour - first for hour in todo.hours}
+
+    assert planned(0, 72 * HOUR) == ({40, 60, 20}, {30})
+    assert planned(0, 72 * HOUR, HOUR) == ({20, 60}, {30})
+    assert planned(0, 72 * HOUR, HOUR // 2) == (set(), {0, 5, 23, 24, 30, 50})
+    assert planned(1, 24 * HOUR) == ({20}, {0})
+    assert planned(6 * HOUR, 23 * HOUR + 1) == (set(), {23})
+
+
+def test_marks_of_whole_days_are_read(store: Store) -> None:
+    """A day's sums hold only if none of its hours changed, also those outside the asked time."""
+    save(store, 1, hour=1)
+    save(store, 2, hour=20)
+    rates(store).ask(EVER)
+    found = marks(store, "", T0 // HOUR + 1, T0 // HOUR + 1)
+    assert sorted(found.hours) == [T0 // HOUR + 1, T0 // HOUR + 20]

@@ -1,0 +1,123 @@
+"""Facts of one trace: what the fold makes of each part of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tracejury.collector.rates.base import BaseCall, BaseFinding, BaseRun, BaseTrace, BaseWord
+from tracejury.collector.rates.facts import HOUR, NAME, Fact
+from tracejury.collector.rates.fold import fold
+from tracejury.schemas.rates import Population
+from tracejury.schemas.taxonomy import Dimension, Severity
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import Outcome
+
+TS, LC = Dimension.TOOL_SELECTION, Dimension.LOGICAL_CONSISTENCY
+RUNS = (BaseRun("r1", "boss", "manager", "", 3, "large"), BaseRun("r2", "hand", "sub-agent", "r1", 1, "small"))
+
+
+def finding(**changes: Any) -> BaseFinding:
+    fields: dict[str, Any] = {
+        "run_id": "r1", "turn": 0, "judge": "loops", "llm": False, "dimensions": (LC,), "taxonomy": "trail",
+        "category": "Goal Deviation", "severity": Severity.HIGH, "confidence": 0.9, "span_id": "s", "tool_span_id": "",
+    }  # fmt: skip
+    return BaseFinding(**fields | changes)
+
+
+def facts(**changes: Any) -> dict[str, Fact]:
+    """By run id, that of the trace under ""."""
+    fields: dict[str, Any] = {
+        "tenant": "", "trace_id": "t", "at": 5 * HOUR + 1, "service": "shop", "version": "1", "session": "c",
+        "state": TraceState.SETTLED, "recognised": True, "runs": RUNS, "parts": ("t",),
+        "detectors": BaseWord("t", "detectors", Outcome.DONE, 1.0),
+    }  # fmt: skip
+    return {fact.key.run_id: fact for fact in fold(BaseTrace(**fields | changes))}
+
+
+def test_one_fact_a_run_and_one_of_the_trace() -> None:
+    """The trace's is told apart by its first manager, and stands in the hour of its latest arrival."""
+    found = facts()
+    assert [(f.key.unit, f.key.hour, f.agent, f.turns) for f in found.values()] == [
+        ("run", 5, "boss", 3), ("run", 5, "hand", 1), ("trace", 5, "boss", 3),
+    ]  # fmt: skip
+
+
+def test_errors_belong_to_their_run_and_all_to_the_trace() -> None:
+    """Also those outside any run, and those of a run that late spans made part of another."""
+    found = facts(findings=[finding(), finding(run_id="r2"), finding(run_id=""), finding(run_id="gone")])
+    assert [len(fact.findings) for fact in found.values()] == [1, 1, 4]
+
+
+@pytest.mark.parametrize(
+    ("changes", "weight", "why"),
+    [
+        ({}, 1.0, ""),
+        ({"detectors": BaseWord("t", "detectors", Outcome.DONE, 0.125)}, 8.0, ""),
+        ({"detectors": None}, 0.0, "pending"),
+        ({"state": TraceState.OPEN}, 0.0, "open"),
+        ({"state": TraceState.INCOMPLETE}, 1.0, ""),
+        ({"detectors": BaseWord("t", "detectors", Outcome.FAILED, 1.0)}, 0.0, "failed"),
+        ({"detectors": BaseWord("t", "detectors", Outcome.FILTERED, 1.0)}, 0.0, "filtered"),
+        ({"detectors": BaseWord("t", "detectors", Outcome.DONE, 0.0)}, 0.0, "sampled-out"),
+    ],
+)
+def test_what_detectors_judged(changes: dict[str, Any], weight: float, why: str) -> None:
+    """Their weight is the upstream sampler's; an open trace, or one they failed at, is in no rate."""
+    for fact in facts(**changes).values():
+        standing = fact.standings[Population.DETECTORS]
+        assert (standing.weight, standing.why) == (weight, why)
+
+
+def test_both_need_both() -> None:
+    """The judges' weight where detectors judged it, too; else the detectors' reason."""
+    said = {"words": [BaseWord("r1", "goal", Outcome.DONE, 0.5)], "scored": frozenset({("r1", "goal")})}
+    assert facts(**said)["r1"].standings[Population.BOTH].weight == 2.0
+    assert facts(**said)["r2"].standings[Population.BOTH].why == "not-asked"
+    failed = facts(**said, detectors=BaseWord("t", "detectors", Outcome.FAILED, 1.0))["r1"].standings
+    assert (failed[Population.BOTH].why, failed[Population.JUDGES].weight) == ("failed", 2.0)
+
+
+def test_an_open_trace_is_in_no_rate_of_judges_either() -> None:
+    """What they said of a run that is over may still change with late spans."""
+    said = {"words": [BaseWord("r1", "goal", Outcome.DONE, 0.5)], "scored": frozenset({("r1", "goal")})}
+    fact = facts(**said, state=TraceState.OPEN)["r1"]
+    assert (fact.standings[Population.JUDGES].why, fact.scored) == ("open", ())
+
+
+@pytest.mark.parametrize(
+    ("given", "tool"),
+    [
+        (finding(span_id="ran"), "search"),
+        (finding(span_id="asked"), ""),
+        (finding(span_id="asked", dimensions=(LC, TS)), "sum"),
+        (finding(span_id="s", tool_span_id="ran"), "search"),
+        (finding(span_id="asked", tool_span_id="ran", dimensions=(TS,)), "search"),
+        (finding(span_id="ran", tool_span_id="elsewhere"), "search"),
+        (finding(span_id="both", dimensions=(TS,)), "real"),
+    ],
+)
+def test_the_tool_of_an_error(given: BaseFinding, tool: str) -> None:
+    """The call's; of a call that only asked, where it is about tools."""
+    calls = {
+        "ran": [BaseCall("search", asked=False)],
+        "asked": [BaseCall("sum", asked=True)],
+        "both": [BaseCall("sum", asked=True), BaseCall("real", asked=False)],
+    }
+    assert facts(findings=[given], calls=calls)["r1"].findings[0].tool == tool
+
+
+def test_endless_names_are_cut() -> None:
+    """Sums are told apart by them: a megabyte each would be a megabyte a row."""
+    found = facts(
+        service="s" * 2**20, version="v" * 2**20, runs=[BaseRun("r", "a" * 2**20, "manager", "", 1, "m" * 2**20)]
+    )
+    fact = found["r"]
+    assert {len(name) for name in (fact.service, fact.version, fact.agent, fact.model)} == {NAME}
+
+
+def test_detectors_that_raised_are_kept() -> None:
+    """Their rates do without this trace."""
+    word = BaseWord("t", "detectors", Outcome.DONE, 1.0, failed=("loops",))
+    assert facts(detectors=word)["r1"].missed == ("loops",)
