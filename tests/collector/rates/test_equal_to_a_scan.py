@@ -26,8 +26,6 @@ TABLES = ["findings", "verdicts", "traces", "judgements"]
 FEW: st.SearchStrategy[list[int]] = st.one_of(
     st.lists(st.integers(0, CLAIMS * 3 - 1), min_size=2, max_size=10, unique=True), st.just([])
 )
-    st.integers(0, CLAIMS * 3 - 1), min_size=2, max_size=10, unique=True
-) | st.just(list[int]())
 
 judge = st.fixed_dictionaries(
     {
