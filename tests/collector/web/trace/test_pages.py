@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -169,3 +170,30 @@ def test_why_there_is_no_score(pages: Pages) -> None:
     """A trace without any says so in a line."""
     pages.put(*failing_run())
     assert "No scores: no LLM judge is switched on" in pages.get(f"/traces/{TRACE_ID}").text
+
+
+def test_the_tail_is_filtered_by_its_address(pages: Pages) -> None:
+    """By severity, service, judge and category; a severity that there is not is refused."""
+    pages.put(*failing_run())
+    rows = 'class="tail-row'
+    assert rows in pages.get("/live").text
+    assert rows in pages.get("/live", service="shop", severity="medium", profile="recall").text
+    for name, value in (("service", "other"), ("judge", "none"), ("category", "Rate Limiting")):
+        assert rows not in pages.get("/live", **{name: value}).text
+    assert pages.get("/live", severity="bad").status_code == 422
+    assert pages.get("/live/events", severity="bad").status_code == 422
+
+
+def test_a_stream_of_findings_brings_what_came_while_one_was_away(pages: Pages) -> None:
+    """A browser names the last event that it has; each finding comes once, as a row of the page."""
+    pages.put(*failing_run())
+    with pages.client.stream("GET", "/live/events", headers={"Last-Event-ID": "0"}) as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        found: list[str] = []
+        for line in answer.iter_lines():
+            if line.startswith("data: "):
+                found.append(json.loads(line.removeprefix("data: "))["html"])
+            if len(found) == 3:
+                break
+    assert len({re.search(r'id="tail-(\w+)"', html)[1] for html in found}) == 3  # type: ignore[index]  # each has one
+    assert all(f"/traces/{TRACE_ID}?span=" in html for html in found)
