@@ -106,7 +106,7 @@ def test_the_main_figures_stand_with_their_intervals(open_overview: Watched) -> 
         "200",
         "30 with an error",
         "94",
-        "worse than the period before",
+        "Worse than the period before",
         "1.50 s p50",
         "$0.42",
         "100 of unknown price",
