@@ -21,7 +21,9 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 SECOND: Final = 1_000_000_000
-MOST_TRACES: Final = 16
+MOST_TRACES: Final = 32
+BEAT_SECONDS: Final = 0.5
+"""Between two batches that are not full: what is asked of the store costs as much for one trace as for many."""
 BATCH_ROWS: Final = 1000
 """Spans after which a batch is sent, so that little is sent twice where it breaks off."""
 SWEEP_LIMIT: Final = 10_000
@@ -125,6 +127,7 @@ class Forwarder:
                 ids = self.queue.take(self._clock(), 1 if self._failures else self._most)
                 if ids:
                     await self._take_on(ids)
+                    await self._pause(0.0 if len(ids) == self._most else BEAT_SECONDS)
                 elif self._draining:
                     return
                 else:
