@@ -85,7 +85,7 @@ class Keeping:
             found = marks(self._store, tenant, 0, LAST_HOUR)
             days = [day for day in sorted({h - h % DAY for h in found.hours}) if self._due(found, day)]
             self._void |= any(found.day(day).rolled for day in days)
-            rolling.days(days[-HOURS_AT_ONCE:], found)
+            rolling.days(days[-HOURS_AT_ONCE:])
 
     def clean(self) -> None:
         """Drop sums that hold no longer. Raises RetryableError, StoreError."""

@@ -12,7 +12,7 @@ from ..store.client import Store
 from ..store.inserting import insert_rows, storing
 from ..store.scope import TENANT
 from . import sql
-from .buckets import DAY, Marks
+from .buckets import DAY, marks
 from .catching_up import BUCKET_COLUMNS
 from .cells import LEAST, RULE, SCORED
 from .facts import HOUR
@@ -60,29 +60,32 @@ class Rolling:
             RetryableError, StoreError: the store failed.
         """
         for at in range(0, len(buckets), AT_ONCE):
-            self._roll(1, buckets[at : at + AT_ONCE], _of_facts())
+            some = list(buckets[at : at + AT_ONCE])
+            with self._folding.lock:  # nobody is writing facts of an earlier stamp
+                generations = [self._folding.stamp() for _ in some]
+            self._roll(1, some, generations, _of_facts())
 
-    def days(self, buckets: Sequence[int], marks: Marks) -> None:
-        """Add up the sums of the hours of these days, all of which hold. Raises as `hours`."""
+    def days(self, buckets: Sequence[int]) -> None:
+        """Add up the sums of the hours of these days; one with a changed hour is left. Raises as `hours`."""
         for bucket in buckets:
-            generations = [marks.hours[hour].rolled for hour in marks.hours_of(bucket)]
-            self._roll(DAY, [bucket], _of_hours(), generations)
+            with self._folding.lock:  # what changes after this look makes the day void, what changed before is seen
+                found = marks(self._store, self._tenant, bucket, bucket)
+                sources = [found.hours[hour] for hour in found.hours_of(bucket)]
+                generation = self._folding.stamp()
+            if all(mark.holds for mark in sources):
+                self._roll(DAY, [bucket], [generation], _of_hours(), [mark.rolled for mark in sources])
 
-    def _roll(self, hours: int, buckets: Sequence[int], select: str, sources: Sequence[int] = ()) -> None:
-        with self._folding.lock:  # nobody is writing facts of an earlier stamp
-            generations = [self._folding.stamp() for _ in buckets]
-        values = {"tenant": self._tenant, "buckets": list(buckets), "generations": generations, "sources": sources}
+    def _roll(
+        self, hours: int, buckets: list[int], generations: list[int], select: str, sources: Sequence[int] = ()
+    ) -> None:
+        values = {"tenant": self._tenant, "buckets": buckets, "generations": generations, "sources": sources}
+        rows = [
+            (self._tenant, hours, bucket, 0, generation, bucket * HOUR)
+            for bucket, generation in zip(buckets, generations, strict=True)
+        ]
         with storing("sums of error rates"):
             self._store.command(f"INSERT INTO rate_cells ({_COLUMNS}) {select}", values)
-            insert_rows(
-                self._store,
-                "rate_buckets",
-                BUCKET_COLUMNS,
-                [
-                    (self._tenant, hours, bucket, 0, generation, bucket * HOUR)
-                    for bucket, generation in zip(buckets, generations, strict=True)
-                ],
-            )
+            insert_rows(self._store, "rate_buckets", BUCKET_COLUMNS, rows)
 
 
 def _of_hours() -> str:
