@@ -12,7 +12,7 @@ from ..listing import Exchange, SessionRow, SessionView
 
 @dataclass(frozen=True, slots=True)
 class Turned:
-    """An exchange with its number, from 1, and its address; `scores`: verdicts with a score, the worst first."""
+    """An exchange with its number, from 1, and its address; `scores`: the lowest of each judge, the worst first."""
 
     number: int
     said: Exchange
@@ -45,5 +45,8 @@ def conversation(view: SessionView, service: str) -> SessionPageView:
 
 
 def _scores(exchange: Exchange) -> list[Verdict]:
-    scored = [verdict for verdict in exchange.verdicts if verdict.score is not None]
-    return sorted(scored, key=lambda v: (v.score if v.score is not None else 0, v.judge))
+    scored = [(verdict.score, verdict.judge, verdict) for verdict in exchange.verdicts if verdict.score is not None]
+    lowest: dict[str, Verdict] = {}
+    for _, judge, verdict in sorted(scored, key=lambda one: one[:2]):
+        lowest.setdefault(judge, verdict)
+    return list(lowest.values())

@@ -114,6 +114,8 @@
     }
     say(detail, true);
   });
+  // What was loaded, or could not be, is busy no longer.
+  document.addEventListener("htmx:afterRequest", (event) => event.detail.target?.removeAttribute("aria-busy"));
   document.addEventListener("htmx:sendError", () => say("The collector does not answer", true));
   window.tracejury = { say, dark };
 })();

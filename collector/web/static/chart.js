@@ -60,13 +60,13 @@
     });
     const options = {
       width: Math.max(280, element.clientWidth),
-      height: 220,
+      height: 200,
       tzDate: (at) => uPlot.tzDate(new Date(at * 1000), "Etc/UTC"),
       legend: { live: true },
       cursor: { drag: { x: false, y: false } },
       scales: { y: { range: (_, low, high) => [0, given.percent ? Math.min(1, Math.max(0.02, high * 1.1)) : high * 1.1 || 1] } },
       axes: [
-        { ...axis, values: (_, splits) => time(splits) },
+        { ...axis, size: 30, values: (_, splits) => time(splits) },
         { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => (given.percent ? `${+(tick * 100).toFixed(2)} %` : tick)) },
       ],
       series,
@@ -93,6 +93,6 @@
   addEventListener("resize", () => {
     if (innerWidth === width) return;
     width = innerWidth;
-    all(document).forEach((element) => element.plot?.setSize({ width: Math.max(280, element.clientWidth), height: 220 }));
+    all(document).forEach((element) => element.plot?.setSize({ width: Math.max(280, element.clientWidth), height: 200 }));
   });
 })();
