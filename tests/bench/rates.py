@@ -1,6 +1,6 @@
 """Times of questions about error rates: `python tests/bench/rates.py [--findings 10000000] [--days 30]`.
 
-Makes an embedded store of its own. Facts of runs (two findings each on average, two runs a trace; 5 services, 3
+Makes an embedded store of its own, and keeps it with `--folder` to be asked again. Facts of runs (two findings each on average, two runs a trace; 5 services, 3
 versions, 8 agents, 4 models, 10 tools, 20 detectors, 7 LLM judges that look at a tenth of the runs) are written by SQL,
 as folding would have; their sums are made by the collector's own code. Prints milliseconds.
 """
@@ -118,7 +118,7 @@ def measure(rates: StoredRates, until: int, days: int, rounds: int) -> None:
             times.append((time.perf_counter() - started) * 1e3)
         p95 = sorted(times)[-1 - len(times) // 20]
         line = {"what": name, "p50_ms": round(statistics.median(times), 1), "p95_ms": round(p95, 1)}
-        print(json.dumps(line), flush=True)
+        show(line)
 
 
 def roll(store: Store, rates: StoredRates) -> None:
@@ -128,33 +128,38 @@ def roll(store: Store, rates: StoredRates) -> None:
         keeping.roll()
 
 
+def prepare(store: Store, args: argparse.Namespace) -> None:
+    """Fill and sum, as long as there is nothing; say what there is."""
+    migrate(store)
+    started = time.perf_counter()
+    if not store.rows("SELECT 1 FROM run_facts LIMIT 1"):
+        fill(store, args.findings, args.days, time.time_ns() // HOUR * HOUR)
+    found = store.rows("SELECT count(), sum(length(Findings.Judge)) FROM run_facts WHERE Unit = 'run'")[0]
+    show({"runs": found[0], "findings": found[1], "seconds": round(time.perf_counter() - started)})
+    started = time.perf_counter()
+    roll(store, StoredRates(store))
+    cells = store.rows("SELECT Hours, count() FROM rate_cells GROUP BY Hours ORDER BY Hours")
+    show({"sums": {row[0]: row[1] for row in cells}, "seconds": round(time.perf_counter() - started)})
+
+
+def show(line: object) -> None:
+    """Print it at once."""
+    print(json.dumps(line), flush=True)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Fill, sum, ask."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--findings", type=int, default=10_000_000)
     parser.add_argument("--days", type=int, default=30)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--folder", help="where the store is kept; one that is filled is only asked")
     args = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        store = Store.open(f"chdb://{folder}/db", StoreConfig(retention_days=None))
-        migrate(store)
-        until = time.time_ns() // HOUR * HOUR
-        started = time.perf_counter()
-        fill(store, args.findings, args.days, until)
-        found = store.rows("SELECT count(), sum(length(Findings.Judge)) FROM run_facts WHERE Unit = 'run'")[0]
-        print(
-            json.dumps({"runs": found[0], "findings": found[1], "seconds": round(time.perf_counter() - started)}),
-            flush=True,
-        )
-        rates = StoredRates(store, rules=[f"rule-{n}" for n in range(20)])
-        started = time.perf_counter()
-        roll(store, rates)
-        cells = store.rows("SELECT Hours, count() FROM rate_cells GROUP BY Hours ORDER BY Hours")
-        print(
-            json.dumps({"sums": {row[0]: row[1] for row in cells}, "seconds": round(time.perf_counter() - started)}),
-            flush=True,
-        )
-        measure(rates, until, args.days, args.rounds)
+        store = Store.open(f"chdb://{args.folder or folder}/db", StoreConfig(retention_days=None))
+        prepare(store, args)
+        until = (store.rows("SELECT max(Hour) + 1 FROM run_facts")[0][0]) * HOUR
+        measure(StoredRates(store, rules=[f"rule-{n}" for n in range(20)]), until, args.days, args.rounds)
         store.close()
 
 
