@@ -1,8 +1,9 @@
 """Times of questions about error rates: `python tests/bench/rates.py [--findings 10000000] [--days 30]`.
 
-Makes an embedded store of its own, and keeps it with `--folder` to be asked again. Facts of runs (two findings each on average, two runs a trace; 5 services, 3
-versions, 8 agents, 4 models, 10 tools, 20 detectors, 7 LLM judges that look at a tenth of the runs) are written by SQL,
-as folding would have; their sums are made by the collector's own code. Prints milliseconds.
+Makes an embedded store of its own, and keeps it with `--folder` to be asked again. Facts of runs (two findings each on
+average, two runs a trace; 5 services, 3 versions, 8 agents, 4 models, 10 tools, 20 detectors, 7 LLM judges that look at
+a tenth of the runs) are written by SQL, as folding would have; their sums are made by the collector's own code. Prints
+milliseconds.
 """
 
 from __future__ import annotations
