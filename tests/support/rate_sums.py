@@ -18,10 +18,10 @@ class Cluster(NamedTuple):
 
 
 def sums(clusters: Iterable[Cluster]) -> Sums:
-    """The sums of all clusters, added up one by one."""
-    total = Sums()
-    for w, b, y, t in clusters:
-        w2 = w * w
-        one = (w, w2, w * t, w2 * t * t, w * b, w2 * b * b, w2 * b * t, w * y, w2 * y, w2 * y * t, w2 * y * y)
-        total += Sums(1, t, b, y, *one)
-    return total
+    """The sums of all clusters."""
+    terms = [
+        (1, t, b, y, w, w * w, w * t, w * w * t * t, w * b, w * w * b * b, w * w * b * t)
+        + (w * y, w * w * y, w * w * y * t, w * w * y * y)
+        for w, b, y, t in clusters
+    ]
+    return Sums(*map(sum, zip(*terms, strict=True)))
