@@ -19,9 +19,11 @@ class Cluster(NamedTuple):
 
 def sums(clusters: Iterable[Cluster]) -> Sums:
     """The sums of all clusters."""
-    terms = [
-        (1, t, b, y, w, w * w, w * t, w * w * t * t, w * b, w * w * b * b, w * w * b * t)
-        + (w * y, w * w * y, w * w * y * t, w * w * y * y)
-        for w, b, y, t in clusters
-    ]
-    return Sums(*map(sum, zip(*terms, strict=True)))
+    return Sums(*map(sum, zip(*map(_terms, clusters), strict=True)))
+
+
+def _terms(cluster: Cluster) -> tuple[float, ...]:
+    w, b, y, t = cluster
+    w2 = w * w
+    own = (w, w2, w * t, w2 * t * t, w * b, w2 * b * b, w2 * b * t, w * y, w2 * y, w2 * y * t, w2 * y * y)
+    return 1, t, b, y, *own
