@@ -123,12 +123,13 @@ class Labelling:
         review = replace(review, trace_id=trace_id, agent_run_id=run_id, tenant=self._tenant)
         return self._take(review, self._about.kept(trace_id).reviews, review.place)
 
-    def withdraw(self, annotation_id: str) -> Annotation:
-        """Take an annotation back. Raises NotFoundError."""
-        query = LabelQuery(1, id=annotation_id.strip(), withdrawn=True, tenant=self._tenant)
+    def withdraw(self, annotation_id: str, annotator: str = "") -> Annotation:
+        """Take an annotation back, where one is named, of that annotator only. Raises NotFoundError."""
+        query = LabelQuery(1, id=annotation_id.strip(), annotator=annotator, withdrawn=True, tenant=self._tenant)
         found = self._labels.annotations(query) if query.id else ()
         if not found:
-            raise NotFoundError(f"no annotation {annotation_id[:64]!r} is stored")
+            of = f" of {annotator[:64]!r}" if annotator else ""
+            raise NotFoundError(f"no annotation {annotation_id[:64]!r}{of} is stored")
         old = found[0]
         gone = replace(old, withdrawn=True, changed_at=0)
         return self._take(gone, self._about.kept(old.trace_id).annotations, old.id)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from urllib.parse import quote
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
 
-from ...schemas.annotations import Annotation
-from ...schemas.errors import ConfigError, NotFoundError
+from ...schemas.errors import ConfigError
 from ...schemas.findings import Finding
-from ..labels import Labelled, LabelQuery
+from ..labelling import Labelling
 from .pulse import Pulse
 from .site import Form, Site, action, is_fragment
 from .trace.opinions import TERMS, a_missed_error, a_review, a_score, an_opinion, annotator_of
@@ -29,73 +26,52 @@ def add_feedback(app: FastAPI, site: Site, pulse: Pulse) -> None:
 
 
 def _add_saving(app: FastAPI, site: Site, pulse: Pulse) -> None:
-    labels = site.reader.labels
-
     @action(app, "/feedback/opinion")
     def opinion(request: Request, form: Form) -> Response:
-        who = annotator_of(form)
-        finding = _finding(site, form)
-        made = an_opinion(form, finding, who, site.clock())
-        if made.span_id != finding.span_id and not site.reader.knows(made.trace_id, made.span_id):
-            raise NotFoundError(f"this trace has no span {made.span_id[:64]!r}")
-        labels.save(Labelled(annotations=(made,)))
-        pulse.touched(finding.trace_id)
-        return _answer(site, request, form, who, finding=finding)
+        who, labelling = annotator_of(form), _labelling(site)
+        made = labelling.take_opinion(an_opinion(form, who))
+        _save(labelling, pulse, made.trace_id)
+        return _answer(site, request, form, who, finding=site.reader.labels.finding(made.finding_id))
 
     @action(app, "/feedback/missed")
     def missed(request: Request, form: Form) -> Response:
-        who = annotator_of(form)
-        made = a_missed_error(form, who, site.clock())
-        if not site.reader.knows(made.trace_id, made.span_id):
-            raise NotFoundError(f"no such span {made.span_id[:64]!r} is stored")
-        labels.save(Labelled(annotations=(made,)))
-        pulse.touched(made.trace_id)
+        who, labelling = annotator_of(form), _labelling(site)
+        made = labelling.take_opinion(a_missed_error(form, who))
+        _save(labelling, pulse, made.trace_id)
         return _answer(site, request, form, who, span_id=made.span_id, run_id=made.agent_run_id)
 
     @action(app, "/feedback/score")
     def score(request: Request, form: Form) -> Response:
-        who = annotator_of(form)
-        made = a_score(form, who, site.clock())
-        _must_know(site, made.trace_id)
-        labels.save(Labelled(scores=(made,)))
-        pulse.touched(made.trace_id)
+        who, labelling = annotator_of(form), _labelling(site)
+        made = labelling.take_score(a_score(form, who))
+        _save(labelling, pulse, made.trace_id)
         return _answer(site, request, form, who, run_id=made.agent_run_id)
 
     @action(app, "/feedback/review")
     def review(request: Request, form: Form) -> Response:
-        who = annotator_of(form)
-        made = a_review(form, who, site.clock())
-        _must_know(site, made.trace_id)
-        labels.save(Labelled(reviews=(made,)))
-        pulse.touched(made.trace_id)
+        who, labelling = annotator_of(form), _labelling(site)
+        made = labelling.take_review(a_review(form, who))
+        _save(labelling, pulse, made.trace_id)
         return _answer(site, request, form, who, run_id=made.agent_run_id)
 
 
 def _add_withdrawing(app: FastAPI, site: Site, pulse: Pulse) -> None:
     @action(app, "/feedback/withdraw")
     def withdraw(request: Request, form: Form) -> Response:
-        who = annotator_of(form)
-        query = LabelQuery(1, id=form.get("annotation", ""), trace_id=form.get("trace", ""), annotator=who)
-        found: Sequence[Annotation] = site.reader.labels.annotations(query) if query.id else ()
-        if not found:
-            raise NotFoundError("there is no such opinion of yours")
-        one = replace(found[0], withdrawn=True, changed_at=max(site.clock(), found[0].changed_at + 1))
-        site.reader.labels.save(Labelled(annotations=(one,)))
-        pulse.touched(one.trace_id)
-        finding = site.reader.labels.finding(one.finding_id) if one.finding_id else None
-        return _answer(site, request, form, who, finding=finding, span_id=one.span_id, run_id=one.agent_run_id)
+        who, labelling = annotator_of(form), _labelling(site)
+        gone = labelling.withdraw(form.get("annotation", ""), who)
+        _save(labelling, pulse, gone.trace_id)
+        finding = site.reader.labels.finding(gone.finding_id) if gone.finding_id else None
+        return _answer(site, request, form, who, finding=finding, span_id=gone.span_id, run_id=gone.agent_run_id)
 
 
-def _finding(site: Site, form: Form) -> Finding:
-    found = site.reader.labels.finding(form.get("finding", ""))
-    if found is None:
-        raise NotFoundError("there is no such finding")
-    return found
+def _labelling(site: Site) -> Labelling:
+    return Labelling(site.reader, site.clock())
 
 
-def _must_know(site: Site, trace_id: str) -> None:
-    if not site.reader.knows(trace_id, ""):
-        raise NotFoundError(f"no trace {trace_id[:64]!r} is stored")
+def _save(labelling: Labelling, pulse: Pulse, trace_id: str) -> None:
+    labelling.save()
+    pulse.touched(trace_id)
 
 
 def _answer(
