@@ -6,7 +6,15 @@
   const { base, kept } = page.dataset;
   const panel = document.getElementById("panel");
   const tree = document.getElementById("tree");
-  let finding = location.hash.startsWith("#finding-") ? location.hash.slice(9) : "";
+  const named = location.hash.startsWith("#finding-") ? location.hash.slice(9) : "";
+  let finding = named || firstShown();
+
+  // Of an address that names no place the server shows the first finding's.
+  function firstShown() {
+    if (new URLSearchParams(location.search).has("span")) return "";
+    const shown = [...document.querySelectorAll("#trace-findings .jump")].find((one) => one.dataset.panel === page.dataset.selected);
+    return shown?.dataset.finding || "";
+  }
 
   // Picking: the panel shows it, the address names it.
   function show(query, wanted = "", push = true) {
@@ -42,6 +50,7 @@
     if (fold) fold.open = true;
     if (moved) (card || panel).focus({ preventScroll: true });
     if (place && panel.contains(place)) panel.scrollTop += place.getBoundingClientRect().top - panel.getBoundingClientRect().top - 80;
+    text?.scrollIntoView({ block: "nearest" });
   }
   document.addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
@@ -138,6 +147,6 @@
   else if (lazy) show(lazy.dataset.panel, finding, false);
   else {
     mark(page.dataset.selected);
-    reveal(Boolean(finding));
+    reveal(Boolean(named));
   }
 })();
