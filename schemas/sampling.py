@@ -20,7 +20,7 @@ _MEMBERS: Final = 32
 
 def upstream_probability(trace_state: str) -> float:
     """The probability with which an upstream sampler kept the span, from its W3C tracestate; 1.0 where none says."""
-    return 1.0 - threshold(trace_state) / _SPACE
+    return (_SPACE - threshold(trace_state)) / _SPACE  # never 0: 1 - a quotient would round to it
 
 
 def threshold(trace_state: str) -> int:

@@ -16,6 +16,7 @@ from ..reader import Architectures, Position, Reader
 from ..shapes import ArchitectureJson, ArchitecturePage, ClearedJson, LedgerPage
 from .answers import documented, json_answer
 from .params import ArchitectureBody, ArchitectureParams, LedgerParams, Params, write_cursor
+from .paths import REST
 
 EVERY_WORD = 10_000
 """Words of one trace that are looked through for why it has no score."""
@@ -55,7 +56,7 @@ def add_architectures(app: FastAPI, architectures: Architectures) -> None:
         return json_answer({"items": [present_architecture(a) for a in architectures.all_current()], "next": None})
 
     # A service may be called anything: its name is the rest of the path.
-    @app.get("/api/architectures/{service:path}", responses=documented(ArchitectureJson, 404))
+    @app.get(f"/api/architectures/{{service:{REST}}}", responses=documented(ArchitectureJson, 404))
     def one_architecture(service: str, params: Annotated[ArchitectureParams, Query()]) -> Response:
         """The description that holds; with `history` a page of all versions, latest first."""
         if params.history:
@@ -66,12 +67,12 @@ def add_architectures(app: FastAPI, architectures: Architectures) -> None:
             raise NotFoundError(f"no architecture of service {service[:64]!r} is stored")
         return json_answer(present_architecture(found))
 
-    @app.put("/api/architectures/{service:path}", responses=documented(ArchitectureJson))
+    @app.put(f"/api/architectures/{{service:{REST}}}", responses=documented(ArchitectureJson))
     def edit(service: str, body: ArchitectureBody) -> Response:
         """Put a description of one's own in the place of the derived one."""
         return json_answer(present_architecture(architectures.keep(service, body.text, Source.EDITED)))
 
-    @app.delete("/api/architectures/{service:path}", responses=documented(ClearedJson))
+    @app.delete(f"/api/architectures/{{service:{REST}}}", responses=documented(ClearedJson))
     def clear(service: str) -> Response:
         """Let the derived description hold again."""
         cleared, current = architectures.clear_edit(service), architectures.current(service)

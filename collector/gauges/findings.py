@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Final
 
 from ...judges.profiles import DEFAULT_PROFILE, threshold
 from ...schemas.findings import Finding
 from ...schemas.verdicts import JudgedSubject, JudgedTrace
 from ..metrics import Telemetry
+from .rates import OTHER, UNNAMED
 
-OTHER: Final = "other"
 SERVICES, CATEGORIES, TRACES = 50, 40, 10_000
 
 
@@ -65,7 +64,7 @@ class FindingCounts:
         new = (f for f in changed if f.first_seen >= judged_at and f.confidence >= self._least)
         for finding in {f.fingerprint: f for f in new}.values():
             labels = {
-                "service": self._service(self._services.get(finding.trace_id, "")),
+                "service": self._service(self._services.get(finding.trace_id, "") or UNNAMED),
                 "category": self._category(finding.category),
                 "severity": finding.severity.value,
             }

@@ -14,7 +14,8 @@ WINDOWS: Final[Mapping[str, int]] = {"1h": 3600 * SECOND, "24h": 24 * 3600 * SEC
 """Lengths of time, back from now, by their label."""
 SERVICES: Final = 50
 """Services with series of their own: those with the most judged runs."""
-OTHER: Final = "other"
+OTHER, UNNAMED = "other", "unnamed"
+"""Of services beyond these, and of spans that name none: no service of such a name has series of its own."""
 _ASKED: Final = 1000
 
 Labels = tuple[str, str]
@@ -52,7 +53,8 @@ def rate_figures(rates: Rates, now: int) -> RateFigures:
 def _of(answer: RateAnswer) -> Iterable[tuple[tuple[str, str], float]]:
     """((service, field of RateFigures), value) of one answer."""
     ranked = sorted(answer.rows, key=lambda row: (-row.rate.judged, row.key))
-    shown = [(row.key, row.rate) for row in ranked[:SERVICES]]
+    own = [(row.key or UNNAMED, row.rate) for row in ranked if row.key not in {OTHER, UNNAMED}]
+    shown = own[:SERVICES]
     rest = answer.total.judged - sum(rate.judged for _, rate in shown)
     if rest > 0:
         yield (OTHER, "judged"), float(rest)

@@ -13,7 +13,7 @@ from typing import Final
 from anyio import to_thread
 from fastapi import FastAPI, Request, Response
 
-from ...schemas.errors import ConfigError, RetryableError
+from ...schemas.errors import ConfigError, OverloadedError, RetryableError
 from ...schemas.taxonomy import Severity
 from ..api.params import an_id
 from ..reader import Confidence, ErrorQuery, Position, Sighting
@@ -91,7 +91,11 @@ def add_live(app: FastAPI, site: Site, pulse: Pulse) -> None:
 
 async def _trace_events(pulse: Pulse, trace_id: str, mark: str) -> AsyncIterator[str]:
     """Sends `changed` whenever the trace was judged, with what became of its findings."""
-    async with pulse.subscribe(trace_id) as subscriber:
+    try:
+        subscriber = pulse.subscribe(trace_id)
+    except OverloadedError:  # the last place went since there was room: who asks again is told
+        return
+    async with subscriber:
         yield opening()
         if pulse.is_behind(trace_id, mark):
             yield event("changed", {}, pulse.mark(trace_id))
@@ -113,7 +117,11 @@ class _Tail:
 
     async def events(self, pulse: Pulse) -> AsyncIterator[str]:
         """Sends `found` with a row of the page for what is new, `state` where a finding became current or went."""
-        async with pulse.subscribe() as subscriber:
+        try:
+            subscriber = pulse.subscribe()
+        except OverloadedError:  # as above
+            return
+        async with subscriber:
             yield opening()
             states: Mapping[str, str] | None = {}
             while not subscriber.closed:

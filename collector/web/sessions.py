@@ -10,6 +10,7 @@ from pydantic import ConfigDict
 from ...schemas.errors import NotFoundError
 from ..api.lists import sessions_page
 from ..api.params_lists import SessionParams
+from ..api.paths import REST
 from ..listing import Sort
 from ..present_lists import searched
 from ..reader import Confidence
@@ -50,7 +51,7 @@ def add_sessions(app: FastAPI, site: Site) -> None:
             view = explain_nothing(view, query, window, lambda q: bool(site.reader.sessions(q)))
         return site.render(request, "lists/sessions.html", view=view)
 
-    @page(app, "/sessions/{session_id:path}")
+    @page(app, f"/sessions/{{session_id:{REST}}}")
     def session(request: Request, session_id: str, asked: Annotated[SessionPageParams, Query()]) -> Response:
         found = site.reader.session(session_id, Confidence.of(asked.profile), asked.service)
         if found is None:

@@ -29,6 +29,8 @@ from tracejury.schemas.sampling import (
         ("ot=th:c", 0.25),
         ("vendor=x, ot=rv:abcdefabcdefab;th:8", 0.5),
         ("ot=th:fd70a3d70a3d71", pytest.approx(0.01)),
+        ("ot=th:ffffffffffffff", 2.0**-56),
+        ("ot=th:fffffffffffffc", 2.0**-54),
         ("ot=p:8;r:62", 1.0),
         ("ot=th:", 1.0),
         ("ot=th:zz", 1.0),

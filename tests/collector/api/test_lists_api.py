@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from urllib.parse import quote
+
 import pytest
 from click.testing import CliRunner
 from memory_api import NOW, SECOND, Api, row
@@ -81,6 +84,13 @@ def test_cursors_of_the_first_releases_stay_valid() -> None:
             assert read_place(sort, text, ascending=ascending) == Position(2**64 - 1, "é")
             with pytest.raises(ConfigError):
                 read_place(sort, text, ascending=not ascending)
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\r\nb", "b\n", "/", "x/../y", "%2F", "{7*7}"])
+def test_a_session_may_be_called_anything(api: Api, name: str) -> None:
+    """Ids are the clients' own: a list links to each, so each is found."""
+    api.reader.conversations.append(replace(conversation(0), session_id=name))
+    assert api.get(f"/api/sessions/{quote(name, safe='')}")["session_id"] == name
 
 
 def test_one_session(api: Api) -> None:

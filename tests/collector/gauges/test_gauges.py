@@ -78,6 +78,24 @@ def test_services_are_bounded() -> None:
     assert (OTHER, "1h") not in figures.share
 
 
+def test_no_service_passes_for_all_of_them_or_for_the_rest() -> None:
+    """Spans without a service, and services that bear the names of ours, change no other figure."""
+    services = {"": rate(2, 1.0), "other": rate(3, 1.0), "unnamed": rate(4, 1.0), "shop": rate(90, 0.1)}
+    figures = rate_figures(MemoryRates(answer(rate(99, 0.2), **services)), 100 * HOUR)
+    hour = {service: judged for (service, window), judged in figures.judged.items() if window == "1h"}
+    assert hour == {"": 99, "shop": 90, "unnamed": 2, "other": 7}
+    assert (figures.share["", "1h"], figures.share["unnamed", "1h"]) == (0.2, 1.0)
+    assert ("other", "1h") not in figures.share
+
+
+def test_a_finding_of_no_service_has_a_label_of_its_own(telemetry: Telemetry) -> None:
+    """An empty label would be no label, which stands for all services elsewhere."""
+    FindingCounts(telemetry).judged([a_judged_trace(a_finding(first_seen=5), judged_at=5, service="")])
+    assert list(shown(telemetry, "tracejury_findings_total")) == [
+        'category="Resource Abuse",service="unnamed",severity="HIGH"'
+    ]
+
+
 def test_a_finding_is_counted_when_it_is_first_seen(telemetry: Telemetry) -> None:
     """Not when it is confirmed, reworded, or said again; two at once are one; LLM judges' count likewise."""
     counts = FindingCounts(telemetry)

@@ -64,6 +64,15 @@ async def test_there_is_a_limit_to_subscribers() -> None:
     assert pulse.subscribers == 0
 
 
+async def test_a_stream_that_lost_its_place_ends_at_once() -> None:
+    """There was room when it was asked for, and none when it began: its answer is under way and can be no refusal."""
+    pulse = Pulse(MemoryLooks(), most=1)
+    stream = _trace_events(pulse, TRACE_ID, "")
+    async with pulse.subscribe():
+        assert await _rest(stream) == []
+        assert pulse.subscribers == 1
+
+
 async def test_a_stop_ends_all_streams_and_lets_no_more_begin() -> None:
     """The server waits for them."""
     pulse = Pulse(MemoryLooks())
