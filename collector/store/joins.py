@@ -11,8 +11,6 @@ from .scope import TENANT, Scope
 
 MOST: Final = 256
 """Traces that are looked at as one, as `processors.joining.MOST_TRACES`."""
-STEPS: Final = 8
-"""How often what was found leads on."""
 
 _NEAR: Final = f"""
 SELECT TraceId, Key FROM joins FINAL
@@ -54,17 +52,18 @@ class StoredJoins:
         return {t: found for t in trace_ids if len(found := self._closure(t)) > 1}
 
     def _closure(self, trace_id: str) -> frozenset[str]:
+        """Followed to its end: a run may be one long chain, and all of its traces must find the same ones."""
         traces, keys = {trace_id}, {_own(trace_id)}
-        for _ in range(STEPS):
-            rows = self._scope.select(_NEAR, keys=sorted(keys), trace_ids=sorted(traces))
-            found = traces | {trace for trace, _ in rows}
+        new_traces, new_keys = set(traces), set(keys)
+        while new_traces or new_keys:
+            rows = self._scope.select(_NEAR, keys=sorted(new_keys), trace_ids=sorted(new_traces))
+            found = {trace for trace, _ in rows}
             named = {key for _, key in rows} | {_own(t) for t in found}
             found |= {key.removeprefix("trace:") for key in named if key.startswith("trace:")}
-            if len(found) > MOST:
+            new_traces, new_keys = found - traces, (named | {_own(t) for t in found}) - keys
+            if len(traces) + len(new_traces) > MOST:
                 break
-            if found == traces and named <= keys:
-                break
-            traces, keys = found, keys | named
+            traces, keys = traces | new_traces, keys | new_keys
         return frozenset(traces)
 
 
