@@ -50,7 +50,7 @@
     if (fold) fold.open = true;
     if (moved) (card || panel).focus({ preventScroll: true });
     if (place && panel.contains(place)) panel.scrollTop += place.getBoundingClientRect().top - panel.getBoundingClientRect().top - 80;
-    text?.scrollIntoView({ block: "nearest" });
+    if (text) text.scrollIntoView({ block: "nearest" });
   }
   document.addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
