@@ -146,5 +146,15 @@ class Labels(Protocol):
         it: which runs of a stratum were looked at depends on their hash alone, and only `waiting` ones are behind.
         """
 
-    def quality(self, since: int, until: int, service: str = "", tenant: str = "") -> Sequence[JudgeQuality]:
-        """How judges fare against the labels of runs that arrived in that time, by name."""
+    def quality(
+        self,
+        since: int,
+        until: int,
+        service: str = "",
+        tenant: str = "",
+        strata: Sequence[Stratum] | None = None,
+    ) -> Sequence[JudgeQuality]:
+        """How judges fare against the labels of runs that arrived in that time, by name.
+
+        `strata`: of the same time and service, where they are known already; it takes as long as all else to ask.
+        """

@@ -132,8 +132,8 @@ def _add_queue(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
     def quality(params: Annotated[QualityParams, Query()]) -> Response:
         """Precision and recall of each judge and detector against labels, and how much of each stratum is labelled."""
         since, until = times(params.since, params.until, clock())
-        judges = reader.labels.quality(since, until, params.service)
         strata = reader.labels.strata(since, until, params.service)
+        judges = reader.labels.quality(since, until, params.service, strata=strata)
         return json_answer(
             {
                 "items": [present_quality(judge) for judge in judges],

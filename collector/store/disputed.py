@@ -1,133 +1,73 @@
-"""Agent runs worth a look because somebody is wrong about them: people, judges, detectors; or none is sure."""
+"""Agent runs worth a look because somebody is wrong about them, asked of the store; see `collector/disputes.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, Final
 
-from ...schemas.verdicts import DETECTORS
+from ...schemas.annotations import Opinion
+from ...schemas.taxonomy import Severity
+from ..disputes import NEAR, Claim, Known, Run, Said, Scored, disputes
 from ..labels import QueueItem, QueueQuery
-from .label_runs import FOUND, OPINIONS, REVIEWED, RUNS, SHOWN, TRACES, bounds
+from .label_runs import FOUND, OPINIONS, REVIEWED, RUNS, bounds
+from .lists.findings import whole
 from .scope import TENANT, Scope
 
-NEAR: Final = 0.1
-"""How far from the threshold of the balanced profile a confidence counts as near it."""
+NEWEST: Final = 5_000
+"""Runs that are considered: those of traces that people have labelled, then the newest."""
 
 _MAX_WHY: Final = 300
+_A_RUN: Final = 200
+"""Findings considered of one run, the surest first."""
 
+_OPINED: Final = whole(f"SELECT TraceId FROM annotations WHERE {TENANT}")
+_CANDIDATES: Final = f"""
+SELECT TraceId, RunId, Service, Agent FROM {RUNS}
+LEFT JOIN {REVIEWED}
+WHERE Mine = 0
+ORDER BY {_OPINED} DESC, At DESC, TraceId, RunId LIMIT {{newest:UInt64}}
+"""
+_THESE: Final = f"TraceId IN (SELECT TraceId FROM ({_CANDIDATES}))"
 
-@dataclass(frozen=True, slots=True)
-class _Signal:
-    """What makes runs disputed. `sql`: rows (TraceId, RunId, Strength, A, B, C), several a run or none."""
+_CLAIMS: Final = f"""
+SELECT TraceId, RunId, SpanId, Id, Fingerprint, Judge, JudgedBy, Category, Severity, Confidence
+FROM ({FOUND}) WHERE {_THESE} AND Confidence >= {{balanced:Float64}} - {2 * NEAR}
+ORDER BY Confidence DESC, SpanId, Id LIMIT {_A_RUN} BY TraceId, RunId
+"""
 
-    sql: str
-    why: Callable[[str, str, str], str]
-
-
-# An opinion outlives a new wording by its fingerprint, see schemas/opinions.py.
-_OPINIONS: Final = f"""
-    SELECT * FROM ({OPINIONS}) WHERE FindingId IN (SELECT Id FROM ({SHOWN}))
-    OR (Judge, Fingerprint) IN (SELECT Judge, Fingerprint FROM ({SHOWN}))
+_SAID: Final = f"""
+SELECT TraceId, RunId, FindingId, Fingerprint, Opinion, Annotator, Judge, Category FROM ({OPINIONS}) WHERE {_THESE}
+ORDER BY TraceId, FindingId, Annotator
 """
 
 _SCORED: Final = f"""
-    SELECT TraceId, SubjectId AS RunId, Judge, Score FROM verdicts FINAL
-    WHERE {TENANT} AND SubjectKind = 'agent-run' AND Score IS NOT NULL AND TraceId IN ({TRACES})
-"""
-
-_PEOPLE_CONTRADICT: Final = _Signal(
-    f"""
-    SELECT TraceId, any(RunId) AS RunId, uniqExact(Annotator) AS Strength,
-        arrayStringConcat(arraySort(groupUniqArray(Opinion)), ' and ') AS A, any(Judge) AS B, any(Category) AS C
-    FROM ({_OPINIONS}) GROUP BY TraceId, FindingId HAVING uniqExact(Opinion) > 1
-    """,
-    lambda opinions, judge, category: f"people say {opinions} of what {judge} found ({category})",
-)
-
-_PEOPLE_DISAGREE: Final = _Signal(
-    f"""
-    SELECT TraceId, RunId, 1 AS Strength, Annotator AS A, Judge AS B, Category AS C FROM ({_OPINIONS})
-    WHERE Opinion IN ('disagree', 'other-span')
-    """,
-    lambda annotator, judge, category: f"{annotator} disagrees with what {judge} found ({category})",
-)
-
-_SCORE_CONTRADICTS: Final = _Signal(
-    f"""
-    SELECT TraceId, RunId, abs(Score - 1.5) AS Strength, Judge AS A, toString(Score) AS B, toString(Errors) AS C
-    FROM ({_SCORED}) AS scored
-    LEFT JOIN (
-        SELECT TraceId, RunId, Judge, count() AS Errors FROM ({SHOWN}) WHERE Severity != 'LOW'
-        GROUP BY TraceId, RunId, Judge
-    ) AS found USING (TraceId, RunId, Judge)
-    WHERE (Score = 3 AND Errors > 0) OR (Score <= 1 AND Errors = 0)
-    """,
-    lambda judge, score, errors: f"{judge} scores it {score} of 3 and names {_errors(errors)} of weight",
-)
-
-_DIFFERENT_CATEGORIES: Final = _Signal(
-    f"""
-    SELECT TraceId, RunId, uniqExact(Category) AS Strength, SpanId AS A,
-        arrayStringConcat(arraySort(groupUniqArray(concat(Judge, ': ', Category))), ', ') AS B, '' AS C
-    FROM ({SHOWN}) GROUP BY TraceId, RunId, SpanId HAVING uniqExact(Judge) > 1 AND uniqExact(Category) > 1
-    """,
-    lambda span, claims, _: f"different errors are seen at span {span} ({claims})",
-)
-
-_DETECTORS_ALONE: Final = _Signal(
-    f"""
-    SELECT TraceId, RunId, Strength, A, B, C FROM (
-        SELECT TraceId, RunId, max(Confidence) AS Strength, SpanId AS A, any(Judge) AS B,
-            any(Category) AS C
-        FROM ({SHOWN}) GROUP BY TraceId, RunId, SpanId HAVING countIf(JudgedBy != '{DETECTORS}') = 0
-    ) WHERE (TraceId, RunId) IN (SELECT TraceId, RunId FROM ({_SCORED}))
-    """,
-    lambda span, judge, category: f"{judge} found {category} at span {span}, where no LLM judge sees an error",
-)
-
-_UNSURE: Final = _Signal(
-    f"""
-    SELECT TraceId, RunId, 1 - abs(Confidence - {{balanced:Float64}}) AS Strength, Judge AS A,
-        Category AS B, toString(round(Confidence, 2)) AS C
-    FROM ({FOUND}) WHERE abs(Confidence - {{balanced:Float64}}) <= {NEAR}
-    """,
-    lambda judge, category, confidence: f"{judge} is unsure of {category} (confidence {confidence})",
-)
-
-_SIGNALS: Final = (
-    _PEOPLE_CONTRADICT, _PEOPLE_DISAGREE, _SCORE_CONTRADICTS, _DIFFERENT_CATEGORIES, _DETECTORS_ALONE, _UNSURE,
-)  # fmt: skip
-"""The strongest first."""
-
-_RUNS: Final = f"""
-SELECT TraceId, RunId, Service, Agent, A, B, C FROM {RUNS}
-INNER JOIN ({{signal}}) AS signal USING (TraceId, RunId)
-LEFT JOIN {REVIEWED}
-WHERE Mine = 0 AND NOT has({{known:Array(String)}}, concat(TraceId, '/', RunId))
-ORDER BY Strength DESC, TraceId, RunId, A, B, C LIMIT 1 BY TraceId, RunId LIMIT {{limit:UInt64}}
+SELECT TraceId, SubjectId AS RunId, Judge, Score FROM verdicts FINAL
+WHERE {TENANT} AND SubjectKind = 'agent-run' AND Score IS NOT NULL AND {_THESE}
 """
 
 
-def disputed(scope: Scope, query: QueueQuery) -> list[QueueItem]:
+def disputed(scope: Scope, query: QueueQuery, newest: int = NEWEST) -> list[QueueItem]:
     """Up to `limit` disputed runs that the annotator has not reviewed, by the strongest reason of each."""
-    items: list[QueueItem] = []
-    values = {"annotator": query.annotator, **bounds(query.since, query.until, query.service)}
-    for signal in _SIGNALS:
-        left = query.limit - len(items)
-        if not left:
-            break
-        known = [f"{i.trace_id}/{i.agent_run_id}" for i in items]
-        rows = scope.select(_RUNS.replace("{signal}", signal.sql), known=known, limit=left, **values)
-        items += [_item(row, signal) for row in rows]
-    return items
+    values = {"annotator": query.annotator, "newest": newest, **bounds(query.since, query.until, query.service)}
+    runs = {(trace_id, run_id): who for trace_id, run_id, *who in scope.select(_CANDIDATES, **values)}
+    if not runs:
+        return []
+    known = Known(
+        [_claim(row) for row in scope.select(_CLAIMS, **values)],
+        [Said((t, r), f, p, Opinion(o), *who) for t, r, f, p, o, *who in scope.select(_SAID, **values)],
+        [Scored((t, r), judge, score) for t, r, judge, score in scope.select(_SCORED, **values)],
+        least=values["balanced"],
+    )
+    told = [(run, why) for run, why in disputes(known).items() if run in runs]
+    return [_item(run, runs[run], why) for run, why in told[: query.limit]]
 
 
-def _item(row: Sequence[Any], signal: _Signal) -> QueueItem:
-    trace_id, run_id, service, agent, *details = row
-    why = " ".join(signal.why(*details).split())
+def _claim(row: Sequence[Any]) -> Claim:
+    trace_id, run_id, span_id, id_, print_, judge, by, category, severity, confidence = row
+    return Claim((trace_id, run_id), span_id, id_, print_, judge, by, category, Severity(severity), confidence)
+
+
+def _item(run: Run, who: Sequence[str], why: str) -> QueueItem:
+    (trace_id, run_id), (service, agent) = run, who
+    why = " ".join(why.split())
     return QueueItem(trace_id, run_id, service, agent, why if len(why) <= _MAX_WHY else f"{why[: _MAX_WHY - 1]}…")
-
-
-def _errors(count: str) -> str:
-    return {"0": "no error", "1": "an error"}.get(count, f"{count} errors")

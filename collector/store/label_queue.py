@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from ..labels import Purpose, QueueItem, QueueQuery, Stratum
 from .disputed import disputed
-from .label_runs import REVIEWED, RUNS, SHOWN, TRACES, bounds
+from .label_runs import MAYBE, REVIEWED, RUNS, SHOWN, bounds
 from .scope import TENANT, Scope
 
 _HASH: Final = "SHA256(concat('label\\0', TraceId, '\\0', RunId))"
@@ -32,7 +32,7 @@ LEFT JOIN (
 ) AS found USING (TraceId, RunId)
 LEFT JOIN (
     SELECT TraceId, SubjectId AS RunId, min(Score) AS Lowest, count() AS Scored FROM verdicts FINAL
-    WHERE {TENANT} AND SubjectKind = 'agent-run' AND Score IS NOT NULL AND TraceId IN ({TRACES})
+    WHERE {TENANT} AND SubjectKind = 'agent-run' AND Score IS NOT NULL AND {MAYBE}
     GROUP BY TraceId, RunId
 ) AS scored USING (TraceId, RunId)
 LEFT JOIN {REVIEWED}

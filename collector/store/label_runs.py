@@ -13,10 +13,8 @@ _ARRIVED: Final = (
     "AND ReceivedAt < fromUnixTimestamp64Nano({until:Int64}, 'UTC') AND {service:String} IN ('', ServiceName)"
 )
 
-TRACES: Final = f"SELECT TraceId FROM traces FINAL WHERE {TENANT} AND {_ARRIVED}"
-
 RUNS: Final = f"""(
-    SELECT TraceId, ServiceName AS Service, run.1 AS RunId, run.2 AS Agent
+    SELECT TraceId, ServiceName AS Service, ReceivedAt AS At, run.1 AS RunId, run.2 AS Agent
     FROM traces FINAL ARRAY JOIN arrayZip(Runs.Id, Runs.Name) AS run WHERE {TENANT} AND {_ARRIVED}
 ) AS runs"""
 """Judged runs of closed traces that arrived in that time."""
@@ -27,7 +25,13 @@ REVIEWED: Final = f"""(
     FROM reviews FINAL WHERE {TENANT} AND NOT Withdrawn GROUP BY TraceId, RunId
 ) AS reviewed USING (TraceId, RunId)"""
 
-_AT_RUNS: Final = f"AgentRunId != '' AND (TraceId IN ({TRACES}) OR TraceId IN (SELECT Part FROM ({JOINED})))"
+MAYBE: Final = (
+    f"TraceId IN (SELECT TraceId FROM traces WHERE {TENANT} "
+    "AND (JoinedTo != '' OR ReceivedAt >= fromUnixTimestamp64Nano({since:Int64}, 'UTC')))"
+)
+"""A condition that spares reading rows of other times; too many fulfil it, so the result has to be joined to `RUNS`."""
+
+_AT_RUNS: Final = f"AgentRunId != '' AND {MAYBE}"
 
 FOUND: Final = f"""
     SELECT if(Whole = '', own, Whole) AS TraceId, AgentRunId AS RunId, SpanId, Id, Fingerprint, Judge,
@@ -37,7 +41,7 @@ FOUND: Final = f"""
         FROM findings FINAL WHERE {TENANT} AND State IN ('current', 'provisional') AND {_AT_RUNS}
     ) AS found LEFT JOIN ({JOINED}) AS parts ON found.own = parts.Part
 """
-"""Findings that hold in these runs, however sure; those of a run in several traces at the one that shows."""
+"""Findings that hold in these runs and maybe in others, however sure; each at the trace under which its run shows."""
 
 SHOWN: Final = f"SELECT * FROM ({FOUND}) WHERE Confidence >= {{balanced:Float64}}"
 """Those of them that the balanced profile shows."""
@@ -52,7 +56,7 @@ OPINIONS: Final = f"""
     ) AS said LEFT JOIN ({JOINED}) AS parts ON said.own = parts.Part
     WHERE NOT Withdrawn
 """
-"""What people say of findings in these runs."""
+"""What people say of findings in these runs, and maybe in others."""
 
 
 def bounds(since: int, until: int, service: str) -> dict[str, Any]:

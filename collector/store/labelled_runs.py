@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from ...judges.measures.quality import LabelledRun
 from ...judges.profiles import DEFAULT_PROFILE, threshold
 from ...schemas.findings import FindingState
 from ...schemas.verdicts import SubjectKind
-from ..labels import Labels
+from ..labels import Labels, Stratum
 from .client import Store
 from .label_runs import RUNS, bounds
 from .lists.findings import JOINED, whole
@@ -30,12 +30,20 @@ _PARTS: Final = f"SELECT Part, Whole FROM ({JOINED}) WHERE Whole IN {{ids:Array(
 
 
 def labelled_runs(
-    store: Store, labels: Labels, since: int, until: int, service: str = "", tenant: str = ""
+    store: Store,
+    labels: Labels,
+    strata: Callable[[], Sequence[Stratum]],
+    since: int,
+    until: int,
+    service: str = "",
+    tenant: str = "",
 ) -> Iterator[LabelledRun]:
-    """The runs of traces that arrived in [since, until) and that have labels, with findings of the balanced profile."""
+    """The runs of traces that arrived in [since, until) and that have labels, with findings of the balanced profile.
+
+    `strata`: those of that time and service; asked only where there are labels, since it looks at all runs.
+    """
     rows = Scope(store, tenant).select(_LABELLED, **bounds(since, until, service))
-    strata = labels.strata(since, until, service, tenant)
-    weights = {run: stratum.size / stratum.reviewed for stratum in strata for run in stratum.drawn}
+    weights = {run: one.size / one.reviewed for one in (strata() if rows else ()) for run in one.drawn}
     for first in range(0, len(rows), _PAGE):
         runs = [(trace_id, run_id) for trace_id, ids in rows[first : first + _PAGE] for run_id in ids]
         yield from _loaded(store, labels, runs, weights, tenant)

@@ -121,9 +121,20 @@ class StoredLabels:
         """The strata of the judged runs that arrived in [since, until), by name."""
         return label_queue.strata(Scope(self._store, tenant), since, until, service)
 
-    def quality(self, since: int, until: int, service: str = "", tenant: str = "") -> Sequence[JudgeQuality]:
+    def quality(
+        self,
+        since: int,
+        until: int,
+        service: str = "",
+        tenant: str = "",
+        strata: Sequence[Stratum] | None = None,
+    ) -> Sequence[JudgeQuality]:
         """How judges fare against the labels of runs that arrived in [since, until), by name."""
-        return quality_of(list(labelled_runs(self._store, self, since, until, service, tenant)))
+
+        def known() -> Sequence[Stratum]:
+            return self.strata(since, until, service, tenant) if strata is None else strata
+
+        return quality_of(list(labelled_runs(self._store, self, known, since, until, service, tenant)))
 
     def _of_traces(self, kind: _Kind[Label], trace_ids: Sequence[str], tenant: str) -> list[Label]:
         sql = _latest(kind, "AND TraceId IN {trace_ids:Array(String)}") + " WHERE NOT Withdrawn"

@@ -50,16 +50,17 @@ def add_labels_page(app: FastAPI, site: Site) -> None:
             raise ConfigError(f"no purpose {purpose[:40]!r}: use one of {', '.join(Purpose)}")
         who = annotator(request)
         query = QueueQuery(Purpose(purpose), window.since, window.until, LINES, window.service, who)
+        strata = kept.strata(window.since, window.until, window.service)
         return site.render(
             request,
             "labels.html",
             purpose=purpose,
             who=who,
             rows=[queue_row(item) for item in kept.queue(query)],
-            progress=progress(kept.strata(window.since, window.until, window.service)),
+            progress=progress(strata),
             enough=ENOUGH,
             spoken=spoken,
-            quality=by_labels(kept.quality(window.since, window.until, window.service)),
+            quality=by_labels(kept.quality(window.since, window.until, window.service, strata=strata)),
         )
 
 

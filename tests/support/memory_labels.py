@@ -145,7 +145,14 @@ class MemoryLabels:
             found.append(Stratum(name, len(of_it), len(numbers), len(waiting), tuple(looked)))
         return found
 
-    def quality(self, since: int, until: int, service: str = "", tenant: str = "") -> Sequence[JudgeQuality]:  # noqa: ARG002  the protocol's signature
+    def quality(
+        self,
+        since: int,  # noqa: ARG002  the protocol's signature
+        until: int,  # noqa: ARG002  the protocol's signature
+        service: str = "",  # noqa: ARG002  the protocol's signature
+        tenant: str = "",  # noqa: ARG002  the protocol's signature
+        strata: Sequence[Stratum] | None = None,  # noqa: ARG002  the protocol's signature
+    ) -> Sequence[JudgeQuality]:
         """Of the runs that were put here."""
         return quality_of(self.labelled_runs)
 

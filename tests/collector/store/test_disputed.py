@@ -11,9 +11,11 @@ from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a
 
 from tracejury.collector.labels import Labelled, Purpose, QueueItem, QueueQuery
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.disputed import disputed as newest_disputed
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.labels import StoredLabels
 from tracejury.collector.store.panel import StoredPanel
+from tracejury.collector.store.scope import Scope
 from tracejury.schemas.annotations import Annotation, Opinion, Review
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.taxonomy import Severity
@@ -188,6 +190,17 @@ def test_a_run_in_several_traces_is_one(store: Store) -> None:
     labels.save(Labelled([opinion(other, "bob", Opinion.AGREE, changed_at=2)]))
     (quality,) = labels.quality(0, 2**63 - 1)
     assert (quality.judge, quality.findings, quality.agreed) == ("loops", 1, 1)
+
+
+def test_of_many_runs_the_newest_and_those_with_opinions(store: Store) -> None:
+    """What a person said is never too old to be looked at; of the rest the newest runs are."""
+    old, middle, new = (a_finding(confidence=0.4, trace_id=char * 32) for char in "cde")
+    for at, finding in enumerate((old, middle, new), 1):
+        found(store, finding, trace_id=finding.trace_id, received=at)
+    scope, query = Scope(store), QueueQuery(Purpose.LEARNING, 0, 2**63 - 1, 10)
+    assert [i.trace_id for i in newest_disputed(scope, query, newest=2)] == [middle.trace_id, new.trace_id]
+    StoredLabels(store).save(Labelled([opinion(old, "ann", Opinion.DISAGREE)]))
+    assert [i.trace_id for i in newest_disputed(scope, query, newest=2)] == [old.trace_id, new.trace_id]
 
 
 REVIEWED = Review(TRACE_ID, "run-1", "ann", changed_at=1)
