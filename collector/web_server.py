@@ -5,21 +5,28 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import uvicorn
 
+from .receiver.http_protocol import http_protocol
 from .receiver.ports import bind
 
 _ANSWER_SECONDS = 1.0
 
 
 class WebServer:
-    """Serves `app` at HOST:PORT; signals are left to the caller. `options` are uvicorn's."""
+    """Serves `app` at HOST:PORT; signals are left to the caller. `options` are uvicorn's.
 
-    def __init__(self, app: Any, endpoint: str, name: str, **options: Any) -> None:
-        self._app, self._endpoint, self._name, self._options = app, endpoint, name, options
+    `on_http2` is called for every connection that speaks HTTP/2, and closed.
+    """
+
+    def __init__(
+        self, app: Any, endpoint: str, name: str, *, on_http2: Callable[[], None] = lambda: None, **options: Any
+    ) -> None:
+        self._app, self._endpoint, self._name = app, endpoint, name
+        self._options = {"http": http_protocol(on_http2), **options}
         self._server: _Server | None = None
         self._serving: asyncio.Task[None] | None = None
 

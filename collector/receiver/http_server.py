@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..web_server import WebServer
 from .http_app import otlp_app
-from .http_protocol import http_protocol
 from .intake import Intake
 
 log = logging.getLogger(__name__)
@@ -38,7 +37,7 @@ class HttpReceiver:
             otlp_app(intake, config.read_seconds),
             config.endpoint,
             "otlp-http",
-            http=http_protocol(self._tell_grpc_client),
+            on_http2=self._tell_grpc_client,
             timeout_keep_alive=config.idle_seconds,
         )
 

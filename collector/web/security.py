@@ -22,6 +22,7 @@ COOKIE: Final = "tracejury_csrf"
 FIELD: Final = "csrf"
 HEADER: Final = "x-csrf-token"
 FORM: Final = "application/x-www-form-urlencoded"
+MAX_FIELDS: Final = 1000
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
@@ -89,8 +90,11 @@ def cookie_of(headers: Headers) -> str:
 
 
 def parse_form(body: bytes) -> dict[str, str]:
-    """The fields of a form; of a field that is there twice, the last."""
-    fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=1000)
+    """The fields of a form; of a field that is there twice, the last. None of one with more than any of ours has."""
+    try:
+        fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MAX_FIELDS)
+    except ValueError:
+        return {}
     return {name: values[-1] for name, values in fields.items()}
 
 

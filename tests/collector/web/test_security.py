@@ -12,7 +12,7 @@ from memory_api import Api, Judge, MemoryReader, served
 
 from tracejury.collector.api import create_app
 from tracejury.collector.api.guard import MAX_BODY
-from tracejury.collector.web.security import COOKIE, POLICY, SECURE, Tokens
+from tracejury.collector.web.security import COOKIE, MAX_FIELDS, POLICY, SECURE, Tokens
 from tracejury.collector.web.site import Form, action
 from tracejury.schemas.errors import RetryableError
 
@@ -131,6 +131,13 @@ def test_a_form_has_a_limit(forms: httpx.Client) -> None:
     assert forms.post("/echo", data={"word": "x" * MAX_BODY, "csrf": token}).status_code == 413
     chunks = forms.post("/echo", content=iter([b"word=x"]), headers=FORM | {"X-CSRF-Token": token})
     assert chunks.status_code == 411
+
+
+def test_a_form_of_too_many_fields_is_no_form(forms: httpx.Client) -> None:
+    """None of ours has as many: it holds nothing, and so no token either."""
+    token = token_of(forms)
+    body = "&".join([*(f"f{n}=1" for n in range(MAX_FIELDS)), "word=x", f"csrf={token}"])
+    assert forms.post("/echo", content=body, headers=FORM).status_code == 403
 
 
 def test_bytes_that_are_no_text_are_no_error(forms: httpx.Client) -> None:
