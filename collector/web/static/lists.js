@@ -21,6 +21,11 @@
       if (value === "") delete event.detail.parameters[name];
     }
   });
+  // Enter in a field that was changed both changes and submits: what shows already is not asked for again.
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    const asked = event.detail.pathInfo.finalRequestPath;
+    if (event.target.id === "filters" && asked === location.pathname + location.search) event.preventDefault();
+  });
   document.addEventListener("formdata", (event) => {
     for (const [name, value] of [...event.formData]) {
       if (value === "") event.formData.delete(name);

@@ -87,16 +87,19 @@
     }
     // The panel is drawn anew only where it says something else, and never under somebody's hands.
     let shown = "";
+    const inHand = (panel) =>
+      (panel.contains(document.activeElement) && document.activeElement.matches("input, textarea, select")) ||
+      [...panel.querySelectorAll("textarea, input:not([type=hidden])")].some((field) => field.value !== field.defaultValue);
     const plain = (html) => html.replace(/<time[^>]*>[^<]*<\/time>/g, "");
     async function redrawPanel() {
       const panel = document.getElementById("panel");
-      const active = panel.contains(document.activeElement) ? document.activeElement : null;
-      if (active?.matches("input, textarea, select") || document.getElementById("lazy")) return;
+      if (inHand(panel) || document.getElementById("lazy")) return;
       const query = page.dataset.selected;
       const answer = await fetch(`${trace.base}/panel?${query}${trace.kept}`, { headers: { "HX-Request": "true" } });
       if (!answer.ok || query !== page.dataset.selected) return;
       const html = await answer.text();
-      if (plain(html) === shown) return;
+      if (plain(html) === shown || inHand(panel)) return;
+      const active = panel.contains(document.activeElement) ? document.activeElement : null;
       shown = plain(html);
       const open = new Set([...panel.querySelectorAll("details[data-fold][open]")].map((one) => one.dataset.fold));
       const shut = new Set([...panel.querySelectorAll("details[data-fold]:not([open])")].map((one) => one.dataset.fold));
