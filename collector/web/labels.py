@@ -12,13 +12,12 @@ from fastapi import FastAPI, Request, Response
 from ...judges.measures.quality import JudgeQuality
 from ...schemas.errors import ConfigError
 from ..labels import Purpose, QueueItem, QueueQuery, Stratum
+from ..rates.calibration import ENOUGH
 from .site import Site, page
 from .trace.pages import annotator
 
 LINES: Final = 25
 """Runs of the queue on the page."""
-ENOUGH: Final = 30
-"""Reviewed runs from which on a corrected rate tells something."""
 
 
 @dataclass(frozen=True, slots=True)

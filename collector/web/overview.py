@@ -23,6 +23,7 @@ GROUPS: Final = 12
 MORE: Final = (By.SERVICE, By.VERSION, By.MODEL, By.ROLE, By.SEVERITY, By.JUDGE)
 """Break-downs that are shown one at a time."""
 NEW_SERVICES: Final = 2
+MOST_NEW: Final = 200
 
 
 def add_overview(app: FastAPI, site: Site) -> None:
@@ -78,7 +79,9 @@ def add_overview(app: FastAPI, site: Site) -> None:
     @page(app, "/overview/doctor")
     def doctor(request: Request) -> Response:
         now = site.clock()
-        new = site.reader.vitals.new_services(now - DAY, NEW_SERVICES)
+        asked_for = site.window(request).service
+        new = site.reader.vitals.new_services(now - DAY, MOST_NEW if asked_for else NEW_SERVICES)
+        new = [service for service in new if asked_for in ("", service)]
         found = [(service, glances.at(service, now)) for service in new]
         return site.render(request, "doctor.html", found=[(service, one) for service, one in found if one])
 

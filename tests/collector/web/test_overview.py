@@ -239,6 +239,16 @@ def test_new_services_are_diagnosed_once(api: Api) -> None:
     assert len(api.reader.asked) == asked
 
 
+def test_of_one_service_no_other_is_diagnosed(api: Api) -> None:
+    """The page of a service speaks of it alone, however many others are newer."""
+    api.reader.rows = [row(0)]
+    api.reader.vitals.new = ["one", "two", "three", "svc"]
+    said = api.client.get("/overview/doctor?service=svc").text
+    assert "New: svc" in said
+    assert "New: one" not in said
+    assert "New:" not in api.client.get("/overview/doctor?service=old").text
+
+
 def test_the_judge_page_knows_whom_it_is_about(api: Api) -> None:
     """A judge of the sets always, others where they said something, nobody else."""
     assert api.client.get("/judges/plan-quality").status_code == 200
