@@ -92,6 +92,7 @@ class Forwarder:
         self._failures, self._failing_since = 0, 0
         self._oldest = 0
         self._loop = asyncio.get_running_loop()
+        self._serving: asyncio.Task[None] | None = None
         queue.wake = self._wake
 
     def is_up(self) -> bool:
@@ -107,12 +108,15 @@ class Forwarder:
             self._loop.call_soon_threadsafe(self._news.set)
 
     def drain(self) -> None:
-        """Send what is due, then end; at the first failure end at once."""
+        """Send what is due, then end; at the first failure end at once, and where the backend is away already."""
         self._draining = True
         self._news.set()
+        if self._failures and self._serving is not None:  # the request under way may hang for as long as it may take
+            self._serving.cancel()
 
     async def serve(self) -> None:
         """Pass traces on until drained or cancelled."""
+        self._serving = asyncio.current_task()
         while not self._draining:
             try:
                 await self._start()

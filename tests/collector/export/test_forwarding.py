@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -177,6 +178,29 @@ async def test_one_backend_that_is_away_stops_no_other(store_dsn: str) -> None:
                 await back.until(lambda: len(back.spans) == 15)
                 await settled(collector)
     assert len(there.spans) == 15
+
+
+async def test_a_stop_does_not_wait_for_a_backend_that_is_away(store_dsn: str) -> None:
+    """It hangs, as it did before: the collector stops at once, and what was to go waits in the store."""
+    async with http_backend() as backend:
+        backend.always = lambda _signal, _request: Act(status=503)
+        config = configured(store_dsn, {"endpoint": backend.url, "timeout_seconds": 600})
+        async with Collector(config.model_copy(update={"shutdown_seconds": 600.0})) as collector:
+            await send(collector, [agent(1, fault=False)])
+            await counted(collector, "retried_requests_total:backend-0", 3)
+            asked = asyncio.Event()
+
+            def hang(_signal: str, _request: object) -> Act:
+                asked.set()
+                return Act(hangs=True)
+
+            backend.always = hang
+            await asked.wait()
+            async with asyncio.timeout(60):
+                await collector.stop()
+        backend.always = lambda _signal, _request: Act()
+        async with Collector(config):
+            await backend.until(lambda: len(backend.spans) == 3)
 
 
 async def test_what_is_given_up_is_counted_and_not_sent_later(store_dsn: str) -> None:
