@@ -46,7 +46,7 @@ class Watched:
             self.page.emulate_media(color_scheme=theme)
             found: Sequence[dict[str, Any]] = Axe().run(self.page).response["violations"]
             told = [(v["id"], v["impact"], v["nodes"][0]["html"][:200]) for v in found if v["impact"] in GRAVE]
-            assert told == [], theme
+            assert told == [], f"{theme}: {told}"
 
 
 class Chromium:

@@ -49,7 +49,9 @@
     const fold = place?.closest("details:not([open])");
     if (fold) fold.open = true;
     if (moved) (card || panel).focus({ preventScroll: true });
-    if (place && panel.contains(place)) panel.scrollTop += place.getBoundingClientRect().top - panel.getBoundingClientRect().top - 80;
+    const [box, frame] = [place?.getBoundingClientRect(), panel.getBoundingClientRect()];
+    const hidden = box && (box.top < frame.top || box.bottom > Math.min(frame.bottom, innerHeight));
+    if (hidden && panel.contains(place)) panel.scrollTop += box.top - frame.top - 80;
     if (text) text.scrollIntoView({ block: "nearest" });
   }
   document.addEventListener("click", (event) => {
