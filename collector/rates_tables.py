@@ -14,6 +14,7 @@ SURE: Final = 0.05
 """Below this p-value people speak of a difference."""
 
 _WHOSE: Final = {"detectors": "detectors'", "judges": "LLM judges'", "both": "detectors' and LLM judges'"}
+_SAMPLED: Final = Text("~ some stand for several: a sample was judged", "dim")
 
 
 def rates_table(page: RatesJson) -> RenderableType:
@@ -28,7 +29,7 @@ def rates_table(page: RatesJson) -> RenderableType:
         table.add_row(*name, *[moment(row["at"])] * stepped, *_cells(row, page["unit"], people=people))
     total = [Text("all", "bold"), Text("")] if named and stepped else [Text("all", "bold")] if named or stepped else []
     table.add_row(*total, *_cells(page["total"], page["unit"], people=people))
-    lines = [Text(f"{_WHOSE[page['population']]} errors, by {page['unit']}", "dim")]
+    lines = [_whose(page)]
     if page["left"]:
         lines.append(Text(f"{page['left']} more groups: raise --limit to see them", "dim"))
     if page["unjudged"]:
@@ -37,7 +38,7 @@ def rates_table(page: RatesJson) -> RenderableType:
     if page["uncalibrated"]:
         lines.append(Text(f"not corrected by labels: {page['uncalibrated']}", "dim"))
     if page["total"]["sampled"]:
-        lines.append(Text("~ some stand for several: a sample was judged", "dim"))
+        lines.append(_SAMPLED)
     return Group(table, *lines)
 
 
@@ -49,8 +50,14 @@ def comparison_table(page: RatesComparisonJson) -> RenderableType:
     lines = [
         _said("with errors", page["difference"], page["p_value"], points=True),
         _said("errors each", page["mean_difference"], page["mean_p_value"], points=False),
+        _whose(page["rates"]),
+        *[_SAMPLED] * any(one["total"]["sampled"] for one in (page["rates"], page["to"])),
     ]
     return Group(table, *lines)
+
+
+def _whose(page: RatesJson) -> Text:
+    return Text(f"{_WHOSE[page['population']]} errors, by {page['unit']}", "dim")
 
 
 def _said(what: str, difference: EstimateJson | None, p: float | None, *, points: bool) -> Text:

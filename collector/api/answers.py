@@ -86,7 +86,7 @@ async def on_error(request: Request, error: Exception) -> Response:
 def _misfit(error: RequestValidationError) -> str:
     # Of parameters that do not fit, the first.
     first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"][1:] if not isinstance(part, int))
+    place = ".".join(str(part) for part in first["loc"][1:] if not isinstance(part, int) and "[" not in part)
     if first["type"] == "extra_forbidden":
         return f"unknown parameter {place!r}"
     if first["type"] == "json_invalid":

@@ -80,7 +80,7 @@ def _other(query: RateQuery, to: str, now: int) -> RateQuery:
     if to == "previous":
         return replace(query, since=max(0, 2 * query.since - query.until), until=query.since)
     name, equals, value = to.partition("=")
-    if equals and name in ("version", "service"):
+    if equals and value and name in ("version", "service"):
         return replace(query, version=value) if name == "version" else replace(query, service=value)
     since, dots, until = to.partition(PERIOD)
     if dots and since and until:

@@ -85,7 +85,7 @@ def explain(name: str) -> Term:
     term = find_term(name)
     if term is None:
         near = near_terms(name)
-        hint = f"; near: {', '.join(near)}" if near else ""
+        hint = f"; near: {', '.join(near)}" if near else "; the list without a name has all there is"
         raise NotFoundError(f"nothing is known of {name[:60]!r}{hint}")
     return term
 

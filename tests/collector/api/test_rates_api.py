@@ -90,6 +90,8 @@ def test_what_is_compared_to(api: Api, given: dict[str, str], wanted: RateQuery)
         ("/api/rates", {"group": "agent"}, "unknown parameter 'group'"),
         ("/api/rates/compare", {"to": "last week"}, "to: 'last week' is nothing to compare to"),
         ("/api/rates/compare", {"to": "..1d"}, "to: '..1d' is nothing to compare to"),
+        ("/api/rates/compare", {"to": "version="}, "to: 'version=' is nothing to compare to"),
+        ("/api/rates", {"dimension": "XX"}, "dimension: Input should be 'PQ', 'PA'"),
     ],
 )
 def test_what_means_nothing_is_refused_in_one_line(api: Api, path: str, given: dict[str, str], why: str) -> None:
@@ -123,6 +125,7 @@ def test_a_comparison_without_anything_judged_says_so(api: Api) -> None:
     result = run(api, "--compare-to", "previous")
     assert result.exit_code == 0
     assert result.stdout.count("nothing to compare") == 2
+    assert "detectors' errors, by run" in result.stdout
 
 
 def test_a_wrong_severity_is_refused(api: Api) -> None:
