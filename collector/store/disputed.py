@@ -42,7 +42,7 @@ ORDER BY TraceId, FindingId, Annotator
 
 _SCORED: Final = f"""
 SELECT TraceId, SubjectId AS RunId, Judge, Score FROM verdicts FINAL
-WHERE {TENANT} AND SubjectKind = 'agent-run' AND Score IS NOT NULL AND {_THESE}
+PREWHERE {TENANT} AND {_THESE} WHERE SubjectKind = 'agent-run' AND Score IS NOT NULL
 """
 
 

@@ -32,7 +32,7 @@ LEFT JOIN (
 ) AS found USING (TraceId, RunId)
 LEFT JOIN (
     SELECT TraceId, SubjectId AS RunId, min(Score) AS Lowest, count() AS Scored FROM verdicts FINAL
-    WHERE {TENANT} AND SubjectKind = 'agent-run' AND Score IS NOT NULL AND {MAYBE}
+    PREWHERE {TENANT} AND {MAYBE} WHERE SubjectKind = 'agent-run' AND Score IS NOT NULL
     GROUP BY TraceId, RunId
 ) AS scored USING (TraceId, RunId)
 LEFT JOIN {REVIEWED}

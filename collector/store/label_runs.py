@@ -13,9 +13,19 @@ _ARRIVED: Final = (
     "AND ReceivedAt < fromUnixTimestamp64Nano({until:Int64}, 'UTC') AND {service:String} IN ('', ServiceName)"
 )
 
+MAYBE: Final = (
+    f"TraceId IN (SELECT TraceId FROM traces WHERE {TENANT} "
+    "AND (JoinedTo != '' OR ReceivedAt >= fromUnixTimestamp64Nano({since:Int64}, 'UTC')))"
+)
+"""A condition that spares reading rows of other times; too many fulfil it, so the result has to be joined to `RUNS`.
+
+As PREWHERE it also spares merging them; since rows are merged by trace id, the others are as they were.
+"""
+
 RUNS: Final = f"""(
     SELECT TraceId, ServiceName AS Service, ReceivedAt AS At, run.1 AS RunId, run.2 AS Agent
-    FROM traces FINAL ARRAY JOIN arrayZip(Runs.Id, Runs.Name) AS run WHERE {TENANT} AND {_ARRIVED}
+    FROM traces FINAL ARRAY JOIN arrayZip(Runs.Id, Runs.Name) AS run PREWHERE {TENANT} AND {MAYBE}
+    WHERE {_ARRIVED}
 ) AS runs"""
 """Judged runs of closed traces that arrived in that time."""
 
@@ -25,20 +35,13 @@ REVIEWED: Final = f"""(
     FROM reviews FINAL WHERE {TENANT} AND NOT Withdrawn GROUP BY TraceId, RunId
 ) AS reviewed USING (TraceId, RunId)"""
 
-MAYBE: Final = (
-    f"TraceId IN (SELECT TraceId FROM traces WHERE {TENANT} "
-    "AND (JoinedTo != '' OR ReceivedAt >= fromUnixTimestamp64Nano({since:Int64}, 'UTC')))"
-)
-"""A condition that spares reading rows of other times; too many fulfil it, so the result has to be joined to `RUNS`."""
-
-_AT_RUNS: Final = f"AgentRunId != '' AND {MAYBE}"
-
 FOUND: Final = f"""
     SELECT if(Whole = '', own, Whole) AS TraceId, AgentRunId AS RunId, SpanId, Id, Fingerprint, Judge,
         JudgedBy, Category, Severity, Confidence
     FROM (
         SELECT TraceId AS own, AgentRunId, SpanId, Id, Fingerprint, Judge, JudgedBy, Category, Severity, Confidence
-        FROM findings FINAL WHERE {TENANT} AND State IN ('current', 'provisional') AND {_AT_RUNS}
+        FROM findings FINAL PREWHERE {TENANT} AND {MAYBE}
+        WHERE State IN ('current', 'provisional') AND AgentRunId != ''
     ) AS found LEFT JOIN ({JOINED}) AS parts ON found.own = parts.Part
 """
 """Findings that hold in these runs and maybe in others, however sure; each at the trace under which its run shows."""
@@ -51,7 +54,7 @@ OPINIONS: Final = f"""
         Annotator, Judge, Category
     FROM (
         SELECT TraceId AS own, AgentRunId, FindingId, Fingerprint, Opinion, Annotator, Judge, Category, Withdrawn
-        FROM annotations FINAL WHERE {TENANT} AND {_AT_RUNS} AND Opinion != 'missed'
+        FROM annotations FINAL WHERE {TENANT} AND {MAYBE} AND AgentRunId != '' AND Opinion != 'missed'
         ORDER BY ChangedAt DESC, Withdrawn DESC LIMIT 1 BY TraceId, Id
     ) AS said LEFT JOIN ({JOINED}) AS parts ON said.own = parts.Part
     WHERE NOT Withdrawn

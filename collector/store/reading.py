@@ -74,7 +74,7 @@ class StoredReading:
         """What detectors and judges found in each trace, of any state."""
         found: dict[str, list[Finding]] = {}
         sql = (
-            f"SELECT {FINDING_SELECT} FROM findings FINAL WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} "
+            f"SELECT {FINDING_SELECT} FROM findings FINAL PREWHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} "
             "ORDER BY FirstSeen, Id"
         )
         for row in Scope(self._store, tenant).select(sql, trace_ids=trace_ids):
