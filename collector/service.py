@@ -3,48 +3,45 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from .. import __version__
 from ..judges.registry import default_suite
 from ..schemas.batch import Batch
 from ..schemas.errors import RetryableError
+from ..schemas.spans import Span
 from ..schemas.verdicts import Judgement
-from .api import create_app
 from .config import CollectorConfig
 from .deletion import Deletion, no_runs
-from .endpoints import bound_receivers, check_loopback
-from .export.build import build_exports
-from .gauges.build import start_gauges
+from .endpoints import Endpoint, bound_receivers, check_loopback
+from .greeting import ready_text
 from .ledger import JudgesStatus
-from .llm.config import LlmConfig
 from .llm.mark import is_ours
 from .logs import set_up
 from .metrics import JudgingMetrics, ReceiverCounts, Telemetry, watch
-from .panel.build import LlmJudging, build_llm_judging
 from .pipeline.inbox import Inbox
 from .pipeline.judging import Judging
 from .pipeline.listeners import Listeners
 from .prices import SpentBy
 from .prices.table import PriceTable
-from .rates.build import keep_rates
 from .receiver.grpc_server import GrpcReceiver
 from .receiver.http_server import HttpReceiver
 from .receiver.intake import Intake
-from .receiver.ports import split_endpoint
 from .store.judging import StoredJudging
 from .store.opening import open_store
 from .store.panel import StoredPanel
 from .store.writer import GroupCommitWriter
-from .stored_reader import StoredReader
-from .web_server import WebServer
-from .webhooks.build import build_webhooks
+
+if TYPE_CHECKING:
+    from .panel.build import LlmJudging
+    from .store.client import Store
 
 log = logging.getLogger(__name__)
 
@@ -142,24 +139,52 @@ class Collector:
 
     async def _start(self) -> None:
         config = self.config
-        store = await asyncio.to_thread(open_store, config.store)
+        opening = asyncio.get_running_loop().run_in_executor(None, open_store, config.store)
+        from .outlets import Outlets, Served  # meanwhile: neither needs the other
+
+        store = await opening
         self._stops.append(lambda _: asyncio.to_thread(store.close))
         self.store_shown = store.target.shown
         writer = GroupCommitWriter(store, config.writer, self._committed, clock=self._clock)
-        inbox = self._inbox = Inbox(config.judging.max_inbox_bytes)
         secret = await asyncio.to_thread(StoredPanel(store).mark_key)
         ours = partial(is_ours, secret=secret)
         if config.judges.on:
-            self._llm = await asyncio.to_thread(
-                build_llm_judging,
-                store,
-                config.judges,
-                config.judging.assembler(),
-                self.telemetry,
-                ours,
-                self._clock,
-                self._listeners,
-            )
+            self._llm = await asyncio.to_thread(self._build_llm, store, ours)
+        judging = self._build_judging(store, writer, ours)
+
+        def busy() -> bool:
+            return writer.queue_batches > PRESSED_REQUESTS or judging.lag > LAG_SECONDS
+
+        outlets = Outlets(store, config, self.telemetry, self._listeners, secret, busy=busy, clock=self._clock)
+        self._stops += outlets.stops
+        self._judging = judging
+        if self._llm is not None:
+            bench = self._llm.bench
+            self._stops.append(lambda deadline: asyncio.to_thread(bench.stop, deadline))
+        judging.start()
+        self._stops.append(lambda deadline: asyncio.to_thread(judging.stop, deadline))
+        await writer.start()
+        self._stops.append(writer.stop)
+        self._stops += outlets.watch(self.judges)
+        delete = Deletion(store, judging, self._llm.drop if self._llm else no_runs, self._clock).delete
+        served = Served(self.judge_again, self.judges, self.problems, delete, self._receivers)
+        self._stops += await outlets.serve(served)
+        self.api_port = outlets.api_port
+        await self._start_receivers(writer)
+        await outlets.send()
+        if self._llm is not None:  # last: what it imports takes seconds, and nobody waits for it
+            self._llm.bench.start()
+
+    def _build_llm(self, store: Store, ours: Callable[[Span], bool]) -> LlmJudging:
+        from .panel.build import build_llm_judging
+
+        config = self.config
+        assembler = config.judging.assembler()
+        return build_llm_judging(store, config.judges, assembler, self.telemetry, ours, self._clock, self._listeners)
+
+    def _build_judging(self, store: Store, writer: GroupCommitWriter, ours: Callable[[Span], bool]) -> Judging:
+        config = self.config
+        inbox = self._inbox = Inbox(config.judging.max_inbox_bytes)
         judging = Judging(
             StoredJudging(store),
             default_suite(),
@@ -173,59 +198,8 @@ class Collector:
             listeners=self._listeners,
             clock=self._clock,
         )
-        webhooks = build_webhooks(store, config.webhooks, self.telemetry, self._clock)
-        self._listeners.add(webhooks)
-        self._stops.append(webhooks.stop)
-
-        def busy() -> bool:
-            return writer.queue_batches > PRESSED_REQUESTS or judging.lag > LAG_SECONDS
-
-        exports = build_exports(
-            store,
-            config.export,
-            self.telemetry,
-            self._listeners,
-            secret,
-            pressed=busy,
-            clock=self._clock,
-        )
-        self._stops.append(exports.stop)
         watch(self.telemetry, writer, inbox, judging)
-        self._judging = judging
-        if self._llm is not None:
-            bench = self._llm.bench
-            self._stops.append(lambda deadline: asyncio.to_thread(bench.stop, deadline))
-        judging.start()
-        self._stops.append(lambda deadline: asyncio.to_thread(judging.stop, deadline))
-        await writer.start()
-        self._stops.append(writer.stop)
-        reader = StoredReader(store, config.judging.assembler(), self._clock)
-        self._stops.append(keep_rates(store, reader.rates, busy, self._clock))
-        self._stops.append(start_gauges(store, reader, self.judges, self.telemetry, self._listeners, self._clock))
-        drop = self._llm.drop if self._llm else no_runs
-        await self._start_api(reader, Deletion(store, judging, drop, self._clock))
-        await webhooks.start(config.api.public_url.rstrip("/") or self._api_url())
-        await self._start_receivers(writer)
-        exports.start()
-        if self._llm is not None:  # last: what it imports takes seconds, and nobody waits for it
-            self._llm.bench.start()
-
-    async def _start_api(self, reader: StoredReader, deletion: Deletion) -> None:
-        app = create_app(
-            reader,
-            self.judge_again,
-            judges=self.judges,
-            problems=self.problems,
-            metrics=self.telemetry.prometheus,
-            any_host=self.config.insecure,
-            clock=self._clock,
-            listeners=self._listeners,
-            delete=deletion.delete,
-            endpoints=lambda: bound_receivers(self.config, self.grpc_port, self.http_port),
-        )
-        server = WebServer(app, self.config.api.endpoint, "api")
-        self.api_port = await server.start()
-        self._stops += [server.stop, app.state.pulse.stop]  # streams end first: the server waits for them
+        return judging
 
     async def _start_receivers(self, writer: GroupCommitWriter) -> None:
         config = self.config
@@ -245,9 +219,8 @@ class Collector:
         self.http_port = await http.start()
         self._stops.append(http.stop)
 
-    def _api_url(self) -> str:
-        host, _ = split_endpoint(self.config.api.endpoint)
-        return f"http://{host}:{self.api_port}"
+    def _receivers(self) -> Sequence[Endpoint]:
+        return bound_receivers(self.config, self.grpc_port, self.http_port)
 
     def _committed(self, batch: Batch, received_at: int) -> None:
         if self._inbox is not None:
@@ -271,29 +244,9 @@ async def _serve(config: CollectorConfig) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     async with Collector(config) as collector:
+        gc.freeze()  # what the start has made stays; looking through it meanwhile, again and again, is a tenth of it
+        gc.enable()
         sys.stdout.write(ready_text(collector))
         sys.stdout.flush()
         await stop.wait()
         log.info("stopping: refusing new requests, committing those at hand")
-
-
-def ready_text(collector: Collector) -> str:
-    """What `serve` prints once it is ready: the bound endpoints, a line each."""
-    config = collector.config
-    host = {name: split_endpoint(getattr(config, name).endpoint)[0] for name in ("grpc", "http", "api")}
-    return (
-        f"tracejury {__version__} ready\n"
-        f"  OTLP/gRPC  {host['grpc']}:{collector.grpc_port}\n"
-        f"  OTLP/HTTP  http://{host['http']}:{collector.http_port}\n"
-        f"  API        http://{host['api']}:{collector.api_port}\n"
-        f"  store      {collector.store_shown}\n"
-        f"  judges     {judges_text(collector.config.judges)}\n"
-    )
-
-
-def judges_text(config: LlmConfig) -> str:
-    """Who judges, in one line."""
-    if not config.on:
-        return "detectors only; --model NAME adds LLM judges"
-    where = f" at {config.api_base}" if config.api_base else ""
-    return f"detectors and LLM judges ({config.criteria} criteria, {config.model}{where})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import click
@@ -22,6 +23,7 @@ def serve_command(
     *, config: Path | None, store: str, grpc: str, http: str, api: str, model: str, api_base: str, insecure: bool
 ) -> None:
     """Receive spans over OTLP, store them, and judge traces as they come in, until Ctrl-C or SIGTERM."""
+    gc.disable()  # until it is ready, see `run_serve`
     from ..config import load_config
     from ..service import run_serve
 

@@ -12,9 +12,10 @@ from ...schemas.errors import ConfigError
 from ..cli import output
 from ..client import Client
 from ..config import CollectorConfig, load_config
+from ..greeting import ready_text
 from ..logs import set_up
 from ..receiver.ports import bind
-from ..service import Collector, ready_text
+from ..service import Collector
 from .report import finding_line, next_steps, run_report, summary
 from .watching import agent_environment, watch_program
 

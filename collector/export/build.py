@@ -88,6 +88,9 @@ def build_exports(
     Raises:
         ConfigError: an environment variable or a file that the configuration names is not there.
     """
+    pool = ThreadPoolExecutor(1, thread_name_prefix="export")
+    if not config.otlp:  # what is imported otherwise takes time
+        return Exports((), (), pool)
     from ..store.exports import StoredExports
     from .batch import Manner
     from .delivery import Delivery
@@ -97,7 +100,6 @@ def build_exports(
     from .senders import GrpcBackend, HttpBackend
     from .written import Sender
 
-    pool = ThreadPoolExecutor(1, thread_name_prefix="export")
     loop = asyncio.get_running_loop()
 
     async def run(call: Callable[[], T]) -> T:
@@ -136,9 +138,7 @@ def build_exports(
         )
         senders.append(sender)
         forwarders.append(forwarder)
-    if forwarders:
-        watch_export(telemetry, [Watched(f.name, f.counts, f.queue.__len__, f.lag, f.is_up) for f in forwarders])
+    watch_export(telemetry, [Watched(f.name, f.counts, f.queue.__len__, f.lag, f.is_up) for f in forwarders])
     exports = Exports(forwarders, senders, pool)
-    if forwarders:
-        listeners.add(exports)
+    listeners.add(exports)
     return exports

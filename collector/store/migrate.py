@@ -1,8 +1,8 @@
 """Migrations: numbered SQL files, applied once, in order, never changed afterwards.
 
 Which ones were applied, and their checksums, stands in the table `migrations` of the same database. ClickHouse has
-no transactions for DDL: every statement is written so that it can be run again (IF NOT EXISTS), and the status row
-is written last, so a migration that was interrupted is simply run again.
+no transactions for DDL: every statement is written so that it can be run again (IF NOT EXISTS), and the status rows
+are written last, so migrations that were interrupted are simply run again.
 """
 
 from __future__ import annotations
@@ -88,12 +88,17 @@ def migrate(store: Store, shipped: Sequence[Migration] | None = None) -> tuple[s
     """Apply what is pending; returns the names of the applied files. Safe to repeat."""
     store.create_database()
     store.command(_STATUS_TABLE)
-    pending = status(store, shipped).pending
-    for migration in pending:
-        for statement in migration.statements:
-            store.command(statement)
-        store.insert("migrations", ("Name", "Checksum"), [[migration.name], [migration.checksum.encode()]])
-    return tuple(m.name for m in pending)
+    done: list[Migration] = []
+    try:
+        for migration in status(store, shipped).pending:
+            for statement in migration.statements:
+                store.command(statement)
+            done.append(migration)
+    finally:  # an insert takes as long as a whole migration, so they are noted together
+        if done:
+            rows = ([m.name for m in done], [m.checksum.encode() for m in done])
+            store.insert("migrations", ("Name", "Checksum"), rows)
+    return tuple(m.name for m in done)
 
 
 def ensure(store: Store, *, allowed: bool = False) -> tuple[str, ...]:

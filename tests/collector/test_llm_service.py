@@ -16,7 +16,8 @@ from llm_server import LlmServer, llm_server
 from panel_requests import request
 
 from tracejury.collector.config import CollectorConfig, load_config
-from tracejury.collector.service import Collector, judges_text, ready_text
+from tracejury.collector.greeting import judges_text, ready_text
+from tracejury.collector.service import Collector
 from tracejury.schemas.errors import ConfigError
 
 pytestmark = pytest.mark.store
