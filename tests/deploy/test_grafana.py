@@ -107,11 +107,29 @@ def test_every_query_runs_and_finds_what_is_there(filled: tuple[Store, int], ser
         if target["queryType"] == "timeseries":
             assert hasattr(rows[0][0], "year"), title
         assert store.rows(sql(text, database=store.database, since=10, until=20, service=service)) == [], title
-        if "ServiceName IN" in text:
+        if "${service" in text:
             elsewhere = sql(text, database=store.database, since=now - 600, until=now + 60, service="bank")
             assert store.rows(elsewhere) == [], title
         seen += 1
     assert seen > 12
+
+
+@pytest.mark.store
+@pytest.mark.parametrize("name", ["\\' OR 1=1 --", "a\\", "it's", "a,b) OR (1", "x&var-service=y", "ü %27 +\n", "${x}"])
+def test_a_service_may_be_called_anything(store: Store, name: str) -> None:
+    """Names come out of spans: what is chosen is found, under that very name, and is no SQL."""
+    now = time.time_ns()
+    spans = [
+        a_span(span_id=f"{n:016x}", service=service, start=now, end=now) for n, service in enumerate((name, "shop"))
+    ]
+    store.insert("spans", SPAN_COLUMNS, span_columns(spans, now))
+    board = dashboards()[CLICKHOUSE]
+    (query,) = [t["rawSql"] for title, t in targets(board) if title == "Spans by service"]
+    since = now // 10**9 - 600
+    rows = store.rows(sql(query, database=store.database, since=since, until=since + 700, service=name))
+    assert {row[1] for row in rows} <= {name}
+    assert rows or "&var-service=" in name
+    assert not any("${service" in t["rawSql"].replace("${service:queryparam}", "") for _, t in targets(board))
 
 
 @pytest.mark.store

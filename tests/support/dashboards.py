@@ -7,13 +7,17 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import yaml
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 PROMETHEUS = DEPLOY / "prometheus"
 _NAME = re.compile(r"\b(?:tracejury|otelcol)_[a-z_0-9]+\b")
-_MACRO = re.compile(r"\$__(\w+)(?:\(([^()]*(?:\([^()]*\)[^()]*)*)\))?")
+_INSIDE = r"[^()]*"
+for _ in range(5):  # brackets in brackets
+    _INSIDE = rf"[^()]*(?:\({_INSIDE}\)[^()]*)*"
+_MACRO = re.compile(rf"\$__(\w+)(?:\(({_INSIDE})\))?")
 
 
 def rules() -> Iterator[tuple[str, str]]:
@@ -44,10 +48,13 @@ def metric_names(expression: str) -> set[str]:
 def sql(text: str, *, database: str, since: int, until: int, service: str = "") -> str:
     """SQL of a dashboard as Grafana's ClickHouse data source sends it (its pkg/macros). Times in unix seconds.
 
-    `service`: the one chosen, "" for all.
+    `service`: one of two that are chosen, "" for all. Grafana's format `queryparam` is the only one that leaves nothing
+    in a value that could end a string of ClickHouse's, where a backslash escapes.
     """
-    chosen = f"'{service}'" if service else "'a','b'"
-    text = text.replace("${database}", database).replace("${service:singlequote}", chosen)
+    chosen = "&".join(
+        f"var-service={quote(name, safe='')}" for name in (("other & more", service) if service else "ab")
+    )
+    text = text.replace("${database}", database).replace("${service:queryparam}", chosen)
 
     def expand(match: re.Match[str]) -> str:
         name, argument = match[1], match[2] or ""
