@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 FRAMEWORKS := .venv-frameworks
 PHOENIX := .venv-phoenix
 
-.PHONY: setup frameworks phoenix demo test check bench soak docs clean
+.PHONY: setup frameworks phoenix demo test check bench soak docs screenshots clean
 
 setup: $(STAMP)
 
@@ -84,6 +84,9 @@ soak: setup
 docs: setup
 	$(BIN)/python -m tracejury.collector.config_docs > docs/.configuration.md
 	mv docs/.configuration.md docs/configuration.md
+
+screenshots: setup
+	$(BIN)/python tests/screenshots.py
 
 clean:
 	rm -rf $(VENV) $(FRAMEWORKS) $(PHOENIX) .tracejury .mypy_cache .ruff_cache .pytest_cache
