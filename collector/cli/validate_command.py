@@ -19,11 +19,13 @@ def validate_command(ctx: click.Context, /, *, file: Path) -> None:
     from ..config import load_config
     from ..export.doors import check_exports
     from ..panel.build import check_judges
+    from ..webhooks.build import check_webhooks
 
     try:
         config = load_config(file)
         check_judges(config.judges)
         check_exports(config.export)
+        check_webhooks(config.webhooks)
     except ConfigError as error:
         for line in str(error).splitlines():
             click.echo(f"tracejury: {one_line(line)}", err=True)

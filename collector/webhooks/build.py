@@ -109,6 +109,17 @@ def build_webhooks(
     return Webhooks(configs, StoredDeliveries(store, clock=clock), WebhookMetrics(telemetry), clock=clock)
 
 
+def check_webhooks(configs: Sequence[WebhookConfig], environ: Mapping[str, str] = os.environ) -> None:
+    """What `build_webhooks` would refuse, without a store.
+
+    Raises:
+        ConfigError: a variable is missing, or holds no secret or URL.
+    """
+    for config in configs:
+        terms_of(config, environ)
+        url_of(config, environ)
+
+
 def terms_of(config: WebhookConfig, environ: Mapping[str, str]) -> Callable[[str], Terms]:
     """A webhook but for the address of the pages.
 
