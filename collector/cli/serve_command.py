@@ -24,8 +24,11 @@ def serve_command(
 ) -> None:
     """Receive spans over OTLP, store them, and judge traces as they come in, until Ctrl-C or SIGTERM."""
     gc.disable()  # until it is ready, see `run_serve`
-    from ..config import load_config
-    from ..service import run_serve
+    try:
+        from ..config import load_config
+        from ..service import run_serve
 
-    given = overrides(store=store, grpc=grpc, http=http, api=api, insecure=insecure, model=model, api_base=api_base)
-    run_serve(load_config(config, given))
+        given = overrides(store=store, grpc=grpc, http=http, api=api, insecure=insecure, model=model, api_base=api_base)
+        run_serve(load_config(config, given))
+    finally:
+        gc.enable()
