@@ -52,6 +52,12 @@ def rates_command(*, compare_to: str, calibrated: bool, limit: int, style: str, 
     from ..rates_tables import comparison_table, rates_table
     from . import output
 
+    given_too = [option for option, value in (("--by", given["by"]), ("--step", given["step"])) if value]
+    given_too += ["--calibrated"] * calibrated
+    if compare_to and given_too and style != "json":
+        raise click.UsageError(
+            f"--compare-to compares all that is asked for, and shows no {given_too[0]}: leave it out"
+        )
     found: object
     filters = {name: value for name, value in given.items() if value} | {"limit": str(limit)}
     if "severity" in filters:

@@ -128,6 +128,15 @@ def test_a_comparison_without_anything_judged_says_so(api: Api) -> None:
     assert "detectors' errors, by run" in result.stdout
 
 
+@pytest.mark.parametrize("option", [("--by", "agent"), ("--step", "1h"), ("--calibrated",)])
+def test_what_a_comparison_does_not_show_is_refused(api: Api, option: tuple[str, ...]) -> None:
+    """Rather than left out in silence; as JSON it is there."""
+    refused = run(api, "--compare-to", "previous", *option)
+    assert refused.exit_code == 2
+    assert f"shows no {option[0]}" in refused.output
+    assert run(api, "--compare-to", "previous", *option, "--format", "json").exit_code == 0
+
+
 def test_a_wrong_severity_is_refused(api: Api) -> None:
     """In any case of letters it is one of three."""
     assert run(api, "--severity", "high").exit_code == 0
