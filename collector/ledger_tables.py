@@ -15,7 +15,9 @@ from .terminal import safe
 OUTCOME_STYLE: Final[Mapping[str, str]] = {
     "done": "green", "cached": "green", "failed": "red", "over-budget": "red", "pending": "yellow",
 }  # fmt: skip
-WHY = 120
+WHY: Final = 120
+SERVICES: Final = 5
+"""Of which the spend is told one by one."""
 
 
 def ledger_table(page: LedgerPage) -> RenderableType:
@@ -77,9 +79,13 @@ def _cells(row: LedgerJson) -> Iterator[Text]:
 
 def _spend(spend: SpendJson) -> Iterator[Text]:
     yield Text(f"this hour: {_spent(spend['hour'])}; today (UTC): {_spent(spend['day'])}")
-    for one in spend["services"][:5] if len(spend["services"]) > 1 else ():
+    services = spend["services"] if len(spend["services"]) > 1 else ()
+    for one in services[:SERVICES]:
         name = content(one["service"] or "unknown service", 60)
         yield Text.assemble("  ", name, f" ${one['usd']:.4f}, {one['tokens']:,} tokens")
+    if len(services) > SERVICES:
+        rest = sum(one["usd"] for one in services[SERVICES:])
+        yield Text(f"  {len(services) - SERVICES} more services ${rest:.4f}")
     if spend["caps"]:
         yield content("caps: " + ", ".join(f"{name} {cap:,.12g}" for name, cap in spend["caps"].items()))
 

@@ -183,6 +183,16 @@ def test_the_command_shows_words_summary_spend_and_judges(api: Api) -> None:
         assert part in result.stdout
 
 
+def test_the_spend_of_services_that_are_not_named_stands_in_a_line(api: Api) -> None:
+    """So that the lines add up to the day."""
+    hour = NOW - NOW % HOUR
+    api.reader.ledger.spent = [Spend(hour, f"s{n}", 1.0 - n / 10, 10, 1) for n in range(7)]
+    shown = run(api).stdout
+    assert "  s4 $0.6000" in shown
+    assert "  2 more services $0.9000" in shown
+    assert "s5" not in shown
+
+
 def test_the_command_says_why_a_trace_has_no_score(api: Api) -> None:
     """On a line of its own."""
     result = run(api, "--trace", KNOWN)
