@@ -8,8 +8,8 @@ from typing import Final
 FIRST: Final = 1.0
 LONGEST: Final = 300.0
 _DOUBLINGS: Final = 10
-_LATEST: Final = 7 * 86_400.0
-"""Seconds that a receiver may ask us to wait, at most."""
+LATEST: Final = 3_600.0
+"""Seconds that a receiver may ask us to wait, at most: all its events wait with the one that it refused."""
 
 
 def pause(attempts: int, share: float, asked: float | None = None) -> float:
@@ -21,13 +21,13 @@ def pause(attempts: int, share: float, asked: float | None = None) -> float:
     return max(longest * (0.5 + share / 2), asked or 0.0)
 
 
-def retry_after(value: str, now: float) -> float | None:
-    """Seconds that a Retry-After header asks for, from `now` (unix seconds); None where it says nothing."""
+def retry_after(value: str, now: float, longest: float = LATEST) -> float | None:
+    """Seconds that a Retry-After header asks for from `now` (unix seconds), `longest` at most; None: says nothing."""
     text = value.strip()
     if text.isascii() and text.isdecimal():
-        return min(float(text[:12]), _LATEST)
+        return min(float(text[:12]), longest)
     try:
         moment = parsedate_to_datetime(text).timestamp()
     except (ValueError, TypeError, OverflowError):
         return None
-    return min(max(moment - now, 0.0), _LATEST)
+    return min(max(moment - now, 0.0), longest)

@@ -57,10 +57,12 @@ class Sender:
         self._loop = asyncio.get_running_loop()
         self._slots = asyncio.Semaphore(terms.concurrency)
         self._held_until = 0.0
+        self._longest = min(retrying.LATEST, terms.max_age / NANOS)
 
     async def run(self) -> None:
-        """Send what is due, until cancelled."""
+        """Send what is due and give up what is too old, until cancelled."""
         async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._leave_old())
             while True:
                 await self._bell.until(self._is_due, self._until_due)
                 await self._slots.acquire()
@@ -76,6 +78,22 @@ class Sender:
     def _until_due(self) -> float | None:
         due = self.queue.next_due
         return None if due is None else max(max(due, self._held_until) - self._loop.time(), 0.0)
+
+    async def _leave_old(self) -> None:
+        """Give up what gets too old while it waits: it may be held for longer."""
+        while True:
+            await self._bell.until(self._is_old, self._until_old)
+            for waiting in self.queue.take_old(self._clock() - self._terms.max_age):
+                self._give_up(waiting, "it waited for the receiver")
+            self._bell.ring()
+
+    def _is_old(self) -> bool:
+        wait = self._until_old()
+        return wait is not None and wait <= 0
+
+    def _until_old(self) -> float | None:
+        oldest = self.queue.oldest()
+        return None if oldest is None else (oldest + self._terms.max_age - self._clock()) / NANOS
 
     async def _send(self, waiting: Waiting) -> None:
         try:
@@ -93,9 +111,7 @@ class Sender:
         elif outcome == str(GONE):
             self._disable()
         elif now - waiting.message.since > self._terms.max_age:
-            log.warning("webhook %s: %s is given up (%s)", self._terms.name, waiting.message.id, outcome)
-            self._metrics.given_up(self._terms.name)
-            self._settle(waiting, GIVEN_UP, now)
+            self._give_up(waiting, outcome)
         else:
             self._put_back(waiting, outcome, asked)
         self._bell.ring()
@@ -107,7 +123,7 @@ class Sender:
             answer = await self._post.post(headers(self._terms.keys, waiting.message.id, seconds, body), body)
         except DeliveryError as error:
             return False, error.reason, None
-        return answer.status in GOOD, str(answer.status), retrying.retry_after(answer.retry_after, seconds)
+        return answer.status in GOOD, str(answer.status), self._asked(answer.retry_after)
 
     def _put_back(self, waiting: Waiting, outcome: str, asked: float | None) -> None:
         if self.disabled:
@@ -120,6 +136,14 @@ class Sender:
         if not outcome.isdecimal() or int(outcome) in THROTTLED:  # it is the receiver that cannot, not this event
             self._held_until = max(self._held_until, due)
         self.queue.again(waiting, due)
+
+    def _asked(self, retry_after: str) -> float | None:
+        return retrying.retry_after(retry_after, self._clock() / NANOS, self._longest)
+
+    def _give_up(self, waiting: Waiting, why: str) -> None:
+        log.warning("webhook %s: %s is given up (%s)", self._terms.name, waiting.message.id, why)
+        self._metrics.given_up(self._terms.name)
+        self._settle(waiting, GIVEN_UP, self._clock())
 
     def _settle(self, waiting: Waiting, state: str, now: int) -> None:
         m = waiting.message

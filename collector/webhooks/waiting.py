@@ -91,6 +91,17 @@ class Queue:
         """The next one; it must be put back or be done."""
         return heapq.heappop(self._heap)
 
+    def oldest(self) -> int | None:
+        """When the age of the oldest one that waits began, unix nanos; None where nothing waits."""
+        return min((waiting.message.since for waiting in self._heap), default=None)
+
+    def take_old(self, since: int) -> list[Waiting]:
+        """Those that wait and whose age began then or earlier; they must be done."""
+        old = [waiting for waiting in self._heap if waiting.message.since <= since]
+        self._heap = [waiting for waiting in self._heap if waiting.message.since > since]
+        heapq.heapify(self._heap)
+        return old
+
     def done(self, key: tuple[str, Event]) -> None:
         """Forget one that was taken."""
         self._known.pop(key, None)

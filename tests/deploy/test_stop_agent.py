@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -60,6 +61,19 @@ def test_a_runaway_agent_is_stopped_while_it_runs(tmp_path: Path, monkeypatch: p
             assert stopped
             assert int(stopped[1]) < STEPS
             assert "stopping ticket-4711: MEDIUM Resource Abuse" in until(process, re.compile(r"stopping .*\n"))
+
+
+def test_the_receiver_remembers_a_bounded_number_of_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A finding that comes twice counts once; the ids that came longest ago are let go."""
+    monkeypatch.setenv("HOOK_SECRET", SECRET)
+    module = runpy.run_path(str(EXAMPLE / "receiver.py"), run_name="receiver")
+    first_time, seen, most = module["first_time"], module["seen"], module["REMEMBERED"]
+    assert [first_time("msg_a"), first_time("msg_a")] == [True, False]
+    assert all(first_time(f"msg_{number}") for number in range(most - 1))
+    assert not first_time("msg_a"), "still among the last ones"
+    assert all(first_time(f"msg_again_{number}") for number in range(most))
+    assert len(seen) == most
+    assert first_time("msg_a")
 
 
 def test_the_receiver_takes_nothing_that_is_not_signed(tmp_path: Path) -> None:

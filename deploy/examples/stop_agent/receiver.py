@@ -13,6 +13,7 @@ import os
 import re
 import sys
 import time
+from collections import OrderedDict
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -21,7 +22,8 @@ STOP = Path(os.environ.get("STOP_FOLDER", "stop"))
 TOLERANCE = 300  # seconds: an older request may be a recording, played again
 LONGEST = 1_000_000
 TASK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")  # it becomes a file's name
-seen: set[str] = set()  # a finding may come twice, under one id
+REMEMBERED = 10_000  # ids of findings: one may come twice, under one id, but soon
+seen: OrderedDict[str, None] = OrderedDict()
 
 
 def genuine(headers: dict[str, str], body: bytes) -> bool:
@@ -45,11 +47,20 @@ class Receiver(BaseHTTPRequestHandler):
             self.send_error(401)
             return
         event = json.loads(body)
-        if event["type"] == "finding.found" and event["id"] not in seen:
-            seen.add(event["id"])
+        if event["type"] == "finding.found" and first_time(event["id"]):
             stop(event["data"]["trace"]["task_id"] or "", event["data"]["finding"])
         self.send_response(204)
         self.end_headers()
+
+
+def first_time(name: str) -> bool:
+    """Whether this one has not come before, as far as is remembered."""
+    known = name in seen
+    seen[name] = None
+    seen.move_to_end(name)
+    if len(seen) > REMEMBERED:
+        seen.popitem(last=False)
+    return not known
 
 
 def stop(task: str, finding: dict[str, str]) -> None:

@@ -90,7 +90,9 @@ def at_work(store: Store) -> At:
     """Starts a webhook for a block: its URL, then keys of its configuration."""
 
     @asynccontextmanager
-    async def start(url: str, *, clock: Callable[[], int] = lambda: NOW, **settings: Any) -> AsyncIterator[Bench]:
+    async def start(
+        url: str, *, clock: Callable[[], int] = lambda: NOW, pause: Callable[..., float] | None = None, **settings: Any
+    ) -> AsyncIterator[Bench]:
         config = WebhookConfig.model_validate({"name": "ops", "url": url, "secret": "${S}", "profile": "0", **settings})
         telemetry = Telemetry("test")
         metrics = WebhookMetrics(telemetry)
@@ -105,7 +107,7 @@ def at_work(store: Store) -> At:
             url, timeout=config.timeout_seconds, connections=config.concurrency, any_address=False, tls=tls
         ) as poster:
             bench = Bench(store, deliveries, telemetry)
-            bench.hook = Hook(terms, deliveries, poster, metrics, clock=clock, pause=bench.pause)
+            bench.hook = Hook(terms, deliveries, poster, metrics, clock=clock, pause=pause or bench.pause)
             task = asyncio.create_task(bench.hook.run())
             try:
                 yield bench

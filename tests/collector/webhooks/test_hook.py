@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
 from typing import Any
@@ -14,6 +16,7 @@ from store_parts import a_finding, a_run
 
 from tracejury.collector.webhooks import hook as hook_module
 from tracejury.collector.webhooks.events import GIVEN_UP, SENT, Event
+from tracejury.collector.webhooks.retrying import pause
 from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.findings import FindingState
 
@@ -149,6 +152,49 @@ async def test_an_event_is_given_up_at_its_maximal_age(at_work: Any) -> None:
             bench.judge(a_finding(category="Timeout Issues"))
             (marked,) = await bench.deliveries.wait(1)
         assert server.received[-1].said["data"]["finding"]["category"] == "Timeout Issues"
+
+
+async def test_what_a_receiver_holds_back_is_given_up_once_it_is_too_old(at_work: Any) -> None:
+    """It asks for a week; its events, also those that were never tried, do not wait for the next attempt."""
+    now = [NOW]
+    with hook_server(answer(503, {"retry-after": "604800"})) as server:
+        async with at_work(server.url, clock=lambda: now[0], pause=pause, max_age_seconds=60) as bench:
+            bench.judge(a_finding())
+            await until(lambda: bench.metric("tracejury_webhook_attempts_total") == 1)
+            bench.judge(a_finding(category="Timeout Issues"))
+            await until(lambda: bench.hook.waiting == 2)
+            now[0] += 61 * 10**9
+            bench.hook.hint([])
+            marked = await bench.deliveries.wait(2)
+            assert [m.state for m in marked] == [GIVEN_UP] * 2
+            assert bench.metric("tracejury_webhook_given_up_total") == 2
+        assert len(server.received) == 1
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait for it."""
+    async with asyncio.timeout(PATIENCE):
+        while not holds():  # noqa: ASYNC110  it is asked for, as Prometheus does
+            await asyncio.sleep(0)
+
+
+async def test_an_event_gets_too_old_without_any_other_coming(at_work: Any) -> None:
+    """Time alone gives it up while it is held."""
+    with hook_server(answer(503, {"retry-after": "604800"})) as server:
+        async with at_work(server.url, clock=time.time_ns, pause=pause, max_age_seconds=2) as bench:
+            bench.judge(a_finding(), judged_at=time.time_ns())
+            (marked,) = await bench.deliveries.wait(1)
+            assert marked.state == GIVEN_UP
+
+
+async def test_no_hold_is_longer_than_an_event_is_tried(at_work: Any) -> None:
+    """Of a week, an hour is kept, and never more than `max_age_seconds`."""
+    for seconds, kept in ((86_400, 3_600.0), (60, 60.0)):
+        with hook_server(failing(1, 503, {"retry-after": "604800"})) as server:
+            async with at_work(server.url, max_age_seconds=seconds) as bench:
+                bench.judge(a_finding(category=f"after {seconds}"))
+                await bench.deliveries.wait(1)
+                assert bench.asked == [kept]
 
 
 NOW = 2_000
