@@ -188,20 +188,30 @@ def moment(name: str, text: str, now: int) -> int:
         raise ConfigError(f"{name}: {error}") from error
 
 
+def opaque(value: list[str | int]) -> str:
+    """A short JSON list as a URL-safe text."""
+    return base64.urlsafe_b64encode(orjson.dumps(value)).decode().rstrip("=")
+
+
+def from_opaque(text: str) -> object:
+    """What `opaque` wrote; None for a text of nobody."""
+    try:
+        value: object = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except (ValueError, binascii.Error):
+        return None
+    return value
+
+
 def write_cursor(kind: Literal["cursor", "after"], position: Position) -> str:
     """A position as an opaque, URL-safe text."""
-    return base64.urlsafe_b64encode(orjson.dumps([kind, position.time, position.id])).decode().rstrip("=")
+    return opaque([kind, position.time, position.id])
 
 
 def read_cursor(kind: Literal["cursor", "after"], text: str) -> Position | None:
     """What `write_cursor` wrote, None for an empty text. Raises ConfigError."""
     if not text:
         return None
-    try:
-        value = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-    except (ValueError, binascii.Error):
-        value = None
-    match value:
+    match from_opaque(text):
         case [found, int(time), str(item)] if found == kind and time >= 0 and not isinstance(time, bool):
             return Position(time, item)
     raise ConfigError(f"{kind}: {text[:40]!r} is not the `next` of a page")

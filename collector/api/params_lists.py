@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import Annotated, Final, Literal
 
-import orjson
 from pydantic import Field
 
 from ...schemas.errors import ConfigError
@@ -15,7 +12,7 @@ from ...schemas.trajectory import TraceState
 from ..listing import Sort
 from ..moments import parse_length
 from ..reader import Confidence, Position, TraceQuery
-from .params import Cursor, Limit, Params, Profile, Since, Text, moment
+from .params import Cursor, Limit, Params, Profile, Since, Text, from_opaque, moment, opaque
 
 Order = Literal["asc", "desc"]
 MOST: Final = 2**64 - 1
@@ -92,8 +89,7 @@ class SessionParams(Params):
 
 def write_place(sort: Sort, position: Position, *, ascending: bool) -> str:
     """A place in a list of that order as an opaque, URL-safe text."""
-    value = [_kind(sort, ascending=ascending), position.time, position.id]
-    return base64.urlsafe_b64encode(orjson.dumps(value)).decode().rstrip("=")
+    return opaque([_kind(sort, ascending=ascending), position.time, position.id])
 
 
 def read_place(sort: Sort, text: str, *, ascending: bool) -> Position | None:
@@ -104,11 +100,7 @@ def read_place(sort: Sort, text: str, *, ascending: bool) -> Position | None:
     """
     if not text:
         return None
-    try:
-        value = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-    except (ValueError, binascii.Error):
-        value = None
-    match value:
+    match from_opaque(text):
         case [found, int(place), str(item)] if found == _kind(sort, ascending=ascending) and 0 <= place <= MOST:
             return Position(int(place), item)
     raise ConfigError(f"cursor: {text[:40]!r} is not the `next` of a page in this order")
