@@ -17,6 +17,7 @@ from ...judges.measures.people import SeenError
 from ...judges.measures.ppi import Pair, calibrated_share
 from ...schemas.rates import By, Estimate, Population, Sums, Unit
 from ...schemas.taxonomy import TRAIL, Severity
+from ..counting import counted
 from .facts import Fact
 from .question import OF_RUNS, Question
 
@@ -64,13 +65,21 @@ def refusal(q: Question) -> str:
     return ""
 
 
+def too_few(reviewed: int) -> Calibration:
+    """None, since people reviewed so few runs in all, drawn or not."""
+    told = f"people reviewed {counted(reviewed, 'run')}, drawn or not"
+    return Calibration(refused=f"{told}; {ENOUGH} that the label queue drew are needed")
+
+
 def calibration(q: Question, looked: Iterable[LookedAt]) -> Calibration:
     """What labels tell of a question."""
     if why := refusal(q):
         return Calibration(refused=why)
     chosen = [run for run in looked if _of(q, run.fact)]
     if len(chosen) < ENOUGH:
-        return Calibration(refused=f"the label queue drew {len(chosen)} reviewed runs of these; {ENOUGH} are needed")
+        return Calibration(
+            refused=f"the label queue drew {counted(len(chosen), 'reviewed run')} of these; {ENOUGH} are needed"
+        )
     words = [(run, _words(q, run)) for run in chosen]
     return Calibration([_pair(q, run, word) for run, word in words], _groups(q, words))
 

@@ -11,7 +11,7 @@ from ...schemas.taxonomy import Dimension, Severity
 from ..labels import LabelQuery, Labels
 from ..store.client import Store
 from ..store.scope import TENANT, Scope
-from .calibration import ENOUGH, Calibration, LookedAt, calibration, refusal
+from .calibration import ENOUGH, Calibration, LookedAt, calibration, refusal, too_few
 from .facts import Fact, FactFinding, FactKey, Standing
 from .question import Question
 
@@ -35,15 +35,15 @@ class Calibrating:
 
     def __call__(self, question: Question) -> Calibration:
         """What labels tell of a question. Raises RetryableError, StoreError."""
-        if refusal(question) or not self._may_be_enough(question.tenant):
+        if refusal(question):
             return calibration(question, ())
+        # Strata are asked of all runs of that time; where hardly anybody has reviewed anything, that is no use.
+        reviewed = len(self._labels.reviews(LabelQuery(ENOUGH, tenant=question.tenant)))
+        if reviewed < ENOUGH:
+            return too_few(reviewed)
         strata = self._labels.strata(question.since, question.until, tenant=question.tenant)
         weights = {run: stratum.size / stratum.reviewed for stratum in strata for run in stratum.drawn}
         return calibration(question, self._looked_at(question, weights))
-
-    def _may_be_enough(self, tenant: str) -> bool:
-        """Strata are asked of all runs of that time; where hardly anybody has reviewed anything, that is no use."""
-        return len(self._labels.reviews(LabelQuery(ENOUGH, tenant=tenant))) == ENOUGH
 
     def _looked_at(self, q: Question, weights: Mapping[tuple[str, str], float]) -> Iterator[LookedAt]:
         ids = sorted({trace_id for trace_id, _ in weights})

@@ -10,6 +10,7 @@ from fastapi import FastAPI, Request, Response
 from ...schemas.errors import ConfigError, NotFoundError
 from ...schemas.rates import By, Comparison, Population, RateQuery, Unit
 from ...schemas.taxonomy import Severity
+from ..labels import LabelQuery
 from ..reader import Confidence, ErrorQuery, Rates, TraceQuery
 from .breakdown import break_down
 from .glances import Glances
@@ -44,6 +45,7 @@ def add_overview(app: FastAPI, site: Site) -> None:
             known=known,
             more=MORE,
             unit=query.unit,
+            uncalibrated=answer.uncalibrated if _any_review(site) else "",
         )
 
     @page(app, "/overview/by/{by}")
@@ -126,6 +128,11 @@ def asked(request: Request, window: Window) -> RateQuery:
         profile=profile,
         service=window.service,
     )
+
+
+def _any_review(site: Site) -> bool:
+    """Whether labels are used at all: whoever has none needs no reason why they correct nothing."""
+    return bool(site.reader.labels.reviews(LabelQuery(1)))
 
 
 def _any_trace(site: Site) -> bool:

@@ -185,7 +185,8 @@ def test_a_calibrated_share_of_the_store(store: Store) -> None:
     world.put([MemoryRun(i, f"run-{i[-4:]}", "shop", arrived=100, found=found[i]) for i in truth])
     rates = StoredRates(store, calibrate=Calibrating(store, world.labels))
     query = RateQuery(0, 10_000, calibrated=True, by=By.SERVICE)
-    assert rates.ask(query).uncalibrated == f"the label queue drew 0 reviewed runs of these; {ENOUGH} are needed"
+    told = f"people reviewed 0 runs, drawn or not; {ENOUGH} that the label queue drew are needed"
+    assert rates.ask(query).uncalibrated == told
     items = world.labels.queue(QueueQuery(Purpose.CALIBRATION, 0, 10_000, 60))
     reviews = [Review(i.trace_id, i.agent_run_id, "ann", i.stratum, i.probability, changed_at=5) for i in items]
     errors = [

@@ -12,9 +12,10 @@ from memory_rates import MemoryRates
 
 from tracejury.collector.api import create_app
 from tracejury.collector.endpoints import Endpoint
-from tracejury.collector.labels import QueueItem
+from tracejury.collector.labels import Labelled, QueueItem
 from tracejury.collector.ledger import LedgerEntry
 from tracejury.collector.vitals import Timeliness, VersionSeen
+from tracejury.schemas.annotations import Review
 from tracejury.schemas.llm_rows import LedgerRow, Spend
 from tracejury.schemas.rates import (
     Comparison,
@@ -271,3 +272,14 @@ def test_the_ledger_goes_on_page_by_page(api: Api) -> None:
     rest = api.client.get(href).text
     assert rest.count("<time") == 10
     assert 'rel="next"' not in rest
+
+
+def test_why_labels_correct_nothing(api: Api) -> None:
+    """Said in the calibrated figure's place where people have labelled anything; else there is no such place."""
+    told = RateAnswer(Population.DETECTORS, replace(RATE, calibrated=None), (), Unjudged({}), uncalibrated="3 <")
+    api.reader.rates = MemoryRates(told)
+    assert "Calibrated by labels" not in api.client.get("/").text
+    api.reader.labels.save(Labelled(reviews=[Review("a" * 32, "run", "ann", changed_at=1)]))
+    text = api.client.get("/").text
+    assert "<small>3 &lt;</small>" in text
+    assert 'href="/explain/calibrated"' in text
