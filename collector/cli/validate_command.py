@@ -17,12 +17,14 @@ def validate_command(ctx: click.Context, /, *, file: Path) -> None:
     """Check a configuration file: prints ok, or a line a problem with its place in the file."""
     from ...schemas.errors import ConfigError
     from ..config import load_config
+    from ..endpoints import check_loopback
     from ..export.doors import check_exports
     from ..panel.build import check_judges
     from ..webhooks.build import check_webhooks
 
     try:
         config = load_config(file)
+        check_loopback(config)
         check_judges(config.judges)
         check_exports(config.export)
         check_webhooks(config.webhooks)

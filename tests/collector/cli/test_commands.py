@@ -74,6 +74,8 @@ def test_version_is_the_packages() -> None:
         ("", []),
         ("grpc:\n  endpoint: 127.0.0.1:14317\n", []),
         ("grcp: {}\n", ["grcp"]),
+        ("grpc: {endpoint: 0.0.0.0:4317}\n", ["grpc endpoint 0.0.0.0:4317 can be reached from other machines"]),
+        ("grpc: {endpoint: 0.0.0.0:4317}\ninsecure: true\n", []),
         ("api:\n  port: 1\njudging:\n  quiet_seconds: -1\n", ["judging.quiet_seconds", "api.port"]),
         ("- a\n", ["mapping"]),
         ("a: [\n", ["not YAML"]),
