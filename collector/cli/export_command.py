@@ -23,7 +23,7 @@ from .options import profile_option, since_option, url_option
     "--format",
     "form",
     type=click.Choice(["jsonl", "parquet"]),
-    help="JSON lines or Parquet (default: by the name of FILE, else JSON lines).",
+    help="JSON lines or Parquet (default: by the name of FILE).",
 )
 @click.option("--trace", default="", metavar="ID", help="Only of this trace.")
 @click.option("--span", default="", metavar="ID", help="Findings: only at this span.")
@@ -52,11 +52,22 @@ def export_command(
 
     params = {name: value for name, value in given.items() if value}
     params["rows"] = rows or "findings"
-    params["format"] = form or ("parquet" if file.suffix == ".parquet" else "jsonl")
+    params["format"] = form or _form(file)
     params["transcripts"] = "false" if bare else "true"
     params["limit"] = str(limit or 0)
     with Client(url) as client:
         _write(file, client.stream("/api/export", params))
+
+
+def _form(file: Path) -> str:
+    """By the name of the file; raises ConfigError for a name that says something else."""
+    known = {"": "jsonl", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+    if file.suffix.lower() not in known:
+        raise ConfigError(
+            f"no format {file.suffix!r}: a data set is JSON lines (.jsonl) or Parquet (.parquet); "
+            "--format says which, whatever the name"
+        )
+    return known[file.suffix.lower()]
 
 
 def _write(file: Path, pieces: Iterable[bytes]) -> None:

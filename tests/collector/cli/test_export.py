@@ -49,6 +49,7 @@ def test_what_is_refused_is_one_line_and_no_file(api: Api, tmp_path: Path) -> No
         ([str(target), "--trace", "9" * 32], 4, "no trace"),
         ([str(target), "--runs", "--judge", "x"], 1, "judge"),
         ([str(tmp_path / "no" / "x.jsonl")], 1, "cannot write"),
+        ([str(tmp_path / "x.csv")], 1, "JSON lines (.jsonl) or Parquet (.parquet)"),
     ):
         result = CliRunner().invoke(root, ["export", *arguments, "--url", api.url])
         assert (result.exit_code, len(result.output.splitlines())) == (code, 1), result.output
