@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,6 +90,9 @@ class GroupCommitWriter:
             return
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="tracejury-writer")
         self._accepting = True
+        with suppress(OSError):  # a folder that cannot be used is said to whoever sends
+            if full := self._disk_full():
+                log.warning("%s: requests are refused until there is room (writer.min_free_bytes)", full)
         self._task = asyncio.create_task(self._run(), name="tracejury-writer")
 
     async def stop(self, deadline: float) -> None:
@@ -134,12 +138,18 @@ class GroupCommitWriter:
         if full and self._batches:  # one that alone is above the bound still passes, by itself
             raise OverloadedError(f"the write queue is full: {self._batches} requests, {self._bytes} bytes wait")
         try:
-            free = self._free_bytes()
+            disk_full = self._disk_full()
         except OSError as error:
             raise RetryableError(f"the store's folder cannot be used: {error.strerror}") from error
-        if free is not None and free < config.min_free_bytes:
-            text = f"{free // MIB} MiB are free, {config.min_free_bytes // MIB} MiB must stay free"
-            raise RetryableError(f"the store's disk is nearly full: {text}", retry_after=_DISK_RETRY_SECONDS)
+        if disk_full:
+            raise RetryableError(disk_full, retry_after=_DISK_RETRY_SECONDS)
+
+    def _disk_full(self) -> str:
+        """That less is free than must stay free, in words; "" where there is enough. Raises OSError."""
+        free, least = self._free_bytes(), self._config.min_free_bytes
+        if free is None or free >= least:
+            return ""
+        return f"the store's disk is nearly full: {free // MIB} MiB are free, {least // MIB} MiB must stay free"
 
     async def _run(self) -> None:
         while self._queue or self._accepting:

@@ -71,10 +71,16 @@ async def test_one_insert_is_bounded(watched: WatchedStore, limits: dict[str, in
 
 
 @pytest.mark.parametrize(("free", "refused"), [(999, True), (1000, False), (1001, False), (None, False)])
-async def test_a_nearly_full_disk_refuses_retryably(watched: WatchedStore, free: int | None, *, refused: bool) -> None:
-    """Below `min_free_bytes` everything is refused, with a long pause; an unknown disk (a server's) never is."""
+async def test_a_nearly_full_disk_refuses_retryably(
+    watched: WatchedStore, free: int | None, caplog: pytest.LogCaptureFixture, *, refused: bool
+) -> None:
+    """Below `min_free_bytes` everything is refused, with a long pause, and one line at the start says so.
+
+    An unknown disk (a server's) never is.
+    """
     writer = GroupCommitWriter(watched, WriterConfig(min_free_bytes=1000), free_bytes=lambda: free)
     await writer.start()
+    assert [record.levelname for record in caplog.records if "nearly full" in record.message] == ["WARNING"] * refused
     if refused:
         with pytest.raises(RetryableError, match="disk is nearly full") as full:
             await writer.submit(batch(1))
