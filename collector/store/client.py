@@ -17,7 +17,7 @@ from . import folder_lock
 from .changes import Changes
 from .config import StoreConfig
 from .dsn import Target, parse_dsn
-from .failures import is_passing, one_line
+from .failures import is_passing, one_line, root_cause
 
 if TYPE_CHECKING:
     from clickhouse_connect.datatypes.base import ClickHouseType
@@ -32,6 +32,10 @@ _SETTINGS: Final[Mapping[str, Any]] = {
 
 # The engine's own defaults are gigabytes each, meant for a server with the machine to itself.
 _CACHES: Final = ("mark_cache_size", "index_mark_cache_size", "primary_index_cache_size")
+
+
+_ENGINES: Final = frozenset({"data", "metadata", "status", "store"})
+"""What the engine makes first in its folder: at least one of them is in a folder that it has used."""
 
 
 class Store:
@@ -69,6 +73,7 @@ class Store:
             raise ConfigError(
                 "the embedded store needs its engine: pip install 'tracejury[embedded]' (or name a ClickHouse server)"
             )
+        _check_folder(Path(target.path))
         folder_lock.acquire(target.path)
         try:
             store = cls(target, config)
@@ -217,9 +222,21 @@ class Store:
         try:
             self._idle.put(self._connect())
         except Error as error:
-            raise ConfigError(f"the store {self.target.shown} does not answer: {one_line(error)}") from error
+            raise ConfigError(f"the store {self.target.shown} does not answer: {root_cause(error)}") from error
         except TypeError as error:  # options are the driver's own, so only it knows them
             raise ConfigError(f"the store {self.target.shown} has an unknown option: {one_line(error)}") from error
+
+
+def _check_folder(folder: Path) -> None:
+    """The engine makes a folder its own: never one that holds other things. Raises ConfigError."""
+    try:
+        held = {entry.name for entry in folder.iterdir()} - {"lost+found"}  # at the top of any ext4 volume
+    except OSError:  # missing: it is made; unusable: whoever locks it says why
+        return
+    if held and not held & _ENGINES:
+        raise ConfigError(
+            f"the store folder {folder} holds other files and no store: name a folder that is empty, or not there yet"
+        )
 
 
 def _connect_embedded(target: Target, config: StoreConfig) -> Client:

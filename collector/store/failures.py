@@ -8,6 +8,9 @@ from clickhouse_connect.driver.exceptions import Error, OperationalError, Progra
 
 MEMORY_LIMIT_EXCEEDED: Final = 241
 
+_DEEPEST: Final = 10
+"""Errors behind an error that are looked at."""
+
 PASSING_CODES: Final = frozenset(
     {
         16,  # NO_SUCH_COLUMN_IN_TABLE: the schema is not the one of this version
@@ -60,6 +63,18 @@ def is_passing(error: BaseException) -> bool:
 def is_worth_splitting(error: BaseException) -> bool:
     """Whether the same work in smaller pieces may succeed: true unless the store itself is away."""
     return not is_passing(error) or getattr(error, "code", None) == MEMORY_LIMIT_EXCEEDED
+
+
+def root_cause(error: BaseException) -> str:
+    """Why a server could not be reached, as the system says it (`Connection refused`); else the error in one line."""
+    inner: BaseException | None = error
+    said = ""
+    for _ in range(_DEEPEST):
+        if inner is None:
+            break
+        said = (isinstance(inner, OSError) and inner.strerror) or said
+        inner = inner.__cause__ or inner.__context__
+    return said or one_line(error)
 
 
 def one_line(error: BaseException) -> str:

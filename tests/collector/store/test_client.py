@@ -131,6 +131,16 @@ def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
         Store.open(f"chdb://{tmp_path}/file/db")
 
 
+@pytest.mark.parametrize("names", [["thesis.tex"], ["a", "b", ".git"]])
+def test_a_folder_full_of_other_files_is_refused(tmp_path: Path, names: list[str]) -> None:
+    """And is left as it was: the engine would fill it."""
+    for name in names:
+        (tmp_path / name).write_text("mine")
+    with pytest.raises(ConfigError, match="holds other files and no store"):
+        Store.open(f"chdb://{tmp_path}")
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == sorted(names)
+
+
 def test_missing_engine_names_the_extra(tmp_path: Path) -> None:
     """Without chdb the one line says what to install."""
     said = opened_elsewhere(f"chdb://{tmp_path}/db", script="import sys; sys.modules['chdb'] = None\n" + OPEN)
@@ -143,7 +153,9 @@ def test_server_that_does_not_answer() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    with pytest.raises(ConfigError, match=r"clickhouse://ann:\*\*\*@127.0.0.1:\d+/x does not answer"):
+    with pytest.raises(
+        ConfigError, match=r"clickhouse://ann:\*\*\*@127.0.0.1:\d+/x does not answer: Connection refused$"
+    ):
         Store.open(f"clickhouse://ann:secret@127.0.0.1:{port}/x")
 
 
