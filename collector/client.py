@@ -28,6 +28,7 @@ DEFAULT_URL = "http://127.0.0.1:8321"
 PAGE = 500
 MAX_PORT = 65_535
 JUDGE_PAGE = 20  # small, so that the progress moves and no request runs into the time-out
+_NO_HTTP = "illegal"  # what h11 says of a first line that is none of HTTP/1's, such as gRPC's frames
 _NOT_FOUND, _BUSY, _BAD = 404, frozenset({429, 503}), frozenset({400, 422})
 
 
@@ -174,6 +175,11 @@ class Client:
         except httpx.TimeoutException as error:
             raise RetryableError(f"the collector at {self.url} did not answer in time") from error
         except httpx.HTTPError as error:
+            if isinstance(error, httpx.RemoteProtocolError) and _NO_HTTP in str(error):
+                raise PermanentError(
+                    f"what answers at {self.url} is not tracejury's API: it may be the port of OTLP/gRPC "
+                    f"(by default the API is at {DEFAULT_URL})"
+                ) from error
             raise RetryableError(f"the collector at {self.url} broke off: {error}") from error
 
     def _read(self, answer: httpx.Response) -> Any:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import grpc
 import httpx
 import pytest
 from memory_api import KNOWN, Api, finding, row
@@ -57,6 +60,16 @@ def test_what_is_no_address_is_said_so(url: str) -> None:
         Client(url)
 
 
+@pytest.fixture
+def free_grpc() -> Iterator[str]:
+    """The address of a gRPC server without services."""
+    server = grpc.server(ThreadPoolExecutor(1))
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    yield f"http://127.0.0.1:{port}"
+    server.stop(None).wait()
+
+
 def answering(answer: httpx.Response) -> Client:
     return Client("http://127.0.0.1:8321", transport=httpx.MockTransport(lambda _request: answer))
 
@@ -94,6 +107,12 @@ def test_transport_failures_are_passing(error: Exception, kind: type[Exception])
     with Client("http://127.0.0.1:8321", transport=httpx.MockTransport(fail)) as client, pytest.raises(kind) as caught:
         client.traces({}, 1)
     assert "\n" not in str(caught.value)
+
+
+def test_the_port_of_grpc_is_told_from_the_apis(free_grpc: str) -> None:
+    """A server that speaks HTTP/2 alone: the line says which port it may be."""
+    with Client(free_grpc) as client, pytest.raises(PermanentError, match="may be the port of OTLP/gRPC"):
+        client.traces({}, 1)
 
 
 def test_a_proxy_of_the_environment_does_not_get_between(api: Api, monkeypatch: Any) -> None:
