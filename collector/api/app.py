@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from ..endpoints import Endpoint
 
 JUDGING_THREADS = 4
+REBUILDING_THREADS = 4
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 JudgeAgain = Callable[[Sequence[str], bool], Sequence[Judgement]]
@@ -104,13 +105,20 @@ def create_app(
 
 
 def _add_reading(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
-    @app.get("/api/traces/{trace_id}", responses=documented(TraceJson, 404))
-    def one_trace(trace_id: str, params: Annotated[TraceParams, Query()]) -> Response:
-        """The tree of agent runs, turns and tool calls, and the findings at their spans."""
-        view = reader.trace(an_id(trace_id), Confidence.of(params.profile))
+    # A large trace takes seconds to rebuild: those who wait for one leave threads to other reads.
+    few = CapacityLimiter(REBUILDING_THREADS)
+
+    def presented(trace_id: str, confidence: Confidence) -> Response:
+        view = reader.trace(trace_id, confidence)
         if view is None:
-            raise NotFoundError(f"no trace {an_id(trace_id)[:64]!r} is stored")
+            raise NotFoundError(f"no trace {trace_id[:64]!r} is stored")
         return json_answer(present_trace(view.trace, view.findings, view.verdicts))
+
+    @app.get("/api/traces/{trace_id}", responses=documented(TraceJson, 404))
+    async def one_trace(trace_id: str, params: Annotated[TraceParams, Query()]) -> Response:
+        """The tree of agent runs, turns and tool calls, and the findings at their spans."""
+        confidence = Confidence.of(params.profile)
+        return await to_thread.run_sync(presented, an_id(trace_id), confidence, limiter=few)
 
     @app.get("/api/spans/{span_id}/errors", responses=documented(ErrorPage, 404))
     def errors_of_span(span_id: str, params: Annotated[SpanErrorsParams, Query()]) -> Response:

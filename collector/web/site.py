@@ -1,16 +1,19 @@
 """What every page has at hand, and the pattern of pages.
 
 A page is a module of this folder: pure functions that make its view model (frozen dataclasses) from what the reader
-answers, and `add_<page>(app, site)`, which `build.py` lists. Its endpoints are plain functions (the framework runs them
-on its thread pool, since readers block) that return `site.render(request, "<page>.html", view=…)`.
+answers, and `add_<page>(app, site)`, which `build.py` lists. Its endpoints are plain functions that return
+`site.render(request, "<page>.html", view=…)`; as readers block, `page` runs them on the framework's thread pool,
+`rebuilding` on a few threads of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import Depends, FastAPI, Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment
@@ -70,6 +73,20 @@ class Site:
 def page(app: FastAPI, path: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A decorator: the function answers GET requests for `path` with a page."""
     return app.get(path, include_in_schema=False, response_class=HTMLResponse)
+
+
+def rebuilding(app: FastAPI, path: str, few: CapacityLimiter) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator: a page that may rebuild a large trace, on `few` threads: the others are left to other pages."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @page(app, path)
+        @wraps(function)
+        async def run(*args: Any, **given: Any) -> Any:
+            return await to_thread.run_sync(partial(function, *args, **given), limiter=few)
+
+        return run
+
+    return decorate
 
 
 def action(app: FastAPI, path: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 from ....schemas.findings import Finding
 from ....schemas.normalized import Kind, NormalizedSpan
 from ....schemas.trajectory import AgentRun, ToolCall, Trace, Turn
+from ...naming import agent_name
 from .blocks import (
     Block,
     Rank,
@@ -125,7 +126,7 @@ class Details:
     def _call(self, run: AgentRun, turn: Turn, call: ToolCall, number: int, *, asked: bool) -> Section:
         key = f"call:{number}:{turn.index}:{run.id}"
         sub = self._runs.get(call.sub_run_id)
-        started = (sub.span.span_id if sub.span else sub.id, sub.name or "agent") if sub else None
+        started = (sub.span.span_id if sub.span else sub.id, agent_name(sub.name)) if sub else None
         failed = "error" if call.error is not None else "refused" if call.executed is False else "ok"
         if call.span is not None:
             return self._section(
@@ -198,7 +199,7 @@ class Details:
             tools=[(tool.name, tool.description) for tool in run.tools],
             sections=sections,
             turns=[_neighbour(run, turn) for turn in run.turns],
-            parent=(parent.span.span_id if parent.span else parent.id, parent.name or "agent") if parent else None,
+            parent=(parent.span.span_id if parent.span else parent.id, agent_name(parent.name)) if parent else None,
         )
 
     def _section(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import unquote
 
+from anyio import CapacityLimiter
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 
@@ -17,7 +18,7 @@ from ...labels import Labelled
 from ...ledger import why_unscored
 from ...outline import Outline
 from ..pulse import Pulse
-from ..site import Site, page
+from ..site import Site, page, rebuilding
 from .detail import Details
 from .opinions import MAX_NAME, TERMS
 from .places import Places
@@ -36,27 +37,32 @@ DOWNLOAD: Final[Mapping[str, str]] = {
 MAX_START: Final = 10**7
 
 
-def add_trace(app: FastAPI, site: Site, pulse: Pulse) -> None:
-    """The page of a trace."""
-    looks = site.reader.looks
+PAGE_THREADS: Final = 8
+"""For what is shown of a trace in outline: only where one that is open has run ahead of its outline is it rebuilt."""
 
-    @page(app, "/traces/{trace_id}")
+
+def add_trace(app: FastAPI, site: Site, pulse: Pulse, few: CapacityLimiter) -> None:
+    """The page of a trace; what needs all of it is made on `few` threads."""
+    looks = site.reader.looks
+    some = CapacityLimiter(PAGE_THREADS)
+
+    @rebuilding(app, "/traces/{trace_id}", some)
     def trace(request: Request, trace_id: str) -> Response:
         view = open_view(site, pulse, request, trace_id)
         if view.lazy and not view.ask.whole:
             return render(site, request, "trace/page.html", view)
         return render(site, request, "trace/page.html", replace(view, detail=detail_of(looks, view), lazy=False))
 
-    @page(app, "/traces/{trace_id}/panel")
+    @rebuilding(app, "/traces/{trace_id}/panel", few)
     def panel(request: Request, trace_id: str) -> Response:
         view = open_view(site, pulse, request, trace_id)
         return render(site, request, "trace/panel.html", replace(view, detail=detail_of(looks, view), lazy=False))
 
-    @page(app, "/traces/{trace_id}/tree")
+    @rebuilding(app, "/traces/{trace_id}/tree", some)
     def tree(request: Request, trace_id: str) -> Response:
         return render(site, request, "trace/live.html", open_view(site, pulse, request, trace_id))
 
-    @page(app, "/traces/{trace_id}/branch")
+    @rebuilding(app, "/traces/{trace_id}/branch", some)
     def branch(request: Request, trace_id: str) -> Response:
         ask = Ask.of(request.query_params)
         view = view_of(looks, {}, places_of(site, trace_id), ask)
@@ -70,7 +76,7 @@ def add_trace(app: FastAPI, site: Site, pulse: Pulse) -> None:
         target = f"/traces/{an_id(trace_id)}?span={an_id(span_id)}{ask.kept}"
         return RedirectResponse(_local(target), status_code=303)
 
-    @page(app, "/traces/{trace_id}/text")
+    @rebuilding(app, "/traces/{trace_id}/text", few)
     def text(request: Request, trace_id: str) -> Response:
         places = places_of(site, trace_id)
         whole = looks.trace(places.outline.trace_id)

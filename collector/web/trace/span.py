@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from anyio import CapacityLimiter
 from fastapi import FastAPI, Request, Response
 
 from ....schemas.errors import NotFoundError
 from ....schemas.findings import Finding
 from ...api.params import an_id
 from ..pulse import Pulse
-from ..site import Site, page
+from ..site import Site, rebuilding
 from .pages import open_view, render
 from .parts import Section, SpanDetail, TurnDetail
 from .view import TraceView, detail_of
@@ -39,10 +40,10 @@ class SpanView:
     section: Section | None
 
 
-def add_span(app: FastAPI, site: Site, pulse: Pulse) -> None:
-    """The page of a span; where several traces have a span of that id, a choice of them."""
+def add_span(app: FastAPI, site: Site, pulse: Pulse, few: CapacityLimiter) -> None:
+    """The page of a span, made on `few` threads; where several traces have a span of that id, a choice of them."""
 
-    @page(app, "/spans/{span_id}")
+    @rebuilding(app, "/spans/{span_id}", few)
     def span(request: Request, span_id: str) -> Response:
         wanted = an_id(span_id)
         traces = site.reader.looks.traces_of(wanted)

@@ -164,6 +164,7 @@ class StoredLooks:
             trace = stored_trace(judging, trace_id, tenant, self._config, self._clock())
             if trace is None:
                 return None
+            self._recent.ask(trace.trace_id)
             # An open trace settles without a row arriving: only who is told of every judging may keep it.
             return self._recent.put(trace) if trace.state is not TraceState.OPEN else Rebuilt(trace, 0)
 

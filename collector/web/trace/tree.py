@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 from ....schemas.findings import Finding
 from ....schemas.taxonomy import Severity
+from ...naming import agent_name
 from ...outline import Call, Loose, RunLine, TurnLine
 from .places import REST, TOP, Places
 
@@ -230,7 +231,7 @@ def _words(item: RunLine | TurnLine | Call | Loose | None, rest: int) -> tuple[s
     """Label, note, hint and state."""
     match item:
         case RunLine():
-            return item.name or "unnamed agent", item.role, item.goal, item.status
+            return agent_name(item.name), item.role, item.goal, item.status
         case TurnLine():
             state = "error" if item.failed else "ok" if item.closed else "unfinished"
             return f"Turn {item.index}", item.kind, item.hint, state

@@ -13,6 +13,7 @@ from ....schemas.findings import Finding
 from ....schemas.taxonomy import Severity
 from ....schemas.verdicts import Verdict
 from ...labels import Labelled
+from ...naming import agent_name
 from ...outline import Outline
 from ...reader import Confidence
 from .detail import Details
@@ -144,7 +145,7 @@ class TraceView:
     def place_of(self, finding: Finding) -> str:
         """Where a finding stands, in words: the agent, the turn."""
         run = self.places.items.get(f"run:{finding.agent_run_id}")
-        name = getattr(run, "name", "") or ("agent" if run else "")
+        name = agent_name(getattr(run, "name", "")) if run else ""
         turn = "" if finding.turn is None else f"turn {finding.turn}"
         return ", ".join(part for part in (name, turn) if part) or "outside of agent runs"
 
