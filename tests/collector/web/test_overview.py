@@ -283,3 +283,10 @@ def test_why_labels_correct_nothing(api: Api) -> None:
     text = api.client.get("/").text
     assert "<small>3 &lt;</small>" in text
     assert 'href="/explain/calibrated"' in text
+
+
+def test_a_break_down_says_what_its_names_open(api: Api) -> None:
+    """The lists count findings whoever made them, also where the rates beside are one population's."""
+    api.reader.rates = Told()
+    assert "with such a finding, whoever found it" in api.client.get("/overview/by/category?population=detectors").text
+    assert "whoever found it" not in api.client.get("/overview/by/session").text
