@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ..schemas.findings import Finding
@@ -53,7 +53,8 @@ class SessionRow:
 class Exchange:
     """What a user said and what the agents answered: one run without a parent, with what hangs on its trace.
 
-    `findings` and `verdicts`: of the run and the runs below it; of the whole trace at its first exchange.
+    `findings` and `verdicts`: of the run and the runs below it; of the whole trace at its first exchange. `agents`: the
+    name of each of these runs by its id.
     """
 
     trace_id: str
@@ -69,6 +70,7 @@ class Exchange:
     usd: float | None
     findings: Sequence[Finding] = ()
     verdicts: Sequence[Verdict] = ()
+    agents: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

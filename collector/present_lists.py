@@ -74,5 +74,6 @@ def _exchange(exchange: Exchange) -> ExchangeJson:
         "turns": exchange.turns,
         "usd": exchange.usd,
         "findings": [present_finding(finding) for finding in exchange.findings],
+        "agents": dict(exchange.agents),
         "verdicts": [present_verdict(verdict) for verdict in exchange.verdicts],
     }

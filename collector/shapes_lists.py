@@ -31,7 +31,10 @@ class SessionRowJson(TypedDict):
 
 
 class ExchangeJson(TypedDict):
-    """What a user said (`goal`) and what the agents answered, with what was found in it."""
+    """What a user said (`goal`) and what the agents answered, with what was found in it.
+
+    `agents`: the name of each agent run of it, by the run's id.
+    """
 
     trace_id: str
     agent_run_id: str | None
@@ -45,6 +48,7 @@ class ExchangeJson(TypedDict):
     turns: int
     usd: float | None
     findings: list[FindingJson]
+    agents: dict[str, str]
     verdicts: list[VerdictJson]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from rich.console import Group, RenderableType
@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from .naming import agent_name
 from .shapes import TraceRowJson, VerdictJson
 from .shapes_lists import ExchangeJson, SessionJson, SessionRowJson
 from .tables import STATE_STYLE, content, counts, details, headline, moment, plain_table
@@ -30,7 +31,7 @@ def traces_table(rows: Sequence[TraceRowJson]) -> RenderableType:
             content(row["trace_id"]),
             moment(row["received"]),
             content(row["service"], 40),
-            content(", ".join(row["agents"]), 50),
+            content(", ".join(map(agent_name, row["agents"])), 50),
             str(row["spans"]),
             length(row["duration_ms"]),
             money(row["usd"]),
@@ -99,14 +100,13 @@ def money(usd: float | None) -> Text:
 def _exchange(exchange: ExchangeJson) -> Iterator[RenderableType]:
     yield Text.assemble(moment(exchange["start"]), "  trace ", content(exchange["trace_id"], style="bold"))
     yield _said("user", exchange["goal"])
-    yield _said(exchange["agent"] or "agent", exchange["answer"], "green")
+    yield _said(agent_name(exchange["agent"]), exchange["answer"], "green")
     for finding in exchange["findings"]:
         yield Padding(Text.assemble(*headline(finding)), (0, 0, 0, 2), expand=False)
         for line in details(finding):
             yield Padding(line, (0, 0, 0, 2), expand=False)
-    scores = [verdict for verdict in exchange["verdicts"] if verdict["score"] is not None]
-    if scores:
-        yield Padding(Text(", ".join(map(_score, scores)), "dim"), (0, 0, 0, 2), expand=False)
+    for line in _scores(exchange["verdicts"], exchange["agents"]):
+        yield Padding(line, (0, 0, 0, 2), expand=False)
     yield Text()
 
 
@@ -119,8 +119,15 @@ def _said(who: str, text: str, style: str = "cyan") -> Table:
     return table
 
 
-def _score(verdict: VerdictJson) -> str:
-    return f"{verdict['judge']} {verdict['score']} of 3"
+def _scores(verdicts: Sequence[VerdictJson], agents: Mapping[str, str]) -> Iterator[Text]:
+    """A line an agent run, with the agent's name; what is of no run (the trace, the session) has a line of its own."""
+    scored: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        if verdict["score"] is not None:
+            scored.setdefault(verdict["subject"]["id"], []).append(f"{verdict['judge']} {verdict['score']} of 3")
+    for run_id, words in scored.items():
+        who = content(agent_name(agents[run_id]), 60).append(": ") if run_id in agents else Text()
+        yield Text.assemble(who, content(", ".join(words)), style="dim")
 
 
 def _state(state: str) -> Text:

@@ -77,10 +77,14 @@ def said_in(row: Sequence[Any]) -> Said:
     runs = list(zip(ids, names, parents, goals, answers, statuses, strict=True))
     tops = {run_id: _top(run_id, above) for run_id in ids}
     counted: defaultdict[str, int] = defaultdict(int)
-    for run_id, count in zip(ids, turns, strict=True):
+    called: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for run_id, name, count in zip(ids, names, turns, strict=True):
         counted[tops[run_id]] += count
+        called[tops[run_id]][run_id] = name
     exchanges = [
-        Exchange(trace_id, i, name, goal, answer, status, TraceState(state), start, end, counted[i], None)
+        Exchange(
+            trace_id, i, name, goal, answer, status, TraceState(state), start, end, counted[i], None, agents=called[i]
+        )
         for i, name, _, goal, answer, status in runs
         if tops[i] == i
     ] or [Exchange(trace_id, "", "", "", "", "", TraceState(state), start, end, 0, None)]

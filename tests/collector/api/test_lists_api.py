@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from io import StringIO
 from urllib.parse import quote
 
 import pytest
 from click.testing import CliRunner
 from memory_api import NOW, SECOND, Api, row
+from rich.console import Console
 
 from tracejury.collector.api.params_lists import read_place, write_place
 from tracejury.collector.cli.root import root
-from tracejury.collector.listing import SessionRow, Sort
+from tracejury.collector.listing import Exchange, SessionRow, SessionView, Sort
+from tracejury.collector.present_lists import present_session
 from tracejury.collector.reader import Position, TraceQuery
+from tracejury.collector.shapes_lists import SessionJson
+from tracejury.collector.tables_lists import session_view
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import Subject, SubjectKind, Verdict
 
 EVERYTHING = {
     "service": "s", "version": "v", "agent": "a", "role": "manager", "model": "m", "tool": "t", "session": "c",
@@ -99,6 +105,29 @@ def test_one_session(api: Api) -> None:
     assert api.get("/api/sessions/s0")["traces"] == 1
     assert api.get("/api/sessions/a%2Fb/c?d")[0] == 404
     assert api.get("/api/sessions/s0", service="other")[0] == 404
+
+
+def test_scores_of_a_session_stand_with_their_agents() -> None:
+    """A line an agent run; one without a name has the one name of such, and what is of the trace stands alone."""
+    said = exchange(
+        {"r1": "planner\x1b[2J", "r2": ""}, [("goal", 1, "r1"), ("plan", 2, "r1"), ("goal", 3, "r2"), ("whole", 0, "t")]
+    )
+    console = Console(width=200, record=True, file=StringIO())
+    console.print(session_view(said))
+    shown = [line.strip() for line in console.export_text().splitlines() if " of 3" in line]
+    assert shown == ["planner\\x1b[2J: goal 1 of 3, plan 2 of 3", "unnamed agent: goal 3 of 3", "whole 0 of 3"]
+
+
+def exchange(agents: dict[str, str], scores: list[tuple[str, int, str]]) -> SessionJson:
+    """A session of one exchange with these scores: judge, score, subject."""
+    verdicts = [
+        Verdict(judge, "v", Subject(SubjectKind.AGENT_RUN, subject, "a" * 32), score)
+        for judge, score, subject in scores
+    ]
+    one = Exchange(
+        "a" * 32, "r1", "planner", "hi", "ho", "ok", TraceState.SETTLED, 1, 2, 1, None, verdicts=verdicts, agents=agents
+    )
+    return present_session(SessionView(conversation(0), ["svc"], [one], 0))
 
 
 def test_on_the_command_line(api: Api) -> None:

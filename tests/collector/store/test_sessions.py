@@ -113,6 +113,7 @@ def test_a_conversation_in_order_of_time(talks: Store) -> None:
         ("hello", "hi", "planner"),
         ("buy milk", "it is bought", "planner"),
     ]
+    assert [sorted(e.agents.values()) for e in view.exchanges] == [["helper", "planner"], ["helper", "planner"]]
     assert [[f.evidence for f in e.findings] for e in view.exchanges] == [["of the copy"], ["again and again"]]
     assert (view.services, view.left, view.session.findings[Severity.HIGH]) == (["shop"], 0, 2)
 
