@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from .naming import agent_name
 from .shapes_labels import AnnotationJson, EstimateJson, HumanScoreJson, QualityPage, QueueItemJson, ReviewJson
 from .tables import SEVERITY_STYLE, content, moment, plain_table
 
@@ -78,7 +79,7 @@ def queue_table(rows: Sequence[QueueItemJson]) -> RenderableType:
         return Text("nothing to label")
     table = plain_table("trace", "run", "service / agent", "why")
     for row in rows:
-        place = f"{row['service'] or 'unknown service'} / {row['agent'] or 'unnamed'}"
+        place = f"{row['service'] or 'unknown service'} / {agent_name(row['agent'])}"
         table.add_row(
             content(row["trace_id"]), content(row["agent_run_id"]), content(place, 60), content(row["why"], WHY)
         )

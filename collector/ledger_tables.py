@@ -8,6 +8,7 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from .naming import agent_name
 from .shapes import ArchitectureJson, JudgesJson, LedgerJson, LedgerPage, SpendJson, SpentJson
 from .tables import content, moment, plain_table
 from .terminal import safe
@@ -69,7 +70,8 @@ def _cells(row: LedgerJson) -> Iterator[Text]:
     subject = row["subject"]
     yield content(row["trace_id"])
     yield moment(row["at"])
-    yield content(f"{row['service'] or 'unknown service'} / {subject['agent'] or '-'}", 60)
+    agent = agent_name(subject["agent"] or "") if subject["kind"] == "agent-run" else "-"
+    yield content(f"{row['service'] or 'unknown service'} / {agent}", 60)
     yield content(subject["kind"] if subject["kind"] == "trace" else f"{subject['kind']} {subject['id']}", 60)
     yield content(row["judge"], 40)
     yield Text(row["outcome"], OUTCOME_STYLE.get(row["outcome"], ""))

@@ -7,6 +7,7 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from .naming import agent_name
 from .shapes_rates import EstimateJson, RateJson, RatesComparisonJson, RatesJson
 from .tables import content, moment, plain_table
 
@@ -25,7 +26,7 @@ def rates_table(page: RatesJson) -> RenderableType:
     columns = ("with errors", "95 %", *["as people see it"] * people, "errors each", "of")
     table = plain_table(*[page["by"] or ""] * named, *["from"] * stepped, *columns)
     for row in page["items"] if named or stepped else ():
-        name = [content(row["key"] or "-", 60)] * named
+        name = [content(row["key"] or (agent_name("") if page["by"] == "agent" else "-"), 60)] * named
         table.add_row(*name, *[moment(row["at"])] * stepped, *_cells(row, page["unit"], people=people))
     total = [Text("all", "bold"), Text("")] if named and stepped else [Text("all", "bold")] if named or stepped else []
     table.add_row(*total, *_cells(page["total"], page["unit"], people=people))

@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from .naming import agent_name
 from .shapes import ErrorJson, FindingJson, JudgedJson
 from .terminal import one_line
 
@@ -34,8 +35,8 @@ def errors_table(rows: Sequence[ErrorJson]) -> RenderableType:
 def error_block(row: ErrorJson) -> RenderableType:
     """One finding outside its trace: what and at which span; where that is; the quote; the reason."""
     head = Text.assemble(*headline(row), "  trace ", content(row["trace_id"], style="bold"))
-    where = f"{row['service'] or 'unknown service'} / {row['agent'] or 'no agent run'}"
-    place = content(where, 90)
+    agent = agent_name(row["agent"] or "") if row["agent_run_id"] else "no agent run"
+    place = content(f"{row['service'] or 'unknown service'} / {agent}", 90)
     if row["turn"] is not None:
         place.append(f" / turn {row['turn']}")
     place = Text.assemble(place, "  ", moment(row["first_seen"]))

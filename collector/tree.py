@@ -9,6 +9,7 @@ from rich.console import Group
 from rich.text import Text
 from rich.tree import Tree
 
+from .naming import agent_name
 from .shapes import AgentRunJson, FindingJson, TokensJson, ToolCallJson, TraceJson, TurnJson, VerdictJson
 from .tables import STATE_STYLE, content, details, headline
 
@@ -128,7 +129,7 @@ def _add_run(
 
 def _run_title(run: AgentRunJson) -> Text:
     title = Text.assemble(
-        content(run["name"] or "unnamed agent", 60, "bold blue"),
+        content(agent_name(run["name"]), 60, "bold blue"),
         f" ({run['role']}, ",
         Text(run["status"], style=RUN_STYLE.get(run["status"], "")),
         ")",

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from ..naming import agent_name
 from ..tables import SEVERITY_STYLE, content, plain_table
 from .shapes import AgentSeenJson, ContentsJson, DiagnosisJson, GapJson
 
@@ -74,7 +75,7 @@ def _agents(agents: Sequence[AgentSeenJson]) -> Iterator[Text]:
     for at, agent in enumerate(agents[:_MOST]):
         yield Text.assemble(
             "agents      " if not at else "            ",
-            content(agent["name"] or "unnamed", _NAME, "bold"),
+            content(agent_name(agent["name"]), _NAME, "bold"),
             *((" under ", content(agent["parent"], _NAME)) if agent["parent"] else ()),
             f": {_count(agent['runs'], 'run')}, {_count(agent['llm_calls'], 'LLM call')}, "
             f"{_count(agent['tool_calls'], 'tool call')}",
@@ -131,7 +132,7 @@ def _indented(line: Text) -> Padding:
 
 
 def _names(agents: Iterable[AgentSeenJson]) -> list[str]:
-    return list(dict.fromkeys(agent["name"] or "unnamed" for agent in agents))
+    return list(dict.fromkeys(agent_name(agent["name"]) for agent in agents))
 
 
 def _cut(names: Sequence[str], limit: int) -> Text:

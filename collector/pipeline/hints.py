@@ -26,7 +26,7 @@ def first_trace_line(trace: Trace) -> str:
 def agents(found: Diagnosis) -> str:
     """The names of its agents, the first ones where there are many."""
     names = list(dict.fromkeys(agent.name for agent in found.agents))
-    shown = [one_line(name, SHOWN_NAME) or "unnamed" for name in names[:SHOWN_AGENTS]]
+    shown = [one_line(name, SHOWN_NAME) or "unnamed agent" for name in names[:SHOWN_AGENTS]]
     more = [f"{len(names) - SHOWN_AGENTS} more"] if len(names) > SHOWN_AGENTS else []
     return ", ".join(shown + more) or "none"
 

@@ -9,6 +9,7 @@ from typing import Final
 from ...schemas.rates import By, Rate, RateAnswer
 from ...schemas.taxonomy import TRAIL, Dimension
 from ..explain.glossary import find_term
+from ..naming import agent_name
 from .window import Window
 
 TITLES: Final[Mapping[By, str]] = {
@@ -61,7 +62,12 @@ def _row(key: str, rate: Rate, by: By, window: Window) -> Row:
     name = key.removeprefix(f"{TRAIL}/") if by is By.CATEGORY else key
     term = find_term(name) if by in _NAMED else None
     shown = term.title if term and by is By.DIMENSION and name in set(Dimension) else name
-    return Row(shown or f"no {by}", term.text if term else "", _link(name, by, window), rate)
+    return Row(
+        shown or (agent_name("") if by is By.AGENT else f"no {by}"),
+        term.text if term else "",
+        _link(name, by, window),
+        rate,
+    )
 
 
 def _link(name: str, by: By, window: Window) -> str:

@@ -10,6 +10,7 @@ from typing import Final
 
 from ...schemas.rates import Estimate
 from ..moments import iso_time
+from ..naming import agent_name
 from ..terminal import one_line, safe
 
 SHORT_ID: Final = 8
@@ -97,6 +98,11 @@ def number(value: float | None) -> str:
     return f"{value:,.2f}".replace(",", "\u202f") if abs(value) < _THOUSAND else number(round(value))
 
 
+def counted(value: int, noun: str) -> str:
+    """A count with its noun: `1 run`, `12 345 runs`."""
+    return f"{number(value)} {noun}{'' if value == 1 else 's'}"
+
+
 def percent(value: float | None) -> str:
     """A share: `12.3 %`."""
     if value is None:
@@ -122,7 +128,12 @@ def usd(value: float | None) -> str:
     return f"${value:.4f}" if 0 < abs(value) < 0.1 else f"${value:,.2f}"  # noqa: PLR2004  below it cents tell nothing
 
 
+def agent(name: str) -> str:
+    """What an agent is called, also where it has no name."""
+    return agent_name(name)
+
+
 FILTERS: Final = {
     function.__name__: function
-    for function in (short, shown, line, cut, iso, stamp, ago, duration, number, percent, interval, usd)
+    for function in (short, shown, line, cut, agent, counted, iso, stamp, ago, duration, number, percent, interval, usd)
 }

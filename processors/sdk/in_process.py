@@ -56,7 +56,9 @@ class Outcome:
         trace = next(t for t in self.traces if finding.trace_id in t.trace_ids)
         run = trace.run(finding.agent_run_id)
         where = (
-            f"{one_line(run.name, 80) or 'agent'}, turn {finding.turn}, " if run and finding.turn is not None else ""
+            f"{one_line(run.name, 80) or 'unnamed agent'}, turn {finding.turn}, "
+            if run and finding.turn is not None
+            else ""
         )
         name = one_line(trace.spans[finding.span_id].raw.name, 80)
         return "\n".join(

@@ -8,7 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracejury.collector.web.filters import ago, cut, duration, interval, iso, line, number, percent, short, shown, usd
+from tracejury.collector.web.filters import (
+    agent,
+    ago,
+    counted,
+    cut,
+    duration,
+    interval,
+    iso,
+    line,
+    number,
+    percent,
+    short,
+    shown,
+    usd,
+)
 from tracejury.schemas.rates import Estimate
 
 SECOND = 1_000_000_000
@@ -131,3 +145,16 @@ def test_long_text_is_cut() -> None:
     """At the limit, before anything else looks at all of it."""
     assert cut("x" * 20_000_000, 10) == "x" * 10
     assert line("word " * 5_000_000, 20).endswith("\u2026")
+
+
+@pytest.mark.parametrize(
+    ("value", "told"), [(0, "0 runs"), (1, "1 run"), (2, "2 runs"), (12_345, "12\u202f345 runs"), (-1, "-1 runs")]
+)
+def test_a_count_has_its_noun_in_the_right_number(value: int, told: str) -> None:
+    """One is one run; all others are several."""
+    assert counted(value, "run") == told
+
+
+def test_an_agent_without_a_name_is_called_so() -> None:
+    """By one name everywhere."""
+    assert (agent("planner"), agent("")) == ("planner", "unnamed agent")

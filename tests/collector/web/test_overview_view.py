@@ -131,8 +131,9 @@ def test_names_of_groups(by: By, key: str, name: str, query: str) -> None:
 
 def test_a_group_without_a_name_links_nowhere() -> None:
     """It says that it has none."""
-    (row,) = break_down(answer(RateRow("", DAY0, rate(3, 1))), By.MODEL, WINDOW).rows
-    assert (row.name, row.href) == ("no model", "")
+    for by, name in ((By.MODEL, "no model"), (By.AGENT, "unnamed agent")):
+        (row,) = break_down(answer(RateRow("", DAY0, rate(3, 1))), by, WINDOW).rows
+        assert (row.name, row.href) == (name, "")
 
 
 def sums(n: int, hits: int) -> Sums:
