@@ -22,6 +22,7 @@ from ..site import Site, page, rebuilding
 from .detail import Details
 from .opinions import MAX_NAME, TERMS
 from .places import Places
+from .reasons import unscored
 from .tree import Choice, TreeView
 from .view import Ask, TraceView, detail_of, view_of
 
@@ -103,7 +104,9 @@ def open_view(site: Site, pulse: Pulse, request: Request, trace_id: str, span_id
     ask = Ask.of(request.query_params, request.query_params.getlist("open"))
     ask = replace(ask, span=span_id) if span_id else ask
     view = view_of(site.reader.looks, labelled(site, outline), places, ask)
-    return replace(view, lazy=not site.reader.looks.at_hand(outline.trace_id, outline), why=_why(site, view), mark=mark)
+    looks = site.reader.looks
+    lazy = not looks.at_hand(outline.trace_id, outline)
+    return replace(view, lazy=lazy, why=_why(site, view), unscored=unscored(looks, view), mark=mark)
 
 
 def places_of(site: Site, trace_id: str) -> Places:
@@ -147,7 +150,7 @@ def _why(site: Site, view: TraceView) -> str | None:
 
 
 def _start(request: Request) -> int:
-    text = request.query_params.get("from", "0")
+    text = request.query_params.get("start", "0")
     return min(int(text[:9]), MAX_START) if text.isascii() and text.isdecimal() else 0
 
 

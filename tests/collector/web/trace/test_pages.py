@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Iterator
@@ -137,7 +138,25 @@ def test_the_branch_of_a_closed_node(pages: Pages) -> None:
     branch = pages.get(f"{base}/branch", key=f"run:{run.id}").text
     assert f'id="span-{run.turns[0].span_id}"' in branch
     assert pages.get(f"{base}/branch", key="run:none").text.strip() == ""
-    assert "span-" not in pages.get(f"{base}/branch", **{"key": f"run:{run.id}", "from": "9" * 50}).text
+    far = pages.get(f"{base}/branch", key=f"run:{run.id}", start="9" * 50)
+    assert far.status_code == 200
+    assert 'id="span-' not in far.text
+
+
+def test_a_long_list_is_walked_by_its_links(pages: Pages) -> None:
+    """250 runs side by side: those that are left out come by the links at the end of what is shown, each once."""
+    runs = [a_span(f"{n + 256:016x}", MANAGER, "AGENT", f"worker {n}", n, 1) for n in range(250)]
+    pages.put(a_span(MANAGER, "", "AGENT", "boss", 0, 300), *runs)
+    found: list[str] = []
+    link = f"/traces/{TRACE_ID}/tree"
+    while link:
+        shown = pages.get(link)
+        assert shown.status_code == 200
+        found += re.findall(r'id="span-(\w+)"', shown.text)
+        more = re.search(r'<a href="([^"]+)" data-more>Later ones', shown.text)
+        link = html.unescape(more[1]) if more else ""
+    assert sorted(set(found) - {MANAGER}) == [span.span_id for span in runs]
+    assert len(found) == len(set(found))
 
 
 def test_scores_stand_at_their_run_with_their_reasons(pages: Pages) -> None:
@@ -164,6 +183,19 @@ def test_scores_stand_at_their_run_with_their_reasons(pages: Pages) -> None:
     page = pages.get(f"/traces/{TRACE_ID}").text
     assert "whole-trace" in page.partition('id="tree"')[0]
     assert "No scores:" not in page
+
+
+def test_why_a_run_has_no_score(pages: Pages) -> None:
+    """What the ledger says of it, once; as reached from the queue of labels by the run itself."""
+    pages.put(*failing_run())
+    subject = Subject(SubjectKind.AGENT_RUN, MANAGER, TRACE_ID)
+    left = tuple(
+        Judgement(subject, judge, "v1", "h", 1, 1, Outcome.SAMPLED_OUT, "policy <rest>") for judge in ("goal", "plan")
+    )
+    StoredPanel(pages.store).save([JudgedSubject(TraceState.SETTLED, left)])
+    shown = pages.get(f"/traces/{TRACE_ID}/panel", at=f"run:{MANAGER}").text
+    assert shown.count("policy &lt;rest&gt;") == 1
+    assert 'No scores: <a class="term" href="/explain/sampled-out"' in shown
 
 
 def test_why_there_is_no_score(pages: Pages) -> None:
