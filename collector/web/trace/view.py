@@ -102,7 +102,10 @@ class Opinions:
 
 @dataclass(frozen=True, slots=True)
 class TraceView:
-    """All of the page. `selected`: key of the place shown; `lazy`: its details are read after the page."""
+    """All of the page. `selected`: key of the place shown; `lazy`: its details are read after the page.
+
+    `why`: no judge has spoken of the trace; `unscored`: outcomes, with reasons, that left the selected run unscored.
+    """
 
     outline: Outline
     said: Said
@@ -116,6 +119,7 @@ class TraceView:
     detail: Detail | None = None
     lazy: bool = False
     why: str | None = None
+    unscored: Sequence[tuple[str, str]] = ()
     mark: str = ""
 
     @property

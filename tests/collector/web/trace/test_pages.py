@@ -190,7 +190,8 @@ def test_why_a_run_has_no_score(pages: Pages) -> None:
     pages.put(*failing_run())
     subject = Subject(SubjectKind.AGENT_RUN, MANAGER, TRACE_ID)
     left = tuple(
-        Judgement(subject, judge, "v1", "h", 1, 1, Outcome.SAMPLED_OUT, "policy <rest>") for judge in ("goal", "plan")
+        Judgement(subject, judge, "v1", "h", 1, 1, Outcome.SAMPLED_OUT, reason="policy <rest>")
+        for judge in ("goal", "plan")
     )
     StoredPanel(pages.store).save([JudgedSubject(TraceState.SETTLED, left)])
     shown = pages.get(f"/traces/{TRACE_ID}/panel", at=f"run:{MANAGER}").text

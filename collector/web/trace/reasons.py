@@ -1,0 +1,25 @@
+"""Why an agent run has no score: what the ledger of LLM judges says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ....schemas.verdicts import Outcome
+from .looks import Looks
+from .view import TraceView
+
+_SPOKEN: Final = (Outcome.DONE, Outcome.CACHED)
+
+
+def unscored(looks: Looks, view: TraceView) -> Sequence[tuple[str, str]]:
+    """(outcome, reason) of the judges' last words of the run that is selected, each once; empty where it has a score.
+
+    Raises:
+        RetryableError, StoreError: the store failed.
+    """
+    kind, _, run_id = view.selected.partition(":")
+    if kind != "run" or view.verdicts.get(run_id):
+        return ()
+    words = [word for word in looks.words(view.outline) if word.subject_id == run_id]
+    return sorted({(word.outcome.value, word.reason) for word in words if word.outcome not in _SPOKEN})
