@@ -14,7 +14,7 @@ from typing import Any, Final
 from .findings import Finding, FindingState
 from .taxonomy import Dimension, Severity
 from .trajectory import AgentRun, Trace, TraceState
-from .verdicts import Judgement, Spent, Subject, SubjectKind, Verdict
+from .verdicts import TAKEN_BACK, Judgement, Spent, Subject, SubjectKind, Verdict
 
 Row = tuple[Any, ...]
 
@@ -101,6 +101,10 @@ def judgement_row(judgement: Judgement, state: TraceState) -> Row:
         j.outcome.value, state.value, len(j.findings), j.dropped, [judge for judge, _ in j.failures],
         [reason for _, reason in j.failures], j.reason, j.probability, j.model, j.judged_at, j.received_through,
     )  # fmt: skip
+
+
+STANDS: Final = f"UnscoredReason != '{TAKEN_BACK}'"
+"""What holds of the verdicts that people are shown."""
 
 
 def verdict_row(verdict: Verdict, judgement: Judgement) -> Row:

@@ -12,6 +12,9 @@ from .trajectory import Trace, TraceState
 DETECTORS: Final = "detectors"
 """The judge that all detectors together are; every other one is an LLM judge or a user's own."""
 
+TAKEN_BACK: Final = "taken back"
+"""Why a verdict has no score where the subject is none any more, or shows at another trace: nobody is shown it."""
+
 
 class SubjectKind(StrEnum):
     """What a judge may look at."""

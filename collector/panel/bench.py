@@ -191,7 +191,7 @@ class Bench:
 
     async def _give_up(self, entry: Entry, outcome: Outcome, reason: str) -> None:
         """A closing pass that was not held leaves a row of the ledger; a window none, since one is still to come."""
-        if entry.stage is Stage.CLOSING:
+        if entry.stage is Stage.CLOSING and not self._docket.replaced(entry):
             await self._saving.put(unjudged(entry, outcome, reason, self._versions, entry.later(self._clock())))
 
 

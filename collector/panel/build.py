@@ -81,7 +81,7 @@ def build_llm_judging(
     versions = {judge.name: panel.version(judge.name) for judge in panel.judges}
     windows = Windows(panel, policy, windows_from(config), docket) if config.streaming else None
     calendar = Calendar(docket, windows, versions, clock)
-    clerk = Clerk(panel, policy, calendar)
+    clerk = Clerk(panel, policy, calendar, clock)
     kept = StoredPanel(store, answer_age=round(config.answer_cache_days * DAY), clock=clock)
     cases = StoredCases(store, assembler, ours, clock)
     metrics = PanelMetrics(telemetry)

@@ -33,10 +33,16 @@ class Calendar:
                 self._docket.put(self._entry(run_id, rows, one.trace, findings, one.heard))
             if self._windows is None:
                 continue
-            if one.trace.state is TraceState.OPEN:
+            if one.trace.state is TraceState.OPEN and not one.trace.joined_to:
                 self._windows.watch(one.trace, findings, self._clock())
             else:
                 self._windows.forget((one.trace.tenant, one.trace.trace_id))
+
+    def withdraw(self, key: TraceKey, but: Collection[str]) -> None:
+        """Of this trace only these runs go on: nothing is said any more of others that wait or are being heard."""
+        if self._windows is not None and not but:
+            self._windows.forget(key)
+        self._docket.withdraw(key, but)
 
     def resume(self, rows: Iterable[LedgerRow]) -> int:
         """Put what an earlier process, or a full docket, left pending; returns the number of runs."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from types import MappingProxyType
 from typing import Final, Protocol
 
 from ...judges.panel.members import Panel
@@ -16,6 +18,7 @@ from ...processors.assemble import TraceKey
 from ...schemas.findings import Finding
 from ...schemas.trajectory import AgentRun, Trace
 from ...schemas.verdicts import JudgedTrace, Judgement, Outcome, Subject, SubjectKind
+from .moving import LedgerKey, Noted, kept, run_of, stands, withdrawn
 
 MAX_RUNS: Final = 500
 """Agent runs of one trace that go before LLM judges; later ones do not, and are counted."""
@@ -31,26 +34,12 @@ AGAIN: Final = "asked for again after it failed"
 MAX_ASKED: Final = 100_000
 """Traces that somebody asked for and that were not seen since; beyond it the first are forgotten."""
 
-LedgerKey = tuple[str, str, str]  # (subject kind, subject id, judge)
-
-
-class Noted(Protocol):
-    """What the ledger says of one judge and one subject."""
-
-    @property
-    def version(self) -> str:
-        """The judge's."""
-
-    @property
-    def input_hash(self) -> str:
-        """What it saw, or is to see."""
-
-    @property
-    def outcome(self) -> Outcome:
-        """What became of it."""
-
-
 Ledger = MutableMapping[LedgerKey, Noted]
+
+Elsewhere = Mapping[LedgerKey, Noted]
+"""What stands of the same runs at other traces, under which they showed before."""
+
+NOTHING: Final[Elsewhere] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +56,9 @@ class Offers(Protocol):
     def offer(self, judged: Sequence[JudgedTrace]) -> None:
         """These traces are stored, with their ledgers; any thread, never blocks for long."""
 
+    def withdraw(self, key: TraceKey, but: Collection[str]) -> None:
+        """Of this trace only these runs go on: nothing is said any more of others that wait or are being heard."""
+
 
 class Clerks(Protocol):
     """What the judging thread needs."""
@@ -75,8 +67,13 @@ class Clerks(Protocol):
     def reads(self) -> bool:
         """Whether it wants to know what the ledger says."""
 
-    def consider(self, trace: Trace, findings: Sequence[Finding], ledger: Ledger, now: int) -> Considered:
+    def consider(
+        self, trace: Trace, findings: Sequence[Finding], ledger: Ledger, now: int, elsewhere: Elsewhere = NOTHING
+    ) -> Considered:
         """New rows of the ledger."""
+
+    def release(self, trace: Trace, ledger: Ledger, *, moved: bool) -> tuple[Judgement, ...]:
+        """Rows that take back what stands at a trace whose runs show at another one now."""
 
     def offer(self, judged: Sequence[JudgedTrace]) -> None:
         """These are stored."""
@@ -94,8 +91,9 @@ class Clerk:
 
     reads = True
 
-    def __init__(self, panel: Panel, policy: Policy, calendar: Offers) -> None:
+    def __init__(self, panel: Panel, policy: Policy, calendar: Offers, clock: Callable[[], int] = time.time_ns) -> None:
         self.left_out = 0  # runs beyond MAX_RUNS of their trace
+        self._clock = clock
         self._panel, self._policy, self._calendar = panel, policy, calendar
         self._versions = {judge.name: panel.version(judge.name) for judge in panel.judges}
         self._asked: dict[TraceKey, Asked] = {}
@@ -108,10 +106,13 @@ class Clerk:
             for key in list(islice(self._asked, max(len(self._asked) - MAX_ASKED, 0))):
                 del self._asked[key]
 
-    def consider(self, trace: Trace, findings: Sequence[Finding], ledger: Ledger, now: int) -> Considered:
+    def consider(
+        self, trace: Trace, findings: Sequence[Finding], ledger: Ledger, now: int, elsewhere: Elsewhere = NOTHING
+    ) -> Considered:
         """What is new in the ledger of `trace`, whose detector findings are `findings`; `ledger` is brought up to date.
 
-        A run is considered when it is over, and again when what a closing pass looks at has changed.
+        A run is considered when it is over, and again when what a closing pass looks at has changed, or when it showed
+        at another trace before. What was said of runs that are none any more is taken back.
         """
         with self._lock:
             asked = self._asked.pop((trace.tenant, trace.trace_id), None)
@@ -119,16 +120,36 @@ class Clerk:
         rows: list[Judgement] = []
         for run in over[:MAX_RUNS]:
             rows += self._run(
-                trace, run, ledger, asked, now, partial(self._decide, trace, run, findings, asked, ledger)
+                trace, run, ledger, asked, now, partial(self._decide, trace, run, findings, asked, ledger, elsewhere)
             )
         for run in over[MAX_RUNS:MAX_NOTED]:
             beyond = list(self._run(trace, run, ledger, None, now, lambda: _BEYOND))
             self.left_out += bool(beyond)
             rows += beyond
-        rows += _orphaned(trace, ledger, now) if over else ()
-        heard = frozenset(key.partition(":")[0] for _, key, _ in ledger) if rows else frozenset()
-        ledger.update((_key(row), row) for row in rows)
-        return Considered(tuple(rows), heard)
+        gone = self._take_back(trace, ledger, {run.id for run in trace.runs}) if over else ()
+        heard = frozenset(run_of(key) for key in (*ledger, *elsewhere)) if rows else frozenset()
+        ledger.update((_key(row), row) for row in (*rows, *gone))
+        return Considered((*rows, *gone), heard)
+
+    def release(self, trace: Trace, ledger: Ledger, *, moved: bool) -> tuple[Judgement, ...]:
+        """What stands at `trace`, whose runs show at another one now, is taken back; `moved`: it has only just joined.
+
+        `ledger` is brought up to date.
+        """
+        if not moved and not any(map(stands, ledger.values())):
+            return ()
+        gone = self._take_back(trace, ledger, ())
+        ledger.update((_key(row), row) for row in gone)
+        return gone
+
+    def _take_back(self, trace: Trace, ledger: Ledger, known: Collection[str]) -> tuple[Judgement, ...]:
+        """Nothing stands but of the runs that are `known`."""
+        gone = {key: word for key, word in ledger.items() if run_of(key) not in known and stands(word)}
+        if not gone and known:
+            return ()
+        self._calendar.withdraw((trace.tenant, trace.trace_id), known)
+        # Now, not when the judging began: whatever was said until they were withdrawn is older.
+        return withdrawn(gone, trace, self._clock())
 
     def offer(self, judged: Sequence[JudgedTrace]) -> None:
         """These are stored: what is pending in them can begin."""
@@ -149,6 +170,8 @@ class Clerk:
             version = self._versions[judge]
             subject = Subject(SubjectKind.AGENT_RUN, run.id, trace.trace_id, trace.tenant)
             old = ledger.get((subject.kind, subject.id, judge))
+            if old is not None and old.outcome is Outcome.SUPERSEDED:
+                old = None
             if old is not None and old.input_hash == content and not _again(old, version, asked):
                 continue
             decision = decision or decide_run()
@@ -173,13 +196,14 @@ class Clerk:
         findings: Sequence[Finding],
         asked: Asked | None,
         ledger: Mapping[LedgerKey, Noted],
+        elsewhere: Elsewhere,
     ) -> Decision:
-        decision = decide(self._policy, trace, run, findings)
+        decision = kept(decide(self._policy, trace, run, findings), run.id, elsewhere)
         if decision.outcome is Outcome.PENDING:
             return decision
         if asked is not None and asked.by_hand:
             return Decision(Outcome.PENDING, "asked for by hand", 0.0)
-        if any(kind == SubjectKind.TURN_WINDOW and key.startswith(f"{run.id}:") for kind, key, _ in ledger):
+        if any(k[0] == SubjectKind.TURN_WINDOW and run_of(k) == run.id for k in (*ledger, *elsewhere)):
             # A finding that was taken back since had it judged while it ran: its provisional findings need an answer.
             return replace(decision, outcome=Outcome.PENDING, reason="was judged while it ran")
         return decision
@@ -198,15 +222,6 @@ def _again(old: Noted, version: str, asked: Asked | None) -> bool:
     if old.outcome in (Outcome.SAMPLED_OUT, Outcome.FILTERED):
         return False
     return old.outcome in CAUGHT_UP or (old.version != version and old.outcome is not Outcome.PENDING)
-
-
-def _orphaned(trace: Trace, ledger: Mapping[LedgerKey, Noted], now: int) -> Iterable[Judgement]:
-    """Pending runs that late spans have made part of others."""
-    known = {run.id for run in trace.runs}
-    for (kind, subject_id, judge), old in list(ledger.items()):
-        if kind == SubjectKind.AGENT_RUN and subject_id not in known and old.outcome is Outcome.PENDING:
-            subject = Subject(SubjectKind.AGENT_RUN, subject_id, trace.trace_id, trace.tenant)
-            yield _row(subject, judge, old.version, old.input_hash, trace, now, _GONE_BY)
 
 
 def _row(
@@ -234,9 +249,20 @@ class NoClerk:
 
     reads = False
 
-    def consider(self, trace: Trace, findings: Sequence[Finding], ledger: Ledger, now: int) -> Considered:  # noqa: ARG002  the protocol's
+    def consider(
+        self,
+        trace: Trace,  # noqa: ARG002  the protocol's
+        findings: Sequence[Finding],  # noqa: ARG002  the protocol's
+        ledger: Ledger,  # noqa: ARG002  the protocol's
+        now: int,  # noqa: ARG002  the protocol's
+        elsewhere: Elsewhere = NOTHING,  # noqa: ARG002  the protocol's
+    ) -> Considered:
         """Nothing."""
         return Considered()
+
+    def release(self, trace: Trace, ledger: Ledger, *, moved: bool) -> tuple[Judgement, ...]:  # noqa: ARG002  the protocol's
+        """Nothing."""
+        return ()
 
     def offer(self, judged: Sequence[JudgedTrace]) -> None:
         """Nothing."""

@@ -69,7 +69,10 @@ class Descriptions:
 
     def _pin(self, trace: Trace) -> str:
         key = (trace.tenant, trace.trace_id)
-        text = self._pinned.pop(key, "") or self._text(trace)
+        # A joined run goes on from traces that were shown something already.
+        before = (self._pinned.get((trace.tenant, part), "") for part in trace.trace_ids)
+        text = next(filter(None, before), "") or self._text(trace)
+        self._pinned.pop(key, None)
         self._pinned[key] = text
         while len(self._pinned) > MAX_PINNED:
             self._pinned.popitem(last=False)

@@ -148,13 +148,20 @@ class Docket:
 
     def drop(self, keys: Collection[TraceKey]) -> None:
         """These traces are deleted: none of their runs waits, and what comes of those in flight is out of date."""
+        self._drop(lambda run_key: run_key[0] in keys)
+
+    def withdraw(self, key: TraceKey, but: Collection[str]) -> None:
+        """The same for the runs of one trace, `but` these."""
+        self._drop(lambda run_key: run_key[0] == key and run_key[1] not in but)
+
+    def _drop(self, gone: Callable[[RunKey], bool]) -> None:
         with self._lock:
-            for run_key in [run_key for run_key in self._waiting if run_key[0] in keys]:
+            for run_key in [run_key for run_key in self._waiting if gone(run_key)]:
                 self._forget(run_key)
-            self._dropped.update(run_key for run_key in self._taken if run_key[0] in keys)
+            self._dropped.update(run_key for run_key in self._taken if gone(run_key))
 
     def replaced(self, entry: Entry) -> bool:
-        """Whether what comes of `entry` is out of date: the run waits once more with other content, or is deleted."""
+        """Whether what comes of `entry` is out of date: the run waits with other content, is deleted or withdrawn."""
         with self._lock:
             if entry.run_key in self._dropped:
                 return True

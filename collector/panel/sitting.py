@@ -77,9 +77,10 @@ class Sitting:
         description = await asyncio.to_thread(self._descriptions.of, trace, run)
         for hearing in hearings(entry, trace, run, self._how, open_findings, description):
             said = await self._put(hearing, AnewClient(self._client) if entry.anew else self._client)
-            if docket.replaced(entry):  # the ledger says so already
+            subject = self._outcome(entry, hearing, said, stored)
+            if docket.replaced(entry):  # the ledger says so already, and later than this
                 return
-            yield self._outcome(entry, hearing, said, stored)
+            yield subject
 
     async def _read(self, entry: Entry) -> Entry:
         if entry.trace is not None:

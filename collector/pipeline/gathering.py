@@ -119,6 +119,14 @@ class Gathering:
         members += [_closed(key, stored, told.get(key[1])) for key, stored in missing.items() if stored.spans]
         return tuple(members)
 
+    def refresh(self, group: Sequence[OpenTrace]) -> None:
+        """Read what LLM judges have said of these traces: of an open one it is not followed while they work."""
+        if not self._reads_ledger():
+            return
+        ledgers = self._store.load_ledger([t.key[1] for t in group])
+        for trace in group:
+            trace.ledger = dict(ledgers.get(trace.key[1], {}))
+
     def _load(self, keys: Sequence[TraceKey]) -> dict[TraceKey, Stored]:
         ids = [key[1] for key in keys]
         if not ids:

@@ -17,16 +17,16 @@ from ...processors.joining import groups_of
 from ...processors.rebuild import rebuild
 from ...schemas.errors import RetryableError, TracejuryError
 from ...schemas.normalized import NormalizedSpan
-from ...schemas.sampling import upstream_probability
 from ...schemas.spans import Span
 from ...schemas.trajectory import Trace, TraceState
 from ...schemas.verdicts import JudgedTrace, Judgement, Outcome, Spent, Subject, SubjectKind
-from ..panel.clerk import Clerks, NoClerk
+from ..panel.clerk import Clerks, Elsewhere, NoClerk
+from ..panel.moving import elsewhere
 from .gathering import Gathering, GatheringStore
 from .hints import first_trace_line, has_no_parent
 from .inbox import Inbox, Taken, by_trace
 from .listeners import Listeners
-from .outcome import LIVE, compare, input_hash, part, standing, together, unbuilt_trace
+from .outcome import LIVE, compare, input_hash, part, standing, together, unbuilt_trace, upstream
 from .waiting import WaitingRequests
 from .watch import JudgingWatch
 
@@ -261,14 +261,27 @@ class Judging:
             else:
                 self.assembler.judged(trace, TraceState.SETTLED, now, 0)
         members = {t.key[1]: t for t in group if t.key[1] in judgeable}
-        for ids in groups_of(judgeable) if len(judgeable) > 1 else [tuple(judgeable)] if judgeable else ():
-            told += self._judge([members[i] for i in ids], [s for i in ids for s in judgeable[i]], due, now)
+        groups = groups_of(judgeable) if len(judgeable) > 1 else [tuple(judgeable)] if judgeable else ()
+        if len(group) > 1 and any(_joins(members[i], ids[0]) for ids in groups for i in ids):
+            self._gathering.refresh(list(members.values()))
+        ledgers = {i: dict(t.ledger or {}) for i, t in members.items()} if len(group) > 1 else {}
+        for ids in groups:
+            before = elsewhere(ledger for i, ledger in ledgers.items() if i != ids[0])
+            told += self._judge([members[i] for i in ids], [s for i in ids for s in judgeable[i]], due, now, before)
         return told
 
     def _judge(
-        self, members: Sequence[OpenTrace], spans: Sequence[NormalizedSpan], due: Collection[TraceKey], now: int
+        self,
+        members: Sequence[OpenTrace],
+        spans: Sequence[NormalizedSpan],
+        due: Collection[TraceKey],
+        now: int,
+        before: Elsewhere,
     ) -> list[JudgedTrace]:
-        """Judge one trace, or several as one under the id of the first; what is to be stored, member by member."""
+        """Judge one trace, or several as one under the id of the first; what is to be stored, member by member.
+
+        `before`: what LLM judges have said of their runs while these showed at other traces.
+        """
         started = self._timer()
         first = members[0]
         states = {t.key: self.assembler.state(t, now) for t in members}
@@ -288,9 +301,10 @@ class Judging:
         told = []
         for trace in members:
             own = rebuilt if trace is first else part(rebuilt, trace, states[trace.key])
-            one = self._outcome(trace, own, result, now) if result else self._failure(trace, own, why, now)
+            one = self._outcome(trace, own, result, now, before) if result else self._failure(trace, own, why, now)
             self.assembler.judged(trace, states[trace.key], now, cost)
-            if trace.key in due or trace is first or trace.joined_to != own.joined_to or one.changed or one.retracted:
+            moved = _joins(trace, first.key[1])
+            if trace.key in due or trace is first or moved or one.changed or one.retracted or one.ledger:
                 self._watch.judged(one, cost)
                 told.append(one)
             trace.joined_to = own.joined_to
@@ -305,18 +319,19 @@ class Judging:
         judgement = self._judgement(unbuilt, now, Outcome.FILTERED)
         return JudgedTrace(unbuilt, replace(judgement, reason="calls of our own judges"))
 
-    def _outcome(self, trace: OpenTrace, own: Trace, result: SuiteResult, now: int) -> JudgedTrace:
+    def _outcome(self, trace: OpenTrace, own: Trace, result: SuiteResult, now: int, before: Elsewhere) -> JudgedTrace:
         found = [f for f in result.findings if f.trace_id == own.trace_id]
         change = compare(found, trace.stored or {}, standing(own.state), now)
         trace.stored = {**(trace.stored or {}), **{f.id: f for f in (*change.findings, *change.retracted)}}
         judgement = self._judgement(own, now, Outcome.DONE)
         judgement = replace(judgement, findings=change.findings, failures=result.failures, dropped=result.dropped)
         spent = self._spent(own)
-        if own.joined_to:
-            return JudgedTrace(own, judgement, change.written, change.retracted, spent=spent)
         if trace.ledger is None:
             trace.ledger = {}
-        noted = self._clerk.consider(own, result.findings, trace.ledger, now)
+        if own.joined_to:
+            gone = self._clerk.release(own, trace.ledger, moved=_joins(trace, own.joined_to))
+            return JudgedTrace(own, judgement, change.written, change.retracted, gone, spent=spent)
+        noted = self._clerk.consider(own, result.findings, trace.ledger, now, before)
         return JudgedTrace(own, judgement, change.written, change.retracted, noted.rows, noted.heard, spent)
 
     def _failure(self, trace: OpenTrace, rebuilt: Trace, why: str, now: int) -> JudgedTrace:
@@ -334,7 +349,7 @@ class Judging:
             judged_at=now,
             received_through=rebuilt.received_through,
             outcome=outcome,
-            probability=_upstream(rebuilt),
+            probability=upstream(rebuilt),
         )
 
     def _save(self, judged: Sequence[JudgedTrace]) -> None:
@@ -372,10 +387,9 @@ class Judging:
             log.info("%s", first_trace_line(trace))
 
 
-def _upstream(trace: Trace) -> float:
-    """The probability with which an upstream sampler kept the trace: that of its first span, since its root decides."""
-    first = next(iter(trace.spans.values()), None)
-    return upstream_probability(first.raw.trace_state) if first else 1.0
+def _joins(trace: OpenTrace, first: str) -> bool:
+    """Whether a trace shows at another one, the `first` of its run, than when it was last judged, as far as we know."""
+    return trace.joined_to != (first if first != trace.key[1] else "")
 
 
 def keys_of(taken: Taken) -> set[TraceKey]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from ...processors.assemble import OpenTrace, span_size
 from ...schemas.findings import Finding, FindingState
 from ...schemas.normalized import NormalizedSpan
+from ...schemas.sampling import upstream_probability
 from ...schemas.trajectory import Trace, TraceState
 
 LIVE = frozenset({FindingState.CURRENT, FindingState.PROVISIONAL})
@@ -89,6 +90,12 @@ def part(joined: Trace, trace: OpenTrace, state: TraceState) -> Trace:
         received_through=trace.received_through,
         joined_to=joined.trace_id,
     )
+
+
+def upstream(trace: Trace) -> float:
+    """The probability with which an upstream sampler kept the trace: that of its first span, since its root decides."""
+    first = next(iter(trace.spans.values()), None)
+    return upstream_probability(first.raw.trace_state) if first else 1.0
 
 
 def unbuilt_trace(trace: OpenTrace, spans: Iterable[NormalizedSpan], state: TraceState) -> Trace:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ...schemas.export_rows import EXPORT_COLUMNS, Progress, export_row
 from ...schemas.findings import Finding
-from ...schemas.judged_rows import FINDING_SELECT, VERDICT_SELECT, finding_from_row, verdict_from_row
+from ...schemas.judged_rows import FINDING_SELECT, STANDS, VERDICT_SELECT, finding_from_row, verdict_from_row
 from ...schemas.rows import LOG_SELECT, SPAN_SELECT, log_from_row, span_from_row
 from ...schemas.spans import LogRecord, Span
 from ...schemas.verdicts import Outcome, SubjectKind, Verdict
@@ -61,7 +61,8 @@ _FINDINGS: Final = (
     f"SELECT {FINDING_SELECT}, JudgedBy, JudgedAt FROM findings FINAL WHERE {_THESE} ORDER BY FirstSeen, Id"
 )
 _VERDICTS: Final = (
-    f"SELECT {VERDICT_SELECT}, JudgedAt FROM verdicts FINAL WHERE {_THESE} ORDER BY SubjectKind, SubjectId, Judge"
+    f"SELECT {VERDICT_SELECT}, JudgedAt FROM verdicts FINAL WHERE {_THESE} AND {STANDS} "
+    "ORDER BY SubjectKind, SubjectId, Judge"
 )
 _HAD: Final = (
     f"SELECT TraceId, Seen, Items.Id, Items.Digest FROM exports FINAL WHERE {_THESE} AND Backend = {{backend:String}}"

@@ -140,7 +140,8 @@ class StoredJudging:
         with storing("what was judged"), store.changes.touching(keys):
             judged = [j for j in judged if self.stays(j)]
             findings = (finding_row(f, j.judgement) for j in judged for f in (*j.changed, *j.retracted))
-            verdicts = (verdict_row(v, j.judgement) for j in judged for v in j.judgement.verdicts)
+            said = ((v, word) for j in judged for word in (j.judgement, *j.ledger) for v in word.verdicts)
+            verdicts = (verdict_row(v, word) for v, word in said)
             traces = (trace_row(j.trace, j.judgement, j.spent) for j in judged)
             texts = (text_row(j.trace, j.judgement, searchable(j.trace)) for j in judged if _is_searched(j))
             words = (judgement_row(word, j.trace.state) for j in judged for word in j.ledger)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from ...schemas.llm_rows import LATEST, LEDGER_SELECT, LedgerRow, Spend, ledger_from_row
@@ -88,7 +89,7 @@ class StoredLedger:
     def summary(self, query: LedgerQuery) -> dict[Outcome, int]:
         """How many words of each outcome there are, whatever outcome and place in the list the query names."""
         latest, values = _latest(query)
-        sql = f"SELECT Outcome, count() FROM ({latest}) WHERE {_shown(query)} GROUP BY Outcome"
+        sql = f"SELECT Outcome, count() FROM ({latest}) WHERE {_shown(replace(query, outcome=None))} GROUP BY Outcome"
         counts = {Outcome(row[0]): row[1] for row in Scope(self._store, query.tenant).select(sql, **values)}
         return {outcome: counts[outcome] for outcome in Outcome if outcome in counts}
 
@@ -143,7 +144,10 @@ def _latest(query: LedgerQuery) -> tuple[str, dict[str, Any]]:
 
 
 def _shown(query: LedgerQuery) -> str:
-    return "1" if query.everything else "NOT (SubjectKind = 'turn-window' AND Outcome = 'superseded')"
+    if query.everything:
+        return "1"
+    windows = "SubjectKind = 'turn-window' AND " if query.outcome is Outcome.SUPERSEDED else ""
+    return f"NOT ({windows}Outcome = '{Outcome.SUPERSEDED}')"
 
 
 def _run_id(word: LedgerRow) -> str:

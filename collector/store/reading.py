@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from ...schemas.findings import Finding
-from ...schemas.judged_rows import FINDING_SELECT, VERDICT_SELECT, finding_from_row, verdict_from_row
+from ...schemas.judged_rows import FINDING_SELECT, STANDS, VERDICT_SELECT, finding_from_row, verdict_from_row
 from ...schemas.taxonomy import Severity
 from ...schemas.verdicts import Verdict
 from ..reader import ErrorQuery, Position, Sighting, TraceQuery, TraceRow
@@ -85,7 +85,10 @@ class StoredReading:
     def load_verdicts(self, trace_ids: Sequence[str], tenant: str = "") -> dict[str, list[Verdict]]:
         """The latest verdict of each judge on each subject, by trace id."""
         found: dict[str, list[Verdict]] = {}
-        sql = f"SELECT {VERDICT_SELECT} FROM verdicts FINAL WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
+        sql = (
+            f"SELECT {VERDICT_SELECT} FROM verdicts FINAL WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} "
+            f"AND {STANDS}"
+        )
         for row in Scope(self._store, tenant).select(sql, trace_ids=trace_ids):
             verdict = verdict_from_row(row)
             found.setdefault(verdict.subject.trace_id, []).append(verdict)

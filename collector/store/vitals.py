@@ -58,6 +58,7 @@ SELECT Judge, Outcome, count() FROM
     SELECT * FROM judgements FINAL
     WHERE {TENANT} AND SubjectKind = 'agent-run' AND Judge != '{DETECTORS}' AND {_IN_TIME} AND {{of_service}} {LATEST}
 )
+WHERE Outcome != '{Outcome.SUPERSEDED}'
 GROUP BY Judge, Outcome ORDER BY Judge, Outcome
 """
 

@@ -115,7 +115,7 @@ class Court:
         asked = policy or Policy()
         windows = Windows(self.panel, asked, WindowRules(turns=5), self.docket) if streaming else None
         calendar = Calendar(self.docket, windows, versions, self.clock)
-        self.clerk = Clerk(self.panel, asked, calendar)
+        self.clerk = Clerk(self.panel, asked, calendar, self.clock)
         self.detecting = Detecting(store, Suite([Booms()]), clerk=self.clerk)
         how = Preparation(self.panel, 30_000, lambda text: len(text) // 4)
         sitting = Sitting(self.client, how, self.cases, NoDescriptions(), versions, self.watch, self.clock)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import pytest
@@ -13,6 +13,7 @@ from tracejury.collector.panel.clerk import AGAIN, MAX_RUNS, Clerk, Ledger
 from tracejury.judges.panel.criteria import load_set
 from tracejury.judges.panel.members import Panel, panel_of
 from tracejury.judges.panel.selection import Policy, Rule
+from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.trajectory import Trace, TraceState
 from tracejury.schemas.verdicts import JudgedTrace, Judgement, Outcome, SubjectKind
 
@@ -26,8 +27,13 @@ class Offered:
     def __init__(self) -> None:
         self.traces: list[JudgedTrace] = []
 
+        self.withdrawn: list[tuple[TraceKey, set[str]]] = []
+
     def offer(self, judged: Sequence[JudgedTrace]) -> None:
         self.traces += judged
+
+    def withdraw(self, key: TraceKey, but: Collection[str]) -> None:
+        self.withdrawn.append((key, set(but)))
 
 
 def panel(model: str = "test") -> Panel:
