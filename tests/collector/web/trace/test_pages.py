@@ -107,6 +107,8 @@ def test_a_span_page_says_what_is_wrong_and_what_came_before_and_after(pages: Pa
     pages.put(*failing_run())
     page = pages.get(f"/spans/{ANSWER}")
     assert page.status_code == 200
+    assert "the span's page" not in page.text
+    assert "the span's page" in pages.get(f"/traces/{TRACE_ID}/panel", span=ANSWER).text
     assert "What is wrong with it" in page.text
     assert "Turn 0" in page.text
     assert pages.get("/spans/" + "f" * 16).status_code == 404
