@@ -109,7 +109,9 @@ def retime(spans: Sequence[Span], end: int, chance: random.Random) -> None:
         [(span.start_time_unix_nano, 0, depth(span), span.span_id) for span in spans]
         + [(span.end_time_unix_nano, 1, -depth(span), span.span_id) for span in spans]
     )
-    now, starts, ends = 0, {}, {}
+    now = 0
+    starts: dict[bytes, int] = {}
+    ends: dict[bytes, int] = {}
     for _, ended, _, span_id in moments:
         kind = next((a.value.string_value for a in by_id[span_id].attributes if a.key == KIND), "")
         low, high = WAITS.get(kind, (0.001, 0.02)) if ended else (0.001, 0.02)
