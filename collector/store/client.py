@@ -34,8 +34,8 @@ _SETTINGS: Final[Mapping[str, Any]] = {
 _CACHES: Final = ("mark_cache_size", "index_mark_cache_size", "primary_index_cache_size")
 
 
-_ENGINES: Final = frozenset({"data", "metadata", "status", "store"})
-"""What the engine makes first in its folder: at least one of them is in a folder that it has used."""
+_ENGINES: Final = frozenset({"data", "metadata", "metadata_dropped", "status", "store", "tmp"})
+"""What the engine makes in its folder, were it only to ask it something: one of them is in any that it has used."""
 
 
 class Store:
