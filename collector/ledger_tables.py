@@ -8,6 +8,7 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from .counting import counted
 from .naming import agent_name
 from .shapes import ArchitectureJson, JudgesJson, LedgerJson, LedgerPage, SpendJson, SpentJson
 from .tables import content, moment, plain_table
@@ -84,17 +85,17 @@ def _spend(spend: SpendJson) -> Iterator[Text]:
     services = spend["services"] if len(spend["services"]) > 1 else ()
     for one in services[:SERVICES]:
         name = content(one["service"] or "unknown service", 60)
-        yield Text.assemble("  ", name, f" ${one['usd']:.4f}, {one['tokens']:,} tokens")
+        yield Text.assemble("  ", name, f" ${one['usd']:.4f}, {counted(one['tokens'], 'token')}")
     if len(services) > SERVICES:
         rest = sum(one["usd"] for one in services[SERVICES:])
-        yield Text(f"  {len(services) - SERVICES} more services ${rest:.4f}")
+        yield Text(f"  {counted(len(services) - SERVICES, 'more service')} ${rest:.4f}")
     if spend["caps"]:
         yield content("caps: " + ", ".join(f"{name} {cap:,.12g}" for name, cap in spend["caps"].items()))
 
 
 def _spent(spent: SpentJson) -> str:
-    text = f"${spent['usd']:.4f}, {spent['tokens']:,} tokens, {spent['calls']:,} calls"
-    return f"{text} ({spent['unpriced']:,} tokens of unknown price)" if spent["unpriced"] else text
+    text = f"${spent['usd']:.4f}, {counted(spent['tokens'], 'token')}, {counted(spent['calls'], 'call')}"
+    return f"{text} ({counted(spent['unpriced'], 'token')} of unknown price)" if spent["unpriced"] else text
 
 
 def _judges(judges: JudgesJson) -> Text:
@@ -106,6 +107,6 @@ def _judges(judges: JudgesJson) -> Text:
     return Text.assemble(
         "LLM judges: ",
         content(judges["model"], 80),
-        f", {judges['pending']:,} agent runs wait, {judges['in_flight']:,} in flight",
+        f", {counted(judges['pending'], 'agent run')} waiting, {judges['in_flight']:,} in flight",
         *("\nthe latest call brought nothing: ", content(failing)) if failing else (),
     )

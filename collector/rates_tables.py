@@ -7,6 +7,7 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from .counting import counted
 from .naming import agent_name
 from .shapes_rates import EstimateJson, RateJson, RatesComparisonJson, RatesJson
 from .tables import content, moment, plain_table
@@ -32,7 +33,7 @@ def rates_table(page: RatesJson) -> RenderableType:
     table.add_row(*total, *_cells(page["total"], page["unit"], people=people))
     lines = [_whose(page)]
     if page["left"]:
-        lines.append(Text(f"{page['left']} more groups: raise --limit to see them", "dim"))
+        lines.append(Text(f"{counted(page['left'], 'more group')}: raise --limit to see them", "dim"))
     if page["unjudged"]:
         why = ", ".join(f"{count} {reason}" for reason, count in page["unjudged"].items())
         lines.append(Text(f"in no rate: {why}", "dim"))
@@ -82,7 +83,7 @@ def _cells(rate: RateJson, unit: str, *, people: bool = False) -> list[Text]:
         Text(_between(share), "dim"),
         *[_corrected(rate["calibrated"])] * people,
         Text(f"{mark}{mean['value']:.2f}"),
-        Text(f"{rate['hits']} of {rate['judged']} {unit}s", "dim"),
+        Text(f"{rate['hits']} of {counted(rate['judged'], unit)}", "dim"),
     ]
 
 

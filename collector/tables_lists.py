@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from .counting import counted
 from .naming import agent_name
 from .shapes import TraceRowJson, VerdictJson
 from .shapes_lists import ExchangeJson, SessionJson, SessionRowJson
@@ -66,7 +67,7 @@ def session_view(session: SessionJson) -> RenderableType:
     head = Text.assemble(
         "session ",
         content(session["session_id"], 200, "bold"),
-        f"  {session['traces']} trace{'s' * (session['traces'] != 1)}, {session['turns']} turns, ",
+        f"  {counted(session['traces'], 'trace')}, {counted(session['turns'], 'turn')}, ",
         _state(session["state"]),
         "  ",
         counts(session["findings"]),
@@ -75,7 +76,7 @@ def session_view(session: SessionJson) -> RenderableType:
     parts: list[RenderableType] = [head, services, Text()]
     parts += [part for exchange in session["exchanges"] for part in _exchange(exchange)]
     if session["left"]:
-        parts.append(Text(f"{session['left']} later traces are not shown", "dim"))
+        parts.append(Text(f"{counted(session['left'], 'later trace')} not shown", "dim"))
     return Group(*parts)
 
 

@@ -9,6 +9,7 @@ from rich.console import Group
 from rich.text import Text
 from rich.tree import Tree
 
+from .counting import counted
 from .naming import agent_name
 from .shapes import AgentRunJson, FindingJson, TokensJson, ToolCallJson, TraceJson, TurnJson, VerdictJson
 from .tables import STATE_STYLE, content, details, headline
@@ -74,7 +75,6 @@ def trace_tree(trace: TraceJson) -> Tree:
 
 def _title(trace: TraceJson) -> Text:
     state = Text(trace["state"], style=STATE_STYLE.get(trace["state"], ""))
-    count = len(trace["findings"])
     return Text.assemble(
         "trace ",
         content(trace["trace_id"], style="bold"),
@@ -82,7 +82,8 @@ def _title(trace: TraceJson) -> Text:
         content(trace["service"] or "unknown service", 60),
         "  ",
         state,
-        f"  {trace['spans']} spans, {len(trace['agent_runs'])} agent runs, {count} finding{'s' * (count != 1)}",
+        f"  {counted(trace['spans'], 'span')}, {counted(len(trace['agent_runs']), 'agent run')}, "
+        f"{counted(len(trace['findings']), 'finding')}",
         _spent(trace["tokens"]),
     )
 

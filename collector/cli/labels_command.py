@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from ..counting import counted
 from .labels_import import import_labels
 from .labels_options import as_option, show
 from .labels_say import add, review, score, take_back
@@ -137,7 +138,7 @@ def export_labels(*, file: IO[bytes], folder: Path | None, url: str, **given: st
         if folder is not None:
             written, gone = write_traces(client, reviewed.trace_ids, folder)
             lost = f"; {gone} are not stored any more" if gone else ""
-            output.note(f"{written} reviewed traces in {folder / 'traces'}{lost}")
+            output.note(f"{counted(written, 'reviewed trace')} in {folder / 'traces'}{lost}")
 
 
 for _command in (add, take_back, score, review, import_labels):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..counting import counted
 from ..terminal import one_line
 from .failures import EXIT_ERROR
 from .options import format_option
@@ -51,7 +52,8 @@ def replay_command(
     else:
         rate = counts.sent / counts.seconds if counts.seconds else 0
         click.echo(
-            f"sent {counts.spans} spans and {counts.logs} log records in {counts.requests} requests, "
+            f"sent {counted(counts.spans, 'span')} and {counted(counts.logs, 'log record')} in "
+            f"{counted(counts.requests, 'request')}, "
             f"{counts.seconds:.1f} s ({rate:.0f} items/s); {counts.rejected} refused, {counts.retried} retries"
         )
     if counts.rejected or counts.broken:

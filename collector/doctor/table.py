@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from ..counting import counted
 from ..naming import agent_name
 from ..tables import SEVERITY_STYLE, content, plain_table
 from .shapes import AgentSeenJson, ContentsJson, DiagnosisJson, GapJson
@@ -42,7 +43,7 @@ def diagnosis_text(found: DiagnosisJson) -> RenderableType:
     what = f"trace {found['trace_ids'][0]}" if traces == 1 else f"{traces} traces"
     still = f", {found['open']} of them open" if found["open"] and traces > 1 else ", open" if found["open"] else ""
     parts: list[RenderableType] = [
-        Text.assemble("service ", _services(found), "  ", content(what), f"{still}, {_count(found['spans'], 'span')}"),
+        Text.assemble("service ", _services(found), "  ", content(what), f"{still}, {counted(found['spans'], 'span')}"),
         Text.assemble("convention  ", _conventions(found)),
         Text.assemble("written by  ", _scopes(found)),
     ]
@@ -61,8 +62,8 @@ def _services(found: DiagnosisJson) -> Text:
 
 
 def _conventions(found: DiagnosisJson) -> Text:
-    named = [f"{c['name']} ({_count(c['spans'], 'span')})" for c in found["conventions"] if c["name"]]
-    none = [f"{_count(c['spans'], 'span')} in none" for c in found["conventions"] if not c["name"]]
+    named = [f"{c['name']} ({counted(c['spans'], 'span')})" for c in found["conventions"] if c["name"]]
+    none = [f"{counted(c['spans'], 'span')} in none" for c in found["conventions"] if not c["name"]]
     return content(", ".join(named + none) or "none", 2 * _NAME)
 
 
@@ -77,8 +78,8 @@ def _agents(agents: Sequence[AgentSeenJson]) -> Iterator[Text]:
             "agents      " if not at else "            ",
             content(agent_name(agent["name"]), _NAME, "bold"),
             *((" under ", content(agent["parent"], _NAME)) if agent["parent"] else ()),
-            f": {_count(agent['runs'], 'run')}, {_count(agent['llm_calls'], 'LLM call')}, "
-            f"{_count(agent['tool_calls'], 'tool call')}",
+            f": {counted(agent['runs'], 'run')}, {counted(agent['llm_calls'], 'LLM call')}, "
+            f"{counted(agent['tool_calls'], 'tool call')}",
         )
     if not agents:
         yield Text("agents      none")
@@ -100,7 +101,7 @@ def _tools(found: DiagnosisJson) -> Iterator[Text]:
         yield Text.assemble(
             "tools       " if not at else "            ",
             content(tool["name"] or "unnamed", _NAME, "bold"),
-            f": {_count(tool['calls'], 'call')}, {tool['arguments']} with arguments, {tool['results']} with results, "
+            f": {counted(tool['calls'], 'call')}, {tool['arguments']} with arguments, {tool['results']} with results, "
             f"{tool['failed']} failed, {tool['spans']} with a span",
         )
     if not found["tools"]:
@@ -121,10 +122,6 @@ def _gap(gap: GapJson) -> Iterator[RenderableType]:
     for remedy in gap["remedies"]:
         read_in = Text(f"  [{remedy['source']}]", "dim") if remedy["source"] else Text()
         yield _indented(Text.assemble("do: ", content(remedy["do"]), read_in))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _indented(line: Text) -> Padding:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ...schemas.rates import Comparison, Estimate, Population, Rate, RateAnswer, RateRow, Unit
-from .filters import SECOND, percent
+from .filters import SECOND, counted, percent
 from .window import Window, field_time
 
 PLAIN: Final = 0.05
@@ -149,4 +149,4 @@ def _share(row: RateRow | None) -> Estimate | None:
 
 
 def _counts(row: RateRow | None, unit: Unit) -> str:
-    return f"{row.rate.hits} of {row.rate.judged} {UNITS[unit]}" if row else ""
+    return f"{row.rate.hits} of {counted(row.rate.judged, unit)}" if row else ""
