@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Final, Protocol
 
@@ -15,7 +15,7 @@ from ...schemas.spans import LogRecord, Span, StoredAttributes
 from ..reader import Confidence
 from .choice import Chooser
 from .config import Annotations
-from .evaluations import Evaluation, evaluations, hash64, shown, span_attributes
+from .evaluations import ON_SPANS, Evaluation, evaluations, hash64, shown, span_attributes
 from .otlp import Plain, log_message, pairs, resource_of, span_message
 from .parcels import PHOENIX_ITEMS, Origins, Packer, Parcel, Signal, annotating, origin
 from .record import TraceRecord
@@ -92,11 +92,12 @@ class Batch:
             for span in page:
                 if span.pending or not self._passes(span):
                     continue
+                came_back = self._came_back(span.attributes)
                 header = origins.of(span, span.resource_attribute_types)
                 choice = self._choices[span.trace_id]
-                message = span_message(span, choice.written(span.trace_state))
+                message = span_message(_bare(span) if came_back else span, choice.written(span.trace_state))
                 body = message.SerializeToString()
-                if not self._is_news(span.trace_id, f"span:{span.span_id}", hash64(body + header.key)):
+                if not self._is_news(span.trace_id, _key(span), hash64(body + header.key)):
                     continue
                 stated = on_spans.get(span.trace_id, {}).get(span.span_id, {})
                 if stated or choice.rate < 1.0:
@@ -149,9 +150,13 @@ class Batch:
         return "attributes" in self._manner.annotations
 
     def _passes(self, span: Span) -> bool:
-        if self._came_back(span.attributes):
+        if self._came_back(span.attributes) and (self._manner.ours(span) or self._has(span)):
             return False
         return self._manner.own_judges or not self._manner.ours(span)
+
+    def _has(self, span: Span) -> bool:
+        """Whether the backend was ever sent this span: what has come back since then is never news to it."""
+        return hash64(_key(span).encode()) in self._records[span.trace_id].sent
 
     def _came_back(self, attributes: StoredAttributes) -> bool:
         mark = attributes.get(FORWARDED_BY)
@@ -168,3 +173,13 @@ class Batch:
         """The tracestate for a carrier beside the spans of a trace."""
         record = self._records.get(trace_id)
         return self._choices[trace_id].written(record.trace_state) if record else ""
+
+
+def _key(span: Span) -> str:
+    return f"span:{span.span_id}"
+
+
+def _bare(span: Span) -> Span:
+    """A span that has come back, without what was said on it: each backend is told that as it asks for."""
+    kept = {key: text for key, text in span.attributes.items() if key not in ON_SPANS}
+    return replace(span, attributes=kept, attribute_types={k: t for k, t in span.attribute_types.items() if k in kept})

@@ -21,6 +21,14 @@ RETRACTED: Final = "retracted"
 NOT_APPLICABLE: Final = "not_applicable"
 UNSCORED: Final = "unscored"
 
+ON_SPANS: Final = (
+    "tracejury.findings.count",
+    "tracejury.severity.max",
+    "tracejury.findings.judges",
+    "tracejury.findings.categories",
+)
+"""Attributes that are written on spans with findings."""
+
 _WHOLE: Final = frozenset({SubjectKind.AGENT_RUN, SubjectKind.TRACE, SubjectKind.SESSION})
 
 
@@ -139,12 +147,14 @@ def span_attributes(findings: Iterable[Finding]) -> dict[str, dict[str, Plain]]:
     by_span: dict[str, list[Finding]] = {}
     for finding in findings:
         by_span.setdefault(finding.span_id, []).append(finding)
-    return {
-        span_id: {
-            "tracejury.findings.count": len(found),
-            "tracejury.severity.max": max(found, key=lambda f: f.severity.rank).severity.value,
-            "tracejury.findings.judges": sorted({f.judge for f in found}),
-            "tracejury.findings.categories": sorted({f.category for f in found}),
-        }
-        for span_id, found in by_span.items()
-    }
+    return {span_id: dict(zip(ON_SPANS, _in_all(found), strict=True)) for span_id, found in by_span.items()}
+
+
+def _in_all(found: list[Finding]) -> tuple[Plain, ...]:
+    """What `ON_SPANS` say of findings at one span."""
+    return (
+        len(found),
+        max(found, key=lambda f: f.severity.rank).severity.value,
+        sorted({f.judge for f in found}),
+        sorted({f.category for f in found}),
+    )

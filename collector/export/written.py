@@ -16,7 +16,7 @@ from .otlp import Plain, pairs
 
 EVENT_NAME: Final = "gen_ai.evaluation.result"
 FORWARDED_BY: Final = "tracejury.forwarded_by"
-"""Which installation wrote what stands beside it; what comes back to that one is not passed on again."""
+"""Which installation wrote what stands beside it; what comes back to that one goes to no backend that had it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from otlp_backend import Act, Backend, grpc_backend, http_backend
 from otlp_parts import START, logs, span, text, traces
 
+from tracejury.collector.config import CollectorConfig
 from tracejury.collector.export.written import FORWARDED_BY
 from tracejury.collector.llm.mark import MARK, is_ours, mark_of
 from tracejury.collector.receiver.limits import Limits
@@ -25,6 +26,7 @@ from tracejury.collector.store.panel import StoredPanel
 
 pytestmark = pytest.mark.store
 
+MANY_ROUNDS = 6
 BACKENDS: Mapping[str, Any] = {"http": http_backend, "grpc": grpc_backend}
 
 
@@ -280,6 +282,66 @@ async def test_what_comes_back_goes_round_no_more(store_dsn: str) -> None:
     carriers = [s for s in backend.spans if is_carrier(s)]
     read = decode_spans(traces(*carriers).SerializeToString(), START, Limits(), Rejections("spans"))
     assert all(is_ours(s, secret) for s in read), "and our own judging passes them over"
+
+
+async def test_what_comes_back_still_goes_to_a_backend_that_was_away(store_dsn: str) -> None:
+    """It is the user's span still: sent there once, without what was said elsewhere, however often it returns."""
+    async with http_backend() as gone:
+        away = gone.url
+    async with http_backend() as there:
+        async with Collector(configured(store_dsn, {"endpoint": there.url}, {"endpoint": away})) as collector:
+            await send(collector, [agent(fault=True)])
+            await there.until(lambda: bool(there.records))
+            await settled(collector)
+            for taken in list(there.taken):
+                await send(collector, [taken.request], taken.signal)
+            await settled(collector)
+        had = len(users(there))
+        async with http_backend() as back:
+            plain_one = {"endpoint": back.url, "annotations": [], "own_judges": True}
+            async with Collector(configured(store_dsn, {"endpoint": there.url}, plain_one)) as collector:
+                await back.until(lambda: len(back.spans) == 3)
+                await settled(collector)
+                for _ in range(3):
+                    for taken in [*there.taken, *back.taken]:
+                        await send(collector, [taken.request], taken.signal)
+                    await settled(collector)
+                await send(collector, [agent(2, fault=False)])
+                await back.until(lambda: len(back.spans) == 6)
+                await there.until(lambda: len(users(there)) == had + 3)
+            first = [s for s in back.spans if s.trace_id == trace_id(1)]
+    assert {s.span_id for s in first} == {b"agent001", b"llm00001", b"tool0001"}, "and no carrier of ours"
+    (faulty,) = (stated(s) for s in first if s.span_id == b"llm00001")
+    assert FORWARDED_BY in faulty
+    assert not [key for key in faulty if key.startswith(("tracejury.findings", "tracejury.severity"))]
+
+
+async def test_two_that_pass_on_to_each_other_come_to_rest(store_dsn: str) -> None:
+    """Each keeps what it was sent and passes on what is new to the other; then nothing goes any more."""
+    async with http_backend() as to_second, http_backend() as to_first:
+        first = configured(store_dsn, {"endpoint": to_second.url})
+        second = configured(f"{store_dsn}_second", {"endpoint": to_first.url})
+        sent = await passed_on(first, to_second, [agent(1, fault=True), agent(2, fault=False)])
+        rounds = 0
+        while sent and rounds < MANY_ROUNDS:
+            rounds += 1
+            sent = await passed_on(second, to_first, sent)
+            sent = await passed_on(first, to_second, sent)
+    assert rounds < MANY_ROUNDS
+    for link in (to_second, to_first):
+        copies = [(s.trace_id, s.span_id) for s in users(link)]
+        assert len(set(copies)) == 6
+        assert max(copies.count(copy) for copy in copies) <= 2
+
+
+async def passed_on(config: CollectorConfig, link: Backend, requests: list[Any]) -> list[Any]:
+    """What a collector sends behind after it was sent these, up to its stop, which leaves nothing unsent."""
+    had = len(link.taken)
+    async with Collector(config) as collector:
+        for request in requests:
+            await send(collector, [request], "traces" if hasattr(request, "resource_spans") else "logs")
+        await settled(collector)
+    return [taken.request for taken in link.taken[had:]]
 
 
 def _spans_of(request: Any) -> list[Span]:
