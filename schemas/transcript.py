@@ -36,7 +36,7 @@ class Transcript:
     """One agent run as text: `header` (who, task, tools, limits), then the steps; append-only while the run goes on.
 
     `closing`: what is known only once the run is over (its answer and status), "" before. `characters` is the
-    length of all of it.
+    length of all of it. `trace_id`: of the span with which the run begins, whatever it was joined to.
     """
 
     trace_id: str

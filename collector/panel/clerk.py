@@ -72,8 +72,8 @@ class Clerks(Protocol):
     ) -> Considered:
         """New rows of the ledger."""
 
-    def release(self, trace: Trace, ledger: Ledger, *, moved: bool) -> tuple[Judgement, ...]:
-        """Rows that take back what stands at a trace whose runs show at another one now."""
+    def release(self, trace: Trace, whole: Trace, ledger: Ledger, *, moved: bool) -> tuple[Judgement, ...]:
+        """Rows that take back what stands at a trace whose runs show at `whole` now."""
 
     def offer(self, judged: Sequence[JudgedTrace]) -> None:
         """These are stored."""
@@ -131,19 +131,22 @@ class Clerk:
         ledger.update((_key(row), row) for row in (*rows, *gone))
         return Considered((*rows, *gone), heard)
 
-    def release(self, trace: Trace, ledger: Ledger, *, moved: bool) -> tuple[Judgement, ...]:
-        """What stands at `trace`, whose runs show at another one now, is taken back; `moved`: it has only just joined.
+    def release(self, trace: Trace, whole: Trace, ledger: Ledger, *, moved: bool) -> tuple[Judgement, ...]:
+        """What stands at `trace`, whose runs show at `whole` now, is taken back; `moved`: it has only just joined.
 
-        `ledger` is brought up to date.
+        What was said of a run stands until it is over, when there is another word on it. `ledger` is brought up to
+        date.
         """
         if not moved and not any(map(stands, ledger.values())):
             return ()
-        gone = self._take_back(trace, ledger, ())
+        live = {run.id for run in whole.runs if not is_over(whole, run)}
+        words = {k: w for k, w in ledger.items() if k[0] == SubjectKind.TURN_WINDOW or k[1] not in live}
+        gone = self._take_back(trace, words, ())
         ledger.update((_key(row), row) for row in gone)
         return gone
 
-    def _take_back(self, trace: Trace, ledger: Ledger, known: Collection[str]) -> tuple[Judgement, ...]:
-        """Nothing stands but of the runs that are `known`."""
+    def _take_back(self, trace: Trace, ledger: Elsewhere, known: Collection[str]) -> tuple[Judgement, ...]:
+        """Of these words none stands but of the runs that are `known`, and no other run goes on at this trace."""
         gone = {key: word for key, word in ledger.items() if run_of(key) not in known and stands(word)}
         if not gone and known:
             return ()
@@ -260,7 +263,7 @@ class NoClerk:
         """Nothing."""
         return Considered()
 
-    def release(self, trace: Trace, ledger: Ledger, *, moved: bool) -> tuple[Judgement, ...]:  # noqa: ARG002  the protocol's
+    def release(self, trace: Trace, whole: Trace, ledger: Ledger, *, moved: bool) -> tuple[Judgement, ...]:  # noqa: ARG002  the protocol's
         """Nothing."""
         return ()
 

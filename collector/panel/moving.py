@@ -57,11 +57,13 @@ def stands(word: Noted) -> bool:
 
 
 def elsewhere(ledgers: Iterable[Mapping[LedgerKey, Noted]]) -> dict[LedgerKey, Noted]:
-    """What stands in any of these ledgers, the latest word of each."""
+    """What stands in any of these ledgers, the latest word of each, and of windows also what stands no more."""
     found: dict[LedgerKey, Noted] = {}
     for ledger in ledgers:
         for key, word in ledger.items():
-            if stands(word) and (key not in found or found[key].judged_at < word.judged_at):
+            if (stands(word) or key[0] == SubjectKind.TURN_WINDOW) and (
+                key not in found or found[key].judged_at < word.judged_at
+            ):
                 found[key] = word
     return found
 

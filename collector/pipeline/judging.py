@@ -278,10 +278,7 @@ class Judging:
         now: int,
         before: Elsewhere,
     ) -> list[JudgedTrace]:
-        """Judge one trace, or several as one under the id of the first; what is to be stored, member by member.
-
-        `before`: what LLM judges have said of their runs while these showed at other traces.
-        """
+        """Judge one, or several as one under the id of the first; `before`: what stands of their runs elsewhere."""
         started = self._timer()
         first = members[0]
         states = {t.key: self.assembler.state(t, now) for t in members}
@@ -301,7 +298,11 @@ class Judging:
         told = []
         for trace in members:
             own = rebuilt if trace is first else part(rebuilt, trace, states[trace.key])
-            one = self._outcome(trace, own, result, now, before) if result else self._failure(trace, own, why, now)
+            one = (
+                self._outcome(trace, own, rebuilt, result, now, before)
+                if result
+                else self._failure(trace, own, why, now)
+            )
             self.assembler.judged(trace, states[trace.key], now, cost)
             moved = _joins(trace, first.key[1])
             if trace.key in due or trace is first or moved or one.changed or one.retracted or one.ledger:
@@ -319,7 +320,9 @@ class Judging:
         judgement = self._judgement(unbuilt, now, Outcome.FILTERED)
         return JudgedTrace(unbuilt, replace(judgement, reason="calls of our own judges"))
 
-    def _outcome(self, trace: OpenTrace, own: Trace, result: SuiteResult, now: int, before: Elsewhere) -> JudgedTrace:
+    def _outcome(
+        self, trace: OpenTrace, own: Trace, whole: Trace, result: SuiteResult, now: int, before: Elsewhere
+    ) -> JudgedTrace:
         found = [f for f in result.findings if f.trace_id == own.trace_id]
         change = compare(found, trace.stored or {}, standing(own.state), now)
         trace.stored = {**(trace.stored or {}), **{f.id: f for f in (*change.findings, *change.retracted)}}
@@ -329,7 +332,7 @@ class Judging:
         if trace.ledger is None:
             trace.ledger = {}
         if own.joined_to:
-            gone = self._clerk.release(own, trace.ledger, moved=_joins(trace, own.joined_to))
+            gone = self._clerk.release(own, whole, trace.ledger, moved=_joins(trace, own.joined_to))
             return JudgedTrace(own, judgement, change.written, change.retracted, gone, spent=spent)
         noted = self._clerk.consider(own, result.findings, trace.ledger, now, before)
         return JudgedTrace(own, judgement, change.written, change.retracted, noted.rows, noted.heard, spent)

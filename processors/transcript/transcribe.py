@@ -31,7 +31,7 @@ def transcribe(trace: Trace, run: AgentRun, limits: Limits | None = None) -> Tra
     for span in _outside(trace, run):
         writer.write_outside(span, run.turns[-1].index)
     return Transcript(
-        trace_id=trace.trace_id,
+        trace_id=trace.home(_first_span(run)),
         run_id=run.id,
         agent=run.name,
         role=run.role,
@@ -64,6 +64,12 @@ def _start(run: AgentRun) -> int:
     turn = run.turns[0]
     spans = [turn.llm, *(c.span for c in turn.tool_calls), *turn.wrappers]
     return min((s.raw.start for s in spans if s is not None), default=run.span.raw.start if run.span else 0)
+
+
+def _first_span(run: AgentRun) -> str:
+    """The id of the span with which the run begins, "" for none."""
+    spans = (run.span, *(turn.llm for turn in run.turns))
+    return next((span.span_id for span in spans if span is not None), "")
 
 
 def _following(turns: Sequence[Turn]) -> list[Turn | None]:

@@ -92,6 +92,21 @@ def test_a_judged_run_whose_trace_joins_an_earlier_one_counts_there_alone(store:
 
 
 @stored
+def test_what_was_judged_stands_until_the_joined_run_settles(store: Store) -> None:
+    """While the whole is open nothing else is said of the run; its findings are compared once it is."""
+    court = Court(store, lambda prompt: hens(prompt) if len(prompts(court)) <= 1 else answer(prompt))
+    with court.sitting():
+        hear(court, *later())
+        before = shown(store)
+        hear(court, *earlier(), seconds=0.1)
+        assert shown(store) == before
+        court.detecting.wait(6)
+        court.settle()
+    assert {t: len(runs) for t, runs in shown(store).items()} == {A: 2}
+    assert [f.state for f in court.findings(B)] == [FindingState.RETRACTED]
+
+
+@stored
 def test_traces_that_come_in_order_are_judged_once(store: Store) -> None:
     """The first trace stays the first: nothing moves."""
     court = Court(store, hens)
