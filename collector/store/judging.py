@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from ...processors.searchable import searchable
 from ...schemas.findings import Finding
@@ -146,11 +147,14 @@ class StoredJudging:
             texts = (text_row(j.trace, j.judgement, searchable(j.trace)) for j in judged if _is_searched(j))
             words = (judgement_row(word, j.trace.state) for j in judged for word in j.ledger)
             judgements = (judgement_row(j.judgement, j.trace.state) for j in judged)
-            insert_rows(store, "findings", FINDING_COLUMNS, findings)
-            insert_rows(store, "verdicts", VERDICT_COLUMNS, verdicts)
-            insert_rows(store, "traces", TRACE_COLUMNS, traces)
-            insert_rows(store, "texts", TEXT_COLUMNS, texts)
-            self._keep_outlines(judged)
+            with ThreadPoolExecutor(2, "judged") as beside:  # an insert waits more than it works
+                summed = beside.submit(insert_rows, store, "traces", TRACE_COLUMNS, traces)
+                searched = beside.submit(insert_rows, store, "texts", TEXT_COLUMNS, texts)
+                insert_rows(store, "findings", FINDING_COLUMNS, findings)
+                insert_rows(store, "verdicts", VERDICT_COLUMNS, verdicts)
+                self._keep_outlines(judged)
+            summed.result()
+            searched.result()
             insert_rows(store, "judgements", JUDGEMENT_COLUMNS, words)
             insert_rows(store, "judgements", JUDGEMENT_COLUMNS, judgements)
 
