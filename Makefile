@@ -72,6 +72,8 @@ bench: setup
 	$(BIN)/python tests/bench/lookup.py
 	$(BIN)/python tests/bench/lists.py
 	$(BIN)/python tests/bench/pages.py
+	$(BIN)/python tests/bench/overview.py
+	$(BIN)/python tests/bench/forwarding.py
 	$(BIN)/python tests/bench/transcripts.py ../shared/data/trail/gaia-dev
 	$(BIN)/python tests/bench/panel_cost.py
 	$(BIN)/python tests/bench/ledger.py
