@@ -123,7 +123,7 @@ def histories(draw: st.DrawFn) -> list[tuple[str, dict[str, Any]]]:
     return begun + heard + draw(st.lists(acts, max_size=12))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(histories(), st.lists(queries(), min_size=12, max_size=12, unique=True))
 def test_after_any_history(dsn: str, history: list[tuple[str, dict[str, Any]]], asked: list[RateQuery]) -> None:
     """Sent again, judged again, taken back, moved, joined, killed, restarted, summed: the answer is that of a scan."""
