@@ -62,9 +62,9 @@ class House:
 
 
 @contextmanager
-def open_house(folder: Path) -> Iterator[House]:
-    """Empty; its traces settle after a fifth of a second of quiet."""
+def open_house(folder: Path, quiet_seconds: float = 0.2) -> Iterator[House]:
+    """Empty; its traces settle after that much quiet."""
     config = folder / "tracejury.yaml"
-    config.write_text("judging: {quiet_seconds: 0.2}\n")
+    config.write_text(f"judging: {{quiet_seconds: {quiet_seconds}}}\n")
     with serving(folder, "--config", str(config)) as started:
         yield House(started)

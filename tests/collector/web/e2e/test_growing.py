@@ -22,7 +22,7 @@ LATE = next(act for act in ACTS["help-desk"] if act.title == "ledger late")
 
 @pytest.fixture(scope="module")
 def empty_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    with open_house(tmp_path_factory.mktemp("growing")) as house:
+    with open_house(tmp_path_factory.mktemp("growing"), quiet_seconds=4) as house:
         yield house
 
 
