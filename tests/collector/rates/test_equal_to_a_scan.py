@@ -125,7 +125,11 @@ def histories(draw: st.DrawFn) -> list[tuple[str, dict[str, Any]]]:
 
 @pytest.mark.timeout(600)
 @settings(
-    max_examples=4, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck)
+    max_examples=4,
+    derandomize=True,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
 )
 @given(histories(), st.lists(queries(), min_size=8, max_size=8, unique=True))
 def test_after_any_history(dsn: str, history: list[tuple[str, dict[str, Any]]], asked: list[RateQuery]) -> None:
