@@ -82,6 +82,7 @@ bench: setup
 soak: setup
 	$(BIN)/python tests/bench/kill.py --rounds 4
 	$(BIN)/python tests/bench/panel.py
+	TRACEJURY_HISTORIES=300 $(BIN)/python -m pytest -q tests/collector/rates/test_equal_to_a_scan.py
 
 docs: setup
 	$(BIN)/python -m tracejury.collector.config_docs > docs/.configuration.md

@@ -57,7 +57,7 @@ class Deletion:
             RetryableError: a passing failure; asking again goes on where it was.
             StoreError: the store failed.
         """
-        deleting, count = Deleting(self._store, query.tenant), 0
+        deleting, count = Deleting(self._store, query.tenant, self._clock), 0
         if query.trace_id and not deleting.known(query.trace_id):
             return 0
         query = replace(query, before=min(query.before, self._clock()))

@@ -17,7 +17,7 @@ PAGE: Final = 20_000
 """Traces looked up at once."""
 
 MARGIN: Final = HOUR
-"""A judging is stamped before it is stored: for how long that may take."""
+"""A judging, or a deletion, is stamped before it is stored: for how long that may take."""
 
 EVERY: Final = HOUR // 60
 """Between two notes of how far the folding has come."""
@@ -34,6 +34,8 @@ SELECT tenant, TraceId FROM
     SELECT tenant, TraceId FROM traces WHERE JudgedAt >= {since:UInt64}
     UNION ALL
     SELECT tenant, TraceId FROM judgements WHERE JudgedAt >= {since:UInt64}
+    UNION ALL
+    SELECT tenant, TraceId FROM deletions WHERE At >= {since:UInt64}
 )
 WHERE (tenant, TraceId) > ({tenant:String}, {trace_id:String})
 GROUP BY tenant, TraceId ORDER BY tenant, TraceId LIMIT {limit:UInt64}
@@ -41,7 +43,7 @@ GROUP BY tenant, TraceId ORDER BY tenant, TraceId LIMIT {limit:UInt64}
 
 
 class CatchingUp:
-    """At the start, and where too many were touched to remember: pages through what was written since the last note.
+    """At the start, and where too many were touched to remember: pages through what changed since the last note.
 
     The note says until when everything that was stored has been folded.
     """

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 from ...schemas.llm_rows import ANSWER_COLUMNS
@@ -34,6 +35,11 @@ _KEEP_COSTS: Final = (
 )
 _DROP_ANSWERS: Final = f"DELETE FROM answers WHERE {_THESE} AND (Key != '' OR Text != '')"
 
+_REMEMBER: Final = """
+INSERT INTO deletions (tenant, TraceId, At, ReceivedAt)
+SELECT {tenant:String}, arrayJoin({trace_ids:Array(String)}), {now:UInt64}, fromUnixTimestamp64Nano({now:Int64}, 'UTC')
+"""
+
 _JOINED: Final = f"""
 SELECT TraceId FROM traces FINAL WHERE {TENANT} AND (TraceId IN {{trace_ids:Array(String)}}
     OR TraceId IN {{firsts:Array(String)}} OR JoinedTo IN {{firsts:Array(String)}})
@@ -52,10 +58,10 @@ GROUP BY TraceId HAVING max(toUnixTimestamp64Nano(ReceivedAt)) < {{before:Int64}
 
 
 class Deleting:
-    """One tenant's traces. Methods raise RetryableError for what may pass, StoreError for the rest."""
+    """One tenant's traces. Methods raise RetryableError for what may pass, else StoreError. `clock`: unix nanos."""
 
-    def __init__(self, store: Store, tenant: str = "") -> None:
-        self._store, self._scope, self._tenant = store, Scope(store, tenant), tenant
+    def __init__(self, store: Store, tenant: str = "", clock: Callable[[], int] = time.time_ns) -> None:
+        self._store, self._scope, self._tenant, self._clock = store, Scope(store, tenant), tenant, clock
 
     def known(self, trace_id: str) -> bool:
         """Whether anything of it is stored."""
@@ -86,7 +92,8 @@ class Deleting:
 
         Done again after a failure it goes on where it was.
         """
-        values = {"tenant": self._tenant, "trace_ids": sorted(trace_ids), "through": through}
+        values = {"tenant": self._tenant, "trace_ids": sorted(trace_ids), "through": through, "now": self._clock()}
+        self._store.command(_REMEMBER, values)
         for table in _ARRIVED:
             self._store.command(
                 f"DELETE FROM {table} WHERE {_THESE} AND toUnixTimestamp64Nano(ReceivedAt) <= {{through:Int64}}", values

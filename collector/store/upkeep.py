@@ -23,6 +23,7 @@ RETAINED: Final = (
     "rate_cells",
     "rate_buckets",
     "outlines",
+    "deletions",
 )
 """Tables whose rows expire by `ReceivedAt`."""
 

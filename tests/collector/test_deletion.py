@@ -36,7 +36,7 @@ def deletion(store: Store, bench: Bench) -> Deletion:
 
 
 def rows_of(store: Store, trace_id: str) -> dict[str, int]:
-    """How many rows of a trace each table has that has a trace's id; tables without any are left out."""
+    """How many rows each table has of a trace; those without any, and the note that it was deleted, are left out."""
     tables = store.rows(
         "SELECT table FROM system.columns WHERE database = currentDatabase() AND name = 'TraceId' "
         "AND table IN (SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree')"
@@ -44,6 +44,7 @@ def rows_of(store: Store, trace_id: str) -> dict[str, int]:
     counts = {
         name: store.rows(f"SELECT count() FROM {name} FINAL WHERE TraceId = {{id:String}}", {"id": trace_id})[0][0]
         for (name,) in tables
+        if name != "deletions"
     }
     return {name: count for name, count in counts.items() if count}
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from tracejury.collector.store.panel import StoredPanel
 from tracejury.processors.normalize import normalize
 from tracejury.schemas.errors import StoreError
 from tracejury.schemas.findings import Finding, FindingState
+from tracejury.schemas.rates import RateAnswer, RateQuery
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.trajectory import AgentRun, ToolCall, TraceState, Turn, TurnKind
 from tracejury.schemas.verdicts import JudgedSubject, JudgedTrace, Judgement, Outcome, Subject, SubjectKind, Verdict
@@ -37,7 +39,7 @@ class KilledError(Exception):
 
 
 class MortalStore(Store):
-    """The real store, which dies at the next insert into `dies_at`."""
+    """The real store, which dies when something is next written to, or deleted from, `dies_at`."""
 
     dies_at = ""
 
@@ -47,6 +49,13 @@ class MortalStore(Store):
             self.dies_at = ""
             raise KilledError
         super().insert(table, names, columns)
+
+    def command(self, sql: str, parameters: Mapping[str, Any] | None = None) -> None:
+        """Write, delete, or die."""
+        if self.dies_at and sql.strip().startswith((f"INSERT INTO {self.dies_at} ", f"DELETE FROM {self.dies_at} ")):
+            self.dies_at = ""
+            raise KilledError
+        super().command(sql, parameters)
 
 
 def span_of(run: str, turn: int, *, tool: bool) -> str:
@@ -178,40 +187,56 @@ class World:
 
     def delete(self, trace: int) -> None:
         """A trace is deleted, before anything that is said of it later."""
-        deleting, through = Deleting(self.store), BASE - 1
+        deleting, through = Deleting(self.store, clock=self.tick), BASE - 1
         ids = deleting.whole([TRACES[trace]])
         keys = [("", i) for i in ids]
         self.store.changes.hold(keys, through)
-        deleting.delete(ids, through)
+        with self._mortal():
+            deleting.delete(ids, through)
         self.store.changes.let_go(keys)
 
     def die(self, table: str) -> None:
-        """The next time something is written there the process dies."""
+        """The next time something is written to it, or deleted from it, the process dies."""
         self.store.dies_at = table
 
     def fold(self) -> None:
         """The background folds."""
-        self.keeping.fold()
+        with self._mortal():
+            self.keeping.fold()
 
     def roll(self) -> None:
         """All is quiet for a while, and is summed; what sums hold no longer is dropped."""
-        self.keeping.fold()
+        self.fold()
         self.tick(120)
-        self.keeping.roll()
+        with self._mortal():
+            self.keeping.roll()
         self.tick(1200)
-        self.keeping.clean()
+        with self._mortal():
+            self.keeping.clean()
+
+    def ask(self, query: RateQuery) -> RateAnswer:
+        """The rates, asked again where the process died of it."""
+        while True:
+            with self._mortal():
+                return self.rates.ask(query)
 
     def _save(self, one: JudgedTrace | JudgedSubject) -> None:
         self.saved.append(one)
         self._store(one)
 
     def _store(self, one: JudgedTrace | JudgedSubject) -> None:
-        try:
+        with self._mortal():
             if isinstance(one, JudgedTrace):
                 StoredJudging(self.store).save([one])
             else:
                 StoredPanel(self.store).save([one])
-        except StoreError as error:
-            if not isinstance(error.__cause__, KilledError):
+
+    @contextmanager
+    def _mortal(self) -> Iterator[None]:
+        """What the process may die of; it is started again."""
+        try:
+            yield
+        except (StoreError, KilledError) as error:
+            if not isinstance(error, KilledError) and not isinstance(error.__cause__, KilledError):
                 raise
             self.restart()

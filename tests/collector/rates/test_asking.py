@@ -15,6 +15,7 @@ from tracejury.collector.rates.facts import HOUR
 from tracejury.collector.rates.keeping import Keeping
 from tracejury.collector.rates.question import MAX_POINTS, exact
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.deleting import Deleting
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.schemas.errors import ConfigError, RetryableError
 from tracejury.schemas.rates import By, Population, RateQuery
@@ -124,6 +125,16 @@ def test_what_an_earlier_process_left_is_found_page_by_page(store: Store, monkey
         save(store, number)
     store.changes.take(100)
     assert rates(store).ask(EVER).total.judged == 8
+
+
+def test_what_an_earlier_process_deleted_stands_in_no_rate(store: Store) -> None:
+    """It died before rates were made without it; nothing else in the store tells of it."""
+    for number in range(2):
+        save(store, number)
+    before = rates(store).ask(EVER).total.judged
+    Deleting(store, clock=lambda: T0 + 100 * HOUR).delete([f"{0:032x}"], T0 + HOUR)
+    store.changes.lose()
+    assert (before, rates(store).ask(EVER).total.judged) == (2, 1)
 
 
 def test_under_pressure_the_background_rests(store: Store) -> None:

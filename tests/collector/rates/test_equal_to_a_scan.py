@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -21,8 +22,9 @@ from tracejury.schemas.verdicts import Outcome
 
 pytestmark = pytest.mark.store
 
+HISTORIES = int(os.environ.get("TRACEJURY_HISTORIES", "10"))
 HOURS = st.sampled_from([0, 0, 1, 5, 23, 24, 30, 200])
-TABLES = ["findings", "verdicts", "traces", "judgements"]
+TABLES = ["findings", "verdicts", "traces", "judgements", "run_facts", "rate_buckets", "rate_cells"]
 FEW: st.SearchStrategy[list[int]] = st.one_of(
     st.lists(st.integers(0, CLAIMS * 3 - 1), min_size=2, max_size=10, unique=True), st.just([])
 )
@@ -123,10 +125,9 @@ def histories(draw: st.DrawFn) -> list[tuple[str, dict[str, Any]]]:
     return begun + heard + draw(st.lists(acts, max_size=12))
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(60 * HISTORIES)
 @settings(
-    max_examples=4,
-    derandomize=True,
+    max_examples=HISTORIES,
     deadline=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
@@ -159,7 +160,7 @@ def fresh(dsn: str) -> World:
 
 def check(world: World, query: RateQuery) -> None:
     """The answer is the expected one, to the last row and sum."""
-    wanted, answer = expected(world.store, query, RULES), world.rates.ask(query)
+    wanted, answer = expected(world.store, query, RULES), world.ask(query)
     note(f"{query}\n{answer}\n{wanted}")
     same(answer.total, wanted.total)
     assert answer.unjudged.counts == dict(wanted.unjudged)
