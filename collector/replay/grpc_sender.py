@@ -7,6 +7,7 @@ from typing import Final, cast
 
 import grpc
 import grpc.aio
+from google.protobuf.message import DecodeError
 from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2_grpc import LogsServiceStub
@@ -76,8 +77,11 @@ def retry_delay(error: grpc.aio.AioRpcError) -> float | None:
     for key, value in metadata:
         if key != _DETAILS or not isinstance(value, bytes):
             continue
-        for detail in Status.FromString(value).details:
-            info = RetryInfo()
-            if detail.Unpack(info):
-                return float(info.retry_delay.seconds + info.retry_delay.nanos / _NANOS)
+        try:
+            for detail in Status.FromString(value).details:
+                info = RetryInfo()
+                if detail.Unpack(info):
+                    return float(info.retry_delay.seconds + info.retry_delay.nanos / _NANOS)
+        except DecodeError:  # details that are none say nothing
+            return None
     return None

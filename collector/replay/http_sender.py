@@ -20,6 +20,9 @@ from .sending import Reply
 RETRYABLE: Final = frozenset({429, 502, 503, 504})
 """OTLP specification, "OTLP/HTTP Response": retryable response codes."""
 
+LATEST: Final = 86_400.0
+"""Seconds that a Retry-After header may ask for, at most."""
+
 _PROTOBUF: Final = "application/x-protobuf"
 _JSON: Final = "application/json"
 
@@ -66,18 +69,25 @@ class HttpSender:
 
 
 def retry_after(header: str, now: datetime) -> float:
-    """Seconds that a Retry-After header asks for, given in seconds or as a date; 0 where it says nothing."""
+    """Seconds that a Retry-After header (seconds, or a date) asks for: a day at most, 0 where it says nothing.
+
+    Whatever the header holds, the answer is a finite number that is not negative.
+    """
     try:
-        return max(0.0, float(header))
+        asked = float(header)
     except ValueError:
-        pass
+        asked = _until(header, now)
+    return min(max(0.0, asked), LATEST)  # in this order NaN is 0
+
+
+def _until(date: str, now: datetime) -> float:
     try:
-        until = parsedate_to_datetime(header)
-    except ValueError:
+        until = parsedate_to_datetime(date)
+        # A zone of "-0000" is parsed as none at all; HTTP dates are in UTC.
+        until = until if until.tzinfo else until.replace(tzinfo=UTC)
+        return (until - now).total_seconds()
+    except (ValueError, TypeError, OverflowError):  # the last: years and zones beyond a C integer
         return 0.0
-    # A zone of "-0000" is parsed as none at all; HTTP dates are in UTC.
-    until = until if until.tzinfo else until.replace(tzinfo=UTC)
-    return max(0.0, (until - now).total_seconds())
 
 
 def _partial(response: httpx.Response, *, is_logs: bool) -> Reply:

@@ -13,6 +13,7 @@ from ...schemas.errors import PermanentError, RetryableError
 from ..sources.groups import LOGS, Request, count, signal_of
 
 MAX_MESSAGES: Final = 5
+_DOUBLINGS: Final = 60  # of a pause: whoever fails for days has tried more often than a float can double
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ class Retry:
         """Seconds before the next try, after `tried` tries; doubling, with jitter so that senders spread."""
         if asked > 0:
             return min(asked, self.longest_asked)
-        return float(min(self.first_wait * 2 ** (tried - 1), self.longest_wait) * random.uniform(0.5, 1.0))
+        doubled = self.first_wait * 2.0 ** min(tried - 1, _DOUBLINGS)
+        return min(doubled, self.longest_wait) * random.uniform(0.5, 1.0)
 
 
 DEFAULT_RETRY: Final = Retry()

@@ -16,7 +16,7 @@ from tracejury.collector.receiver.http_server import HttpConfig, HttpReceiver
 from tracejury.collector.receiver.intake import Intake
 from tracejury.collector.receiver.limits import Limits
 from tracejury.collector.replay import Replayed, Reply, Retry, connect, replay, replay_files, send_all
-from tracejury.collector.replay.http_sender import retry_after
+from tracejury.collector.replay.http_sender import LATEST, retry_after
 from tracejury.collector.sources import BrokenFileError
 from tracejury.collector.sources.groups import Request
 from tracejury.schemas.batch import Batch
@@ -299,10 +299,18 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
         ("Thu, 01 Jan 2026 00:00:05 GMT", 5.0),
         ("Wed, 31 Dec 2025 00:00:00 GMT", 0.0),
         ("Thu, 01 Jan 2026 00:00:05 -0000", 5.0),
+        ("nan", 0.0),
+        ("-inf", 0.0),
+        ("1e400", LATEST),
+        ("9" * 400, LATEST),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", LATEST),
+        ("Fri, 31 Dec 9999 23:59:59 -2359", LATEST),
+        (f"Fri, 31 Dec {'9' * 20} 23:59:59 GMT", 0.0),
+        (f"Fri, 31 Dec 2026 23:59:59 +{'9' * 14}", 0.0),
     ],
 )
 def test_retry_after(header: str, seconds: float) -> None:
-    """Seconds or an HTTP date; the past and nonsense ask for nothing."""
+    """Seconds or an HTTP date, a day at most; the past and nonsense ask for nothing, and nothing raises."""
     assert retry_after(header, NOW) == seconds
 
 

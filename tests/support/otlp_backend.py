@@ -41,7 +41,8 @@ RESPONSES: Final[Mapping[str, Any]] = {"traces": ExportTraceServiceResponse, "lo
 class Act:
     """How one request is answered; without anything it is taken.
 
-    `status`: of HTTP, with `headers` and `body`; `code`: of gRPC, with RetryInfo of `retry` seconds unless None;
+    `status`: of HTTP, with `headers` and `body`; `code`: of gRPC, with RetryInfo of `retry` seconds unless None, or
+    with `body` as its details;
     `rejected`: items of a partial success; `hangs` until the client gives up; `drops` the connection, after reading
     half of the request; `raw`: what is written in place of HTTP. `too_large`: refuses more items than these.
     """
@@ -221,7 +222,7 @@ async def _answer_grpc(backend: Backend, signal: str, request: Any, context: Any
             delay = Duration()
             delay.FromNanoseconds(round(act.retry * 1e9))
             status.details.add().Pack(RetryInfo(retry_delay=delay))
-        trailers = (("grpc-status-details-bin", status.SerializeToString()),)
+        trailers = (("grpc-status-details-bin", act.body or status.SerializeToString()),)
         await context.abort(code, "no", trailers)
     headers = {key: value for key, value in context.invocation_metadata() if isinstance(value, str)}
     await backend.take(Taken(signal, request, headers))

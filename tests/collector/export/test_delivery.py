@@ -70,7 +70,9 @@ PASSING = [
     ("http", Act(drops=True)),
     ("http", Act(raw=b"SSH-2.0-nonsense\r\n\r\n")),
     ("http", Act(raw=b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nhalf")),
+    ("http", Act(status=503, headers={"retry-after": f"Fri, 31 Dec 2026 23:59:59 +{'9' * 14}"})),
     ("grpc", Act(code=grpc.StatusCode.UNAVAILABLE)),
+    ("grpc", Act(code=grpc.StatusCode.UNAVAILABLE, body=b"no status at all")),
     ("grpc", Act(code=grpc.StatusCode.ABORTED)),
     ("grpc", Act(code=grpc.StatusCode.RESOURCE_EXHAUSTED, retry=2.0)),
 ]
@@ -129,6 +131,7 @@ def test_pauses_grow_to_a_bound_and_differ() -> None:
     full = [1.0, 2.0, 4.0, 8.0, 8.0, 8.0, 8.0]
     assert all(f / 2 <= p <= f for p, f in zip(pauses, full, strict=True))
     assert len(set(pauses)) == len(pauses)
+    assert 4.0 <= delivery.wait(100_000, 0.0) <= 8.0, "also after days"
 
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
