@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
+from urllib.parse import urlsplit
 
 import httpcore
 
@@ -79,6 +80,7 @@ class Poster:
 
     def __init__(self, url: str, *, timeout: float, connections: int, any_address: bool, tls: ssl.SSLContext) -> None:
         self._url, self._timeout = url, timeout
+        self._host = urlsplit(url).netloc  # httpcore's own leaves the brackets of an IPv6 address out
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=tls,
             max_connections=connections,
@@ -101,6 +103,7 @@ class Poster:
             DeliveryError: there is none in time.
         """
         sent = {
+            "host": self._host,
             "content-type": "application/json",
             "content-length": str(len(body)),
             "user-agent": f"tracejury/{__version__}",
@@ -111,12 +114,12 @@ class Poster:
                 return await self._exchange([*sent.items()], body)
         except TimeoutError:
             raise DeliveryError("timeout") from None
-        except (httpcore.ConnectError, httpcore.ConnectTimeout):
-            raise DeliveryError("no-connection") from None
-        except (httpcore.ProtocolError, httpcore.UnsupportedProtocol):
-            raise DeliveryError("not-http") from None
-        except (httpcore.NetworkError, httpcore.TimeoutException, OSError):
-            raise DeliveryError("broken-off") from None
+        except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+            is_tls = any(isinstance(cause, ssl.SSLError) for cause in error.args)  # it has no other trace of it
+            raise DeliveryError("tls" if is_tls else "no-connection") from None
+        except (httpcore.ProtocolError, httpcore.NetworkError, httpcore.TimeoutException, OSError):
+            # One word: whether what is no HTTP is read, or the connection is found closed, is a matter of chance.
+            raise DeliveryError("no-answer") from None
 
     async def _exchange(self, headers: list[tuple[str, str]], body: bytes) -> Answer:
         async with self._pool.stream("POST", self._url, headers=headers, content=body) as response:

@@ -10,11 +10,22 @@ from urllib.parse import urlsplit
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 METADATA: Final = frozenset(
-    map(ipaddress.ip_address, ("169.254.169.254", "fd00:ec2::254", "100.100.100.200", "168.63.129.16", "192.0.0.192"))
-)
-"""Instance metadata of AWS (both families), GCP and Azure; Alibaba; Azure's host; Oracle. Not all are link-local."""
+    map(
+        ipaddress.ip_address,
+        ("169.254.169.254", "fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254", "fd00:42::42", "100.100.100.200",
+         "168.63.129.16", "192.0.0.192"),
+    )
+)  # fmt: skip
+"""Instance metadata of AWS (both families), its pods' identities, GCP, Scaleway, Alibaba; Azure's host; Oracle.
 
-_NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
+What else clouds have of the kind is link-local, as 169.254.170.2 is, and names lead to one of these.
+"""
+
+_IPV4_LAST: Final = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "::ffff:0:0:0/96", "::/96")))
+"""Networks whose addresses end in an IPv4 address: NAT64 (RFC 6052, 8215), SIIT (RFC 2765), IPv4-compatible."""
+
+_ISATAP: Final = 0x5EFE
+"""What stands before the IPv4 address, bit 57 aside (RFC 5214)."""
 
 
 def checked_url(value: str) -> str:
@@ -61,9 +72,7 @@ def _meant(address: _Address) -> Iterator[_Address]:
 
 
 def _embedded(address: ipaddress.IPv6Address) -> Iterator[_Address]:
-    if address.ipv4_mapped:
-        yield address.ipv4_mapped
-    if address.sixtofour:
-        yield address.sixtofour
-    if address in _NAT64:
+    yield from filter(None, (address.ipv4_mapped, address.sixtofour, *(address.teredo or ())))
+    is_isatap = int(address) >> 32 & 0xFDFFFFFF == _ISATAP
+    if is_isatap or any(address in network for network in _IPV4_LAST):
         yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -69,7 +70,7 @@ class _Server(ThreadingHTTPServer):
 class HookServer:
     """What was received, in order."""
 
-    def __init__(self, behave: Behave) -> None:
+    def __init__(self, behave: Behave, tls: ssl.SSLContext | None = None) -> None:
         self.behave = behave
         self.received: list[Received] = []
         self._more = threading.Condition()
@@ -93,7 +94,9 @@ class HookServer:
                 pass
 
         self._server = _Server(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/hook"
+        if tls:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
+        self.url = f"http{'s' if tls else ''}://127.0.0.1:{self._server.server_port}/hook"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 
     def wait(self, count: int) -> list[Received]:
@@ -111,9 +114,9 @@ class HookServer:
 
 
 @contextmanager
-def hook_server(behave: Behave | None = None) -> Iterator[HookServer]:
-    """A receiver that says 204 unless told otherwise."""
-    server = HookServer(behave or answer(204))
+def hook_server(behave: Behave | None = None, tls: ssl.SSLContext | None = None) -> Iterator[HookServer]:
+    """A receiver that says 204 unless told otherwise; https with `tls`."""
+    server = HookServer(behave or answer(204), tls)
     server.start()
     try:
         yield server

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import shutil
 import socket
+import ssl
+import struct
+import subprocess
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 
 import httpx
 import pytest
@@ -31,23 +37,33 @@ async def outcome(url: str, **settings: float) -> str:
 
 
 @contextmanager
-def raw_server(said: bytes) -> Iterator[str]:
-    """A server that writes `said` to whoever connects, and closes."""
-    listener = socket.create_server(("127.0.0.1", 0))
+def raw_server(
+    said: bytes, *, reset: bool = False, host: str = "127.0.0.1", heard: list[bytes] | None = None
+) -> Iterator[str]:
+    """A server that writes `said` to whoever connects, and closes; `reset`: as one does that left something unread.
+
+    `heard`: gets the first that each client sends.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.create_server((host, 0), family=family)
 
     def serve() -> None:
         try:
             while True:
                 connection, _ = listener.accept()
                 with connection:
-                    connection.recv(65536)
+                    first = connection.recv(65536)
+                    if heard is not None:
+                        heard.append(first)
                     connection.sendall(said)
+                    if reset:
+                        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         except OSError:
             return  # closed: the test is over
 
     threading.Thread(target=serve, daemon=True).start()
     try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        yield f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
     finally:
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
@@ -110,18 +126,59 @@ async def test_a_huge_answer_is_not_read_to_its_end() -> None:
         assert stop.wait(PATIENCE), "the connection was closed, not drained"
 
 
+@pytest.mark.parametrize("reset", [False, True])
 @pytest.mark.parametrize(
-    ("said", "reason"),
-    [
-        (b"SSH-2.0-OpenSSH_9\r\n", "not-http"),
-        (b"", "not-http"),
-        (b"HTTP/1.1 200 OK\r\nx: " + b"y" * 300_000, "not-http"),
-    ],
+    "said", [b"SSH-2.0-OpenSSH_9\r\n", b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nx: " + b"y" * 300_000]
 )
-async def test_what_is_no_http(said: bytes, reason: str) -> None:
-    """One word, and nothing of what the other side wrote."""
-    with raw_server(said) as url:
-        assert await outcome(url) == reason
+async def test_what_is_no_http(said: bytes, *, reset: bool) -> None:
+    """One word, however the connection ends, and nothing of what the other side wrote."""
+    with raw_server(said, reset=reset) as url:
+        assert await outcome(url) == "no-answer"
+
+
+@pytest.mark.parametrize(
+    "said", [b"HTTP/1.1 103 Early Hints\r\n\r\n" * 1000, b"HTTP/1.1 200 OK\r\nx: ", b""], ids=["1xx", "drips", "silent"]
+)
+async def test_an_answer_that_never_comes(said: bytes) -> None:
+    """Interim answers without end, a header that drips, silence: the time-out is of the whole."""
+    stop = threading.Event()
+
+    def drip(handler: BaseHTTPRequestHandler, _received: Received) -> None:
+        try:
+            handler.wfile.write(said)
+            while not stop.wait(0.01):
+                handler.wfile.write(said[-1:] if said.endswith(b" ") else said)
+        except OSError:
+            pass  # the client has left
+
+    with hook_server(drip) as server:
+        assert await outcome(server.url, seconds=0.2) == "timeout"
+        stop.set()
+
+
+async def test_the_host_header_of_an_ipv6_address() -> None:
+    """In brackets, as in the URL; servers refuse it otherwise (RFC 9112, 3.2)."""
+    heard: list[bytes] = []
+    with raw_server(b"HTTP/1.1 204 No Content\r\n\r\n", host="::1", heard=heard) as url:
+        async with poster(url) as made:
+            assert (await made.post({}, b"{}")).status == 204
+    host = next(line for line in heard[0].split(b"\r\n") if line.lower().startswith(b"host:"))
+    assert host.split()[1].decode() == url.removeprefix("http://").rstrip("/")
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="openssl makes the certificate, and is not here")
+async def test_a_certificate_that_nobody_vouches_for(tmp_path: Path) -> None:
+    """It has a word of its own, and so has a server without TLS; nothing of the finding is sent."""
+    key, cert = str(tmp_path / "key.pem"), str(tmp_path / "cert.pem")
+    options = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
+    subprocess.run(["openssl", "req", *options, "-keyout", key, "-out", cert], check=True, capture_output=True)  # noqa: ASYNC221, S603, S607  a tool
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(cert, key)
+    with hook_server(tls=context) as server:
+        assert await outcome(server.url) == "tls"
+        assert server.received == []
+    with raw_server(b"HTTP/1.1 400 Bad Request\r\n\r\n") as url:
+        assert await outcome(url.replace("http:", "https:")) == "tls"
 
 
 async def test_nobody_there() -> None:
@@ -132,10 +189,30 @@ async def test_nobody_there() -> None:
     assert await outcome("http://nobody.invalid/") == "unknown-host"
 
 
-@pytest.mark.parametrize("host", ["169.254.169.254", "0.0.0.0", "2852039166", "[::ffff:169.254.169.254]"])
+@pytest.mark.parametrize(
+    "host",
+    ["169.254.169.254", "0.0.0.0", "2852039166", "0xa9fea9fe", "0251.0376.0251.0376", "169.254.43518",
+     "[::ffff:169.254.169.254]", "[64:ff9b::a9fe:a9fe]", "100.100.100.200", "169.254.170.2"],
+)  # fmt: skip
 async def test_metadata_addresses_are_refused_however_written(host: str) -> None:
     """Before anything is sent."""
     assert await outcome(f"http://{host}:9/") == "refused-address"
+
+
+async def test_the_address_that_was_checked_is_the_one_that_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that resolves to a good address, and to metadata a moment later, is resolved once."""
+    with hook_server() as server:
+        port = int(server.url.rpartition(":")[2].partition("/")[0])
+        found = iter(["127.0.0.1", "169.254.169.254"])
+
+        async def resolve(*_: object, **__: object) -> list[object]:
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(found), port))]
+
+        monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve)
+        async with poster(f"http://rebinding.invalid:{port}/") as made:
+            assert (await made.post({}, b"{}")).status == 204
+        assert next(found) == "169.254.169.254"
+        assert server.received[0].headers["host"] == f"rebinding.invalid:{port}"
 
 
 async def test_an_operator_may_allow_them() -> None:
