@@ -1,13 +1,15 @@
-"""What goes out of a collector: webhooks, passing on, rates and gauges, the API with its pages; over an open store.
+"""What goes out of a collector: webhooks, passing on, search, rates and gauges, the API with its pages; over a store.
 
 Nothing of it is needed to open a store, and its imports take about as long: `service.py` does both at once.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from ..processors.assemble import TraceKey
 from .api import create_app
 from .api.app import JudgeAgain
 from .api.deletion import Delete
@@ -18,9 +20,11 @@ from .gauges.build import start_gauges
 from .ledger import JudgesStatus
 from .metrics import Telemetry
 from .pipeline.listeners import Listeners
+from .pipeline.texts import KeepingTexts
 from .rates.build import keep_rates
 from .receiver.ports import split_endpoint
 from .store.client import Store
+from .store.texts import StoredTexts
 from .stored_reader import StoredReader
 from .web_server import WebServer
 from .webhooks.build import build_webhooks
@@ -64,15 +68,19 @@ class Outlets:
         self._webhooks = build_webhooks(store, config.webhooks, telemetry, clock)
         listeners.add(self._webhooks)
         self._exports = build_exports(store, config.export, telemetry, listeners, secret, pressed=busy, clock=clock)
+        self._texts = KeepingTexts(StoredTexts(store))
+        listeners.add(self._texts)
 
     @property
     def stops(self) -> list[Stop]:
         """What ends them, the last first, once nothing is judged any more."""
-        return [self._webhooks.stop, self._exports.stop]
+        texts = self._texts
+        return [self._webhooks.stop, self._exports.stop, lambda deadline: asyncio.to_thread(texts.stop, deadline)]
 
-    def watch(self, judges: Callable[[], JudgesStatus]) -> list[Stop]:
-        """Begin to keep rates and gauges; returns what ends that."""
+    def watch(self, judges: Callable[[], JudgesStatus], ask: Callable[[Sequence[TraceKey]], object]) -> list[Stop]:
+        """Begin to keep texts, rates and gauges; returns what ends the last two. `ask`: have traces judged again."""
         reader, clock = self._reader, self._clock
+        self._texts.start(ask)
         rates = keep_rates(self._store, reader.rates, self._busy, clock)
         return [rates, start_gauges(self._store, reader, judges, self._telemetry, self._listeners, clock)]
 

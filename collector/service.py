@@ -165,7 +165,7 @@ class Collector:
         self._stops.append(lambda deadline: asyncio.to_thread(judging.stop, deadline))
         await writer.start()
         self._stops.append(writer.stop)
-        self._stops += outlets.watch(self.judges)
+        self._stops += outlets.watch(self.judges, judging.ask)
         delete = Deletion(store, judging, self._llm.drop if self._llm else no_runs, self._clock).delete
         served = Served(self.judge_again, self.judges, self.problems, delete, self._receivers)
         self._stops += await outlets.serve(served)

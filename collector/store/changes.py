@@ -41,13 +41,21 @@ class Changes:
     @contextmanager
     def touching(self, keys: Iterable[TraceKey]) -> Iterator[None]:
         """Around writing something about these: touched whatever comes of it. Ask `stays` within."""
+        with self.writing():
+            try:
+                yield
+            finally:
+                self.touch(keys)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Around writing what no rate is made of. Ask `stays` within."""
         token = object()
         with self._lock:
             self._writing.add(token)
         try:
             yield
         finally:
-            self.touch(keys)
             with self._lock:
                 self._writing.discard(token)
                 self._written.notify_all()

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from ...processors.searchable import searchable
 from ...schemas.findings import Finding
 from ...schemas.judged_rows import (
     FINDING_COLUMNS,
     FINDING_SELECT,
     JUDGEMENT_COLUMNS,
-    TEXT_COLUMNS,
     TRACE_COLUMNS,
     VERDICT_COLUMNS,
     finding_from_row,
     finding_row,
     judgement_row,
-    text_row,
     trace_row,
     verdict_row,
 )
@@ -144,17 +141,14 @@ class StoredJudging:
             said = ((v, word) for j in judged for word in (j.judgement, *j.ledger) for v in word.verdicts)
             verdicts = (verdict_row(v, word) for v, word in said)
             traces = (trace_row(j.trace, j.judgement, j.spent) for j in judged)
-            texts = (text_row(j.trace, j.judgement, searchable(j.trace)) for j in judged if _is_searched(j))
             words = (judgement_row(word, j.trace.state) for j in judged for word in j.ledger)
             judgements = (judgement_row(j.judgement, j.trace.state) for j in judged)
-            with ThreadPoolExecutor(2, "judged") as beside:  # an insert waits more than it works
+            with ThreadPoolExecutor(1, "judged") as beside:  # an insert waits more than it works
                 summed = beside.submit(insert_rows, store, "traces", TRACE_COLUMNS, traces)
-                searched = beside.submit(insert_rows, store, "texts", TEXT_COLUMNS, texts)
                 insert_rows(store, "findings", FINDING_COLUMNS, findings)
                 insert_rows(store, "verdicts", VERDICT_COLUMNS, verdicts)
                 self._keep_outlines(judged)
             summed.result()
-            searched.result()
             insert_rows(store, "judgements", JUDGEMENT_COLUMNS, words)
             insert_rows(store, "judgements", JUDGEMENT_COLUMNS, judgements)
 
@@ -170,13 +164,6 @@ class StoredJudging:
             if whole and trace.state is not TraceState.OPEN and len(trace.spans) >= LARGE:
                 outlines = StoredOutlines(self._store, trace.tenant)
                 outlines.keep(trace.trace_id, to_json(outline_of(trace)).decode(), trace.received_through)
-
-
-def _is_searched(judged: JudgedTrace) -> bool:
-    """Whether its text is kept: a text is written once a trace is complete, and a joined run's with its first trace."""
-    trace = judged.trace
-    filtered = judged.judgement.outcome is Outcome.FILTERED
-    return trace.state is not TraceState.OPEN and not trace.joined_to and not filtered
 
 
 # Over all tenants: a sweep is the collector's own. FINAL, so that a copy that lost to another one of its span, which

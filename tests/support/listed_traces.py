@@ -14,6 +14,7 @@ from tracejury.collector.listing import Sort
 from tracejury.collector.reader import TraceQuery
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.texts import StoredTexts, text_of
 from tracejury.processors.searchable import searchable, searched
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.normalized import NormalizedSpan
@@ -117,8 +118,9 @@ class Listed:
 
 
 def store_all(store: Store, traces: Sequence[Listed]) -> None:
-    """Store them."""
+    """Store them, with their texts."""
     StoredJudging(store).save([t.judged for t in traces])
+    StoredTexts(store).keep([text for t in traces if (text := text_of(t.judged))])
 
 
 def shows(mark: Mark, query: TraceQuery) -> bool:

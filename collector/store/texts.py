@@ -1,0 +1,79 @@
+"""What is said in traces, kept to be searched. All of it blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ...processors.assemble import SECOND, TraceKey
+from ...processors.searchable import searchable
+from ...schemas.judged_rows import TEXT_COLUMNS, Row, text_row
+from ...schemas.trajectory import TraceState
+from ...schemas.verdicts import DETECTORS, JudgedTrace, Outcome
+from .client import Store
+from .inserting import insert_rows, storing
+
+LOST: Final = 3600 * SECOND
+"""Before the last judging of an earlier process: what was judged then may have lost its text with that process."""
+
+# Over all tenants: which texts are missing is the collector's own affair.
+_MISSING: Final = f"""
+WITH (SELECT max(JudgedAt) FROM traces) AS last
+SELECT tenant, TraceId FROM traces FINAL
+WHERE JudgedAt + {{lost:UInt64}} > last AND State != 'open' AND JoinedTo = ''
+AND (tenant, TraceId) NOT IN (SELECT tenant, TraceId FROM texts)
+AND (tenant, TraceId) NOT IN
+(
+    SELECT tenant, TraceId FROM judgements FINAL
+    WHERE SubjectKind = 'trace' AND Judge = '{DETECTORS}' AND Outcome = '{Outcome.FILTERED}'
+    AND JudgedAt + {{lost:UInt64}} > last
+)
+ORDER BY JudgedAt DESC LIMIT {{limit:UInt64}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceText:
+    """The text of the trace `key`, as it had arrived through `received_through` (unix nanos)."""
+
+    key: TraceKey
+    received_through: int
+    row: Row
+    size: int
+    """Characters."""
+
+
+def text_of(judged: JudgedTrace) -> TraceText | None:
+    """A text is written once a trace is complete, and a joined run's with its first trace; None for any other."""
+    trace = judged.trace
+    filtered = judged.judgement.outcome is Outcome.FILTERED
+    if trace.state is TraceState.OPEN or trace.joined_to or filtered:
+        return None
+    text = searchable(trace)
+    row = text_row(trace, judged.judgement, text)
+    return TraceText((trace.tenant, trace.trace_id), judged.judgement.received_through, row, len(text))
+
+
+class StoredTexts:
+    """Texts of all tenants' traces."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def keep(self, texts: Sequence[TraceText]) -> None:
+        """Store them, but for those of traces that were deleted since; an older one after a newer changes nothing.
+
+        Raises:
+            RetryableError: a passing failure; storing it again is safe.
+            StoreError: something in it can never be stored.
+        """
+        changes = self._store.changes
+        with storing("texts for search"), changes.writing():
+            rows = (text.row for text in texts if changes.stays(text.key, text.received_through))
+            insert_rows(self._store, "texts", TEXT_COLUMNS, rows)
+
+    def missing(self, limit: int) -> list[TraceKey]:
+        """Up to `limit` complete traces, the last judged first, whose text a process that died did not store."""
+        rows = self._store.rows(_MISSING, {"lost": LOST, "limit": limit})
+        return [(tenant, trace_id) for tenant, trace_id in rows]
