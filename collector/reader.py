@@ -94,7 +94,7 @@ class TraceQuery:
 class ErrorQuery:
     """Findings by first sight: latest first, or, with `after`, earliest first. Empty fields do not filter.
 
-    `since`: unix nanos, of first sight; `severity`: at least.
+    `since`: unix nanos, of first sight; `severity`: at least. With `before` and `after`: between the two.
     """
 
     confidence: Confidence
@@ -233,6 +233,9 @@ class Reader(Protocol):
 
     def errors(self, query: ErrorQuery) -> Sequence[Sighting]:
         """Up to `limit` findings that hold now."""
+
+    def count_errors(self, query: ErrorQuery) -> int:
+        """How many findings there are, whatever limit the query names."""
 
     def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
         """The trace rebuilt from its stored spans, None when there is no such trace."""

@@ -67,6 +67,10 @@ class StoredReader:
         """Up to `limit` findings that hold now."""
         return self._reading.find_findings(query)
 
+    def count_errors(self, query: ErrorQuery) -> int:
+        """How many findings hold now."""
+        return self._reading.count_findings(query)
+
     def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
         """The trace rebuilt from its stored spans, None when there is no such trace."""
         judging = StoredJudging(self._store, tenant)

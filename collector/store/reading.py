@@ -13,7 +13,7 @@ from ...schemas.findings import Finding
 from ...schemas.judged_rows import FINDING_SELECT, STANDS, VERDICT_SELECT, finding_from_row, verdict_from_row
 from ...schemas.taxonomy import Severity
 from ...schemas.verdicts import Verdict
-from ..reader import ErrorQuery, Position, Sighting, TraceQuery, TraceRow
+from ..reader import ErrorQuery, Sighting, TraceQuery, TraceRow
 from .client import Store
 from .lists.findings import HOLDS, sure, thresholds
 from .lists.traces import TraceLists
@@ -69,6 +69,12 @@ class StoredReading:
             )
             for f in findings
         ]
+
+    def count_findings(self, query: ErrorQuery) -> int:
+        """How many findings there are, whatever limit the query names."""
+        where, values = _finding_conditions(query)
+        rows = Scope(self._store, query.tenant).select(f"SELECT count() FROM findings FINAL WHERE {where}", **values)
+        return int(rows[0][0])
 
     def load_findings(self, trace_ids: Sequence[str], tenant: str = "") -> dict[str, list[Finding]]:
         """What detectors and judges found in each trace, of any state."""
@@ -148,11 +154,11 @@ def _finding_conditions(query: ErrorQuery) -> tuple[str, dict[str, Any]]:
         values["severities"] = [s.value for s in Severity if s.rank >= query.severity.rank]
     if query.before:
         # The plain comparison beside the exact one is what the index on FirstSeen understands.
-        conditions.append("FirstSeen <= {time:UInt64} AND (FirstSeen, Id) < ({time:UInt64}, {id:String})")
-        values |= _position(query.before)
-    elif query.after:
+        conditions.append("FirstSeen <= {until:UInt64} AND (FirstSeen, Id) < ({until:UInt64}, {until_id:String})")
+        values |= {"until": query.before.time, "until_id": query.before.id}
+    if query.after:
         conditions.append(f"{_AFTER} AND TraceId IN (SELECT TraceId FROM findings WHERE {TENANT} AND {_AFTER})")
-        values |= _position(query.after)
+        values |= {"time": query.after.time, "id": query.after.id}
     return " AND ".join(conditions), values
 
 
@@ -162,7 +168,3 @@ def _place(query: ErrorQuery) -> str:
     if query.span_id:
         return f"TraceId IN (SELECT TraceId FROM findings WHERE {TENANT} AND SpanId = {{span_id:String}})"
     return "1"
-
-
-def _position(position: Position) -> dict[str, Any]:
-    return {"time": position.time, "id": position.id}

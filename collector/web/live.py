@@ -1,13 +1,14 @@
 """What happens just now: the stream of one trace, and the live tail of findings with its stream.
 
 A stream never holds what it has not sent: it is told that something changed and asks the store for what is new. A slow
-browser therefore costs a mark and a bounded list of ids, and misses only what stood in between.
+browser therefore costs a mark and a bounded list of ids, and misses only what stood in between; of findings it is told
+how many.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from anyio import to_thread
@@ -20,14 +21,8 @@ from ..reader import Confidence, ErrorQuery, Position, Sighting
 from .pulse import Pulse
 from .site import Site, page
 from .streams import BEAT, HEARTBEAT, event, opening, stream
-
-SHOWN: Final = 100
-"""Findings that the page begins with, and that one look brings."""
-
-OVERLAP: Final = 10_000_000_000
-"""Nanos by which each look goes back: findings become readable in about the order of their times, not exactly."""
-
-REMEMBERED: Final = 2_000
+from .tail import SHOWN, Tail, place_of, read_place, write_place
+from .window import Window
 
 PAUSE: Final = 0.3
 """Seconds between two events of one stream at least: a busy collector need not redraw a page more often."""
@@ -69,30 +64,34 @@ def add_live(app: FastAPI, site: Site, pulse: Pulse) -> None:
 
     @page(app, "/live/traces/{trace_id}/events")
     async def trace_events(request: Request, trace_id: str) -> Response:
-        mark = request.headers.get("last-event-id") or request.query_params.get("mark", "")
-        pulse.must_have_room()
-        return stream(_trace_events(pulse, an_id(trace_id), mark))
+        mark, client = request.headers.get("last-event-id") or request.query_params.get("mark", ""), _client(request)
+        pulse.must_have_room(client)
+        return stream(_trace_events(pulse, an_id(trace_id), mark, client))
 
     @page(app, "/live")
     def live(request: Request) -> Response:
         filters = Filters.of(request.query_params)
         found = site.reader.errors(filters.query(SHOWN))
-        after = max((s.finding.first_seen for s in found), default=0) or site.clock()
-        return site.render(request, "live.html", filters=filters, found=found, after=after)
+        place = place_of(found[0]) if found else Position(site.clock())
+        return site.render(request, "live.html", filters=filters, found=found, after=write_place(place))
 
     @page(app, "/live/events")
     async def tail(request: Request) -> Response:
-        query = Filters.of(request.query_params).query(SHOWN)
+        query, window, client = Filters.of(request.query_params).query(SHOWN), site.window(request), _client(request)
         since = request.headers.get("last-event-id") or request.query_params.get("after", "")
-        after = int(since[:20]) if since.isascii() and since.isdecimal() else site.clock()
-        pulse.must_have_room()
-        return stream(_Tail(site, request, query, after).events(pulse))
+        place = read_place(since) or Position(site.clock())
+        pulse.must_have_room(client)
+        return stream(_TailEvents(site, window, query, place).sent(pulse, client))
 
 
-async def _trace_events(pulse: Pulse, trace_id: str, mark: str) -> AsyncIterator[str]:
+def _client(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+async def _trace_events(pulse: Pulse, trace_id: str, mark: str, client: str = "") -> AsyncIterator[str]:
     """Sends `changed` whenever the trace was judged, with what became of its findings."""
     try:
-        subscriber = pulse.subscribe(trace_id)
+        subscriber = pulse.subscribe(trace_id, client)
     except OverloadedError:  # the last place went since there was room: who asks again is told
         return
     async with subscriber:
@@ -107,55 +106,55 @@ async def _trace_events(pulse: Pulse, trace_id: str, mark: str) -> AsyncIterator
             await subscriber.rest(PAUSE)
 
 
-class _Tail:
-    """One stream of findings: those that the store has from a time on, each once."""
+class _TailEvents:
+    """One stream of findings: those after a place, each once."""
 
-    def __init__(self, site: Site, request: Request, query: ErrorQuery, after: int) -> None:
-        self._site, self._request, self._query = site, request, query
-        self._after = after
-        self._sent: dict[str, int] = {}
+    def __init__(self, site: Site, window: Window, query: ErrorQuery, place: Position) -> None:
+        self._site, self._window, self._query, self._place = site, window, query, place
+        self._tail: Tail | None = None
 
-    async def events(self, pulse: Pulse) -> AsyncIterator[str]:
-        """Sends `found` with a row of the page for what is new, `state` where a finding became current or went."""
+    async def sent(self, pulse: Pulse, client: str) -> AsyncIterator[str]:
+        """Sends `found` with a row of the page, `skipped` with a count, `state` where a finding became current or went.
+
+        An event's id is the latest place that was told: where a browser that comes back goes on.
+        """
         try:
-            subscriber = pulse.subscribe()
+            subscriber = pulse.subscribe("", client)
         except OverloadedError:  # as above
             return
         async with subscriber:
             yield opening()
             states: Mapping[str, str] | None = {}
             while not subscriber.closed:
-                texts = [BEAT] if states is None else await self._look(states)
-                for text in texts:
-                    yield text
-                await subscriber.rest(PAUSE if states is not None else 0)
-                states = {} if len(texts) >= SHOWN else await subscriber.changed(HEARTBEAT)
+                more = False
+                if states is None:
+                    yield BEAT
+                else:
+                    texts, more = await to_thread.run_sync(self._look, states)
+                    for text in texts:
+                        yield text
+                    await subscriber.rest(PAUSE)
+                states = {} if more else await subscriber.changed(HEARTBEAT)
 
-    async def _look(self, states: Mapping[str, str]) -> list[str]:
+    def _look(self, states: Mapping[str, str]) -> tuple[list[str], bool]:
         try:
-            found = await to_thread.run_sync(self._find)
+            self._tail = self._tail or Tail(self._site.reader, self._query, self._place)
+            look = self._tail.look()
         except RetryableError:  # the next look finds it
-            return []
-        texts = [event("found", {"html": await self._row(one)}, str(one.finding.first_seen)) for one in found]
-        known = {i: state for i, state in states.items() if i in self._sent}
-        return [*texts, event("state", known)] if known else texts
+            return [], False
+        texts = [self._found(row) for row in look.found]
+        if look.skipped:
+            texts.append(event("skipped", {"count": look.skipped}))
+        texts += [self._found(row) for row in look.latest]
+        known = {finding_id: state for finding_id, state in states.items() if self._tail.knows(finding_id)}
+        return [*texts, event("state", known)] if known else texts, look.more
 
-    def _find(self) -> Sequence[Sighting]:
-        """What was not sent yet, earliest first; goes on until nothing is left."""
-        fresh: list[Sighting] = []
-        place = Position(max(self._after - OVERLAP, 0))  # the page knows which of them it shows already
-        while rows := self._site.reader.errors(replace(self._query, after=place)):
-            fresh += [row for row in rows if row.finding.id not in self._sent]
-            place = Position(rows[-1].finding.first_seen, rows[-1].finding.id)
-            self._sent.update((row.finding.id, row.finding.first_seen) for row in rows)
-            if len(fresh) >= SHOWN:
-                break
-        self._after = max(self._after, place.time)
-        while len(self._sent) > REMEMBERED:
-            self._sent.pop(next(iter(self._sent)))
-        return fresh
-
-    async def _row(self, one: Sighting) -> str:
+    def _found(self, one: Sighting) -> str:
         template = self._site.templates.get_template("live_row.html")
-        context = {"one": one, "now": self._site.clock(), "window": self._site.window(self._request), "params": []}
-        return template.render({**context, "path": "/live", "csrf": ""})
+        context = {"one": one, "now": self._site.clock(), "window": self._window, "params": []}
+        html = template.render({**context, "path": "/live", "csrf": ""})
+        place = place_of(one)
+        late = (place.time, place.id) < (self._place.time, self._place.id)
+        if not late:
+            self._place = place
+        return event("found", {"html": html}, "" if late else write_place(place))

@@ -20,6 +20,9 @@ from ...schemas.verdicts import JudgedSubject, JudgedTrace, Outcome
 from .trace.looks import Looks
 
 MAX_SUBSCRIBERS: Final = 256
+MAX_OF_ONE: Final = 64
+"""Of one address: nobody takes all of them."""
+
 MAX_IDS: Final = 500
 """Findings whose change a subscriber is told of at once; of more, only the latest."""
 
@@ -28,10 +31,13 @@ MAX_REMEMBERED: Final = 10_000
 
 
 class Subscriber:
-    """One open page. `trace_id` "" watches all traces. Use it as an async context manager, in the event loop."""
+    """One open page, of a client's address. `trace_id` "" watches all traces.
 
-    def __init__(self, pulse: Pulse, trace_id: str) -> None:
-        self.trace_id = trace_id
+    Use it as an async context manager, in the event loop.
+    """
+
+    def __init__(self, pulse: Pulse, trace_id: str, client: str) -> None:
+        self.trace_id, self.client = trace_id, client
         self._pulse = pulse
         self._loop = asyncio.get_running_loop()
         self._event, self._ended = asyncio.Event(), asyncio.Event()
@@ -97,8 +103,8 @@ class Subscriber:
 class Pulse:
     """All subscribers, as a listener to judging."""
 
-    def __init__(self, looks: Looks, most: int = MAX_SUBSCRIBERS) -> None:
-        self._looks, self._most = looks, most
+    def __init__(self, looks: Looks, most: int = MAX_SUBSCRIBERS, most_of_one: int = MAX_OF_ONE) -> None:
+        self._looks, self._most, self._most_of_one = looks, most, most_of_one
         self._lock = threading.Lock()
         self._subscribers: set[Subscriber] = set()
         self._boot = secrets.token_hex(4)
@@ -124,25 +130,32 @@ class Pulse:
         """Something else of a trace changed: a label."""
         self._tell({trace_id}, ())
 
-    def subscribe(self, trace_id: str = "") -> Subscriber:
-        """A new subscriber.
+    def subscribe(self, trace_id: str = "", client: str = "") -> Subscriber:
+        """A new subscriber; `client`: its address, "" for none that is told.
 
         Raises:
-            OverloadedError: there are too many.
+            OverloadedError: there are too many, or too many of that address.
         """
         with self._lock:
-            if self._stopped or len(self._subscribers) >= self._most:
-                raise OverloadedError(
-                    "too many pages are open and live; this one shows how things stood", retry_after=30
-                )
-            made = Subscriber(self, trace_id)
+            self._must_have_room(client)
+            made = Subscriber(self, trace_id, client)
             self._subscribers.add(made)
         return made
 
-    def must_have_room(self) -> None:
-        """Raises OverloadedError where there is no room for one more."""
+    def must_have_room(self, client: str = "") -> None:
+        """Raises OverloadedError where there is no room for one more of that address."""
+        with self._lock:
+            self._must_have_room(client)
+
+    def _must_have_room(self, client: str) -> None:
         if self._stopped or len(self._subscribers) >= self._most:
-            raise OverloadedError("too many live pages are open; this one stays as it is", retry_after=30)
+            raise OverloadedError("too many live pages are open: this one does not go on by itself", retry_after=30)
+        if client and sum(one.client == client for one in self._subscribers) >= self._most_of_one:
+            raise OverloadedError(
+                f"{self._most_of_one} live pages are open at your address: this one does not go on by itself until "
+                "one of them is closed",
+                retry_after=30,
+            )
 
     def leave(self, subscriber: Subscriber) -> None:
         """It watches no longer."""

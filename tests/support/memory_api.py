@@ -24,6 +24,7 @@ from tracejury.collector.ledger import JudgesStatus
 from tracejury.collector.listing import Facets, SessionRow, SessionView
 from tracejury.collector.reader import Confidence, ErrorQuery, Sighting, TraceQuery, TraceRow, TraceView
 from tracejury.collector.received import Received
+from tracejury.collector.web.pulse import Pulse
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.trajectory import Trace, TraceState
@@ -130,19 +131,26 @@ class MemoryReader:
         self.asked.append(query)
         if self.error:
             raise self.error
+        kept = sorted(self._held(query), key=lambda f: (f.first_seen, f.id), reverse=query.after is None)
+        return [Sighting(f, "svc", "agent") for f in kept[: query.limit]]
+
+    def count_errors(self, query: ErrorQuery) -> int:
+        """Of all."""
+        return len(self._held(query))
+
+    def _held(self, query: ErrorQuery) -> list[Finding]:
         before = (query.before.time, query.before.id) if query.before else (2**63, "")
         after = (query.after.time, query.after.id) if query.after else (-1, "")
-        kept = [
+        return [
             f
             for f in self.found
             if after < (f.first_seen, f.id) < before
+            and f.first_seen >= query.since
             and query.trace_id in ("", f.trace_id)
             and query.span_id in ("", f.span_id)
             and f.confidence >= query.confidence.recognised
             and f.severity.rank >= query.severity.rank
         ]
-        kept.sort(key=lambda f: (f.first_seen, f.id), reverse=query.after is None)
-        return [Sighting(f, "svc", "agent") for f in kept[: query.limit]]
 
     def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
         """Those that were put in; the known traces are empty."""
@@ -190,6 +198,7 @@ class Api:
     problems: list[str]
     client: httpx.Client
     status: list[JudgesStatus]
+    pulse: Pulse
 
     def empty(self) -> None:
         """Forget everything."""
@@ -235,7 +244,7 @@ def memory_api() -> Iterator[Api]:
         clock=lambda: NOW,
     )
     with served(app) as url, httpx.Client(base_url=url, trust_env=False) as client:
-        yield Api(reader, judge, problems, client, status)
+        yield Api(reader, judge, problems, client, status, app.state.pulse)
 
 
 @contextmanager

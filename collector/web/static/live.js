@@ -3,6 +3,19 @@
 (() => {
   const RETRY = 15000;
 
+  // What an answer that is no stream says: an EventSource does not tell.
+  async function why(address) {
+    const stop = new AbortController();
+    try {
+      const answer = await fetch(address, { signal: stop.signal, headers: { Accept: "application/json" } });
+      return answer.ok ? "" : (await answer.json()).detail;
+    } catch {
+      return "";
+    } finally {
+      stop.abort();
+    }
+  }
+
   // A stream while the page is visible: a browser has few connections for one site.
   function follow(address, handlers) {
     let source = null;
@@ -17,10 +30,11 @@
         });
       }
       source.addEventListener("error", () => {
-        handlers.lost?.();
+        handlers.lost?.("waiting for the collector");
         if (source?.readyState === EventSource.CLOSED) {
           source = null;
           setTimeout(open, RETRY);
+          why(address(last)).then((words) => !source && words && handlers.refused?.(words));
         }
       });
     }
@@ -114,7 +128,10 @@
     }
     follow(
       (last) => `/live${trace.base}/events?mark=${encodeURIComponent(last || page.dataset.mark)}`,
-      { changed: (event) => redraw(JSON.parse(event.data).findings || {}) },
+      {
+        changed: (event) => redraw(JSON.parse(event.data).findings || {}),
+        refused: (words) => window.tracejury.say(words, true),
+      },
     );
   }
 
@@ -126,6 +143,7 @@
     const button = document.getElementById("tail-pause");
     let paused = false;
     let held = [];
+    let passed = 0;
     const state = (id, word) => {
       const row = document.getElementById(`tail-${id}`);
       if (!row) return;
@@ -141,11 +159,32 @@
       if (!row || document.getElementById(row.id)) return;
       document.getElementById("tail-empty")?.remove();
       row.classList.add("came");
+      put(row);
+    }
+    function put(row) {
       tail.prepend(row);
       while (tail.children.length > MOST) tail.lastElementChild.remove();
     }
+    // Those that are shown nowhere here, as one row with a link to the list of all.
+    function skip(count) {
+      let row = tail.firstElementChild;
+      if (!row?.matches(".tail-gap")) {
+        row = document.getElementById("tail-gap").content.firstElementChild.cloneNode(true);
+        put(row);
+      }
+      row.dataset.count = Number(row.dataset.count || 0) + count;
+      row.querySelector("strong").textContent = Number(row.dataset.count).toLocaleString("en").replaceAll(",", "\u202f");
+    }
+    // While it is paused what comes waits, the latest of it; the others are counted.
+    function hold(html) {
+      held.push(html);
+      if (held.length > MOST) {
+        held.shift();
+        passed += 1;
+      }
+    }
     function say() {
-      status.textContent = paused ? `paused${held.length ? `, ${held.length} new` : ""}` : "live";
+      status.textContent = paused ? `paused${held.length ? `, ${held.length + passed} new` : ""}` : "live";
     }
     button.hidden = false;
     button.addEventListener("click", () => {
@@ -153,8 +192,10 @@
       button.setAttribute("aria-pressed", String(paused));
       button.textContent = paused ? "Go on" : "Pause";
       if (!paused) {
+        if (passed) skip(passed);
         held.forEach(add);
         held = [];
+        passed = 0;
       }
       say();
     });
@@ -167,12 +208,21 @@
       {
         found: (event) => {
           const { html } = JSON.parse(event.data);
-          if (paused) held = [...held, html].slice(-MOST);
+          if (paused) hold(html);
           else add(html);
           say();
         },
+        skipped: (event) => {
+          const { count } = JSON.parse(event.data);
+          if (paused) {
+            passed += held.length + count;
+            held = [];
+          } else skip(count);
+          say();
+        },
         state: (event) => Object.entries(JSON.parse(event.data)).forEach(([id, word]) => state(id, word)),
-        lost: () => (status.textContent = "waiting for the collector"),
+        lost: (words) => (status.textContent = words),
+        refused: (words) => (status.textContent = words),
         open: say,
       },
     );

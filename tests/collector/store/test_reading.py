@@ -162,6 +162,20 @@ def test_following_findings(store: Store) -> None:
     assert errors(store, after=Position(10**18)) == []
 
 
+def test_findings_between_two_places(store: Store) -> None:
+    """As a tail counts those that it does not show; the limit of what is listed does not cut the count."""
+    findings = sorted(
+        (a_finding(judge=f"j{n}", first_seen=100 + n // 4) for n in range(9)), key=lambda f: (f.first_seen, f.id)
+    )
+    StoredJudging(store).save([a_judged_trace(*findings)])
+    first, last = (Position(f.first_seen, f.id) for f in (findings[1], findings[7]))
+    assert errors(store, after=first, before=last) == findings[2:7]
+    reading = StoredReading(store)
+    assert reading.count_findings(ErrorQuery(ALL, 1, after=first, before=last)) == 5
+    assert reading.count_findings(ErrorQuery(ALL, 1, after=first)) == 7
+    assert reading.count_findings(ErrorQuery(ALL, 1)) == 9
+
+
 def test_filters_of_traces(store: Store) -> None:
     """By service, session, agent and time of arrival; the latest arrival first."""
     saved = [

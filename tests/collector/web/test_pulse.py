@@ -64,6 +64,21 @@ async def test_there_is_a_limit_to_subscribers() -> None:
     assert pulse.subscribers == 0
 
 
+async def test_no_address_takes_all_places() -> None:
+    """One more of the same is refused in words; others, and who tells no address, find room."""
+    pulse = Pulse(MemoryLooks(), most=4, most_of_one=2)
+    async with pulse.subscribe(client="10.0.0.1"):
+        async with pulse.subscribe(TRACE_ID, "10.0.0.1"):
+            with pytest.raises(OverloadedError, match="2 live pages are open at your address"):
+                pulse.subscribe(client="10.0.0.1")
+            with pytest.raises(OverloadedError, match="2 live pages are open at your address"):
+                pulse.must_have_room("10.0.0.1")
+            async with pulse.subscribe(client="10.0.0.2"), pulse.subscribe():
+                with pytest.raises(OverloadedError, match="too many live pages"):
+                    pulse.must_have_room("10.0.0.3")
+        pulse.must_have_room("10.0.0.1")
+
+
 async def test_a_stream_that_lost_its_place_ends_at_once() -> None:
     """There was room when it was asked for, and none when it began: its answer is under way and can be no refusal."""
     pulse = Pulse(MemoryLooks(), most=1)

@@ -1,0 +1,124 @@
+"""The tail of findings: those from a place on, each once; who cannot keep up is told how many went by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ..reader import ErrorQuery, Position, Reader, Sighting
+
+SHOWN: Final = 100
+"""Findings that the page begins with, and that one look brings at least where there are more."""
+
+OVERLAP: Final = 10_000_000_000
+"""Nanos by which a look goes back: findings become readable in about the order of their times, not exactly."""
+
+REMEMBERED: Final = 2_000
+"""Findings of which it is known that they were given; no look goes back further than they do."""
+
+BACKLOG: Final = 500
+"""Findings that may wait, about as many as the page keeps: of more, only the latest are given."""
+
+_PAGE: Final = 200
+_START: Final = Position(0)
+_END: Final = 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one look brought, earliest first: `found`, then `skipped` that nobody is shown, then the `latest`.
+
+    `more`: there is more already.
+    """
+
+    found: Sequence[Sighting] = ()
+    skipped: int = 0
+    latest: Sequence[Sighting] = ()
+    more: bool = False
+
+
+class Tail:
+    """Findings of a query after a place. Blocks; for one thread at a time.
+
+    It goes on by place (time and id), so nothing comes twice, however many there are of one moment. Once nothing is
+    left, the next look begins earlier, for what became readable late: what it has given it remembers, and never looks
+    further back than it remembers.
+    """
+
+    def __init__(self, reader: Reader, query: ErrorQuery, place: Position) -> None:
+        self._reader, self._query, self._place = reader, query, place
+        self._given: dict[str, Position] = {}
+        self._behind = False
+        # The page that begins here shows as many before the place; older ones that it lacks are none that came late.
+        before = reader.errors(replace(query, before=place, limit=SHOWN - 1))
+        self._shown = frozenset(row.finding.id for row in before)
+        self._floor = place_of(before[-1]) if len(before) == SHOWN - 1 else _START
+
+    def knows(self, finding_id: str) -> bool:
+        """Whether the page may show that finding."""
+        return finding_id in self._given or finding_id in self._shown
+
+    def look(self) -> Look:
+        """What is new. Raises RetryableError; look again then."""
+        place = self._place if self._behind else self._earlier()
+        found: list[Sighting] = []
+        while rows := self._reader.errors(replace(self._query, after=place, limit=_PAGE)):
+            found += self._new(rows)
+            place = place_of(rows[-1])
+            if len(rows) < _PAGE or len(found) >= SHOWN:
+                break
+        self._behind = len(rows) == _PAGE
+        if not self._behind or self._waiting() <= BACKLOG:
+            return Look(found, more=self._behind)
+        return self._skip(found)
+
+    def _skip(self, found: Sequence[Sighting]) -> Look:
+        since = self._place
+        rows = self._reader.errors(replace(self._query, since=since.time, limit=SHOWN))
+        latest = [row for row in reversed(rows) if _key(place_of(row)) > _key(since)]
+        if not latest:
+            return Look(found)
+        self._floor, self._behind = place_of(latest[0]), False
+        skipped = self._waiting(self._floor)
+        return Look(found, skipped, self._new(latest), more=True)
+
+    def _new(self, rows: Sequence[Sighting]) -> list[Sighting]:
+        new = [row for row in rows if row.finding.id not in self._given]
+        self._given.update((row.finding.id, place_of(row)) for row in new)
+        self._place = _later(self._place, place_of(rows[-1]))
+        while len(self._given) > REMEMBERED:
+            self._floor = _later(self._floor, self._given.pop(next(iter(self._given))))
+        return new
+
+    def _earlier(self) -> Position:
+        return _later(Position(max(self._place.time - OVERLAP, 0)), self._floor)
+
+    def _waiting(self, before: Position | None = None) -> int:
+        return self._reader.count_errors(replace(self._query, after=self._place, before=before))
+
+
+def place_of(row: Sighting) -> Position:
+    """Its place in the tail."""
+    return Position(row.finding.first_seen, row.finding.id)
+
+
+def write_place(place: Position) -> str:
+    """As an address or an event carries it."""
+    return f"{place.time}-{place.id}" if place.id else str(place.time)
+
+
+def read_place(text: str) -> Position | None:
+    """What `write_place` wrote, None where it is none."""
+    time, _, finding_id = text.partition("-")
+    if not (time.isascii() and time.isdecimal()):
+        return None
+    return Position(min(int(time[:20]), _END), finding_id[:100])
+
+
+def _key(place: Position) -> tuple[int, str]:
+    return place.time, place.id
+
+
+def _later(one: Position, other: Position) -> Position:
+    return max(one, other, key=_key)

@@ -1,0 +1,187 @@
+"""The tail of findings shows each once, in whatever numbers they come, and says how many it did not show."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+from memory_api import NOW, Api, MemoryReader, finding
+
+from tracejury.collector.reader import Confidence, ErrorQuery, Position
+from tracejury.collector.web.tail import (
+    BACKLOG,
+    OVERLAP,
+    REMEMBERED,
+    SHOWN,
+    Look,
+    Tail,
+    place_of,
+    read_place,
+    write_place,
+)
+from tracejury.schemas.findings import Finding
+
+if TYPE_CHECKING:
+    from browsing import Watched
+
+QUERY = ErrorQuery(Confidence.of(""), 100)
+MILLISECOND = 1_000_000
+START = Position(NOW - 1)
+
+
+def at(number: int, moment: int) -> Finding:
+    """A finding first seen so many milliseconds after NOW."""
+    return finding(number, first_seen=NOW + moment * MILLISECOND)
+
+
+def ids(*looks: Look) -> list[str]:
+    """What looks brought."""
+    return [row.finding.id for look in looks for row in (*look.found, *look.latest)]
+
+
+def looks(tail: Tail) -> Iterator[Look]:
+    """Until nothing is left, each time as far as the page is drawn."""
+    while (look := tail.look()).more:
+        yield look
+    yield look
+
+
+def test_each_is_shown_once_however_many_come_in_ten_seconds() -> None:
+    """More than are remembered, by a hundred at a time, all within the time that looks go back."""
+    reader = MemoryReader()
+    tail = Tail(reader, QUERY, START)
+    shown: list[str] = []
+    many = 2 * REMEMBERED
+    for first in range(0, many, 100):
+        reader.found += [at(n, n) for n in range(first, first + 100)]
+        shown += ids(*looks(tail))
+    assert many * MILLISECOND < OVERLAP
+    assert shown == [f.id for f in reader.found]
+    assert ids(tail.look()) == []
+
+
+def test_findings_of_one_moment_are_told_apart() -> None:
+    """A place is a time and an id."""
+    reader = MemoryReader(found=[at(n, 1) for n in range(BACKLOG)])
+    shown = ids(*looks(Tail(reader, QUERY, START)))
+    assert shown == [f.id for f in reader.found]
+
+
+def test_one_that_cannot_be_kept_up_with_is_told_what_it_missed() -> None:
+    """Of a burst the latest are shown; the others are counted, and never shown as if they were new."""
+    reader = MemoryReader(found=[at(n, n) for n in range(5_000)])
+    tail = Tail(reader, QUERY, START)
+    seen = list(looks(tail))
+    shown = ids(*seen)
+    assert len(set(shown)) == len(shown)
+    assert shown[-SHOWN:] == [f.id for f in reader.found[-SHOWN:]]
+    assert len(shown) + sum(look.skipped for look in seen) == 5_000
+    reader.found.append(at(5_000, 5_001))
+    assert ids(*looks(tail)) == [reader.found[-1].id]
+
+
+@pytest.mark.parametrize(("waiting", "skipped"), [(BACKLOG, 0), (BACKLOG + 1, BACKLOG + 1 - SHOWN)])
+def test_a_few_wait_and_more_are_skipped(waiting: int, skipped: int) -> None:
+    """At and above the bound of what waits behind the first page."""
+    reader = MemoryReader(found=[at(n, n) for n in range(200 + waiting)])
+    first = Tail(reader, QUERY, START).look()
+    assert first.skipped == skipped
+
+
+def test_one_that_becomes_readable_late_is_shown() -> None:
+    """As long as it is not older than the look goes back."""
+    reader = MemoryReader(found=[at(1, 0), at(2, 5_000)])
+    tail = Tail(reader, QUERY, START)
+    assert len(ids(*looks(tail))) == 2
+    late, lost = at(3, 1_000), at(4, -6_000)
+    reader.found += [late, lost]
+    assert ids(*looks(tail)) == [late.id]
+
+
+def test_what_the_page_shows_already_is_older_than_what_a_stream_brings() -> None:
+    """A page begins with the latest hundred: those before them are none that came late."""
+    reader = MemoryReader(found=[at(n, n) for n in range(1_000)])
+    tail = Tail(reader, QUERY, place_of(reader.errors(QUERY)[0]))
+    shown = set(ids(*looks(tail)))
+    assert shown <= {f.id for f in reader.found[-SHOWN:]}
+    assert tail.knows(reader.found[-2].id)
+    assert not tail.knows(reader.found[0].id)
+
+
+@pytest.mark.parametrize("place", [Position(1, "ab"), Position(1), Position(2**63, "0" * 32)])
+def test_a_place_is_read_as_it_was_written(place: Position) -> None:
+    """In an address or the id of an event."""
+    assert read_place(write_place(place)) == place
+
+
+@pytest.mark.parametrize("text", ["", "-", "x", "-1", "²", "1.5"])
+def test_what_is_no_place_is_none(text: str) -> None:
+    """Whoever wrote it."""
+    assert read_place(text) is None
+
+
+def told(api: Api, after: str, most: int) -> Sequence[tuple[str, str, object]]:
+    """Id, name and data of the first events of the stream, until `most` findings are told or skipped."""
+    found: list[tuple[str, str, object]] = []
+    count, mark, name = 0, "", ""
+    with api.client.stream("GET", "/live/events", params={"after": after}) as answer:
+        for line in answer.iter_lines():
+            if line.startswith("id: "):
+                mark = line.removeprefix("id: ")
+            elif line.startswith("event: "):
+                name = line.removeprefix("event: ")
+            elif line.startswith("data: "):
+                data = json.loads(line.removeprefix("data: "))
+                found.append((mark, name, data))
+                count += data["count"] if name == "skipped" else 1
+            if count >= most:
+                break
+    return found
+
+
+def test_a_stream_tells_each_finding_once(api: Api) -> None:
+    """Three thousand of them in three seconds: those that are not shown are counted."""
+    api.reader.found = [at(n, n) for n in range(3_000)]
+    events = told(api, str(NOW - 1), 3_000)
+    shown = [re.search(r'id="tail-(\w+)"', data["html"])[1] for _, name, data in events if name == "found"]  # type: ignore[index]
+    assert len(set(shown)) == len(shown)
+    assert len(shown) + sum(data["count"] for _, name, data in events if name == "skipped") == 3_000  # type: ignore[index]
+    assert shown[-1] == api.reader.found[-1].id
+
+
+def test_a_browser_goes_on_where_it_was(api: Api) -> None:
+    """The id of an event is the place of its finding, and only that page is told of older ones anew that shows them."""
+    api.reader.found = [at(n, 0) for n in range(150)]
+    mark = told(api, str(NOW - 1), 150)[-1][0]
+    assert read_place(mark) == Position(NOW, api.reader.found[-1].id)
+    api.reader.found.append(at(150, 1))
+    again = told(api, mark, SHOWN)
+    assert api.reader.found[-1].id in str(again[-1])
+    assert api.reader.found[0].id not in str(again)
+
+
+def test_the_page_says_how_many_it_does_not_show(api: Api, site: Watched) -> None:
+    """In the place of those that went by, with a link to the list; while it is paused, once it goes on."""
+    page = site.page
+    site.open("/live?severity=MEDIUM")
+    page.locator("#tail-status:has-text('live')").wait_for()
+    api.reader.found = [at(n, n) for n in range(3_000)]
+    api.pulse.touched("")
+    page.locator(f"#tail-{api.reader.found[-1].id}").wait_for()
+    assert page.locator("#tail .tail-row").count() == 300
+    assert page.inner_text(".tail-gap strong") == "2\u202f700"
+    site.check_accessible()
+    page.click("#tail-pause")
+    api.reader.found += [at(n, n) for n in range(3_000, 9_000)]
+    api.pulse.touched("")
+    page.locator("#tail-status:text-is('paused, 6000 new')").wait_for()
+    page.click("#tail-pause")
+    page.locator(f"#tail-{api.reader.found[-1].id}").wait_for()
+    assert page.inner_text(".tail-gap >> nth=0 >> strong") == "5\u202f900"
+    assert page.get_by_role("link", name="Traces with such findings").first.get_attribute("href") == (
+        "/traces?severity=MEDIUM"
+    )
+    site.check_quiet()
