@@ -121,7 +121,8 @@ class Labelling:
             return old
         trace_id, run_id = self._about.run(_an_id(review.trace_id), review.agent_run_id)
         review = replace(review, trace_id=trace_id, agent_run_id=run_id, tenant=self._tenant)
-        return self._take(review, self._about.kept(trace_id).reviews, review.place)
+        kept = self._about.kept(trace_id).reviews
+        return self._take(_still_drawn(review, kept.get(review.place)), kept, review.place)
 
     def withdraw(self, annotation_id: str, annotator: str = "") -> Annotation:
         """Take an annotation back, where one is named, of that annotator only. Raises NotFoundError."""
@@ -215,6 +216,13 @@ class Labelling:
 
     def _stays(self, old: Annotation | HumanScore | Review, given: int) -> bool:
         return self._only_new or bool(given and old.changed_at >= given)
+
+
+def _still_drawn(review: Review, old: Review | None) -> Review:
+    """Whoever looks again at a run that the queue drew has not chosen it; second thoughts do not thin the sample."""
+    if old is None or not old.probability or old.withdrawn or review.probability or review.withdrawn:
+        return review
+    return replace(review, stratum=old.stratum, probability=old.probability)
 
 
 def _clean(said: Said) -> Said:

@@ -27,8 +27,10 @@ class Purpose(StrEnum):
 class QueueQuery:
     """What to label next among the runs that arrived in [since, until) (unix nanos); "" does not filter.
 
-    Runs that the annotator has reviewed are left out. Of a calibration sample `overlap` of the runs, the same ones for
-    everybody, are asked of each annotator; the others only until somebody has reviewed them.
+    Runs that the annotator has reviewed are left out; of a calibration sample only those reviewed as drawn: whoever
+    looked at a run for another reason is asked for it again, since the sample may not depend on what people look at.
+    Of such a sample `overlap` of the runs, the same ones for everybody, are asked of each annotator; the others only
+    until somebody has reviewed them as drawn.
     """
 
     purpose: Purpose
@@ -47,7 +49,7 @@ class QueueItem:
 
     `probability`, of a calibration sample only: that a run of this stratum is in this answer or came before it, as the
     stratum was then. Each run has one random number for good (a hash of its ids), and those of a stratum of N runs are
-    in the sample whose number is below t / sqrt(N): t is that of the last run of the answer.
+    in the sample whose number is its smallest, or below t / sqrt(N): t is that of the last run of the answer.
     """
 
     trace_id: str
@@ -63,9 +65,9 @@ class QueueItem:
 class Stratum:
     """Runs of one stratum: `size` in all, of which `reviewed` were drawn by the queue and looked at.
 
-    `waiting`: nobody has looked at them although their random number is below that of one that was, most of them
-    because they came later. The queue gives them first; until then the sample lacks what is new. `drawn`: (trace id,
-    agent run id) of each of the `reviewed`.
+    `waiting`: nobody has looked at them as drawn although their random number is below that of one that was, most of
+    them because they came later. The queue gives them first; until then the sample lacks what is new. `drawn`: (trace
+    id, agent run id) of each of the `reviewed`.
     """
 
     name: str

@@ -2,8 +2,10 @@
 
 Each run has a random number in [0, 1) for good, a hash of its ids; a second one says whether everybody is asked for it.
 A stratum of N runs gets a share of the sample in proportion to sqrt(N) (Bankier, "Power allocations", 1988), so that
-small services and rare failures are seen without the large ones being forgotten: the runs are ordered by number times
-sqrt(N), and wherever somebody stops, the runs of a stratum that were looked at are those with the smallest numbers.
+small services and rare failures are seen without the large ones being forgotten: the first run of each stratum, then
+the others, ordered by number times sqrt(N). So wherever somebody stops, the runs of a stratum that were looked at are
+those with the smallest numbers. That holds as long as nothing but its number decides when a run comes: a review that
+the queue did not draw neither takes a run out of it nor puts one in, since people look first at what looks bad.
 """
 
 from __future__ import annotations
@@ -22,9 +24,10 @@ _NUMBER: Final = f"reinterpretAsUInt64(substring({_HASH}, 1, 8)) / pow(2, 64)"
 _SHARED: Final = f"reinterpretAsUInt64(substring({_HASH}, 9, 8)) / pow(2, 64)"
 
 _STRATIFIED: Final = f"""
-SELECT TraceId, RunId, Service, Agent, Reviews, Mine, Drawn, {_NUMBER} AS Number, {_SHARED} AS Shared,
+SELECT TraceId, RunId, Service, Agent, Mine, Drawn, MyDraws, {_NUMBER} AS Number, {_SHARED} AS Shared,
     concat(if(Found > 0, 'found', 'clean'), '/', if(Scored > 0, toString(Lowest), '-'), '/', Service) AS Name,
     count() OVER (PARTITION BY Name) AS Size,
+    Number > min(Number) OVER (PARTITION BY Name) AS Later,
     maxIf(Number, Drawn > 0) OVER (PARTITION BY Name) AS Reached
 FROM {RUNS}
 LEFT JOIN (
@@ -39,13 +42,13 @@ LEFT JOIN {REVIEWED}
 """
 
 _SAMPLE: Final = f"""
-SELECT TraceId, RunId, Service, Agent, Name, Size, Number FROM ({_STRATIFIED})
-WHERE Mine = 0 AND (Reviews = 0 OR ({{annotator:String}} != '' AND Shared < {{overlap:Float64}}))
-ORDER BY Number * sqrt(Size), TraceId, RunId LIMIT {{limit:UInt64}}
+SELECT TraceId, RunId, Service, Agent, Name, Size, Mine, Later * Number * sqrt(Size) FROM ({_STRATIFIED})
+WHERE MyDraws = 0 AND (Drawn = 0 OR ({{annotator:String}} != '' AND Shared < {{overlap:Float64}}))
+ORDER BY Later, Number * sqrt(Size), TraceId, RunId LIMIT {{limit:UInt64}}
 """
 
 _STRATA: Final = f"""
-SELECT Name, count(), countIf(Reviews = 0 AND Number < Reached),
+SELECT Name, count(), countIf(Drawn = 0 AND Number < Reached),
     arraySort(groupArrayIf((TraceId, RunId), Drawn > 0)) AS Looked
 FROM ({_STRATIFIED})
 GROUP BY Name ORDER BY Name
@@ -53,12 +56,12 @@ GROUP BY Name ORDER BY Name
 
 
 def queue(scope: Scope, query: QueueQuery) -> list[QueueItem]:
-    """Up to `limit` runs that the annotator has not reviewed, in the order in which to look at them."""
+    """Up to `limit` runs that the annotator has not reviewed as drawn, in the order in which to look at them."""
     if query.purpose is Purpose.LEARNING:
         return disputed(scope, query)
     values = {"annotator": query.annotator, "overlap": query.overlap, "limit": query.limit}
     rows = scope.select(_SAMPLE, **bounds(query.since, query.until, query.service), **values)
-    reached = rows[-1][6] * math.sqrt(rows[-1][5]) if len(rows) == query.limit else math.inf
+    reached = rows[-1][7] if len(rows) == query.limit else math.inf
     return [_drawn(row, reached) for row in rows]
 
 
@@ -69,9 +72,17 @@ def strata(scope: Scope, since: int, until: int, service: str) -> list[Stratum]:
 
 
 def _drawn(row: Sequence[Any], reached: float) -> QueueItem:
-    trace_id, run_id, service, agent, stratum, size, _ = row
+    trace_id, run_id, service, agent, stratum, size, mine, _ = row
     why = f"drawn at random from {size} like it: {_described(stratum)}"
-    return QueueItem(trace_id, run_id, service, agent, why, stratum, min(1.0, reached / math.sqrt(size)))
+    if mine:
+        why += "; you reviewed it before it was drawn: look again, and say so again"
+    return QueueItem(trace_id, run_id, service, agent, why, stratum, _probability(reached, size))
+
+
+def _probability(reached: float, size: int) -> float:
+    """That a number is below reached / sqrt(size), or that it is not and still the smallest of all."""
+    below = min(1.0, reached / math.sqrt(size))
+    return below + (1 - below) ** size / size
 
 
 def _described(stratum: str) -> str:

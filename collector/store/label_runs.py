@@ -30,10 +30,11 @@ RUNS: Final = f"""(
 """Judged runs of closed traces that arrived in that time."""
 
 REVIEWED: Final = f"""(
-    SELECT TraceId, AgentRunId AS RunId, count() AS Reviews, countIf(Annotator = {{annotator:String}}) AS Mine,
-        countIf(Probability > 0) AS Drawn
+    SELECT TraceId, AgentRunId AS RunId, countIf(Annotator = {{annotator:String}}) AS Mine,
+        countIf(Probability > 0) AS Drawn, countIf(Probability > 0 AND Annotator = {{annotator:String}}) AS MyDraws
     FROM reviews FINAL WHERE {TENANT} AND NOT Withdrawn GROUP BY TraceId, RunId
 ) AS reviewed USING (TraceId, RunId)"""
+"""Reviews of a run: those of one annotator, those that the calibration queue drew, and both."""
 
 FOUND: Final = f"""
     SELECT if(Whole = '', own, Whole) AS TraceId, AgentRunId AS RunId, SpanId, Id, Fingerprint, Judge,

@@ -100,7 +100,9 @@ def _answer(
             base=base,
             annotator=who,
             terms=TERMS,
-            ask=Ask(stratum=form.get("stratum", ""), probability=form.get("probability", "")),
+            ask=Ask(
+                stratum=form.get("stratum", ""), probability=form.get("probability", ""), drawn=form.get("run", "")
+            ),
         )
     else:
         at = finding.span_id if finding else span_id or run_id

@@ -78,6 +78,7 @@ def queue_row(item: QueueItem) -> QueueRow:
         "at": f"run:{item.agent_run_id}",
         "stratum": item.stratum,
         "probability": f"{item.probability:.6g}" if item.probability else "",
+        "drawn": item.agent_run_id if item.stratum else "",
     }
     query = urlencode({name: value for name, value in given.items() if value})
     return QueueRow(item, f"/traces/{quote(item.trace_id, safe='')}?{query}")

@@ -10,7 +10,9 @@ import pytest
 from memory_labels import MemoryLabels, MemoryRun
 
 from tracejury.collector.labels import Labelled, Purpose, QueueQuery
+from tracejury.judges.measures.ppi import Pair, calibrated_share
 from tracejury.schemas.annotations import Review
+from tracejury.schemas.rates import Sums
 
 FOREVER = 2**63 - 1
 Truth = dict[tuple[str, str], bool]
@@ -35,7 +37,7 @@ def some_runs(chance: random.Random, count: int, wrong: float) -> tuple[list[Mem
 def look(labels: MemoryLabels, count: int, service: str = "") -> None:
     """Somebody works through `count` runs of a longer queue."""
     for item in labels.queue(QueueQuery(Purpose.CALIBRATION, 0, FOREVER, 200, service, "ann"))[:count]:
-        seen = Review(item.trace_id, item.agent_run_id, "ann", item.stratum, item.probability, changed_at=1)
+        seen = Review(item.trace_id, item.agent_run_id, "ann", item.stratum, item.probability, changed_at=2)
         labels.save(Labelled(reviews=[seen]))
 
 
@@ -74,7 +76,18 @@ def grows(labels: MemoryLabels, chance: random.Random) -> Truth:
     return truth | later
 
 
-@pytest.mark.parametrize("story", [stops_in_the_middle, looks_at_one_service_more, grows])
+def looks_at_what_is_bad_first(labels: MemoryLabels, chance: random.Random) -> Truth:
+    """Before the queue comes, on their own account: at most runs that have an error, and at a few others."""
+    runs, truth = some_runs(chance, 600, 0.1)
+    labels.runs += runs
+    for (trace_id, run_id), error in truth.items():
+        if chance.random() < (0.7 if error else 0.05):
+            labels.save(Labelled(reviews=[Review(trace_id, run_id, "ann", changed_at=1)]))
+    look(labels, 150)
+    return truth
+
+
+@pytest.mark.parametrize("story", [stops_in_the_middle, looks_at_one_service_more, grows, looks_at_what_is_bad_first])
 def test_the_sample_tells_the_truth(story: Callable[[MemoryLabels, random.Random], Truth]) -> None:
     """Over 150 stories the mean error of the estimate is none that chance would not make."""
     chance = random.Random(20_261_120)  # noqa: S311  a simulation
@@ -85,6 +98,23 @@ def test_the_sample_tells_the_truth(story: Callable[[MemoryLabels, random.Random
         errors.append(estimate(labels, truth) - mean(truth.values()))
     assert abs(mean(errors)) < 2.6 * stdev(errors) / len(errors) ** 0.5
     assert stdev(errors) < 0.04
+
+
+def test_intervals_hold_whatever_people_looked_at_before() -> None:
+    """The calibrated share's 95 % interval covers the truth about as often as it says, also after such looks."""
+    chance = random.Random(7)  # noqa: S311  a simulation
+    covered = []
+    for _ in range(200):
+        labels = MemoryLabels()
+        truth = looks_at_what_is_bad_first(labels, chance)
+        found = {(r.trace_id, r.run_id): r.found for r in labels.runs}
+        looked = [(run, s.size / s.reviewed) for s in labels.strata(0, FOREVER) for run in s.drawn]
+        n, hits = len(found), sum(found.values())
+        judged = Sums(n=n, units=n, hits=hits, w=n, w2=n, wt=n, w2t2=n, wb=hits, w2b2=hits, w2bt=hits)
+        share = calibrated_share(judged, [Pair(float(truth[run]), found[run], weight) for run, weight in looked])
+        assert share is not None
+        covered.append(share.low <= mean(truth.values()) <= share.high)
+    assert 0.92 <= mean(covered) <= 0.995
 
 
 def test_a_sample_that_was_left_behind_is_told() -> None:

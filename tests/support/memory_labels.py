@@ -108,22 +108,25 @@ class MemoryLabels:
         mine = {(r.trace_id, r.agent_run_id) for r in reviews if r.annotator == query.annotator}
         if query.purpose is Purpose.LEARNING:
             return [d for d in self.disputes if (d.trace_id, d.agent_run_id) not in mine][: query.limit]
-        anybodys = {(r.trace_id, r.agent_run_id) for r in reviews}
+        drawn = {(r.trace_id, r.agent_run_id, r.annotator) for r in reviews if r.probability > 0}
+        anybodys = {(trace_id, run_id) for trace_id, run_id, _ in drawn}
         runs = self._arrived(query.since, query.until, query.service)
         sizes = Counter(r.stratum for r in runs)
+        first = {name: min(r.number() for r in runs if r.stratum == name) for name in sizes}
         asked = [
             r
             for r in runs
-            if (r.trace_id, r.run_id) not in mine
+            if (r.trace_id, r.run_id, query.annotator) not in drawn
             and ((r.trace_id, r.run_id) not in anybodys or (query.annotator != "" and r.number(1) < query.overlap))
         ]
-        asked.sort(key=lambda r: r.number() * math.sqrt(sizes[r.stratum]))
-        shown = asked[: query.limit]
-        reached = shown[-1].number() * math.sqrt(sizes[shown[-1].stratum]) if len(shown) == query.limit else math.inf
+        place = {r: (r.number() > first[r.stratum], r.number() * math.sqrt(sizes[r.stratum])) for r in asked}
+        shown = sorted(asked, key=place.__getitem__)[: query.limit]
+        later, number = place[shown[-1]] if len(shown) == query.limit else (True, math.inf)
+        reached = number if later else 0.0
         return [
             QueueItem(
                 r.trace_id, r.run_id, r.service, r.agent, "drawn at random", r.stratum,
-                min(1.0, reached / math.sqrt(sizes[r.stratum])),
+                _probability(reached, sizes[r.stratum]),
             )
             for r in shown
         ]  # fmt: skip
@@ -132,15 +135,12 @@ class MemoryLabels:
         """Counted one by one."""
         reviews = [r for r in self.kept_reviews.values() if not r.withdrawn and r.tenant == tenant]
         drawn = {(r.trace_id, r.agent_run_id) for r in reviews if r.probability > 0}
-        anybodys = {(r.trace_id, r.agent_run_id) for r in reviews}
         found = []
         runs = self._arrived(since, until, service)
         for name in sorted({r.stratum for r in runs}):
             of_it = [r for r in runs if r.stratum == name]
             numbers = [r.number() for r in of_it if (r.trace_id, r.run_id) in drawn]
-            waiting = [
-                r for r in of_it if (r.trace_id, r.run_id) not in anybodys and r.number() < max(numbers, default=0)
-            ]
+            waiting = [r for r in of_it if (r.trace_id, r.run_id) not in drawn and r.number() < max(numbers, default=0)]
             looked = sorted((r.trace_id, r.run_id) for r in of_it if (r.trace_id, r.run_id) in drawn)
             found.append(Stratum(name, len(of_it), len(numbers), len(waiting), tuple(looked)))
         return found
@@ -177,6 +177,11 @@ class MemoryLabels:
             and after < (label.changed_at, place(label)) < before
         ]
         return sorted(kept, key=lambda label: (label.changed_at, place(label)), reverse=not query.after)[: query.limit]
+
+
+def _probability(reached: float, size: int) -> float:
+    below = min(1.0, reached / math.sqrt(size))
+    return below + (1 - below) ** size / size
 
 
 def _keep(kept: dict[tuple[str, str, str], Label], labels: Iterable[Label], place: Callable[[Label], str]) -> None:

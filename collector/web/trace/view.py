@@ -32,7 +32,7 @@ MAX_OPENED: Final = 50
 class Ask:
     """What an address asks of the page. `at`: a key, else `span`; `errors_only`: of the tree.
 
-    `stratum` and `probability`: of the queue of labels that led here.
+    `stratum` and `probability`: of the queue of labels that led here, for the run `drawn`.
     """
 
     span: str = ""
@@ -42,6 +42,7 @@ class Ask:
     opened: Sequence[str] = ()
     stratum: str = ""
     probability: str = ""
+    drawn: str = ""
     whole: bool = False
 
     @classmethod
@@ -55,6 +56,7 @@ class Ask:
             opened=opened[:MAX_OPENED],
             stratum=params.get("stratum", ""),
             probability=params.get("probability", ""),
+            drawn=params.get("drawn", ""),
             whole=params.get("whole") == "1",
         )
 
@@ -66,6 +68,7 @@ class Ask:
             "only": "errors" if self.errors_only else "",
             "stratum": self.stratum,
             "probability": self.probability,
+            "drawn": self.drawn,
         }
         query = urlencode({name: value for name, value in pairs.items() if value})
         return f"&{query}" if query else ""

@@ -175,9 +175,9 @@ def test_spend_of_this_hour_and_day() -> None:
 
 
 def test_a_run_of_the_queue_says_how_it_was_drawn() -> None:
-    """The page's form needs stratum and probability; both are only parameters, whatever they hold."""
+    """The form of that run needs stratum and probability; all are only parameters, whatever they hold."""
     drawn = queue_row(QueueItem("t/1", "run 1", "svc", "a", "why", "found/-/a&b", 0.25))
-    assert drawn.href == "/traces/t%2F1?at=run%3Arun+1&stratum=found%2F-%2Fa%26b&probability=0.25"
+    assert drawn.href == "/traces/t%2F1?at=run%3Arun+1&stratum=found%2F-%2Fa%26b&probability=0.25&drawn=run+1"
     assert queue_row(QueueItem("t", "r", "svc", "a", "why")).href == "/traces/t?at=run%3Ar"
 
 

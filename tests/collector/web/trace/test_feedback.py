@@ -145,6 +145,32 @@ def test_a_review_says_how_it_was_drawn_or_not(pages: Pages) -> None:
     assert [(one.stratum, one.probability) for one in kept(pages).reviews] == [("s1", 0.25)]
 
 
+def test_who_looks_again_at_a_drawn_run_leaves_it_in_the_sample(pages: Pages) -> None:
+    """Of a review that the queue drew stays how it was drawn, until it is taken back."""
+    drawn = {"stratum": "s1", "probability": "0.25"}
+    taken(pages, "/feedback/review", RUN | drawn)
+    pages.now += SECOND
+    taken(pages, "/feedback/review", RUN)
+    assert [(one.stratum, one.probability) for one in kept(pages).reviews] == [("s1", 0.25)]
+    taken(pages, "/feedback/review", RUN | {"reviewed": "no"})
+    pages.now += SECOND
+    taken(pages, "/feedback/review", RUN)
+    assert [(one.stratum, one.probability) for one in kept(pages).reviews] == [("", 0.0)]
+
+
+def test_a_run_that_was_reviewed_by_hand_can_be_reviewed_as_drawn(pages: Pages) -> None:
+    """Its form offers it where the queue led there, once."""
+    offer = 'value="yes">Reviewed'
+    page = f"/traces/{TRACE_ID}?at=run:{MANAGER}"
+    address = f"{page}&stratum=s1&probability=0.25&drawn={MANAGER}"
+    taken(pages, "/feedback/review", RUN)
+    assert offer in pages.get(address).text
+    assert offer not in pages.get(page).text
+    assert offer not in pages.get(f"{page}&stratum=s1&probability=0.25&drawn=other").text, "it drew another run"
+    taken(pages, "/feedback/review", RUN | {"stratum": "s1", "probability": "0.25"})
+    assert offer not in pages.get(address).text
+
+
 def test_names_and_texts_are_bounded(pages: Pages) -> None:
     """They are refused rather than cut."""
     refused(pages, "/feedback/missed", MISSED | {"annotator": "  "}, 422, "your name is missing")
