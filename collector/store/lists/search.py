@@ -3,6 +3,9 @@
 The text is looked for as it is, without case and with white space folded: in what was said (`texts`, once a trace is
 complete), in names, goals and answers of traces that are still open, in the evidence and explanations of findings that
 hold, and at the beginning of ids. The index of words finds the few texts that can hold it.
+
+`texts` hold what Python made of it (`searched`); whatever else is looked into is folded by the engine, which folds some
+characters otherwise (ß, final sigma): what is looked for there is folded by the engine, too.
 """
 
 from __future__ import annotations
@@ -27,18 +30,21 @@ _TRACE_DIGITS: Final = 32
 _SPAN_DIGITS: Final = 16
 _SPAN_START: Final = 8
 
-_OPEN: Final = """arrayExists(said -> positionCaseInsensitiveUTF8(said, {sought:String}) > 0,
+_RAW: Final = "lowerUTF8({raw:String})"
+_OPEN: Final = f"""arrayExists(said -> position(lowerUTF8(said), {_RAW}) > 0,
     arrayConcat([Name], Runs.Name, Runs.Goal, Runs.Answer))"""
+_FINDING: Final = "lowerUTF8(concat(Evidence, '\\n', Explanation))"
 
 
 def found_in(query: TraceQuery) -> tuple[str, dict[str, Any]] | None:
     """The condition on `traces` that the query's text stands in one, None where it asks for none."""
-    sought = searched(query.text.replace("\x00", " ")[:LONGEST])
+    raw = " ".join(query.text.replace("\x00", " ")[:LONGEST].encode("utf-8", "replace").decode().split())
+    sought = searched(raw)
     if not sought:
         return None
     held, values = _held("Text", sought)
     said = f"SELECT TraceId FROM texts WHERE {TENANT} AND {_time(query)} AND {held}"
-    found, _ = _held("lowerUTF8(concat(Evidence, '\\n', Explanation))", sought)
+    found = _held(_FINDING, sought)[0] if raw.lower() == sought else f"position({_FINDING}, {_RAW}) > 0"
     errors = (
         f"SELECT TraceId FROM findings FINAL WHERE {TENANT} AND {near(query)} AND {HOLDS} AND {found} "
         f"AND {sure(query.confidence)}"
@@ -49,7 +55,7 @@ def found_in(query: TraceQuery) -> tuple[str, dict[str, Any]] | None:
         whole(errors),
         *_ids(sought, values),
     ]
-    return f"({' OR '.join(parts)})", values | {"sought": sought} | thresholds(query.confidence)
+    return f"({' OR '.join(parts)})", values | {"sought": sought, "raw": raw} | thresholds(query.confidence)
 
 
 def _time(query: TraceQuery) -> str:
@@ -84,8 +90,7 @@ def _inner(sought: str, words: list[str]) -> list[str]:
 
 def _ids(sought: str, values: dict[str, Any]) -> list[str]:
     """Conditions that an id begins so; a span's whole id is looked up, its beginning looked for."""
-    values["beginning"] = sought
-    parts = ["startsWith(lowerUTF8(SessionId), {beginning:String})"]
+    parts = [f"startsWith(lowerUTF8(SessionId), {_RAW})"]
     if not _ID.fullmatch(sought):
         return parts
     digits = values["digits"] = sought.replace("-", "")

@@ -114,6 +114,20 @@ def test_every_filter(listed: Store) -> None:
         assert find(listed, **query) == naive(TRACES, **query), query
 
 
+@pytest.mark.parametrize("text", ["İstanbul", "Straße", "300 K", "ΟΔΟΣ", "ǅungla", "ﬁn", "ÅNGSTRÖM", "ẞ"])
+def test_a_text_finds_itself_wherever_it_stands(store: Store, text: str) -> None:
+    """Whatever its letters become without case: in what was said, in an open trace, in a finding, as an id's start."""
+    said = [
+        Listed(1, goal=f"to {text} now"),
+        Listed(2, goal=f"to {text} now", state=TraceState.OPEN),
+        Listed(3, marks=(Mark(evidence=f"at {text} then"),)),
+        Listed(4, session=f"{text} and on"),
+        Listed(5),
+    ]
+    store_all(store, said)
+    assert set(find(store, text=text)) == {t.trace_id for t in said[:4]}
+
+
 def test_every_order(listed: Store) -> None:
     """Each order in both directions, over everything, over a filter, and over a text."""
     for sort in Sort:
