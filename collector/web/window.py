@@ -21,7 +21,11 @@ KEPT: Final = ("range", "from", "to", "service")
 STEPS: Final = (MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, DAY, 7 * DAY)
 POINTS: Final = 62
 """At most so many points in a chart."""
+LAST: Final = 2**63 - 1
+"""The latest time that the store holds, in unix nanos: in April 2262. Later ones are taken for it."""
+_TO_SECONDS: Final = len("2026-01-31T23:59:59")
 _LONGEST: Final = 1000
+"""Characters of a service's name that can be asked for, as of any text in an address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +60,9 @@ class Window:
 
     @property
     def before(self) -> Window:
-        """The time of about the same length that ends where this one begins."""
-        length = self.until - self.since
-        return replace(self, since=_begin(self.since, length), until=self.since, range="")
+        """The time of about the same length that ends where this one begins; of the first minute where none does."""
+        until = max(self.since, MINUTE)
+        return replace(self, since=_begin(until, self.until - self.since), until=until, range="")
 
     @property
     def step(self) -> int:
@@ -77,17 +81,19 @@ class Window:
 
     @property
     def fields(self) -> tuple[str, str]:
-        """Both ends as fields for dates show them, in UTC."""
-        return field_time(self.since), field_time(self.until)
+        """Both ends as fields for dates show them, in UTC, to the second."""
+        return field_time(self.since)[:_TO_SECONDS], field_time(self.until)[:_TO_SECONDS]
 
 
 def read_window(params: Mapping[str, str], now: int) -> Window:
     """The window that an address names; `now` in unix nanos.
 
     Raises:
-        ConfigError: no such range, no such time, or it ends before it begins; one line.
+        ConfigError: no such range, no such time, it ends before it begins, or too long a name; one line.
     """
-    service = params.get("service", "")[:_LONGEST]
+    service = params.get("service", "")
+    if len(service) > _LONGEST:
+        raise ConfigError(f"service: a name of at most {_LONGEST} characters can be asked for")
     start, end = params.get("from", "").strip(), params.get("to", "").strip()
     if start or end:
         return _between(start, end, service, now)
@@ -98,8 +104,9 @@ def read_window(params: Mapping[str, str], now: int) -> Window:
 
 
 def field_time(nanos: int) -> str:
-    """Unix nanos as a field for dates takes them, to the minute: `2026-01-31T23:59`, in UTC."""
-    return (iso_time(nanos) or "1970-01-01T00:00")[:16]
+    """Unix nanos in an address, in UTC: `2026-01-31T23:59`; with seconds and microseconds where there are some."""
+    text = (iso_time(nanos) or "1970-01-01T00:00:00.000000Z").removesuffix("Z")
+    return text.removesuffix(".000000").removesuffix(":00")
 
 
 def _begin(end: int, length: int) -> int:
@@ -110,10 +117,11 @@ def _begin(end: int, length: int) -> int:
 
 def _between(start: str, end: str, service: str, now: int) -> Window:
     try:
-        until = parse_since(end, now) if end else now
-        since = parse_since(start, now) if start else max(0, until - RANGES[DEFAULT_RANGE])
+        until = min(parse_since(end, now), LAST) if end else now
+        since = min(parse_since(start, now), LAST - MINUTE) if start else max(0, until - RANGES[DEFAULT_RANGE])
     except ValueError as error:
         raise ConfigError(str(error)) from None
-    if until <= since:
+    if until < since:
         raise ConfigError("the time range ends before it begins")
-    return Window(since, until, "", service)
+    # Fields for dates show minutes: an end that is the beginning is this minute's.
+    return Window(since, until if until > since else since + MINUTE, "", service)

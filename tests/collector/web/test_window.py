@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracejury.collector.web.window import DAY, HOUR, MINUTE, POINTS, Window, read_window
+from tracejury.collector.web.window import DAY, HOUR, LAST, MINUTE, POINTS, Window, read_window
 from tracejury.schemas.errors import ConfigError
 
 NOW = 1_795_169_386_000_000_000
@@ -39,13 +39,48 @@ def test_ends_of_ones_own() -> None:
         ({"range": "2y"}, "no time range '2y': use 1h, 6h, 24h, 7d, 30d, or from and to"),
         ({"from": "yesterday"}, "'yesterday' is no point in time"),
         ({"from": "1h", "to": "2h"}, "the time range ends before it begins"),
-        ({"from": "1h", "to": "1h"}, "the time range ends before it begins"),
+        ({"service": "x" * 1001}, "service: a name of at most 1000 characters can be asked for"),
     ],
 )
 def test_what_is_none_is_said_in_a_line(params: dict[str, str], why: str) -> None:
     """Nothing is guessed."""
     with pytest.raises(ConfigError, match="^" + why.replace("?", r"\?")):
         read_window(params, NOW)
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        ("2026-11-01T10:00:05", "2026-11-01T10:00:40"),
+        ("2026-11-01T10:00:05.000001", "2026-11-01T10:00:05.000002"),
+        ("2026-11-01T10:00", "2026-11-01T10:00:01"),
+        ("90s", "61s"),
+    ],
+)
+def test_links_keep_ends_exactly(start: str, end: str) -> None:
+    """A time within one minute stays what it is, from page to page."""
+    window = read_window({"from": start, "to": end}, NOW)
+    assert read_window(window.params, NOW) == window
+
+
+def test_an_end_that_is_the_beginning_is_that_minutes() -> None:
+    """Fields for dates show no seconds: whoever picks 10:00 to 10:00 means this minute."""
+    window = read_window({"from": "2026-11-01T10:00", "to": "2026-11-01T10:00"}, NOW)
+    assert (window.until - window.since, window.fields[1]) == (MINUTE, "2026-11-01T10:01")
+
+
+@pytest.mark.parametrize("start", ["", "1970-01-01", "0001-01-01T00:00", "2026-11-01", "9999-12-31"])
+@pytest.mark.parametrize("end", ["", "9999-12-31T23:59", "2262-04-12"])
+def test_ends_beyond_what_the_store_holds_are_its_ends(start: str, end: str) -> None:
+    """Everything is a range, too; so is the time before it, and links lead to the same."""
+    given = {"from": start, "to": end}
+    if not end and start.startswith("9"):
+        return  # what has not begun has no end yet
+    window = read_window(given, NOW)
+    assert 0 <= window.since < window.until <= LAST
+    assert window.before.since < window.before.until
+    again = read_window(window.params, NOW)
+    assert (again.since // 1000, again.until // 1000) == (window.since // 1000, window.until // 1000)
 
 
 def test_links_keep_what_is_not_the_default() -> None:
