@@ -206,9 +206,12 @@ class Clerk:
             return decision
         if asked is not None and asked.by_hand:
             return Decision(Outcome.PENDING, "asked for by hand", 0.0)
-        if any(k[0] == SubjectKind.TURN_WINDOW and run_of(k) == run.id for k in (*ledger, *elsewhere)):
+        words = (*ledger.items(), *elsewhere.items())
+        live = [w.probability for k, w in words if k[0] == SubjectKind.TURN_WINDOW and run_of(k) == run.id]
+        if live:
             # A finding that was taken back since had it judged while it ran: its provisional findings need an answer.
-            return replace(decision, outcome=Outcome.PENDING, reason="was judged while it ran")
+            # What chance would have decided now does not matter: it was judged with the probability that it had then.
+            return replace(decision, outcome=Outcome.PENDING, reason="was judged while it ran", probability=max(live))
         return decision
 
 

@@ -171,6 +171,20 @@ def test_a_run_whose_windows_were_judged_gets_its_closing_pass() -> None:
     assert {r.outcome for r in clerk(NOBODY).consider(whole, (), ledger, 2).rows} == {Outcome.PENDING}
 
 
+def test_a_run_that_an_error_had_judged_while_it_ran_stands_for_itself() -> None:
+    """It was certain to be judged then, so it has not the weight of a run that chance took from many."""
+    hardly_any = Policy((Rule(rate=1e-9),), always_severity=a_finding().severity, always_on_error=False)
+    whole = trace(run("m", Said("l1", "x")))
+    sampled_out = clerk(hardly_any).consider(whole, (), {}, 1).rows[0]
+    assert (sampled_out.outcome, sampled_out.probability) == (Outcome.SAMPLED_OUT, 1e-9)
+    window = replace(sampled_out, outcome=Outcome.DONE, probability=1.0)
+    ledger: Ledger = {(SubjectKind.TURN_WINDOW, "m:0-4", "tool-calling"): window}
+    here = clerk(hardly_any).consider(whole, (), dict(ledger), 2).rows
+    there = clerk(hardly_any).consider(whole, (), {}, 2, elsewhere=ledger).rows
+    for rows in (here, there):
+        assert {(row.outcome, row.probability) for row in rows} == {(Outcome.PENDING, 1.0)}
+
+
 def test_a_detector_finding_is_what_the_policy_looks_at() -> None:
     """The clerk hands the detectors' findings on."""
     whole = trace(run("m", Said("l1", "x")))
