@@ -24,11 +24,15 @@ _HARMLESS: Final = frozenset({Outcome.FILTERED.value, Outcome.NOT_APPLICABLE.val
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What all judges together said. `scored`: those that gave a score, by name; `missed`: that were to and did not."""
+    """What all judges together said. `scored`: those that gave a score, by name; `missed`: that were to and did not.
+
+    `asked`: whether there is a word at all; judges that look at other runs only have none.
+    """
 
     standing: Standing
     scored: tuple[tuple[str, float], ...] = ()
     missed: tuple[str, ...] = ()
+    asked: bool = True
 
     @property
     def left_out(self) -> bool:
@@ -40,7 +44,8 @@ def said_of_run(words: Iterable[BaseWord], scored: frozenset[tuple[str, str]]) -
     """Of one run, from the last word of each judge on it; `scored`: (run id, judge) with a score."""
     reasons: dict[str, str] = {}
     weights: dict[str, float] = {}
-    for word in sorted(words, key=lambda w: w.judge):
+    spoken = sorted(words, key=lambda w: w.judge)
+    for word in spoken:
         if word.outcome is Outcome.SUPERSEDED:
             continue
         if word.outcome not in (Outcome.DONE, Outcome.CACHED):
@@ -53,15 +58,18 @@ def said_of_run(words: Iterable[BaseWord], scored: frozenset[tuple[str, str]]) -
             weights[word.judge] = 1 / word.probability
     missed = tuple(sorted(judge for judge, why in reasons.items() if why not in _HARMLESS))
     standing = Standing(max(weights.values()), "") if weights and not missed else Standing(0.0, _why(reasons.values()))
-    return Said(standing, tuple(sorted(weights.items())), missed)
+    return Said(standing, tuple(sorted(weights.items())), missed, bool(spoken))
 
 
 def said_of_trace(runs: Sequence[Said]) -> Said:
-    """Of a trace: every run that was to be looked at must have been, by all of its judges.
+    """Of a trace: every run that was to be looked at must have been, by all of its judges, and at least one was.
 
-    One judge counts by itself where none of the runs that it was to score is left. The least likely run decides the
-    weight: whether runs of one trace are in the sample is one decision.
+    Runs that no judge looks at, such as sub-agents where all judges are those of managers, keep no trace out: the
+    ledger has a word on every run of a closed trace for each judge that applies to it, so no word is no task. One judge
+    counts by itself where none of the runs that it was to score is left. The least likely run decides the weight:
+    whether runs of one trace are in the sample is one decision.
     """
+    runs = [said for said in runs if said.asked]
     missed = tuple(sorted({judge for said in runs for judge in said.missed}))
     weights: dict[str, float] = {}
     for said in runs:

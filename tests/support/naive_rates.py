@@ -153,7 +153,9 @@ def of_trace(
         ]
     first = next((run for run, _ in of_runs if not run["parent"]), of_runs[0][0] if of_runs else None)
     names = {k: first[k] if first else "" for k in ("agent", "role", "model")}
-    together = [all_together(said.values()) for _, said in of_runs]
+    # What no judge of the panel looks at, such as a sub-agent, has no word in the ledger.
+    tasks = {s for owner, kind, s, _ in words if (owner, kind) == (trace_id, "agent-run")}
+    together = [all_together(said.values()) for run, said in of_runs if run["id"] in tasks]
     looked_at = [t for t in together if t[0] not in ("filtered", "not-applicable")]
     if opened:
         judges = ("open", 0.0)

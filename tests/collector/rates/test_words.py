@@ -62,12 +62,16 @@ def test_each_judge_has_a_weight_of_its_own() -> None:
         ([said(("a", DONE, 1.0)), said(("a", Outcome.FILTERED, 0.0))], 1.0, ""),
         ([said(("a", DONE, 1.0)), said(("a", Outcome.NOT_APPLICABLE, 1.0))], 1.0, ""),
         ([said(("a", DONE, 1.0)), said(("a", Outcome.SAMPLED_OUT, 0.1))], 0.0, "sampled-out"),
-        ([said(("a", DONE, 1.0)), said()], 0.0, "not-asked"),
+        ([said(("a", DONE, 1.0)), said()], 1.0, ""),
+        ([said(("a", DONE, 0.5)), said(), said(("a", Outcome.FAILED, 0.5))], 0.0, "failed"),
+        ([said(("a", DONE, 1.0)), said(("a", Outcome.SUPERSEDED, 1.0))], 0.0, "not-asked"),
+        ([said(), said()], 0.0, "not-asked"),
+        ([said(("a", Outcome.NOT_APPLICABLE, 1.0)), said()], 0.0, "not-applicable"),
         ([said(("a", Outcome.FILTERED, 0.0))], 0.0, "filtered"),
     ],
 )
 def test_a_trace(runs: list[Said], weight: float, why: str) -> None:
-    """Every run that was to be looked at must have been; the least likely one gives the weight."""
+    """Every run that was to be looked at must have been; the least likely one gives the weight; others do not matter."""
     standing = said_of_trace(runs).standing
     assert (standing.weight, standing.why) == (weight, why)
 
