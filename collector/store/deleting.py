@@ -16,8 +16,11 @@ PAGE: Final = 500
 _ARRIVED: Final = ("spans", "logs")
 """What has come: rows that come later stay, and begin the trace anew."""
 
-_MADE: Final = ("texts", "outlines", "deliveries", "exports", "joins", "verdicts", "findings", "judgements", "traces")
-"""What we made of it; `traces` last: as long as it stands, the trace is found again for what is left."""
+_MADE: Final = ("texts", "outlines", "joins", "verdicts", "findings", "judgements", "deliveries", "exports", "traces")
+"""What we made of it; `traces` last: as long as it stands, the trace is found again for what is left.
+
+What was sent out goes after the findings: without it they would be news to the next process, where this one dies.
+"""
 
 _LABELS: Final = ("annotations", "human_scores", "reviews")
 """People's work."""

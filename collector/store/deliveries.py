@@ -81,16 +81,22 @@ class StoredDeliveries:
         return Looked(tuple(found), {(fingerprint, Event(event)): state for fingerprint, event, state in told})
 
     def mark(self, delivered: Sequence[Delivered]) -> None:
-        """Keep what a webhook was told; the same again changes nothing.
+        """Keep what a webhook was told, but of traces that are deleted since; the same again changes nothing.
 
         Raises:
             RetryableError, StoreError: the store failed.
         """
-        rows = [
-            (self._tenant, d.trace_id, d.webhook, d.fingerprint, d.event.value, d.state, d.at, d.at) for d in delivered
-        ]
-        with storing("what webhooks were told"):
+        with storing("what webhooks were told"), self._store.changes.touching(()):  # no rate is made of it
+            rows = [
+                (self._tenant, d.trace_id, d.webhook, d.fingerprint, d.event.value, d.state, d.at, d.at)
+                for d in delivered
+                if self.stays(d.trace_id, d.received)
+            ]
             insert_rows(self._store, "deliveries", _COLUMNS, rows)
+
+    def stays(self, trace_id: str, received: int) -> bool:
+        """Whether what was said of a trace as it was then (unix nanos) may be told: it is not deleted since."""
+        return self._store.changes.stays((self._tenant, trace_id), received)
 
     def _places(self, trace_ids: Sequence[str]) -> dict[str, tuple[dict[str, Any], Mapping[str, str]]]:
         """What a finding's event says of its trace, and the names of the agent runs."""

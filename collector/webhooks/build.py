@@ -6,10 +6,11 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import httpx
 
+from ...processors.assemble import TraceKey
 from ...schemas.errors import ConfigError
 from ...schemas.verdicts import JudgedSubject, JudgedTrace
 from ..metrics import Telemetry
@@ -60,6 +61,11 @@ class Webhooks:
     def heard(self, subjects: Sequence[JudgedSubject]) -> None:
         """LLM judges looked at these."""
         self._hint([f.trace_id for s in subjects for f in (*s.changed, *s.retracted)])
+
+    def forget(self, keys: Collection[TraceKey]) -> None:
+        """These traces are being deleted; from any thread, returns at once."""
+        for hook in self._hooks.values():
+            hook.forget([trace_id for _tenant, trace_id in keys])
 
     async def start(self, base: str) -> None:
         """Begin to send; `base`: the address of API and pages, for links. First what an earlier process left."""

@@ -47,7 +47,7 @@ class Looked:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """A webhook was told (SENT), or it was GIVEN_UP; `at` in unix nanos."""
+    """A webhook was told (SENT), or it was GIVEN_UP; `at` in unix nanos; `received` as of the message."""
 
     webhook: str
     trace_id: str
@@ -55,11 +55,15 @@ class Delivered:
     event: Event
     state: str
     at: int
+    received: int
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One event for one webhook. `body` is JSON text; `since`: unix nanos from which its age counts."""
+    """One event for one webhook. `body` is JSON text; `since`: unix nanos from which its age counts.
+
+    `received`: when the newest span that was judged was committed.
+    """
 
     id: str
     trace_id: str

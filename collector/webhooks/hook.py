@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
 from ...schemas.errors import RetryableError, TracejuryError
 from .bell import Bell
-from .events import Delivered, Event, Looked
+from .events import Delivered, Event, Looked, Message
 from .metrics import WebhookMetrics
 from .payload import message
 from .rules import news
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class DeliveryStore(Protocol):
-    """What a webhook reads and writes; all of it blocks and raises RetryableError, StoreError."""
+    """What a webhook reads and writes; all but `stays` blocks and raises RetryableError, StoreError."""
 
     def since(self, webhook: str) -> int:
         """When it was first set up, unix nanos."""
@@ -44,7 +44,10 @@ class DeliveryStore(Protocol):
         """Findings and what the webhook was told of them."""
 
     def mark(self, delivered: Sequence[Delivered]) -> None:
-        """Keep what it was told."""
+        """Keep what it was told, but of traces that are deleted since."""
+
+    def stays(self, trace_id: str, received: int) -> bool:
+        """Whether what was said of a trace as it was then (unix nanos) may be told: it is not deleted since."""
 
 
 class Hook:
@@ -63,7 +66,8 @@ class Hook:
         self._terms, self._store, self._clock = terms, store, clock
         self._bell = Bell()
         self._hints = Hints(self._bell.ring_from_afar)
-        self._sender = Sender(terms, post, metrics, self._keep, self._bell, clock=clock, **sending)
+        self._loop = asyncio.get_running_loop()
+        self._sender = Sender(terms, post, metrics, self._keep, self._still, self._bell, clock=clock, **sending)
         self._marks: list[Delivered] = []
         self._marked: set[tuple[str, Event]] = set()  # since the look at hand began
         self._revisit: set[str] = set()
@@ -84,6 +88,10 @@ class Hook:
         """These traces have changed; from any thread, returns at once."""
         if not self.disabled:
             self._hints.put(trace_ids)
+
+    def forget(self, trace_ids: Collection[str]) -> None:
+        """These traces are being deleted; from any thread, returns at once."""
+        self._loop.call_soon_threadsafe(self._sender.queue.forget, frozenset(trace_ids))
 
     async def run(self) -> None:
         """Look, send and mark until cancelled; what is then unmarked is found again by the next process."""
@@ -116,18 +124,29 @@ class Hook:
         self._marked.clear()  # what is marked from here on, the look may not see
         looked = await self._patiently(partial(self._store.look, self._terms.name, traces))
         known = self._marked | {(m.fingerprint, m.event) for m in self._marks}
-        queue, now = self._sender.queue, asyncio.get_running_loop().time()
+        queue, now = self._sender.queue, self._loop.time()
         for event, found in news(looked, self._terms.rules, self._since):
             if self.waiting >= ROOM:
                 self._hints.overflown = True
                 break
             if (found.finding.fingerprint, event) not in known:
-                queue.put(message(self._terms.name, event, found, self._terms.base), now)
+                made = message(self._terms.name, event, found, self._terms.base)
+                if self._stays(made):
+                    queue.put(made, now)
         if self._terms.rules.retractions:
             # Of what is under way it cannot be told yet whether a retraction is due.
             keys = {(f.finding.fingerprint, Event.FOUND): f.finding.trace_id for f in looked.found}
             self._revisit |= {trace_id for key, trace_id in keys.items() if key in known or queue.knows(key)}
         self._bell.ring()
+
+    def _stays(self, message: Message) -> bool:
+        return self._store.stays(message.trace_id, message.received)
+
+    def _still(self, message: Message) -> bool:
+        stays = self._stays(message)
+        if not stays:  # what arrived since and says the same was taken for what waited
+            self._hints.put([message.trace_id])
+        return stays
 
     def _keep(self, delivered: Delivered) -> None:
         self._marks.append(delivered)
@@ -141,6 +160,7 @@ class Hook:
             self._marked |= {(m.fingerprint, m.event) for m in marks}
             again = {m.trace_id for m in marks} & self._revisit
             self._revisit -= again
+            again |= {m.trace_id for m in marks if not self._store.stays(m.trace_id, m.received)}
             self._hints.put(again)
 
     async def _patiently(self, ask: Callable[[], T]) -> T:

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from . import retrying
 from .bell import Bell
-from .events import GIVEN_UP, SENT, Delivered, Event
+from .events import GIVEN_UP, SENT, Delivered, Event, Message
 from .metrics import WebhookMetrics
 from .posting import Answer, DeliveryError
 from .signing import headers
@@ -35,7 +35,8 @@ class Post(Protocol):
 class Sender:
     """Sends what is put into `queue` and tells `settled`; `run` until cancelled. `clock` gives unix nanos.
 
-    `chance` and `pause` say how long to wait after a failure (see `retrying.pause`).
+    `stays`: whether the trace of a message is not deleted since; `chance` and `pause` say how long to wait after a
+    failure (see `retrying.pause`).
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Sender:
         post: Post,
         metrics: WebhookMetrics,
         settled: Callable[[Delivered], None],
+        stays: Callable[[Message], bool],
         bell: Bell,
         *,
         clock: Callable[[], int] = time.time_ns,
@@ -53,6 +55,7 @@ class Sender:
         self.queue = Queue()
         self.disabled = False
         self._terms, self._post, self._metrics, self._settled, self._bell = terms, post, metrics, settled, bell
+        self._stays = stays
         self._clock, self._chance, self._pause = clock, chance, pause
         self._loop = asyncio.get_running_loop()
         self._slots = asyncio.Semaphore(terms.concurrency)
@@ -66,10 +69,19 @@ class Sender:
             while True:
                 await self._bell.until(self._is_due, self._until_due)
                 await self._slots.acquire()
-                if self._is_due():
-                    tasks.create_task(self._send(self.queue.take()))
+                if waiting := self._next():
+                    tasks.create_task(self._send(waiting))
                 else:
                     self._slots.release()
+
+    def _next(self) -> Waiting | None:
+        if not self._is_due():
+            return None
+        waiting = self.queue.take()
+        if self._stays(waiting.message):
+            return waiting
+        self.queue.done(waiting.message.key)
+        return None
 
     def _is_due(self) -> bool:
         wait = self._until_due()
@@ -148,10 +160,10 @@ class Sender:
     def _settle(self, waiting: Waiting, state: str, now: int) -> None:
         m = waiting.message
         self.queue.done(m.key)
-        self._settled(Delivered(self._terms.name, m.trace_id, m.fingerprint, m.event, state, now))
+        self._settled(Delivered(self._terms.name, m.trace_id, m.fingerprint, m.event, state, now, m.received))
 
     def _disable(self) -> None:
         if not self.disabled:
             log.error("webhook %s is gone (410) and switched off until the next start", self._terms.name)
         self.disabled = True
-        self.queue.clear()
+        self.queue.close()

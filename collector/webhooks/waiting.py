@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Final
@@ -60,6 +60,7 @@ class Queue:
     """Messages by when they are due; a message stays known until `done`, also while it is being sent."""
 
     def __init__(self) -> None:
+        self._closed = False
         self._heap: list[Waiting] = []
         self._known: dict[tuple[str, Event], Waiting] = {}
         self._numbers = count()
@@ -73,14 +74,15 @@ class Queue:
 
     def put(self, message: Message, due: float) -> None:
         """Take a new message; one that is known already is left out."""
-        if message.key not in self._known:
+        if message.key not in self._known and not self._closed:
             waiting = self._known[message.key] = Waiting(due, next(self._numbers), message)
             heapq.heappush(self._heap, waiting)
 
     def again(self, waiting: Waiting, due: float) -> None:
         """Put back one that was taken."""
-        waiting.due = due
-        heapq.heappush(self._heap, waiting)
+        if not self._closed:
+            waiting.due = due
+            heapq.heappush(self._heap, waiting)
 
     @property
     def next_due(self) -> float | None:
@@ -97,16 +99,25 @@ class Queue:
 
     def take_old(self, since: int) -> list[Waiting]:
         """Those that wait and whose age began then or earlier; they must be done."""
-        old = [waiting for waiting in self._heap if waiting.message.since <= since]
-        self._heap = [waiting for waiting in self._heap if waiting.message.since > since]
+        return self._part(lambda message: message.since <= since)
+
+    def forget(self, trace_ids: Collection[str]) -> None:
+        """Forget what waits of these traces; what is being sent is still to be put back or to be done."""
+        for waiting in self._part(lambda message: message.trace_id in trace_ids):
+            self.done(waiting.message.key)
+
+    def _part(self, leaves: Callable[[Message], bool]) -> list[Waiting]:
+        parted = [waiting for waiting in self._heap if leaves(waiting.message)]
+        self._heap = [waiting for waiting in self._heap if not leaves(waiting.message)]
         heapq.heapify(self._heap)
-        return old
+        return parted
 
     def done(self, key: tuple[str, Event]) -> None:
         """Forget one that was taken."""
         self._known.pop(key, None)
 
-    def clear(self) -> None:
-        """Forget all."""
+    def close(self) -> None:
+        """Forget all, and take nothing more."""
+        self._closed = True
         self._heap.clear()
         self._known.clear()

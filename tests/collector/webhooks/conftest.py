@@ -72,9 +72,12 @@ class Bench:
 
     def judge(self, *findings: Finding, retracted: Sequence[Finding] = (), judged_at: int = NOW, **of: Any) -> None:
         """Store what was judged and say so, as the judging thread does."""
-        judged = a_judged_trace(*findings, judged_at=judged_at, received=NOW, retracted=tuple(retracted), **of)
-        StoredJudging(self.store).save([judged])
-        self.hook.hint([judged.trace.trace_id])
+        for trace_id in dict.fromkeys(f.trace_id for f in (*findings, *retracted)):
+            mine = {"trace_id": trace_id, "judged_at": judged_at, "received": NOW, **of}
+            here = [f for f in findings if f.trace_id == trace_id]
+            judged = a_judged_trace(*here, retracted=tuple(f for f in retracted if f.trace_id == trace_id), **mine)
+            StoredJudging(self.store).save([judged])
+            self.hook.hint([trace_id])
 
     def metric(self, name: str) -> float:
         """The sum of a metric over its labels."""
