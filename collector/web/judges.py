@@ -19,7 +19,7 @@ from ..api.params import read_cursor, write_cursor
 from ..explain.glossary import find_term
 from ..ledger import LedgerEntry, LedgerQuery
 from ..present_llm import day_start
-from ..reader import Position
+from ..reader import Confidence, Position
 from ..vitals import VersionSeen
 from .headline import Change, change_of
 from .site import Site, page
@@ -80,7 +80,7 @@ def add_judges(app: FastAPI, site: Site) -> None:
             "judges.html",
             rows=judge_rows(
                 reader.vitals.outcomes(window.since, window.until, window.service),
-                reader.rates.ask(_by_judge(window)),
+                reader.rates.ask(_by_judge(window, request.query_params.get("profile", ""))),
                 quality,
             ),
             rules=[one for one in quality if _is_rule(one.judge)],
@@ -147,9 +147,16 @@ def against_caps(spends: Sequence[Spend], caps: Mapping[str, float], now: int) -
     return rows
 
 
-def _by_judge(window: Window) -> RateQuery:
+def _by_judge(window: Window, profile: str) -> RateQuery:
+    Confidence.of(profile)  # refuses one that there is not
     return RateQuery(
-        window.since, window.until, by=By.JUDGE, population=Population.JUDGES, service=window.service, limit=100
+        window.since,
+        window.until,
+        by=By.JUDGE,
+        population=Population.JUDGES,
+        service=window.service,
+        profile=profile,
+        limit=100,
     )
 
 
@@ -157,7 +164,8 @@ def _words(
     site: Site, window: Window, judge: str, outcome: Outcome | None, before: Position | None
 ) -> Sequence[LedgerEntry]:
     query = LedgerQuery(WORDS + 1, judge=judge, outcome=outcome, service=window.service, since=window.since)
-    return site.reader.ledger.entries(replace(query, before=before))
+    end = Position(window.until)
+    return site.reader.ledger.entries(replace(query, before=min(before or end, end, key=lambda at: (at.time, at.id))))
 
 
 def _next(words: Sequence[LedgerEntry]) -> str | None:

@@ -11,7 +11,7 @@ from ...schemas.errors import ConfigError, NotFoundError
 from ...schemas.rates import By, Comparison, Population, RateQuery, Unit
 from ...schemas.taxonomy import Severity
 from ..labels import LabelQuery
-from ..reader import Confidence, ErrorQuery, Rates, TraceQuery
+from ..reader import Confidence, ErrorQuery, Position, Rates, TraceQuery
 from .breakdown import break_down
 from .glances import Glances
 from .headline import Picture, headline
@@ -59,10 +59,16 @@ def add_overview(app: FastAPI, site: Site) -> None:
     @page(app, "/overview/severe")
     def severe(request: Request) -> Response:
         window = site.window(request)
+        profile = request.query_params.get("profile", "")
         query = ErrorQuery(
-            Confidence.of(""), SEVERE, service=window.service, severity=Severity.HIGH, since=window.since
+            Confidence.of(profile),
+            SEVERE,
+            service=window.service,
+            severity=Severity.HIGH,
+            since=window.since,
+            before=Position(window.until),
         )
-        return site.render(request, "severe.html", found=site.reader.errors(query))
+        return site.render(request, "severe.html", found=site.reader.errors(query), profile=profile)
 
     @page(app, "/overview/judging")
     def judging(request: Request) -> Response:

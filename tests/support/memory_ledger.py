@@ -33,6 +33,7 @@ class MemoryLedger:
             e
             for e in self.words
             if (e.word.judged_at, e.id) < before
+            and e.word.judged_at >= query.since
             and query.trace_id in ("", e.word.trace_id)
             and query.outcome in (None, e.word.outcome)
         ]

@@ -67,7 +67,9 @@ class Told(MemoryRates):
 def told(api: Api) -> Api:
     """An overview with everything on it, all names hostile."""
     api.reader.rows = [row(0)]
-    api.reader.found = [finding(n, severity=Severity.HIGH, category=HOSTILE, explanation=HOSTILE) for n in range(3)]
+    api.reader.found = [
+        finding(-n, id=str(n), severity=Severity.HIGH, category=HOSTILE, explanation=HOSTILE) for n in (1, 2, 3)
+    ]
     api.reader.rates = Told()
     api.reader.vitals.late = Timeliness(12, 1_500_000_000, 9_000_000_000)
     api.reader.vitals.words = {HOSTILE: {Outcome.DONE: 3}, "plan-quality": {Outcome.FAILED: 1}}
@@ -76,7 +78,7 @@ def told(api: Api) -> Api:
     api.reader.vitals.seen = [VersionSeen(f"v{n}", HOSTILE, NOW - 9, NOW - n, sums) for n in range(2)]
     word = LedgerRow(
         "", "a" * 32, SubjectKind.AGENT_RUN, "run", "plan-quality", "v1", "h", Outcome.FAILED, HOSTILE, "m", 1.0, 0, 0,
-        NOW, NOW,
+        NOW, NOW - 1,
     )  # fmt: skip
     api.reader.ledger.words = [LedgerEntry(word, "1", "svc", HOSTILE)]
     return api
@@ -265,7 +267,7 @@ def test_the_ledger_goes_on_page_by_page(api: Api) -> None:
         "", "a" * 32, SubjectKind.AGENT_RUN, "r", "mine", "v", "h", Outcome.DONE, "", "m", 1.0, 0, 0, NOW, NOW
     )
     api.reader.vitals.words = {"mine": {Outcome.DONE: 40}}
-    api.reader.ledger.words = [LedgerEntry(replace(word, judged_at=NOW - n), str(n)) for n in range(40)]
+    api.reader.ledger.words = [LedgerEntry(replace(word, judged_at=NOW - n), str(n)) for n in range(1, 41)]
     text = api.client.get("/judges/mine?range=7d").text
     href = text.split('rel="next" href="')[1].split('"')[0].replace("&amp;", "&")
     assert href.startswith("/judges/mine?range=7d&cursor=")

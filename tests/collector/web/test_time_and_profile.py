@@ -1,0 +1,75 @@
+"""Every part of a page speaks of the time, the service and the profile that its address names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from memory_api import NOW, SECOND, Api, finding
+from memory_rates import MemoryRates
+
+from tracejury.collector.ledger import LedgerEntry
+from tracejury.collector.moments import iso_time
+from tracejury.schemas.llm_rows import LedgerRow
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.verdicts import Outcome, SubjectKind
+
+HOUR = 3600 * SECOND
+SPAN_OF_TIME = {"from": str(iso_time(NOW - 3 * HOUR)), "to": str(iso_time(NOW - HOUR))}
+
+
+def test_severe_findings_are_those_of_the_time(api: Api) -> None:
+    """What came after it ends shows no more than what came before it began."""
+    api.reader.found = [
+        finding(0, category=name, severity=Severity.HIGH, first_seen=NOW - hours * HOUR)
+        for name, hours in (("before", 4), ("begin", 3), ("within", 2), ("end", 1), ("after", 0.5))
+    ]
+    shown = api.client.get("/overview/severe", params=SPAN_OF_TIME).text
+    assert [name for name in ("before", "begin", "within", "end", "after") if f">{name}</a>" in shown] == [
+        "begin",
+        "within",
+    ]
+
+
+def test_severe_findings_are_those_of_the_profile(api: Api) -> None:
+    """As the rates beside them; the link to all of them names it, too."""
+    api.reader.found = [
+        finding(n, category=name, severity=Severity.HIGH, confidence=confidence, first_seen=NOW - HOUR)
+        for n, (name, confidence) in enumerate([("sure", 0.99), ("guess", 0.05)])
+    ]
+    strict = api.client.get("/overview/severe", params={"profile": "strict"}).text
+    everything = api.client.get("/overview/severe", params={"profile": "0"}).text
+    assert ("sure" in strict, "guess" in strict) == (True, False)
+    assert ("sure" in everything, "guess" in everything) == (True, True)
+    assert "sort=severity&amp;profile=strict" in strict
+    assert api.client.get("/overview/severe", params={"profile": "bad"}).status_code == 422
+
+
+@pytest.mark.parametrize("path", ["/judges", "/judges/plan-quality"])
+def test_words_of_judges_are_those_of_the_time(api: Api, path: str) -> None:
+    """On the page of all and on each judge's own."""
+    word = LedgerRow(
+        "", "", SubjectKind.AGENT_RUN, "r", "plan-quality", "v", "h", Outcome.FAILED, "", "m", 1.0, 0, 0, NOW, NOW
+    )
+    api.reader.ledger.words = [
+        LedgerEntry(replace(word, trace_id=name * 32, judged_at=NOW - hours * HOUR), name)
+        for name, hours in (("a", 4), ("b", 2), ("c", 0))
+    ]
+    text = api.client.get(path, params=SPAN_OF_TIME).text
+    assert ["/traces/" + name * 32 in text for name in "abc"] == [False, True, False]
+
+
+def test_the_rates_of_judges_are_those_of_the_profile(api: Api) -> None:
+    """One that there is not is refused."""
+    rates = api.reader.rates = MemoryRates()
+    assert api.client.get("/judges", params={"profile": "strict"}).status_code == 200
+    assert [query.profile for query in rates.asked] == ["strict"]
+    assert api.client.get("/judges", params={"profile": "bad"}).status_code == 422
+
+
+@pytest.mark.parametrize("query", ["range=9y", "from=tomorrow", "severity=bad", "profile=bad"])
+def test_a_stream_of_what_there_is_not_is_refused(api: Api, query: str) -> None:
+    """Before it begins: an answer that is under way can say nothing any more."""
+    answer = api.client.get(f"/live/events?{query}")
+    assert answer.status_code == 422
+    assert answer.json()["detail"]
