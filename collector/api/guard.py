@@ -2,7 +2,8 @@
 
 Without the first a page in the user's browser reads the API through a name of its own that it re-points to
 127.0.0.1 (DNS rebinding). Without the second it posts to it with a plain form, which browsers send without asking: so
-what changes something comes from no other origin, and is JSON, or a form of our own pages with its token.
+what changes something comes from no other origin, and is JSON where it asks the API, else a form of our own pages with
+its token: whatever else a browser may be made to send, there is no way around the token.
 Bodies must be small and say how long they are: they are read whole.
 """
 
@@ -19,6 +20,8 @@ from .answers import Refusal, refuse
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 MAX_BODY = 64 * 1024
+JSON_ONLY = "the body must be application/json"
+FORMS_ONLY = "only a form of these pages changes something here; programs ask /api with JSON"
 
 
 class Guard:
@@ -37,7 +40,7 @@ class Guard:
         if scope["type"] == "http":
             headers = Headers(scope=scope)
             refusal = self._refusal(scope["method"], scope["path"], headers)
-            if refusal is None and scope["method"] not in READING and is_form(headers):
+            if refusal is None and scope["method"] not in READING and not _is_api(scope["path"]):
                 body = await _whole(receive)
                 receive = _again(body, receive)
                 if not self.tokens.hold(headers, body):
@@ -54,8 +57,8 @@ class Guard:
             return None
         if is_foreign(headers):
             return Refusal(403, "another site may change nothing here")
-        if not _is_json(headers.get("content-type", "")) and (path.startswith("/api/") or not is_form(headers)):
-            return Refusal(415, "the body must be application/json")
+        if not (_is_json(headers) if _is_api(path) else is_form(headers)):
+            return Refusal(415, JSON_ONLY if _is_api(path) else FORMS_ONLY)
         length = headers.get("content-length", "0")
         if "transfer-encoding" in headers or not length.isdecimal():
             return Refusal(411, "the request must say how long its body is")
@@ -96,5 +99,9 @@ def is_local(host: str) -> bool:
         return False
 
 
-def _is_json(content_type: str) -> bool:
-    return content_type.partition(";")[0].strip().lower() == "application/json"
+def _is_api(path: str) -> bool:
+    return path.startswith("/api/")
+
+
+def _is_json(headers: Headers) -> bool:
+    return headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"

@@ -100,6 +100,19 @@ def test_a_form_without_its_token_is_refused(forms: httpx.Client, token: str | N
     assert (answer.status_code, answer.json()["detail"]) == (403, "this form is out of date: load the page again")
 
 
+@pytest.mark.parametrize(
+    "kind", ["application/json", "text/plain", "multipart/form-data; boundary=x", "application/xml", "", None]
+)
+@pytest.mark.parametrize("path", ["/echo", "/feedback/opinion"])
+def test_no_other_kind_of_body_goes_around_the_token(forms: httpx.Client, path: str, kind: str | None) -> None:
+    """What changes something on pages is a form: JSON is no way in, and neither is what browsers post unasked."""
+    token_of(forms)
+    headers = {} if kind is None else {"content-type": kind}
+    answer = forms.post(path, content=b"word=x", headers=headers)
+    assert answer.status_code == 415
+    assert "only a form of these pages" in answer.json()["detail"]
+
+
 def test_a_token_is_of_its_cookie(forms: httpx.Client) -> None:
     """A cookie that someone planted does not go with a token that they could read on a page of theirs."""
     token = token_of(forms)
