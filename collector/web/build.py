@@ -45,7 +45,7 @@ def add_pages(
     assets = load_assets()
     templates = make_templates(assets, find_term, __version__)
     site = Site(reader, judge, judges, clock, templates, tokens, listeners, endpoints)
-    app.state.refusal_page = refusal_pages(templates)
+    app.state.refusal_page = refusal_pages(templates, clock)
     app.add_middleware(SecureHeaders)
     add_assets(app, assets)
     for add in (add_overview, add_explain_pages, add_judges, add_labels_page):

@@ -8,10 +8,13 @@ from typing import Final
 from fastapi import Response
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment
+from starlette.datastructures import QueryParams
 from starlette.types import Scope
 
+from ...schemas.errors import ConfigError
 from ..api.answers import Refusal
 from .security import SECURE
+from .window import Window, read_window
 
 TITLES: Final = {
     403: "Refused",
@@ -24,13 +27,30 @@ TITLES: Final = {
 }
 
 
-def refusal_pages(templates: Environment) -> Callable[[Scope, Refusal], Response]:
-    """What makes a page of a refusal. It asks nothing of the store, which may be what failed."""
+def refusal_pages(templates: Environment, clock: Callable[[], int]) -> Callable[[Scope, Refusal], Response]:
+    """What makes a page of a refusal, with the menu. It asks nothing of the store, which may be what failed."""
 
-    def show(_scope: Scope, refusal: Refusal) -> Response:
-        title = TITLES.get(refusal.status, "Refused")
-        text = templates.get_template("refusal.html").render(title=title, status=refusal.status, detail=refusal.detail)
+    def show(scope: Scope, refusal: Refusal) -> Response:
+        now = clock()
+        text = templates.get_template("refusal.html").render(
+            title=TITLES.get(refusal.status, "Refused"),
+            status=refusal.status,
+            detail=refusal.detail,
+            window=_window(scope, now),
+            now=now,
+            path=scope["path"],
+            params=(),
+            csrf="",
+        )
         # Those of unexpected errors pass no middleware.
         return HTMLResponse(text, refusal.status, headers={**SECURE, **refusal.headers, "Cache-Control": "no-store"})
 
     return show
+
+
+def _window(scope: Scope, now: int) -> Window:
+    """That of the address, or, where it may be what is refused, the usual one."""
+    try:
+        return read_window(QueryParams(scope["query_string"]), now)
+    except ConfigError:
+        return read_window({}, now)

@@ -180,6 +180,22 @@ def test_refusals_are_pages_for_people(api: Api, path: str, headers: dict[str, s
     assert "detail" in api.client.get(path, headers=headers).json()
 
 
+@pytest.mark.parametrize(
+    ("path", "kept"),
+    [
+        ("/nowhere?range=7d&service=shop", "/traces?range=7d&amp;service=shop"),
+        ("/traces/none?range=7d", "/traces?range=7d"),
+        ("/?range=9y", "/traces"),
+        ("/?from=tomorrow&service=shop", "/traces"),
+    ],
+)
+def test_a_refusal_has_the_menu(api: Api, path: str, kept: str) -> None:
+    """As every page, with the time and service of the address where these are not what is refused."""
+    text = api.client.get(path, headers={"accept": "text/html"}).text
+    assert f'href="{kept}" data-key="t"' in text
+    assert 'name="q"' in text
+
+
 def test_a_busy_store_is_a_page_with_another_try(api: Api) -> None:
     """And says when, for programs."""
     api.reader.error = RetryableError("the store is busy", retry_after=7)
