@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -34,21 +34,17 @@ class Forgets(Protocol):
         """Judge what is stored of these."""
 
 
-def no_runs(_keys: Collection[TraceKey]) -> None:
-    """Without LLM judges no runs wait."""
-
-
 class Deletion:
-    """Deletes over one store. Any thread; blocks. `drop`: takes their runs from the judges' hands."""
+    """Deletes over one store. Any thread; blocks. `drops`: take what waits of them, to be judged or to be sent."""
 
     def __init__(
         self,
         store: Store,
         judging: Forgets,
-        drop: Callable[[Collection[TraceKey]], None],
+        drops: Sequence[Callable[[Collection[TraceKey]], None]] = (),
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
-        self._store, self._judging, self._drop, self._clock = store, judging, drop, clock
+        self._store, self._judging, self._drops, self._clock = store, judging, drops, clock
 
     def delete(self, query: DeleteQuery) -> int:
         """Delete what is asked for; returns the number of traces. What arrives later begins its trace anew.
@@ -68,7 +64,8 @@ class Deletion:
             changes.hold(keys, through)
             try:
                 self._judging.forget(keys, through)
-                self._drop(set(keys))
+                for drop in self._drops:
+                    drop(set(keys))
                 deleting.delete(ids, through, labels=query.labels)
             finally:
                 changes.let_go(keys)

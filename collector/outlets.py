@@ -6,7 +6,7 @@ Nothing of it is needed to open a store, and its imports take about as long: `se
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from ..processors.assemble import TraceKey
@@ -101,6 +101,10 @@ class Outlets:
         server = WebServer(app, self._config.api.endpoint, "api")
         self.api_port = await server.start()
         return [server.stop, app.state.pulse.stop]  # streams end first: the server waits for them
+
+    def drop(self, keys: Collection[TraceKey]) -> None:
+        """Send nothing more of these: they are being deleted. Any thread, returns at once."""
+        self._webhooks.forget(keys)
 
     async def send(self) -> None:
         """Begin to post to webhooks and to pass on, with what an earlier process left; the API is served by now."""

@@ -19,7 +19,7 @@ from ..schemas.errors import RetryableError
 from ..schemas.spans import Span
 from ..schemas.verdicts import Judgement
 from .config import CollectorConfig
-from .deletion import Deletion, no_runs
+from .deletion import Deletion
 from .endpoints import Endpoint, bound_receivers, check_loopback
 from .greeting import ready_text
 from .ledger import JudgesStatus
@@ -166,7 +166,8 @@ class Collector:
         await writer.start()
         self._stops.append(writer.stop)
         self._stops += outlets.watch(self.judges, judging.ask)
-        delete = Deletion(store, judging, self._llm.drop if self._llm else no_runs, self._clock).delete
+        drops = (outlets.drop, self._llm.drop) if self._llm else (outlets.drop,)
+        delete = Deletion(store, judging, drops, self._clock).delete
         served = Served(self.judge_again, self.judges, self.problems, delete, self._receivers)
         self._stops += await outlets.serve(served)
         self.api_port = outlets.api_port

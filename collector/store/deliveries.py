@@ -86,7 +86,7 @@ class StoredDeliveries:
         Raises:
             RetryableError, StoreError: the store failed.
         """
-        with storing("what webhooks were told"), self._store.changes.touching(()):  # no rate is made of it
+        with storing("what webhooks were told"), self._store.changes.writing():
             rows = [
                 (self._tenant, d.trace_id, d.webhook, d.fingerprint, d.event.value, d.state, d.at, d.at)
                 for d in delivered

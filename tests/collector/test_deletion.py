@@ -9,7 +9,7 @@ from judging_bench import KEY, T0, TRACE, Bench, span
 from naive_rates import expected
 from store_parts import a_finding, a_judged_subject
 
-from tracejury.collector.deletion import DeleteQuery, Deletion, no_runs
+from tracejury.collector.deletion import DeleteQuery, Deletion
 from tracejury.collector.labels import Labelled
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.store.client import Store
@@ -32,7 +32,7 @@ LABEL = Annotation(
 
 
 def deletion(store: Store, bench: Bench) -> Deletion:
-    return Deletion(store, bench.judging, no_runs, lambda: bench.now)
+    return Deletion(store, bench.judging, clock=lambda: bench.now)
 
 
 def rows_of(store: Store, trace_id: str) -> dict[str, int]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Callable
 from typing import Any
 
 import httpx
 import pytest
+from hook_server import SECRET, answer, hook_server
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from otlp_parts import span, text, traces
 
@@ -139,6 +141,33 @@ async def test_a_restart_in_the_middle_of_a_trace_changes_nothing(store_dsn: str
         for finding in trace["findings"]:
             finding.pop("first_seen")
     assert halves == whole
+
+
+async def test_a_trace_that_is_deleted_waits_for_no_webhook(store_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its receiver is away and comes back: what was deleted meanwhile left memory at once, and is never sent."""
+    with hook_server(answer(503, {"retry-after": "3600"})) as server:
+        monkeypatch.setenv("HOOK_SECRET", SECRET)
+        hook = {"name": "ops", "url": server.url, "secret": "${HOOK_SECRET}", "profile": "0"}
+        async with Collector(configured(store_dsn, webhooks=[hook])) as collector:
+            await replay(agent(fault=True), f"127.0.0.1:{collector.grpc_port}", "grpc")
+            await judged(collector)
+            await asyncio.to_thread(server.wait, 1)
+            await waiting_for(collector, lambda waiting: waiting > 0)
+            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}") as client:
+                json = {"content-type": "application/json"}
+                (await client.delete(f"/api/traces/{TRACE_ID}", headers=json)).raise_for_status()
+            await waiting_for(collector, lambda waiting: waiting == 0)
+
+
+async def waiting_for(collector: Collector, enough: Callable[[float], bool]) -> None:
+    """Wait until so many events wait for webhooks."""
+    async with asyncio.timeout(30):
+        while True:
+            lines = collector.telemetry.prometheus().decode().splitlines()
+            values = [line.rpartition(" ")[2] for line in lines if line.startswith("tracejury_webhook_waiting{")]
+            if values and enough(float(values[0])):
+                return
+            await asyncio.sleep(0.02)
 
 
 async def test_judging_again_through_the_api_changes_nothing(store_dsn: str) -> None:

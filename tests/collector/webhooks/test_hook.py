@@ -299,7 +299,7 @@ class Nobody:
 def delete(bench: Any, trace_id: str, *, at: int) -> None:
     """As the collector does while a webhook is at work."""
     drop = lambda keys: bench.hook.forget([trace_id for _, trace_id in keys])  # noqa: E731
-    Deletion(bench.store, Nobody(), drop, lambda: at).delete(DeleteQuery(trace_id))
+    Deletion(bench.store, Nobody(), [drop], lambda: at).delete(DeleteQuery(trace_id))
 
 
 async def test_nothing_is_told_of_a_trace_that_was_deleted(at_work: Any) -> None:
