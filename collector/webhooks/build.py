@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import ssl
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -43,6 +45,7 @@ class Webhooks:
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self._wanted = [(config, terms_of(config, environ), url_of(config, environ)) for config in configs]
+        self._tls = tls_for(url for _config, _terms, url in self._wanted)
         self._store, self._metrics, self._clock = store, metrics, clock
         self._hooks: dict[str, Hook] = {}
         self._tasks: list[asyncio.Task[None]] = []
@@ -87,13 +90,12 @@ class Webhooks:
                 hook.hint(trace_ids)
 
     async def _run(self, config: WebhookConfig, terms: Terms, url: str) -> None:
-        tls = httpx.create_ssl_context()  # with SSL_CERT_FILE, for a CA of the user's own
         poster = Poster(
             url,
             timeout=config.timeout_seconds,
             connections=config.concurrency,
             any_address=config.allow_link_local,
-            tls=tls,
+            tls=self._tls,
         )
         async with poster:
             hook = Hook(terms, self._store, poster, self._metrics, clock=self._clock)
@@ -110,7 +112,7 @@ def build_webhooks(
     """All webhooks of the configuration over an open store.
 
     Raises:
-        ConfigError: a variable is missing, or holds no secret or URL.
+        ConfigError: a variable is missing, or holds no secret, URL or certificates.
     """
     return Webhooks(configs, StoredDeliveries(store, clock=clock), WebhookMetrics(telemetry), clock=clock)
 
@@ -119,11 +121,11 @@ def check_webhooks(configs: Sequence[WebhookConfig], environ: Mapping[str, str] 
     """What `build_webhooks` would refuse, without a store.
 
     Raises:
-        ConfigError: a variable is missing, or holds no secret or URL.
+        ConfigError: a variable is missing, or holds no secret, URL or certificates.
     """
     for config in configs:
         terms_of(config, environ)
-        url_of(config, environ)
+    tls_for([url_of(config, environ) for config in configs])
 
 
 def terms_of(config: WebhookConfig, environ: Mapping[str, str]) -> Callable[[str], Terms]:
@@ -151,6 +153,19 @@ def url_of(config: WebhookConfig, environ: Mapping[str, str]) -> str:
         return checked_url(_value(config.url, environ))
     except (ValueError, ConfigError) as error:
         raise ConfigError(f"webhook {config.name}: {config.url}: {error}") from None
+
+
+def tls_for(urls: Iterable[str]) -> ssl.SSLContext:
+    """Whom to trust: SSL_CERT_FILE or SSL_CERT_DIR of this process, for a CA of the user's own, else certifi's.
+
+    Raises:
+        ConfigError: one of the URLs needs it, and it cannot be read.
+    """
+    needed = any(urlsplit(url).scheme == "https" for url in urls)
+    try:
+        return httpx.create_ssl_context(trust_env=needed)
+    except OSError as error:
+        raise ConfigError(f"webhooks: no certificates in SSL_CERT_FILE: {error.strerror or error}") from None
 
 
 def _value(variable: str, environ: Mapping[str, str]) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hook_server import SECRET
 
 from tracejury.collector.config import load_config
-from tracejury.collector.webhooks.build import terms_of, url_of
+from tracejury.collector.webhooks.build import check_webhooks, terms_of, url_of
 from tracejury.collector.webhooks.config import WebhookConfig
 from tracejury.schemas.errors import ConfigError
 
@@ -75,3 +76,19 @@ def test_a_variable_that_holds_no_url_is_named() -> None:
     config = WebhookConfig.model_validate({**GOOD, "url": "${HOOK_URL}"})
     with pytest.raises(ConfigError, match=r"webhook ops: \$\{HOOK_URL\}: an http"):
         url_of(config, {"HOOK_URL": "gopher://T0KEN"})
+
+
+@pytest.mark.parametrize("content", [None, "no certificate"])
+def test_certificates_that_cannot_be_read_are_told_at_the_start(
+    content: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line, as of a missing secret; only where something is sent over TLS."""
+    file = tmp_path / "ca.pem"
+    if content:
+        file.write_text(content)
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    monkeypatch.setenv("HOOK_SECRET", SECRET)
+    plain, secure = (WebhookConfig.model_validate({**GOOD, "url": url}) for url in (GOOD["url"], TOKEN))
+    check_webhooks([plain])
+    with pytest.raises(ConfigError, match=r"^webhooks: no certificates in SSL_CERT_FILE: [^\n]+$"):
+        check_webhooks([plain, secure])
