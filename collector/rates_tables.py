@@ -33,7 +33,7 @@ def rates_table(page: RatesJson) -> RenderableType:
     table.add_row(*total, *_cells(page["total"], page["unit"], people=people))
     lines = [_whose(page)]
     if page["left"]:
-        lines.append(Text(f"{counted(page['left'], 'more group')}: raise --limit to see them", "dim"))
+        lines.append(Text(f"{counted(page['left'], 'more group')}: narrow with filters, or raise --limit", "dim"))
     if page["unjudged"]:
         why = ", ".join(f"{count} {reason}" for reason, count in page["unjudged"].items())
         lines.append(Text(f"in no rate: {why}", "dim"))

@@ -45,7 +45,9 @@ class RatesParams(Params):
     severity: Annotated[Severity | Literal[""], Field(description="This severe or more")] = ""
     tool: Text = ""
     calibrated: Annotated[bool, Field(description="Also the shares corrected by human labels")] = False
-    limit: Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Groups at most, the worst first")] = 100
+    limit: Annotated[
+        int, Field(ge=1, le=MAX_LIMIT, description="Groups at most, the worst first; `left` says how many more")
+    ] = 100
 
     def query(self, now: int) -> RateQuery:
         """As the question. Raises ConfigError on a value that means nothing."""

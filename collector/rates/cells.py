@@ -10,6 +10,7 @@ from ...schemas.rates import By, Population, Unit
 from ...schemas.taxonomy import Severity
 from ..store.client import Store
 from ..store.scope import TENANT, Scope
+from . import sql
 from .facts import HOUR
 from .question import OF_RUNS, Question
 from .tally import FOUND, JUDGED, MISSED, TERMS, UNJUDGED, Tally
@@ -33,28 +34,65 @@ class Cells:
         self._store = store
 
     def add(
-        self, tally: Tally, question: Question, generations: Sequence[int], keys: Sequence[str] | None = None
+        self,
+        tally: Tally,
+        question: Question,
+        generations: Sequence[int],
+        keys: Sequence[str] | None = None,
+        most: int = 0,
     ) -> None:
-        """Add the sums of these generations; `keys`: only of these groups. Raises RetryableError, StoreError."""
+        """Add the sums of these generations; `keys`: only of these groups; `most`: as of `sql.bounded`.
+
+        Raises:
+            RetryableError, StoreError: the store failed.
+        """
         if not generations:
             return
-        scope, values = Scope(self._store, question.tenant), _values(question, keys)
-        for row in scope.select(_statement(question, keyed=keys is not None), generations=generations, **values):
+        scope, values = Scope(self._store, question.tenant), values_of(question, keys)
+        text = sql.bounded(_statement(question, keyed=keys is not None), question.unit, most)
+        for row in scope.select(text, generations=generations, **values):
             tally.add(row)
+
+
+def values_of(q: Question, keys: Sequence[str] | None = None) -> dict[str, Any]:
+    """What the statements bind, beside the generations."""
+    values: dict[str, Any] = {"unit": q.unit.value, "population": q.population.value, "step": q.step}
+    values |= dict(q.runs) | {by.value: value for by, value in q.findings.items()}
+    values |= {"judge": q.judge.name if q.judge else "", "profile": q.profile or ""}
+    if q.severity:
+        values["least"] = list(Severity)[q.severity].value
+    return values | ({"keys": keys} if keys is not None else {})
+
+
+def ranks(q: Question) -> str:
+    """As of `sql.ranks`, for any question but one that tells judges apart."""
+    if q.of_findings:
+        facet, key, n, wt = f"Facet = '{q.by}'", "toString(Value)", "sum(one.errors)", "toFloat64(0)"
+    else:
+        facet, key = f"Facet != '{UNJUDGED}'", _key(q)
+        n, wt = (f"sum({_sign(q)}one.{term})" for term in ("n", "wt"))
+    return (
+        f"SELECT {key} AS key, {n} AS n, sum(one.wb) AS wb, {wt} AS wt, sum(one.hits) AS hits "
+        f"FROM rate_cells AS one WHERE {_where(q)} AND {facet} GROUP BY key"
+    )
 
 
 def _statement(q: Question, *, keyed: bool) -> str:
     at = f"intDiv(toUInt64(Bucket) * {HOUR}, {{step:UInt64}}) * {{step:UInt64}}" if q.step else "toUInt64(0)"
-    conditions = [TENANT, "Unit = {unit:String}", _wanted(q), "Generation IN {generations:Array(UInt64)}"]
-    conditions += [f"{column} = {{{column}:String}}" for column in q.runs]
+    where = _where(q)
     if keyed and q.by is not None:  # units count for every group that is told apart by findings
         of_all = f" OR Facet = '{JUDGED}'" if q.of_findings else ""
-        conditions.append(f"({'Value' if q.of_findings else 'key'} IN {{keys:Array(String)}}{of_all})")
+        where += f" AND ({'Value' if q.of_findings else 'key'} IN {{keys:Array(String)}}{of_all})"
     return (
         f"SELECT {at} AS at, {_key(q)} AS key, {_about(q)} AS about, {_value(q)} AS value, "
-        f"{', '.join(f'sum({_sign(q)}{term})' for term in TERMS)} FROM rate_cells WHERE {' AND '.join(conditions)} "
+        f"{', '.join(f'sum({_sign(q)}{term})' for term in TERMS)} FROM rate_cells WHERE {where} "
         "GROUP BY at, key, about, value"
     )
+
+
+def _where(q: Question) -> str:
+    conditions = [TENANT, "Unit = {unit:String}", _wanted(q), "Generation IN {generations:Array(UInt64)}"]
+    return " AND ".join(conditions + [f"{column} = {{{column}:String}}" for column in q.runs])
 
 
 def _wanted(q: Question) -> str:
@@ -88,7 +126,7 @@ def _errors(q: Question) -> Iterator[str]:
     if q.judge is not None:
         yield f"Facet = '{RULE}' AND Value = {{judge:String}}"
     elif q.severity:
-        yield f"Facet = '{LEAST}' AND Value = {{severity:String}}"
+        yield f"Facet = '{LEAST}' AND Value = {{least:String}}"
     elif q.findings:
         yield from (f"Facet = '{by}' AND Value = {{{by}:String}}" for by in q.findings)
     else:
@@ -123,12 +161,3 @@ def _key(q: Question) -> str:
     if q.by is None or q.of_findings:
         return "''"
     return "{judge:String}" if q.by is By.JUDGE else f"toString({OF_RUNS[q.by]})"
-
-
-def _values(q: Question, keys: Sequence[str] | None) -> dict[str, Any]:
-    values: dict[str, Any] = {"unit": q.unit.value, "population": q.population.value, "step": q.step}
-    values |= dict(q.runs) | {by.value: value for by, value in q.findings.items()}
-    values |= {"judge": q.judge.name if q.judge else "", "profile": q.profile or ""}
-    if q.severity:
-        values["severity"] = list(Severity)[q.severity].value
-    return values | ({"keys": keys} if keys is not None else {})

@@ -70,6 +70,11 @@ class Question:
         """Whether groups are all judges, each with the runs that it scored."""
         return self.by is By.JUDGE and self.judge is None
 
+    @property
+    def points(self) -> int:
+        """How many points in time it has."""
+        return _points(self.since, self.until, self.step)
+
     def whole(self) -> Question:
         """The same without points in time."""
         return replace(self, step=0)
@@ -90,7 +95,7 @@ def exact(query: RateQuery, population: Population, rules: Collection[str]) -> Q
         raise ConfigError("the time ends before it begins: until must lie after since")
     if query.step < 0:
         raise ConfigError("the step must be longer than nothing")
-    if query.step and (until - since) // query.step >= MAX_POINTS:
+    if _points(since, until, query.step) > MAX_POINTS:
         raise ConfigError(f"more than {MAX_POINTS} points in time: take a longer step")
     runs = {By.SERVICE: query.service, By.VERSION: query.version, By.AGENT: query.agent}
     runs |= {By.ROLE: query.role, By.MODEL: query.model}
@@ -113,6 +118,10 @@ def exact(query: RateQuery, population: Population, rules: Collection[str]) -> Q
         severity=_rank(query.severity),
         judge=Judged(name, name in rules) if name else None,
     )
+
+
+def _points(since: int, until: int, step: int) -> int:
+    return (until - 1) // step - since // step + 1 if step else 1
 
 
 def _of_findings(query: RateQuery) -> list[tuple[By, str]]:

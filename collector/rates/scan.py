@@ -22,18 +22,42 @@ class Scan:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def add(self, tally: Tally, question: Question, hours: Sequence[int], keys: Sequence[str] | None = None) -> None:
-        """Add what arrived in the question's time and in these hours (since 1970); `keys`: only of these groups.
+    def add(
+        self,
+        tally: Tally,
+        question: Question,
+        hours: Sequence[int],
+        keys: Sequence[str] | None = None,
+        most: int = 0,
+    ) -> None:
+        """Add what arrived in the question's time and in these hours (since 1970).
+
+        `keys`: only of these groups; `most`: as of `sql.bounded`.
 
         Raises:
             RetryableError, StoreError: the store failed.
         """
         if not hours:
             return
-        scope, values = Scope(self._store, question.tenant), _values(question, hours, keys)
+        scope, values = Scope(self._store, question.tenant), values_of(question, hours, keys)
         for text in _statements(question, keyed=keys is not None):
-            for row in scope.select(text, **values):
+            for row in scope.select(sql.bounded(text, question.unit, most), **values):
                 tally.add(row)
+
+
+def values_of(q: Question, hours: Sequence[int], keys: Sequence[str] | None = None) -> dict[str, Any]:
+    """What the statements bind."""
+    values: dict[str, Any] = {"recognised": q.least.recognised, "unrecognised": q.least.unrecognised}
+    values |= dict(q.runs) | {by.value: value for by, value in q.findings.items()}
+    values |= {"since": q.since, "until": q.until, "hours": list(hours)}
+    optional = {"step": q.step, "severity": q.severity, "judge": q.judge.name if q.judge else ""}
+    values |= {name: value for name, value in optional.items() if value}
+    return values | ({"keys": keys} if keys is not None else {})
+
+
+def ranks(q: Question) -> str:
+    """As of `sql.ranks`, for any question but one that tells judges apart."""
+    return sql.ranks(_clusters(q, keyed=False), q.unit, of_findings=q.of_findings)
 
 
 def _statements(q: Question, *, keyed: bool) -> list[str]:
@@ -162,12 +186,3 @@ def _key(q: Question) -> str:
     if q.by is None or q.of_findings:
         return "''"
     return "{judge:String}" if q.by is By.JUDGE else f"toString({OF_RUNS[q.by]})"
-
-
-def _values(q: Question, hours: Sequence[int], keys: Sequence[str] | None) -> dict[str, Any]:
-    values: dict[str, Any] = {"recognised": q.least.recognised, "unrecognised": q.least.unrecognised}
-    values |= dict(q.runs) | {by.value: value for by, value in q.findings.items()}
-    values |= {"since": q.since, "until": q.until, "hours": list(hours)}
-    optional = {"step": q.step, "severity": q.severity, "judge": q.judge.name if q.judge else ""}
-    values |= {name: value for name, value in optional.items() if value}
-    return values | ({"keys": keys} if keys is not None else {})

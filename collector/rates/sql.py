@@ -6,6 +6,7 @@ under. Names in the texts are of columns; whatever a user typed is a bound param
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from ...schemas.rates import By, Population, Unit
@@ -72,9 +73,7 @@ def sums(clusters: str, places: str, unit: Unit, *, judged: bool = True) -> str:
 
     Without `judged` only of what was found.
     """
-    hit = "toUInt64(1)"
-    if unit is Unit.TURN:
-        hit = "least(countEqual(arrayMap(x -> x.1, arrayDistinct(vals)), v), toUInt64(t))"
+    hit = _hit(unit)
     # Counted before they are joined: rows would carry all of `vals` along otherwise.
     names = "arrayMap(x -> x.1, vals)"
     cells = f"arrayMap(v -> ('{FOUND}', v, countEqual({names}, v), {hit}), arrayDistinct({names}))"
@@ -87,3 +86,48 @@ def sums(clusters: str, places: str, unit: Unit, *, judged: bool = True) -> str:
         f"cell.2 AS value, toInt64(cell.3) AS y, toInt64(cell.4) AS b FROM ({clusters}) ARRAY JOIN {cells} AS cell) "
         f"GROUP BY {places}, about, value"
     )
+
+
+def ranks(clusters: str, unit: Unit, *, of_findings: bool) -> str:
+    """Rows (key, n, wb, wt, hits) a group, from clusters as `sums` takes them.
+
+    Of values of findings wt is 0: all have the same units.
+    """
+    if of_findings:
+        values = "arrayDistinct(arrayMap(x -> x.1, vals))"
+        rows = f"SELECT v AS key, W, 0 AS t, {_hit(unit)} AS b FROM ({clusters}) ARRAY JOIN {values} AS v WHERE v != ''"
+    else:
+        hits = f"arrayMap(v -> {_hit(unit)}, [''])[1]" if unit is Unit.TURN else "notEmpty(vals)"
+        rows = f"SELECT key, W, t, {hits} AS b FROM ({clusters})"
+    terms = "toInt64(count()) AS n, sum(W * b) AS wb, sum(W * t) AS wt, toInt64(sum(b)) AS hits"
+    return f"SELECT key, {terms} FROM ({rows}) GROUP BY key"
+
+
+def worst(ranked: Sequence[str]) -> str:
+    """Rows (key, number of all groups): the first `limit` of what `ranks` gave, the highest share first."""
+    groups = ranked[0]
+    if len(ranked) > 1:
+        terms = ", ".join(f"sum(one.{name}) AS {name}" for name in ("n", "wb", "wt", "hits"))
+        groups = f"SELECT key, {terms} FROM ({' UNION ALL '.join(ranked)}) AS one GROUP BY key"
+    return (
+        f"SELECT key, count() OVER () FROM ({groups}) WHERE n > 0 "
+        "ORDER BY if(wt > 0, wb / wt, wb) DESC, hits DESC, key LIMIT {limit:UInt64}"
+    )
+
+
+def bounded(statement: str, unit: Unit, most: int) -> str:
+    """It gives no more than `most` rows and one, without summing all that there are; 0: as it stands."""
+    if not most:
+        return statement
+    # Sessions are put together inside: those must all be.
+    early = (
+        "" if unit is Unit.SESSION else f" SETTINGS max_rows_to_group_by = {most + 1}, group_by_overflow_mode = 'break'"
+    )
+    return f"{statement} LIMIT {most + 1}{early}"
+
+
+def _hit(unit: Unit) -> str:
+    """How many units of a cluster have the error `v`."""
+    if unit is Unit.TURN:
+        return "least(countEqual(arrayMap(x -> x.1, arrayDistinct(vals)), v), toUInt64(t))"
+    return "toUInt64(1)"

@@ -56,7 +56,8 @@ class Tally:
     """What was read, added up.
 
     `judged`: units by place; `of_judge`: those that one LLM judge scored, by time and judge; `missed`: those at which a
-    rule failed; `found`: errors by place and value of a finding's attribute ("": all that were asked for).
+    rule failed; `found`: errors by place and value of a finding's attribute ("": all that were asked for); `rows`: how
+    many were added.
     """
 
     judged: dict[Place, Sums] = field(default_factory=lambda: defaultdict(Sums))
@@ -64,9 +65,11 @@ class Tally:
     missed: dict[Place, Sums] = field(default_factory=lambda: defaultdict(Sums))
     found: dict[tuple[int, str, str], Sums] = field(default_factory=lambda: defaultdict(Sums))
     unjudged: Counter[str] = field(default_factory=Counter)
+    rows: int = 0
 
     def add(self, row: Sequence[Any]) -> None:
         """A row: point in time, group, what it is about, value, then all sums in the order of TERMS."""
+        self.rows += 1
         at, key, about, value = row[:4]
         units, errors = row[4 : 4 + len(UNITS)], row[4 + len(UNITS) :]
         if about == UNJUDGED:
@@ -83,7 +86,8 @@ class Tally:
     def groups(self, *, of_findings: bool) -> dict[Place, Sums]:
         """Sums by place; where groups are told apart by findings, of every value at every time that has units."""
         if not of_findings:
-            return {place: units + self.found.get((*place, ""), _NONE) for place, units in self.judged.items()}
+            judged = ((place, units) for place, units in self.judged.items() if units.n)
+            return {place: units + self.found.get((*place, ""), _NONE) for place, units in judged}
         groups = {
             place: units + self.found.get((place[0], "", place[1]), _NONE) for place, units in self.of_judge.items()
         }

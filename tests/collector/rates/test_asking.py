@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from tracejury.collector.rates.catching_up import PAGE
 from tracejury.collector.rates.facts import HOUR
 from tracejury.collector.rates.keeping import Keeping
 from tracejury.collector.rates.question import MAX_POINTS, exact
+from tracejury.collector.rates.reading import FEW, MOST
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.deleting import Deleting
 from tracejury.collector.store.judging import StoredJudging
@@ -80,6 +82,40 @@ def test_ten_thousand_groups_are_bounded(store: Store) -> None:
     answer = rates(store).ask(replace(EVER, since=T0, until=T0 + HOUR, by=By.AGENT, limit=3, step=HOUR))
     assert [row.key for row in answer.rows] == ["agent-1", "agent-0", "agent-10"]
     assert (answer.left, answer.total.judged) == (9_997, 10_000)
+
+
+def test_many_groups_are_ranked_by_the_store(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few sums are read, however many groups there are; those that show are as among few."""
+    runs = tuple(a_run(id=f"run-{n}", name=f"agent-{n}") for n in range(3_000))
+    save(store, 1, runs=runs)
+    query = replace(EVER, by=By.AGENT, limit=5)
+    read = 0
+    rows = store.rows
+
+    def counted(sql: str, parameters: Mapping[str, Any] | None = None) -> list[Sequence[Any]]:
+        nonlocal read
+        found = rows(sql, parameters)
+        read += len(found)
+        return found
+
+    asking = rates(store)
+    asking.ask(query)
+    monkeypatch.setattr(store, "rows", counted)
+    many = asking.ask(query)
+    assert read < FEW + 50
+    monkeypatch.setattr("tracejury.collector.rates.reading.FEW", 100_000)
+    assert many == asking.ask(query)
+    assert many.left == 2_995
+
+
+def test_groups_at_points_in_time_are_bounded(store: Store) -> None:
+    """Where they would be too many fewer groups show, the worst; the answer says how many do not."""
+    runs = tuple(a_run(id=f"run-{n}", name=f"agent-{n}") for n in range(100))
+    save(store, 1, runs=runs)
+    year = replace(EVER, since=T0, until=T0 + MAX_POINTS * HOUR, by=By.AGENT)
+    answer = rates(store).ask(replace(year, step=HOUR))
+    assert (len(answer.rows), answer.left) == (MOST // MAX_POINTS, 100 - MOST // MAX_POINTS)
+    assert rates(store).ask(replace(year, step=1000 * HOUR)).left == 0
 
 
 def test_a_hostile_name_is_a_name(store: Store) -> None:
