@@ -8,14 +8,17 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
-from ...schemas.errors import RetryableError
+from ...schemas.errors import RetryableError, TracejuryError
 from ...schemas.export_rows import Passed, Progress
 from ...schemas.trajectory import TraceState
+from ..terminal import one_line
 from .batch import Batch, Manner, Source
 from .delivery import QUICK_TRIES, AwayError, Delivery
 from .metrics import Counts
 from .queue import Queue
 from .record import TraceRecord
+from .streak import Streak
+from .troubles import Troubles
 
 log = logging.getLogger(__name__)
 
@@ -32,10 +35,12 @@ AGAIN: Final = 60 * SECOND
 NEVER: Final = 2**63 - 1
 MAX_REST_SECONDS: Final = 10.0
 REST_SECONDS: Final = 0.02
+MOST_TRIES: Final = 5
+"""After which a trace that cannot be passed on, though the store works and the backend is there, is set aside."""
 
 
 class ForwardingStore(Source, Protocol):
-    """What forwarding reads and writes; all of it blocks, and raises RetryableError for what may pass."""
+    """What forwarding reads and writes; all blocks, and raises RetryableError for what may pass, else StoreError."""
 
     def since(self) -> int:
         """When the backend was first set up (unix nanos)."""
@@ -88,16 +93,18 @@ class Forwarder:
         self._news, self._draining = asyncio.Event(), False
         self._since = 0
         self._sweep_at = 0
-        self._most = MOST_TRACES
-        self._failures, self._failing_since = 0, 0
+        self._away = Streak(name, "takes no traces, they wait in the store", "takes traces again", clock)
+        self._broken = Streak(name, "waits for the store", "goes on: the store works again", clock)
+        self._unswept = Streak(name, "cannot look for what is due", "looks for what is due again", clock)
+        self._troubles = Troubles()
         self._oldest = 0
         self._loop = asyncio.get_running_loop()
         self._serving: asyncio.Task[None] | None = None
         queue.wake = self._wake
 
     def is_up(self) -> bool:
-        """Whether the backend took what it was last sent."""
-        return not self._failures
+        """Whether the backend took what it was last sent, and the store answers."""
+        return not (self._away.failures or self._broken.failures or self._unswept.failures)
 
     def lag(self) -> float:
         """Seconds since the last judgement of the oldest trace on its way, 0 where none is."""
@@ -111,38 +118,47 @@ class Forwarder:
         """Send what is due, then end; at the first failure end at once, and where the backend is away already."""
         self._draining = True
         self._news.set()
-        if self._failures and self._serving is not None:  # the request under way may hang for as long as it may take
+        if self._away.failures and self._serving is not None:  # the request under way may hang for its full time
             self._serving.cancel()
 
     async def serve(self) -> None:
-        """Pass traces on until drained or cancelled."""
+        """Pass traces on until drained or cancelled; no failure ends it."""
         self._serving = asyncio.current_task()
-        while not self._draining:
-            try:
-                await self._start()
-                break
-            except RetryableError as error:
-                log.warning("backend %s waits for the store: %s", self.name, error)
-                await self._pause(error.retry_after)
+        started = False
         while True:
             self._news.clear()
             try:
+                if not started and not self._draining:
+                    await self._start()
+                    started = True
+                    self._broken.ended()
                 await self._sweep_if_due()
-                ids = self.queue.take(self._clock(), 1 if self._failures else self._most)
-                if ids:
-                    await self._take_on(ids)
-                    await self._pause(0.0 if len(ids) == self._most else BEAT_SECONDS)
-                elif self._draining:
+                if not await self._next():
                     return
-                else:
-                    await self._rest()
             except AwayError as error:
-                if self._draining:
-                    return
-                await self._pause(self._delivery.wait(self._failures, error.retry_after))
-            except RetryableError as error:
-                log.warning("backend %s waits for the store: %s", self.name, error)
-                await self._pause(error.retry_after)
+                pause = self._delivery.wait(self._away.failures, error.retry_after)
+            except Exception as error:  # noqa: BLE001  whatever it is: nobody else would begin this task again
+                self._stumbled(self._broken, error)
+                pause = self._delivery.wait(self._broken.failures, 0.0)
+            else:
+                continue
+            if self._draining:
+                return
+            await self._pause(pause)
+
+    async def _next(self) -> bool:
+        """Take on the next batch, or rest; False where there is nothing more to do."""
+        ids = self.queue.take(self._clock(), MOST_TRACES)
+        if ids:
+            now, later = self._troubles.parted(ids)
+            self.queue.add(later)
+            await self._take_on(now)
+            await self._pause(0.0 if later or len(ids) == MOST_TRACES else BEAT_SECONDS)
+        elif self._draining:
+            return False
+        else:
+            await self._rest()
+        return True
 
     async def _start(self) -> None:
         self._since = await self._run(self._store.since)
@@ -150,58 +166,119 @@ class Forwarder:
         await self._sweep(max(last - AGAIN, 1) if last else NEVER)
 
     async def _sweep_if_due(self) -> None:
+        """What the queue holds goes also where the store cannot tell what else is due."""
         room = len(self.queue) < SWEEP_LIMIT // 2
-        if not self._draining and (self._clock() >= self._sweep_at or self.queue.overflowed) and room:
+        overflowed = self.queue.overflowed and not self._unswept.failures
+        if self._draining or not room or not (self._clock() >= self._sweep_at or overflowed):
+            return
+        try:
             await self._sweep(NEVER)
+        except Exception as error:  # noqa: BLE001  as in `serve`
+            self._stumbled(self._unswept, error)
+            self._sweep_at = self._clock() + round(self._delivery.wait(self._unswept.failures, 0.0) * SECOND)
+        else:
+            self._unswept.ended()
 
     async def _sweep(self, again: int) -> None:
         self.queue.overflowed = False
-        self._sweep_at = self._clock() + round(SWEEP_SECONDS * SECOND)
         found = await self._run(lambda: self._store.due(self._since, again, SWEEP_LIMIT))
+        self._sweep_at = self._clock() + round(SWEEP_SECONDS * SECOND)
         self.queue.add(found)
         self.queue.overflowed |= len(found) >= SWEEP_LIMIT
 
+    def _stumbled(self, streak: Streak, error: Exception) -> None:
+        self.counts.store_failures += 1
+        streak.failed(one_line(str(error), 300), None if isinstance(error, TracejuryError) else error)
+
     async def _take_on(self, ids: Sequence[str]) -> None:
+        left = ids
         try:
             await self._step_back()
-            await self._pass_on(ids)
+            records = await self._due_now(ids)
+            left = [record.trace_id for record in records]
+            await self._pass_on(records)
         except AwayError as error:
-            self.queue.add(ids)
-            self._failed(str(error))
+            self.queue.add(left)
+            self._away.failed(str(error))
             raise
         except RetryableError:
+            self._troubles.suspect(left)  # one that is too large to be read must not keep the others
+            self.queue.add(left)
+            raise
+        except Exception as error:  # noqa: BLE001  it is told once it is known whose fault it is
+            await self._trouble(left, error)
+        else:
+            self._broken.ended()
+            self._troubles.over(ids)
+
+    async def _trouble(self, ids: Sequence[str], error: Exception) -> None:
+        """Find the trace that cannot be passed on, try it again later, and set it aside in the end.
+
+        Raises:
+            TracejuryError: nothing can be read of any trace; that is the store's fault and no trace's.
+        """
+        try:
+            await self._run(lambda: self._store.due(self._since, NEVER, 1))
+        except Exception:
             self.queue.add(ids)
             raise
+        self._broken.ended()
+        if len(ids) != 1:
+            self._troubles.suspect(ids)
+            self.queue.add(ids)
+            return
+        tries = self._troubles.blame(ids[0])
+        if tries < MOST_TRIES:
+            self.queue.add(ids, self._clock() + round(self._delivery.wait(tries, 0.0) * SECOND))
+            return
+        try:
+            await self._set_aside(ids[0])
         except Exception:
-            if len(ids) > 1:
-                log.exception("%d traces cannot be passed on to backend %s together", len(ids), self.name)
-                self._most = 1
-                self.queue.add(ids)
-                return
-            log.exception("trace %s cannot be passed on to backend %s", ids[0], self.name)
-            self.counts.given_up += 1
-        else:
-            self._most = min(2 * self._most, MOST_TRACES)
+            self.queue.add(ids)
+            raise
+        unexpected = None if isinstance(error, TracejuryError) else error
+        text = "trace %s goes to backend %s no more, it failed %d times: %s"
+        log.error(text, ids[0], self.name, tries, one_line(str(error), 300), exc_info=unexpected)
 
-    async def _pass_on(self, ids: Sequence[str]) -> None:
+    async def _set_aside(self, trace_id: str) -> None:
+        """Go on without this trace, until something new is said in it."""
+        now = self._clock()
+        try:
+            record = (await self._run(lambda: self._store.records([trace_id]))).get(trace_id)
+        except Exception:  # noqa: BLE001  that it cannot be read may be the very reason
+            record = None
+        seen, received_at, sent = (record.seen, record.received_at, record.sent) if record else (now, now, {})
+        row = Progress(trace_id, seen, Passed.GIVEN_UP, now, received_at, sent)
+        await self._run(lambda: self._store.save([row]))
+        self._troubles.over([trace_id])
+        self.counts.broken += 1
+        self._oldest = 0
+
+    async def _due_now(self, ids: Sequence[str]) -> list[TraceRecord]:
+        """Those of these traces that go now, as many as a batch takes; the others wait on, or are given up."""
         found = await self._run(lambda: self._store.records(ids))
         ready = self._ready([found[i] for i in ids if i in found])
-        await self._give_up([r for r in ready if self._is_late(r)])
+        late = {r.trace_id: r for r in ready if self._is_late(r)}
+        await self._give_up(list(late.values()))
         some: list[TraceRecord] = []
-        for record in (r for r in ready if not self._is_late(r)):
-            if some and sum(r.rows for r in some) + record.rows > BATCH_ROWS:
+        for record in (r for r in ready if r.trace_id not in late):
+            # Of a backend that is away only one trace asks whether it is back.
+            if some and (self._away.failures or sum(r.rows for r in some) + record.rows > BATCH_ROWS):
                 self.queue.add([record.trace_id])
             else:
                 some.append(record)
-        if not some:
+        return some
+
+    async def _pass_on(self, records: Sequence[TraceRecord]) -> None:
+        if not records:
             return
-        self._oldest = min(record.seen for record in some)
-        batch = Batch(some, self._store, self._manner)
+        self._oldest = min(record.seen for record in records)
+        batch = Batch(records, self._store, self._manner)
         parcels = batch.parcels()
         sent = 0
         while (parcel := await self._run(lambda: next(parcels, None))) is not None:
             await self._step_back()
-            await self._delivery.deliver(parcel, 1 if self._failures else QUICK_TRIES)
+            await self._delivery.deliver(parcel, 1 if self._away.failures else QUICK_TRIES)
             sent += 1
         progress = list(batch.progress(self._clock()))
         await self._run(lambda: self._store.save(progress))
@@ -210,7 +287,7 @@ class Forwarder:
         self.counts.traces += len(progress) - left
         self._oldest = 0
         if sent:
-            self._worked()
+            self._away.ended()
 
     def _ready(self, records: Sequence[TraceRecord]) -> list[TraceRecord]:
         """Those that are closed, and judged or waited for long enough; an open one is heard of when it closes."""
@@ -226,7 +303,10 @@ class Forwarder:
         return ready
 
     def _is_late(self, record: TraceRecord) -> bool:
-        return record.seen > record.sent_seen and self._clock() - record.seen > self._patience.backend
+        """Whether it has waited too long for a backend that was asked all the while; our own absence is no waiting."""
+        if not self._away.failures or record.seen <= record.sent_seen:
+            return False
+        return self._clock() - max(record.seen, self._away.since) > self._patience.backend
 
     async def _give_up(self, records: Sequence[TraceRecord]) -> None:
         if not records:
@@ -235,18 +315,6 @@ class Forwarder:
         rows = [Progress(r.trace_id, r.seen, Passed.GIVEN_UP, now, r.received_at, r.sent) for r in records]
         await self._run(lambda: self._store.save(rows))
         self.counts.given_up += len(records)
-
-    def _failed(self, why: str) -> None:
-        if not self._failures:
-            self._failing_since = self._clock()
-            log.warning("backend %s takes no traces, they wait in the store: %s", self.name, why)
-        self._failures += 1
-
-    def _worked(self) -> None:
-        if self._failures:
-            seconds = (self._clock() - self._failing_since) / SECOND
-            log.info("backend %s takes traces again, after %.0f s", self.name, seconds)
-        self._failures = 0
 
     async def _step_back(self) -> None:
         """Let those who wait for an acknowledgement or a finding go first, for a while."""

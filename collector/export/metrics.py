@@ -25,6 +25,8 @@ class Counts:
     traces: int = 0
     sampled_out: int = 0
     given_up: int = 0
+    broken: int = 0
+    store_failures: int = 0
 
     def sent(self, signal: Signal, items: int) -> None:
         """Items that the backend took."""
@@ -69,12 +71,18 @@ def watch_export(telemetry: Telemetry, backends: Sequence[Watched]) -> None:
         ("sent_traces", "Traces passed on, again where something was new", lambda b: b.counts.traces),
         ("sampled_out_traces", "Healthy traces that sampling left out", lambda b: b.counts.sampled_out),
         ("given_up_traces", "Traces that waited too long for a backend", lambda b: b.counts.given_up),
+        ("broken_traces", "Traces set aside, named in the log: each try failed", lambda b: b.counts.broken),
+        ("store_failures", "Reads and writes of our own store that failed", lambda b: b.counts.store_failures),
     ):
         callback = observe(read)
         telemetry.meter.create_observable_counter(f"tracejury_export_{name}", [callback], description=description)
     gauge = telemetry.meter.create_observable_gauge
     gauge("tracejury_export_queue_traces", [observe(lambda b: b.queue())], description="Traces that wait in memory")
-    gauge("tracejury_export_up", [observe(lambda b: b.up())], description="1 while a backend takes requests")
+    gauge(
+        "tracejury_export_up",
+        [observe(lambda b: b.up())],
+        description="1 while a backend takes requests, and our store answers",
+    )
     gauge(
         "tracejury_export_lag",
         [observe(lambda b: b.lag())],

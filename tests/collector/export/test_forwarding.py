@@ -213,7 +213,7 @@ async def test_what_is_given_up_is_counted_and_not_sent_later(store_dsn: str) ->
         config = configured(store_dsn, {"endpoint": backend.url})
         async with Collector(config, clock=lambda: time.time_ns() + passed) as collector:
             await send(collector, [agent(1, fault=False)])
-            await counted(collector, "retried_requests_total:backend-0", 1)
+            await counted(collector, "retried_requests_total:backend-0", 3)
             passed = 25 * 3600 * 10**9
             await counted(collector, "given_up_traces_total:backend-0", 1)
             backend.always = lambda _signal, _request: Act()

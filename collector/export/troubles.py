@@ -1,0 +1,42 @@
+"""Traces that failed on their way to a backend: from then on each goes alone and takes no other with it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+MOST: Final = 10_000
+"""Traces that are remembered; beyond it the first ones are forgotten."""
+
+
+class Troubles:
+    """How often each of them failed alone, for its own reason."""
+
+    def __init__(self) -> None:
+        self._failed: OrderedDict[str, int] = OrderedDict()
+        self._alone = False
+
+    def parted(self, trace_ids: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Those of these that go now, and those that must wait: by turns one that goes alone, and the others."""
+        troubled = [t for t in trace_ids if t in self._failed]
+        others = [t for t in trace_ids if t not in self._failed]
+        self._alone = bool(troubled) and (not self._alone or not others)
+        return (troubled[:1], troubled[1:] + others) if self._alone else (others, troubled)
+
+    def suspect(self, trace_ids: Iterable[str]) -> None:
+        """They failed together, or for a reason that may pass: nothing is counted yet."""
+        for trace_id in trace_ids:
+            self._failed.setdefault(trace_id, 0)
+        while len(self._failed) > MOST:
+            self._failed.popitem(last=False)
+
+    def blame(self, trace_id: str) -> int:
+        """It failed alone, for its own reason; says how often by now."""
+        self._failed[trace_id] = self._failed.get(trace_id, 0) + 1
+        return self._failed[trace_id]
+
+    def over(self, trace_ids: Iterable[str]) -> None:
+        """These went, or go no more."""
+        for trace_id in trace_ids:
+            self._failed.pop(trace_id, None)
