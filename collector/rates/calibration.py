@@ -7,6 +7,7 @@ one see it, a half where they are divided, 0 where nobody marked anything: what 
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,11 +19,18 @@ from ...judges.measures.ppi import Pair, calibrated_share
 from ...schemas.rates import By, Estimate, Population, Sums, Unit
 from ...schemas.taxonomy import TRAIL, Severity
 from ..counting import counted
+from ..moments import iso_time
 from .facts import Fact
-from .question import OF_RUNS, Question
+from .question import LAST, OF_RUNS, Question
 
 ENOUGH: Final = 20
 """Reviewed runs without which there is no calibrated share."""
+
+NAMED: Final = 3
+"""Strata that are named where nobody has looked at them."""
+
+SHORT: Final = 100
+"""Characters of a service that a command may name."""
 
 Group = tuple[int, str]
 """Point in time and name."""
@@ -38,8 +46,21 @@ class LookedAt:
 
 
 @dataclass(frozen=True, slots=True)
+class Unseen:
+    """A stratum that the question is about and of which nobody has reviewed a drawn run.
+
+    `runs`: that the question is about; `groups`: in which they are (of errors: "", whatever the error).
+    """
+
+    stratum: str
+    service: str
+    runs: int
+    groups: frozenset[Group]
+
+
+@dataclass(frozen=True, slots=True)
 class Calibration:
-    """Pairs of people's and judges' words for the whole (`total`) and by group; or why there are none (`refused`)."""
+    """Pairs of people's and judges' words for the whole (`total`) and by group; or why there are none of the whole."""
 
     total: Sequence[Pair] = ()
     groups: Mapping[Group, Sequence[Pair]] = field(default_factory=dict)
@@ -71,8 +92,8 @@ def too_few(reviewed: int) -> Calibration:
     return Calibration(refused=f"{told}; {ENOUGH} that the label queue drew are needed")
 
 
-def calibration(q: Question, looked: Iterable[LookedAt]) -> Calibration:
-    """What labels tell of a question."""
+def calibration(q: Question, looked: Iterable[LookedAt], unseen: Sequence[Unseen] = ()) -> Calibration:
+    """What labels tell of a question: nothing of groups with runs of an `unseen` stratum."""
     if why := refusal(q):
         return Calibration(refused=why)
     chosen = [run for run in looked if _of(q, run.fact)]
@@ -81,7 +102,33 @@ def calibration(q: Question, looked: Iterable[LookedAt]) -> Calibration:
             refused=f"the label queue drew {counted(len(chosen), 'reviewed run')} of these; {ENOUGH} are needed"
         )
     words = [(run, _words(q, run)) for run in chosen]
-    return Calibration([_pair(q, run, word) for run, word in words], _groups(q, words))
+    blind = frozenset[Group]().union(*(one.groups for one in unseen))
+    groups = {
+        group: pairs
+        for group, pairs in _groups(q, words).items()
+        if (group[0], "" if q.of_findings else group[1]) not in blind
+    }
+    if unseen:
+        return Calibration(groups=groups, refused=_nobody_looked(q, unseen))
+    return Calibration([_pair(q, run, word) for run, word in words], groups)
+
+
+def _nobody_looked(q: Question, unseen: Sequence[Unseen]) -> str:
+    """Which strata are missing, and what to do about it, on one line."""
+    named = ", ".join(f"{one.stratum} ({counted(one.runs, 'run')})" for one in unseen[:NAMED])
+    more = f" and {len(unseen) - NAMED:,} more" if len(unseen) > NAMED else ""
+    return f"nobody has reviewed a drawn run of {named}{more}; they come first in: {_queue(q, unseen)}"
+
+
+def _queue(q: Question, unseen: Sequence[Unseen]) -> str:
+    """The command whose answer begins with them."""
+    words = ["tracejury", "labels", "queue"]
+    service, *others = {one.service for one in unseen}
+    if not others and service.isprintable() and 0 < len(service) <= SHORT:
+        words += ["--service", service]
+    words += ["--since", iso_time(q.since) or ""] if q.since else []
+    words += ["--until", iso_time(q.until) or ""] if q.until < LAST else []
+    return shlex.join(words)
 
 
 @dataclass(frozen=True, slots=True)

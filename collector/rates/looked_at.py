@@ -13,6 +13,7 @@ from ..store.client import Store
 from ..store.scope import TENANT, Scope
 from .calibration import ENOUGH, Calibration, LookedAt, calibration, refusal, too_few
 from .facts import Fact, FactFinding, FactKey, Standing
+from .frame import frame, unseen
 from .question import Question
 
 _PAGE: Final = 500
@@ -37,13 +38,13 @@ class Calibrating:
         """What labels tell of a question. Raises RetryableError, StoreError."""
         if refusal(question):
             return calibration(question, ())
-        # Strata are asked of all runs of that time; where hardly anybody has reviewed anything, that is no use.
+        # Strata are made of all runs of that time; where hardly anybody has reviewed anything, that is no use.
         reviewed = len(self._labels.reviews(LabelQuery(ENOUGH, tenant=question.tenant)))
         if reviewed < ENOUGH:
             return too_few(reviewed)
-        strata = self._labels.strata(question.since, question.until, tenant=question.tenant)
-        weights = {run: stratum.size / stratum.reviewed for stratum in strata for run in stratum.drawn}
-        return calibration(question, self._looked_at(question, weights))
+        strata = frame(self._store, question)
+        weights = {run: one.size / len(one.drawn) for one in strata for run in one.drawn}
+        return calibration(question, self._looked_at(question, weights), unseen(self._store, question, strata))
 
     def _looked_at(self, q: Question, weights: Mapping[tuple[str, str], float]) -> Iterator[LookedAt]:
         ids = sorted({trace_id for trace_id, _ in weights})

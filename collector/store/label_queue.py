@@ -10,6 +10,7 @@ the queue did not draw neither takes a run out of it nor puts one in, since peop
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from typing import Any, Final
@@ -23,12 +24,9 @@ _HASH: Final = "SHA256(concat('label\\0', TraceId, '\\0', RunId))"
 _NUMBER: Final = f"reinterpretAsUInt64(substring({_HASH}, 1, 8)) / pow(2, 64)"
 _SHARED: Final = f"reinterpretAsUInt64(substring({_HASH}, 9, 8)) / pow(2, 64)"
 
-_STRATIFIED: Final = f"""
+DRAWABLE: Final = f"""
 SELECT TraceId, RunId, Service, Agent, Mine, Drawn, MyDraws, {_NUMBER} AS Number, {_SHARED} AS Shared,
-    concat(if(Found > 0, 'found', 'clean'), '/', if(Scored > 0, toString(Lowest), '-'), '/', Service) AS Name,
-    count() OVER (PARTITION BY Name) AS Size,
-    Number > min(Number) OVER (PARTITION BY Name) AS Later,
-    maxIf(Number, Drawn > 0) OVER (PARTITION BY Name) AS Reached
+    concat(if(Found > 0, 'found', 'clean'), '/', if(Scored > 0, toString(Lowest), '-'), '/', Service) AS Name
 FROM {RUNS}
 LEFT JOIN (
     SELECT TraceId, RunId, count() AS Found FROM ({SHOWN}) GROUP BY TraceId, RunId
@@ -39,6 +37,15 @@ LEFT JOIN (
     GROUP BY TraceId, RunId
 ) AS scored USING (TraceId, RunId)
 LEFT JOIN {REVIEWED}
+"""
+"""The runs of which the queue draws, each with the name of its stratum, and what was reviewed of it."""
+
+_STRATIFIED: Final = f"""
+SELECT *,
+    count() OVER (PARTITION BY Name) AS Size,
+    Number > min(Number) OVER (PARTITION BY Name) AS Later,
+    maxIf(Number, Drawn > 0) OVER (PARTITION BY Name) AS Reached
+FROM ({DRAWABLE})
 """
 
 _SAMPLE: Final = f"""
@@ -55,6 +62,19 @@ GROUP BY Name ORDER BY Name
 """
 
 
+NAME: Final = 200
+"""Characters of a service in the name of a stratum."""
+
+
+def printable(name: str) -> str:
+    """The name of a stratum as people and reviews have it: on one line and short, whatever the service is called."""
+    found, lowest, service = name.split("/", 2)
+    if len(service) > NAME:
+        service = f"{service[:NAME]}…{hashlib.sha256(service.encode()).hexdigest()[:8]}"
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in service)
+    return f"{found}/{lowest}/{shown}".strip()
+
+
 def queue(scope: Scope, query: QueueQuery) -> list[QueueItem]:
     """Up to `limit` runs that the annotator has not reviewed as drawn, in the order in which to look at them."""
     if query.purpose is Purpose.LEARNING:
@@ -68,7 +88,7 @@ def queue(scope: Scope, query: QueueQuery) -> list[QueueItem]:
 def strata(scope: Scope, since: int, until: int, service: str) -> list[Stratum]:
     """The strata of the judged runs that arrived in that time, by name."""
     rows = scope.select(_STRATA, **bounds(since, until, service), annotator="")
-    return [Stratum(name, size, len(drawn), waiting, tuple(drawn)) for name, size, waiting, drawn in rows]
+    return [Stratum(printable(name), size, len(drawn), waiting, tuple(drawn)) for name, size, waiting, drawn in rows]
 
 
 def _drawn(row: Sequence[Any], reached: float) -> QueueItem:
@@ -76,7 +96,7 @@ def _drawn(row: Sequence[Any], reached: float) -> QueueItem:
     why = f"drawn at random from {size} like it: {_described(stratum)}"
     if mine:
         why += "; you reviewed it before it was drawn: look again, and say so again"
-    return QueueItem(trace_id, run_id, service, agent, why, stratum, _probability(reached, size))
+    return QueueItem(trace_id, run_id, service, agent, why, printable(stratum), _probability(reached, size))
 
 
 def _probability(reached: float, size: int) -> float:

@@ -13,7 +13,7 @@ from memory_labels import MemoryRun
 
 from tracejury.collector.labels import Labelled, Purpose, QueueQuery
 from tracejury.collector.rates import StoredRates
-from tracejury.collector.rates.calibration import ENOUGH, Calibration, LookedAt, calibration
+from tracejury.collector.rates.calibration import ENOUGH, Calibration, LookedAt, Unseen, calibration
 from tracejury.collector.rates.facts import Fact, FactFinding, FactKey, Standing
 from tracejury.collector.rates.looked_at import Calibrating
 from tracejury.collector.rates.question import exact
@@ -175,6 +175,83 @@ def test_groups_have_labels_of_their_own() -> None:
     assert ask(runs[1:], by=By.AGENT).of_group((0, "planner"), judged) is None
 
 
+def test_strata_that_nobody_looked_at_are_not_guessed() -> None:
+    """No figure for what has runs of them; the answer names them, and the command that gives them."""
+    runs = looked(a_fact(FOUND), marked(opinion=Opinion.AGREE)) + looked(a_fact(agent="other", at=110), marked())
+    sums = Sums(n=50, units=50, hits=0, w=50, w2=50, wt=50, w2t2=50)
+    question = exact(RateQuery(0, UNTIL, by=By.AGENT), Population.BOTH, {"loops"})
+    missing = [Unseen("clean/0/shop", "shop", 12, frozenset({(0, "other")}))]
+    found = calibration(question, runs, missing)
+    assert found.refused == (
+        "nobody has reviewed a drawn run of clean/0/shop (12 runs); they come first in: "
+        "tracejury labels queue --service shop --until 1970-01-01T00:00:00.000001Z"
+    )
+    assert found.of_total(sums) is None
+    assert set(found.groups) == {(0, "planner")}
+    more = [replace(missing[0], stratum=f"found/{n}/$(x)", service=f"$(x)\n{n}", runs=1) for n in range(5)]
+    told = calibration(question, runs, more).refused
+    assert "found/2/$(x) (1 run) and 2 more; " in told
+    assert "--service" not in told
+    for by in (By.CATEGORY, None):
+        question = exact(RateQuery(0, UNTIL, by=by, step=100), Population.BOTH, {"loops"})
+        groups = calibration(question, runs, [replace(missing[0], groups=frozenset({(100, "")}))]).groups
+        assert {at for at, _ in groups} == {0}
+
+
+def review_drawn(world: StoredWorld, truth: dict[str, bool], limit: int, **query: Any) -> None:
+    """Somebody goes through the queue and marks what is wrong."""
+    items = world.labels.queue(QueueQuery(Purpose.CALIBRATION, 0, 10_000, limit, **query))
+    reviews = [Review(i.trace_id, i.agent_run_id, "ann", i.stratum, i.probability, changed_at=5) for i in items]
+    errors = [
+        replace(marked(), id=i.trace_id, trace_id=i.trace_id, agent_run_id=i.agent_run_id)
+        for i in items
+        if truth[i.trace_id]
+    ]
+    world.labels.save(Labelled(errors, (), reviews))
+
+
+@pytest.mark.store
+def test_a_stratum_of_the_store_that_nobody_looked_at(store: Store) -> None:
+    """Of what is asked, as far as its population judged it: others are not missed, and one look at it is enough."""
+    world = StoredWorld(store)
+    truth = {f"{n:032x}": n % 3 == 0 for n in range(200)}
+    runs = [MemoryRun(i, f"run-{i[-4:]}", "shop", arrived=100, found=truth[i]) for i in truth]
+    world.put([*runs[:190], *(replace(run, service="rare", agent="one") for run in runs[190:])])
+    rates = StoredRates(store, calibrate=Calibrating(store, world.labels))
+    review_drawn(world, truth, 60, service="shop")
+    answer = rates.ask(RateQuery(0, 10_000, calibrated=True, by=By.SERVICE))
+    assert "clean/-/rare (7 runs), found/-/rare (3 runs); they come first in: " in answer.uncalibrated
+    assert "labels queue --service rare " in answer.uncalibrated
+    assert answer.total.calibrated is None
+    assert {row.key: row.rate.calibrated is not None for row in answer.rows} == {"shop": True, "rare": False}
+    assert rates.ask(RateQuery(0, 10_000, calibrated=True, service="shop")).total.calibrated is not None
+    assert rates.ask(RateQuery(0, 10_000, calibrated=True, agent="one")).total.calibrated is None
+    review_drawn(world, truth, 2)
+    answer = rates.ask(RateQuery(0, 10_000, calibrated=True))
+    assert answer.uncalibrated == ""
+    assert answer.total.calibrated is not None
+
+
+@pytest.mark.store
+def test_only_strata_that_the_population_judged_are_needed(store: Store) -> None:
+    """Where LLM judges looked at some runs, their rate needs no look at the others; one of detectors does."""
+    world = StoredWorld(store)
+    truth = {f"{n:032x}": n % 3 == 0 for n in range(200)}
+    world.put(
+        [MemoryRun(i, f"run-{i[-4:]}", "shop", arrived=100, lowest=0 if n % 2 else None) for n, i in enumerate(truth)]
+    )
+    rates = StoredRates(store, calibrate=Calibrating(store, world.labels))
+    items = world.labels.queue(QueueQuery(Purpose.CALIBRATION, 0, 10_000, 100))
+    scored = [i for i in items if i.stratum == "clean/0/shop"]
+    reviews = [Review(i.trace_id, i.agent_run_id, "ann", i.stratum, i.probability, changed_at=5) for i in scored]
+    world.labels.save(Labelled((), (), reviews))
+    judged = rates.ask(RateQuery(0, 10_000, calibrated=True, population=Population.BOTH))
+    assert (judged.total.judged, judged.uncalibrated) == (100, "")
+    assert judged.total.calibrated is not None
+    ruled = rates.ask(RateQuery(0, 10_000, calibrated=True, population=Population.DETECTORS))
+    assert "nobody has reviewed a drawn run of clean/-/shop (100 runs); " in ruled.uncalibrated
+
+
 @pytest.mark.store
 def test_a_calibrated_share_of_the_store(store: Store) -> None:
     """Detectors that miss half and invent some; 60 runs drawn and labelled: the interval holds what is true."""
@@ -187,14 +264,7 @@ def test_a_calibrated_share_of_the_store(store: Store) -> None:
     query = RateQuery(0, 10_000, calibrated=True, by=By.SERVICE)
     told = f"people reviewed 0 runs, drawn or not; {ENOUGH} that the label queue drew are needed"
     assert rates.ask(query).uncalibrated == told
-    items = world.labels.queue(QueueQuery(Purpose.CALIBRATION, 0, 10_000, 60))
-    reviews = [Review(i.trace_id, i.agent_run_id, "ann", i.stratum, i.probability, changed_at=5) for i in items]
-    errors = [
-        replace(marked(), id=i.trace_id, trace_id=i.trace_id, agent_run_id=i.agent_run_id)
-        for i in items
-        if truth[i.trace_id]
-    ]
-    world.labels.save(Labelled(errors, (), reviews))
+    review_drawn(world, truth, 60)
     answer = rates.ask(query)
     share, calibrated = answer.total.share, answer.total.calibrated
     assert answer.uncalibrated == ""

@@ -71,7 +71,7 @@ def test_each_judge_has_a_weight_of_its_own() -> None:
     ],
 )
 def test_a_trace(runs: list[Said], weight: float, why: str) -> None:
-    """Every run that was to be looked at must have been; the least likely one gives the weight; others do not matter."""
+    """Every run that was to be looked at must have been; the least likely gives the weight; others do not matter."""
     standing = said_of_trace(runs).standing
     assert (standing.weight, standing.why) == (weight, why)
 

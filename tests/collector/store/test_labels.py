@@ -13,8 +13,10 @@ from labels_world import MemoryWorld, StoredWorld, World
 from memory_labels import MemoryRun
 from store_parts import a_finding
 
+from tracejury.collector.label_checks import MAX_STRATUM, name
 from tracejury.collector.labels import Labelled, LabelQuery, Purpose, QueueItem, QueueQuery
 from tracejury.collector.reader import Position
+from tracejury.collector.store.client import Store
 from tracejury.schemas.annotations import Annotation, HumanScore, Opinion, Review
 from tracejury.schemas.taxonomy import Dimension, Severity
 
@@ -279,6 +281,20 @@ def test_every_stratum_comes_before_any_comes_twice(world: World) -> None:
     assert [i.probability for i in first] == [
         pytest.approx(1 / s.size) for i in first for s in world.labels.strata(0, FOREVER) if s.name == i.stratum
     ]
+
+
+@pytest.mark.parametrize(
+    "service", ["", " ", "a/b", "'\"`\\", "two\nlines\t", "\u202eevil\u2066", "\x00\x1b[31m", "ü" * 5_000, "\u00a0"]
+)
+def test_a_run_can_be_reviewed_whatever_its_service_is_called(store: Store, service: str) -> None:
+    """The name of its stratum is short and printable, so that a review may hold it, and tells services apart."""
+    world = StoredWorld(store)
+    world.put([MemoryRun(f"{n:032x}", "run", service + "x" * n) for n in range(2)])
+    items = ask(world, 9)
+    assert [name("stratum", i.stratum, MAX_STRATUM) for i in items] == [i.stratum for i in items]
+    assert len({i.stratum for i in items}) == 2
+    review(world, items, "ann")
+    assert {s.name: s.reviewed for s in world.labels.strata(0, FOREVER)} == {i.stratum: 1 for i in items}
 
 
 def test_only_runs_of_that_time_and_service(world: World) -> None:

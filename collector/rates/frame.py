@@ -1,0 +1,72 @@
+"""The runs that a calibrated rate speaks of, in the strata of which the label queue draws. All of it blocks.
+
+They are those of the rate: of its time, judged by whom its population names. A run that the queue drew stands for as
+many of them as its stratum has for each one that was reviewed as drawn, whichever of them the question is about
+(Horvitz and Thompson 1952). A stratum of which nobody reviewed any tells nothing of its runs, nor do the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..store.client import Store
+from ..store.label_queue import DRAWABLE, printable
+from ..store.label_runs import bounds
+from ..store.scope import TENANT, Scope
+from .calibration import Unseen
+from .question import OF_RUNS, Question
+from .sql import WEIGHT
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stratum as the store names it: how many runs it has, and of how many of them the question is.
+
+    `drawn`: (trace id, run id) of those that the queue drew and somebody reviewed.
+    """
+
+    name: str
+    size: int
+    asked: int
+    drawn: Sequence[tuple[str, str]]
+
+
+def frame(store: Store, question: Question) -> list[Part]:
+    """All strata that have runs of the question's time and population, by name."""
+    columns = "Name, count(), countIf(Asked), arraySort(groupArrayIf((TraceId, RunId), Drawn > 0))"
+    text = f"SELECT {columns} FROM {_judged(question)} GROUP BY Name ORDER BY Name"
+    return [Part(*row) for row in Scope(store, question.tenant).select(text, **_values(question))]
+
+
+def unseen(store: Store, question: Question, strata: Sequence[Part]) -> list[Unseen]:
+    """Those of which the question is and nobody has reviewed a drawn run, the largest first."""
+    runs = {one.name: one.asked for one in strata if one.asked and not one.drawn}
+    if not runs:
+        return []
+    text = (
+        f"SELECT Name, any(Service), groupUniqArray((Point, Key)) FROM {_judged(question)} "
+        "WHERE Asked AND Name IN {names:Array(String)} GROUP BY Name"
+    )
+    rows = Scope(store, question.tenant).select(text, **_values(question), names=list(runs))
+    found = [Unseen(printable(name), service, runs[name], frozenset(groups)) for name, service, groups in rows]
+    return sorted(found, key=lambda one: (-one.runs, one.stratum))
+
+
+def _judged(q: Question) -> str:
+    """Runs of which the queue draws, that the population judged: whether the question is of them, and their group."""
+    asked = " AND ".join(["1", *(f"{column} = {{{column}:String}}" for column in q.runs)])
+    point = "intDiv(At, {step:UInt64}) * {step:UInt64}" if q.step else "toUInt64({since:Int64})"
+    key = "''" if q.by is None else OF_RUNS.get(q.by, "''")
+    return (
+        f"({DRAWABLE}) AS drawable INNER JOIN ("
+        f"SELECT TraceId, RunId, {asked} AS Asked, {point} AS Point, toString({key}) AS Key FROM run_facts FINAL "
+        f"WHERE {TENANT} AND Unit = 'run' AND At >= {{since:Int64}} AND At < {{until:Int64}} "
+        f"AND {WEIGHT[q.population]} > 0) AS judged USING (TraceId, RunId)"
+    )
+
+
+def _values(q: Question) -> dict[str, Any]:
+    step = {"step": q.step} if q.step else {}
+    return {**q.runs, **step, **bounds(q.since, q.until, ""), "annotator": ""}
