@@ -58,6 +58,24 @@ class StoredDeliveries:
             rows = self._scope.select(first, name=name)
         return int(rows[0][0])
 
+    def quiet(self, webhook: str) -> int:
+        """When nothing waited for a webhook the last time, as far as is kept (unix nanos); 0: never.
+
+        Raises:
+            RetryableError, StoreError: the store failed.
+        """
+        sql = f"SELECT max(At) FROM deliveries WHERE {TENANT} AND TraceId = '' AND Webhook = {{webhook:String}}"
+        return int(self._scope.select(sql, webhook=webhook)[0][0])
+
+    def keep_quiet(self, webhook: str, at: int) -> None:
+        """Keep that nothing waited for a webhook then: as what it was told of no trace.
+
+        Raises:
+            RetryableError, StoreError: the store failed.
+        """
+        with storing("what webhooks were told"):
+            insert_rows(self._store, "deliveries", _COLUMNS, [(self._tenant, "", webhook, "", "", "quiet", at, at)])
+
     def recent(self, changed: int, since: int, after: str, limit: int) -> list[str]:
         """Up to `limit` traces, by id and beyond `after`, of whose findings one first seen from `since` on changed."""
         return [row[0] for row in self._scope.select(_RECENT, changed=changed, since=since, after=after, limit=limit)]

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from ...schemas.errors import RetryableError, TracejuryError
 from .bell import Bell
-from .events import Delivered, Event, Looked, Message
+from .events import GIVEN_UP, Delivered, Event, Found, Looked, Message
 from .metrics import WebhookMetrics
 from .payload import message
 from .rules import news
@@ -28,6 +28,9 @@ LOOK: Final = 100
 STORE_SECONDS: Final = 1.0
 STORE_BROKEN_SECONDS: Final = 60.0
 
+QUIET_NANOS: Final = 3600 * 10**9
+"""How often it is kept that nothing waits: from the last time on a sweep must look."""
+
 T = TypeVar("T")
 
 
@@ -36,6 +39,12 @@ class DeliveryStore(Protocol):
 
     def since(self, webhook: str) -> int:
         """When it was first set up, unix nanos."""
+
+    def quiet(self, webhook: str) -> int:
+        """When nothing waited for it the last time, as far as is kept, unix nanos; 0: never."""
+
+    def keep_quiet(self, webhook: str, at: int) -> None:
+        """Keep that nothing waited for it then."""
 
     def recent(self, changed: int, since: int, after: str, limit: int) -> Sequence[str]:
         """Traces with findings that changed, by id."""
@@ -71,7 +80,8 @@ class Hook:
         self._marks: list[Delivered] = []
         self._marked: set[tuple[str, Event]] = set()  # since the look at hand began
         self._revisit: set[str] = set()
-        self._since = 0
+        self._since = self._quiet_at = 0
+        self._looking = True
         self._swept_to: str | None = None  # while a sweep goes on
 
     @property
@@ -96,26 +106,43 @@ class Hook:
     async def run(self) -> None:
         """Look, send and mark until cancelled; what is then unmarked is found again by the next process."""
         async with asyncio.TaskGroup() as tasks:
-            for work in (self._look_on, self._sender.run, self._mark_on):
+            for work in (self._look_on, self._sender.run, self._mark_on, self._note_on):
                 tasks.create_task(work(), name=f"webhook {self._terms.name}")
 
     async def _look_on(self) -> None:
         self._since = await self._patiently(partial(self._store.since, self._terms.name))
+        self._quiet_at = await self._patiently(partial(self._store.quiet, self._terms.name)) or self._since
         while True:
+            self._looking = False
             await self._bell.until(self._may_look)
+            self._looking = True
             traces = self._hints.take(LOOK) or await self._sweep()
             if traces:
                 await self._look(traces)
+            self._bell.ring()
 
     def _may_look(self) -> bool:
         more = len(self._hints) or self._swept_to is not None or self._hints.overflown
         return bool(more) and self.waiting + len(self._marks) < ROOM and not self.disabled
 
+    def _is_quiet(self) -> bool:
+        more = self._looking or len(self._hints) or self._swept_to is not None or self._hints.overflown
+        is_due = self._clock() - self._quiet_at >= QUIET_NANOS
+        return not (more or self.waiting or self._marks or self.disabled) and is_due
+
+    async def _note_on(self) -> None:
+        while True:
+            await self._bell.until(self._is_quiet)
+            now = self._clock()
+            await self._patiently(partial(self._store.keep_quiet, self._terms.name, now))
+            self._quiet_at = now
+
     async def _sweep(self) -> Sequence[str]:
-        """The next traces of a pass over all that changed lately."""
+        """The next traces of a pass over all that may still wait: too old, it is given up, not passed over."""
         if self._swept_to is None:
             self._hints.overflown, self._swept_to = False, ""
-        changed = max(self._clock() - self._terms.max_age, 0)
+        margin = max(self._terms.max_age, QUIET_NANOS)  # what was judged by then may have been stored later
+        changed = max(min(self._quiet_at, self._clock()) - margin, 0)
         traces = await self._patiently(partial(self._store.recent, changed, self._since, self._swept_to, LOOK))
         self._swept_to = traces[-1] if traces else None
         return traces
@@ -124,26 +151,31 @@ class Hook:
         self._marked.clear()  # what is marked from here on, the look may not see
         looked = await self._patiently(partial(self._store.look, self._terms.name, traces))
         known = self._marked | {(m.fingerprint, m.event) for m in self._marks}
-        queue, now = self._sender.queue, self._loop.time()
+        queue, now, old = self._sender.queue, self._clock(), []
         for event, found in news(looked, self._terms.rules, self._since):
-            if self.waiting >= ROOM:
+            key = found.finding.fingerprint, event
+            if key in known or queue.knows(key) or not self._store.stays(found.finding.trace_id, found.received):
+                continue
+            if now - found.judged_at > self._terms.max_age:
+                old.append(self._given_up(event, found, now))
+            elif self.waiting < ROOM:
+                queue.put(message(self._terms.name, event, found, self._terms.base), self._loop.time())
+            else:
                 self._hints.overflown = True
                 break
-            if (found.finding.fingerprint, event) not in known:
-                made = message(self._terms.name, event, found, self._terms.base)
-                if self._stays(made):
-                    queue.put(made, now)
+        self._sender.give_up(old, "they waited in the store")
         if self._terms.rules.retractions:
             # Of what is under way it cannot be told yet whether a retraction is due.
             keys = {(f.finding.fingerprint, Event.FOUND): f.finding.trace_id for f in looked.found}
             self._revisit |= {trace_id for key, trace_id in keys.items() if key in known or queue.knows(key)}
-        self._bell.ring()
 
-    def _stays(self, message: Message) -> bool:
-        return self._store.stays(message.trace_id, message.received)
+    def _given_up(self, event: Event, found: Found, now: int) -> Delivered:
+        finding = found.finding
+        name = self._terms.name
+        return Delivered(name, finding.trace_id, finding.fingerprint, event, GIVEN_UP, now, found.received)
 
     def _still(self, message: Message) -> bool:
-        stays = self._stays(message)
+        stays = self._store.stays(message.trace_id, message.received)
         if not stays:  # what arrived since and says the same was taken for what waited
             self._hints.put([message.trace_id])
         return stays

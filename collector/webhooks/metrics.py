@@ -46,9 +46,9 @@ class WebhookMetrics:
         if delay is not None:
             self._delay.record(max(delay, 0) / NANOS, {"webhook": webhook})
 
-    def given_up(self, webhook: str) -> None:
-        """An event is tried no longer."""
-        self._given_up.add(1, {"webhook": webhook})
+    def given_up(self, webhook: str, events: int) -> None:
+        """So many events are tried no longer."""
+        self._given_up.add(events, {"webhook": webhook})
 
     def watch(self, waiting: Callable[[], dict[str, int]], disabled: Callable[[], dict[str, bool]]) -> None:
         """Gauges by webhook, read when someone asks."""

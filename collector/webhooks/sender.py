@@ -6,12 +6,13 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
+from ..counting import counted
 from . import retrying
 from .bell import Bell
-from .events import GIVEN_UP, SENT, Delivered, Event, Message
+from .events import GIVEN_UP, SENT, Delivered, Event, Message, message_id
 from .metrics import WebhookMetrics
 from .posting import Answer, DeliveryError
 from .signing import headers
@@ -95,8 +96,9 @@ class Sender:
         """Give up what gets too old while it waits: it may be held for longer."""
         while True:
             await self._bell.until(self._is_old, self._until_old)
-            for waiting in self.queue.take_old(self._clock() - self._terms.max_age):
-                self._give_up(waiting, "it waited for the receiver")
+            now = self._clock()
+            old = self.queue.take_old(now - self._terms.max_age)
+            self.give_up([self._done(waiting, GIVEN_UP, now) for waiting in old], "the receiver let them wait")
             self._bell.ring()
 
     def _is_old(self) -> bool:
@@ -119,11 +121,11 @@ class Sender:
             is_news = waiting.attempts == 1 and waiting.message.event is Event.FOUND
             delay = now - waiting.message.received if is_news else None
             self._metrics.sent(self._terms.name, waiting.message.event, delay)
-            self._settle(waiting, SENT, now)
+            self._settled(self._done(waiting, SENT, now))
         elif outcome == str(GONE):
             self._disable()
         elif now - waiting.message.since > self._terms.max_age:
-            self._give_up(waiting, outcome)
+            self.give_up([self._done(waiting, GIVEN_UP, now)], outcome)
         else:
             self._put_back(waiting, outcome, asked)
         self._bell.ring()
@@ -152,15 +154,20 @@ class Sender:
     def _asked(self, retry_after: str) -> float | None:
         return retrying.retry_after(retry_after, self._clock() / NANOS, self._longest)
 
-    def _give_up(self, waiting: Waiting, why: str) -> None:
-        log.warning("webhook %s: %s is given up (%s)", self._terms.name, waiting.message.id, why)
-        self._metrics.given_up(self._terms.name)
-        self._settle(waiting, GIVEN_UP, self._clock())
+    def give_up(self, told: Sequence[Delivered], why: str) -> None:
+        """Try these no longer, nor at all."""
+        if told:
+            name, first = self._terms.name, told[0]
+            what, example = counted(len(told), "event"), message_id(name, first.fingerprint, first.event)
+            log.warning("webhook %s gives up %s, too old by now (%s), from %s on", name, what, why, example)
+            self._metrics.given_up(name, len(told))
+        for one in told:
+            self._settled(one)
 
-    def _settle(self, waiting: Waiting, state: str, now: int) -> None:
+    def _done(self, waiting: Waiting, state: str, now: int) -> Delivered:
         m = waiting.message
         self.queue.done(m.key)
-        self._settled(Delivered(self._terms.name, m.trace_id, m.fingerprint, m.event, state, now, m.received))
+        return Delivered(self._terms.name, m.trace_id, m.fingerprint, m.event, state, now, m.received)
 
     def _disable(self) -> None:
         if not self.disabled:
