@@ -109,11 +109,13 @@ def build_exports(
     longest = config.retry_longest_seconds
     retry = Retry(MANY_TRIES, config.retry_first_seconds, longest, 5 * longest)
     forwarders: list[Forwarder] = []
+    watched: list[Watched] = []
     senders: list[BackendSender] = []
     for number, backend in enumerate(config.otlp):
         door = door_of(backend, number)
         sender: BackendSender = GrpcBackend(door) if backend.protocol == "grpc" else HttpBackend(door)
         counts = Counts()
+        delivery = Delivery(backend.name, sender, counts, retry, door.secrets)
         manner = Manner(
             sender=Sender(secret),
             chooser=Chooser.of(backend.sampling or config.sampling),
@@ -127,7 +129,7 @@ def build_exports(
         forwarder = Forwarder(
             backend.name,
             StoredExports(store, backend.name, clock=clock),
-            Delivery(backend.name, sender, counts, retry, door.secrets),
+            delivery,
             manner,
             patience,
             Queue(config.queue_traces),
@@ -138,7 +140,9 @@ def build_exports(
         )
         senders.append(sender)
         forwarders.append(forwarder)
-    watch_export(telemetry, [Watched(f.name, f.counts, f.queue.__len__, f.lag, f.is_up) for f in forwarders])
+        f = forwarder
+        watched.append(Watched(f.name, f.counts, f.queue.__len__, f.lag, f.is_up, delivery.closed))
+    watch_export(telemetry, watched)
     exports = Exports(forwarders, senders, pool)
     listeners.add(exports)
     return exports

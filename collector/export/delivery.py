@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
+import time
 from collections.abc import Awaitable, Callable, Collection
 from random import Random
 from typing import Final
@@ -20,6 +22,8 @@ log = logging.getLogger(__name__)
 QUICK_TRIES: Final = 3
 MAX_SPLITS: Final = 64
 """Requests more that one refused request may cost: enough to find six culprits among a thousand spans."""
+ASK_AGAIN: Final = 300.0
+"""Seconds after which a backend that takes no log records, or annotations, is asked whether it does by now."""
 
 
 class AwayError(RetryableError):
@@ -27,7 +31,10 @@ class AwayError(RetryableError):
 
 
 class Delivery:
-    """Requests to one backend, one at a time. `secrets` are taken out of what it answers before anyone sees it."""
+    """Requests to one backend, one at a time. `secrets` are taken out of what it answers before anyone sees it.
+
+    `clock`: seconds, from any beginning.
+    """
 
     def __init__(
         self,
@@ -39,12 +46,17 @@ class Delivery:
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Random | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._name, self._sender, self._counts, self._retry = name, sender, counts, retry
-        self._secrets, self._sleep = secrets, sleep
+        self._secrets, self._sleep, self._clock = secrets, sleep, clock
         self._random = random or Random()  # noqa: S311  jitter
-        self._closed: set[Signal] = set()
+        self._closed: dict[Signal, float] = {}
         self._told: set[str] = set()
+
+    def closed(self) -> int:
+        """Kinds of data beside spans that the backend takes none of just now."""
+        return len(self._closed)
 
     def wait(self, failures: int, asked: float) -> float:
         """Seconds to leave a backend alone that has failed so often in a row."""
@@ -56,7 +68,7 @@ class Delivery:
         Raises:
             AwayError: after `tries` it may still be taken later; sending all of it again is safe.
         """
-        if parcel.signal in self._closed:
+        if self._clock() < self._closed.get(parcel.signal, -math.inf):
             self._counts.failed(parcel.signal, parcel.items)
             return
         pieces, splits = [parcel], 0
@@ -65,6 +77,7 @@ class Delivery:
             try:
                 await self._send(piece, tries)
             except PermanentError as error:
+                self._open(piece.signal)
                 halves = piece.halves() if splits < MAX_SPLITS else (piece,)
                 if len(halves) == 1:
                     self._refused(piece.signal, piece.items, str(error))
@@ -86,6 +99,7 @@ class Delivery:
                 self._close(parcel, error)
                 return
             else:
+                self._open(parcel.signal)
                 self._counts.requests += 1
                 rejected = min(reply.rejected, parcel.items)
                 self._counts.sent(parcel.signal, parcel.items - rejected)
@@ -94,13 +108,19 @@ class Delivery:
                 return
 
     def _close(self, parcel: Parcel, error: ClosedError) -> None:
-        """Spans wait for the door to be opened; a backend that takes nothing else is sent nothing else."""
+        """Spans wait for the door to be opened; a backend that takes nothing else is sent nothing else for a while."""
         why = self._clean(str(error))
         if parcel.signal is Signal.TRACES:
             raise AwayError(why, retry_after=self._retry.longest_wait) from None
-        self._closed.add(parcel.signal)
+        if parcel.signal not in self._closed:
+            text = "backend %s takes no %s, is sent none and asked again every %.0f s: %s"
+            log.warning(text, self._name, _WORDS[parcel.signal], ASK_AGAIN, why)
+        self._closed[parcel.signal] = self._clock() + ASK_AGAIN
         self._counts.failed(parcel.signal, parcel.items)
-        log.warning("backend %s takes no %s and is sent none: %s", self._name, _WORDS[parcel.signal], why)
+
+    def _open(self, signal: Signal) -> None:
+        if self._closed.pop(signal, None) is not None:
+            log.info("backend %s takes %s by now", self._name, _WORDS[signal])
 
     def _refused(self, signal: Signal, items: int, why: str) -> None:
         self._counts.failed(signal, items)

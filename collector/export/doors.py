@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import re
 import ssl
@@ -19,6 +21,12 @@ from .config import BackendConfig, ExportConfig
 VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 HEADER: Final = re.compile(r"[A-Za-z0-9_.-]+")
 VALUE: Final = re.compile(r"[\x20-\x7e]*")
+OURS: Final = frozenset({"content-length", "transfer-encoding"})
+"""Headers that say how a request is framed: another's would break it."""
+BINARY: Final = "-bin"
+"""How names of gRPC metadata end whose values are bytes (gRPC over HTTP2, "Requests")."""
+
+_WORDS: Final = re.compile(r"[\s,;=]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +45,9 @@ class Door:
 
     @property
     def secrets(self) -> frozenset[str]:
-        """What must not be shown of the headers: their values, and the words of these."""
-        values = self.headers.values()
-        return frozenset(s for value in values for s in (value, *value.split()) if len(s) >= SHORTEST)
+        """What must not be shown of the headers: their values and the words of these, also as errors quote them."""
+        found = {s for value in self.headers.values() for s in (value, *_WORDS.split(value), *_of_basic(value))}
+        return frozenset(form for s in found if len(s) >= SHORTEST for form in (s, repr(s)[1:-1], json.dumps(s)[1:-1]))
 
 
 def check_exports(config: ExportConfig) -> None:
@@ -77,10 +85,14 @@ def _problems(backend: BackendConfig, number: int, environ: Mapping[str, str] = 
     for key, value in backend.headers.items():
         if not HEADER.fullmatch(key):
             yield f"{place}.headers: {key[:40]!r} is no name of a header"
+        if key.lower() in OURS:
+            yield f"{place}.headers.{key}: this one is set by us"
         missing = [name for name in VARIABLE.findall(value.get_secret_value()) if name not in environ]
         yield from (f"{place}.headers.{key}: the environment variable {name} is not set" for name in missing)
         if not missing and not VALUE.fullmatch(_filled(value, environ)):
             yield f"{place}.headers.{key}: its value holds what a header cannot: use printable ASCII"
+        elif not missing and backend.protocol == "grpc" and not _is_sendable(key, _filled(value, environ)):
+            yield f"{place}.headers.{key}: over gRPC its value must be base64, since its name ends in {BINARY}"
     for key in ("ca_file", "cert_file", "key_file"):
         path = getattr(backend, key)
         if path and not Path(path).is_file():
@@ -94,5 +106,35 @@ def _problems(backend: BackendConfig, number: int, environ: Mapping[str, str] = 
         yield f"{place}: its certificates cannot be used: {getattr(error, 'reason', None) or error}"
 
 
+def metadata(key: str, value: str) -> tuple[str, str | bytes]:
+    """A header as gRPC has it: the bytes of base64, padded or not, where its name says that it is binary.
+
+    Raises:
+        ValueError: that is no base64.
+    """
+    if not key.lower().endswith(BINARY):
+        return key, value
+    return key, base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
+
+
+def _is_sendable(key: str, value: str) -> bool:
+    try:
+        metadata(key, value)
+    except ValueError:
+        return False
+    return True
+
+
 def _filled(value: SecretStr, environ: Mapping[str, str]) -> str:
-    return VARIABLE.sub(lambda found: environ[found[1]], value.get_secret_value())
+    """With the variables in it; white space at its ends is no part of a header's value (RFC 9110, 5.5)."""
+    return VARIABLE.sub(lambda found: environ[found[1]], value.get_secret_value()).strip()
+
+
+def _of_basic(value: str) -> list[str]:
+    """User and password of Basic authentication, as a backend may name them."""
+    scheme, _, encoded = value.partition(" ")
+    try:
+        plain = base64.b64decode(encoded, validate=True).decode() if scheme.lower() == "basic" else ""
+    except ValueError:
+        return []
+    return [plain, plain.partition(":")[2]]

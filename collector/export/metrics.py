@@ -45,13 +45,17 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """One backend as metrics see it. `lag`: seconds that what waits has waited; `up`: whether it takes requests."""
+    """One backend as metrics see it. `lag`: seconds that what waits has waited; `up`: whether it takes requests.
+
+    `closed`: kinds of data beside spans that it takes none of.
+    """
 
     name: str
     counts: Counts
     queue: Callable[[], int]
     lag: Callable[[], float]
     up: Callable[[], bool]
+    closed: Callable[[], int]
 
 
 def watch_export(telemetry: Telemetry, backends: Sequence[Watched]) -> None:
@@ -83,6 +87,8 @@ def watch_export(telemetry: Telemetry, backends: Sequence[Watched]) -> None:
         [observe(lambda b: b.up())],
         description="1 while a backend takes requests, and our store answers",
     )
+    closed = "Kinds of data beside spans that a backend takes none of"
+    gauge("tracejury_export_closed_signals", [observe(lambda b: b.closed())], description=closed)
     gauge(
         "tracejury_export_lag",
         [observe(lambda b: b.lag())],

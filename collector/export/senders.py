@@ -29,7 +29,7 @@ from ..replay.grpc_sender import retry_delay
 from ..replay.http_sender import RETRYABLE as RETRYABLE_STATUSES
 from ..replay.http_sender import retry_after
 from ..replay.sending import Reply
-from .doors import Door
+from .doors import Door, metadata
 from .parcels import Parcel, Signal
 
 MAX_ANSWER: Final = 1 << 20
@@ -38,7 +38,7 @@ MAX_ANSWER: Final = 1 << 20
 FAST: Final = 1
 """Level of compression: less than half the time of the usual one, for 40 % more bytes (measured on traces)."""
 
-_CLOSED_STATUSES: Final = frozenset({401, 402, 403, 404, 405, 407})
+_CLOSED_STATUSES: Final = frozenset({401, 402, 403, 404, 405, 407, 415, 501})
 _CLOSED_CODES: Final = frozenset(
     {grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.UNIMPLEMENTED}
 )
@@ -73,11 +73,12 @@ class BackendSender(Protocol):
 
 
 class GrpcBackend:
-    """A `BackendSender` over OTLP/gRPC."""
+    """A `BackendSender` over OTLP/gRPC. `target`: host and port, as gRPC names them."""
 
     def __init__(self, door: Door) -> None:
         parts = urlsplit(door.endpoint)
-        target = f"{parts.hostname}:{parts.port or 4317}" if ":" not in str(parts.hostname) else parts.netloc
+        host = f"[{parts.hostname}]" if ":" in str(parts.hostname) else parts.hostname
+        self.target = target = f"{host}:{parts.port or 4317}"
         options: list[tuple[str, Any]] = [
             ("grpc.max_send_message_length", -1),
             ("grpc.max_receive_message_length", MAX_ANSWER),
@@ -95,7 +96,7 @@ class GrpcBackend:
             signal: self._channel.unary_unary(method, request_serializer=None, response_deserializer=None)
             for signal, method in _METHODS.items()
         }
-        self._metadata = tuple((key.lower(), value) for key, value in door.headers.items())
+        self._metadata = tuple(metadata(key.lower(), value) for key, value in door.headers.items())
         self._timeout = door.timeout
 
     async def send(self, parcel: Parcel) -> Reply:
@@ -137,7 +138,7 @@ class HttpBackend:
                 answer = await _read(response)
         except TimeoutError:
             raise RetryableError(f"no answer within {self._door.timeout:g} s", retry_after=0.0) from None
-        except (httpx.TransportError, httpx.DecodingError) as error:
+        except (httpx.HTTPError, OSError) as error:  # the latter: TLS that breaks in the middle
             raise RetryableError(f"{type(error).__name__}: {error}", retry_after=0.0) from None
         _check(response, answer)
         return _reply(parcel.signal, answer)

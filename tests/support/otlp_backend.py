@@ -65,7 +65,7 @@ class Taken:
 
     signal: str
     request: Any
-    headers: Mapping[str, str]
+    headers: Mapping[str, Any]
 
 
 class Backend:
@@ -224,7 +224,7 @@ async def _answer_grpc(backend: Backend, signal: str, request: Any, context: Any
             status.details.add().Pack(RetryInfo(retry_delay=delay))
         trailers = (("grpc-status-details-bin", act.body or status.SerializeToString()),)
         await context.abort(code, "no", trailers)
-    headers = {key: value for key, value in context.invocation_metadata() if isinstance(value, str)}
+    headers = dict(context.invocation_metadata())
     await backend.take(Taken(signal, request, headers))
     return _partial(signal, act.rejected) if act.rejected else RESPONSES[signal]()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from pydantic import SecretStr
 from tracejury.collector.config import load_config
 from tracejury.collector.export.config import BackendConfig
 from tracejury.collector.export.doors import check_exports, door_of
+from tracejury.collector.llm.secrets import without
 from tracejury.schemas.errors import ConfigError
 
 
@@ -26,6 +28,29 @@ def test_headers_are_filled_from_the_environment() -> None:
     assert door.headers == {"authorization": "Bearer sesame-1234", "x": "$5 ab"}
     assert door.endpoint == "https://example.org/otel"
     assert {"sesame-1234", "Bearer sesame-1234"} <= door.secrets
+
+
+def test_white_space_at_the_ends_of_a_value_is_no_part_of_it() -> None:
+    """A variable that was read from a file ends in a line feed; HTTP refuses such a value at each request."""
+    config = backend(headers={"a": SecretStr(" Bearer ${KEY} "), "b": SecretStr("${EMPTY}")})
+    assert door_of(config, 0, {"KEY": "sesame-1234\n", "EMPTY": " "}).headers == {"a": "Bearer sesame-1234", "b": ""}
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("Bearer ses\\ame'12", 'Illegal header value b"Bearer ses\\\\ame\'12"'),
+        ('key="sesame12"', '{"error": "key=\\"sesame12\\" is none"}'),
+        ("tenant=a,token=sesame12", "no such token: sesame12"),
+        ("Basic dXNlcjpzZXNhbWUxMg==", "wrong password sesame12 of user"),
+        ("Basic dXNlcjpzZXNhbWUxMg==", "user:sesame12?"),
+    ],
+)
+def test_a_secret_is_not_shown_as_an_error_quotes_it(value: str, told: str) -> None:
+    """Escaped, in parts, or decoded."""
+    shown = without(told, door_of(backend(headers={"k": SecretStr(value)}), 0).secrets)
+    assert "***" in shown
+    assert not re.search(r"ame.?12", shown)
 
 
 def test_secrets_are_in_no_representation() -> None:
@@ -51,6 +76,7 @@ def test_a_wrong_section_with_a_secret_is_refused_without_it() -> None:
     [
         ({"headers": {"k": "${NOT_SET_ANYWHERE}"}}, ".headers.k: the environment variable NOT_SET_ANYWHERE is not set"),
         ({"headers": {"k": "a\u00e9"}}, ".headers.k: its value holds what a header cannot: use printable ASCII"),
+        ({"headers": {"Content-Length": "7"}}, ".headers.Content-Length: this one is set by us"),
         ({"ca_file": "/nowhere/ca.pem"}, ".ca_file: there is no file /nowhere/ca.pem"),
         ({"ca_file": __file__}, ": its certificates cannot be used:"),
     ],
@@ -71,8 +97,17 @@ def test_what_is_missing_is_one_line(changes: dict[str, Any], line: str, tmp_pat
 
 def _yaml(changes: dict[str, Any]) -> str:
     ((key, value),) = changes.items()
-    text = "{k: '" + value["k"] + "'}" if isinstance(value, dict) else f"'{value}'"
+    text = "".join(f"{{{k}: '{v}'}}" for k, v in value.items()) if isinstance(value, dict) else f"'{value}'"
     return f"{key}: {text}"
+
+
+def test_binary_metadata_is_base64() -> None:
+    """Over gRPC; to HTTP such a name is one like any other."""
+    wrong = {"x-bin": SecretStr("not base64!")}
+    with pytest.raises(ConfigError, match=r"^export.otlp.0.headers.x-bin: over gRPC its value must be base64"):
+        door_of(backend(headers=wrong, protocol="grpc"), 0)
+    assert door_of(backend(headers=wrong), 0).headers == {"x-bin": "not base64!"}
+    assert door_of(backend(headers={"x-Bin": SecretStr("AAE")}, protocol="grpc"), 0).headers == {"x-Bin": "AAE"}
 
 
 def test_a_name_that_no_header_can_have_is_refused() -> None:

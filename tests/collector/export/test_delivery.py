@@ -14,7 +14,7 @@ import pytest
 from otlp_backend import Act, Backend, grpc_backend, http_backend
 from otlp_parts import spans, traces
 
-from tracejury.collector.export.delivery import MAX_SPLITS, AwayError, Delivery
+from tracejury.collector.export.delivery import ASK_AGAIN, MAX_SPLITS, AwayError, Delivery
 from tracejury.collector.export.doors import Door
 from tracejury.collector.export.metrics import Counts
 from tracejury.collector.export.parcels import Parcel, Signal, annotating
@@ -30,6 +30,7 @@ class Desk:
 
     def __init__(self, backend: Backend, protocol: str, patience: float) -> None:
         self.pauses: list[float] = []
+        self.now = 0.0
         self.counts = Counts()
         door = Door(backend.url, {"authorization": SECRET}, timeout=patience)
         self.sender = GrpcBackend(door) if protocol == "grpc" else HttpBackend(door)
@@ -41,6 +42,7 @@ class Desk:
             door.secrets,
             sleep=self._pause,
             random=Random(1),  # noqa: S311
+            clock=lambda: self.now,
         )
 
     async def _pause(self, seconds: float) -> None:
@@ -185,6 +187,8 @@ async def test_looking_for_culprits_is_bounded() -> None:
     [
         ("http", Act(status=401)),
         ("http", Act(status=404)),
+        ("http", Act(status=415)),
+        ("http", Act(status=501)),
         ("http", Act(status=302, headers={"location": "/login"})),
         ("http", Act(headers={"content-type": "text/html"}, body=b"<html>hello</html>")),
         ("grpc", Act(code=grpc.StatusCode.UNAUTHENTICATED)),
@@ -201,16 +205,33 @@ async def test_a_closed_door_loses_nothing(protocol: str, act: Act) -> None:
     assert made.counts.failed_spans == 0
 
 
-async def test_a_backend_without_logs_is_sent_none_any_more(caplog: pytest.LogCaptureFixture) -> None:
-    """One line says so."""
+@pytest.mark.parametrize("status", [401, 403, 404, 415, 501])
+async def test_a_backend_without_annotations_is_asked_now_and_then(
+    status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One line says so, and one that it takes them by now: a key may be mended without a restart."""
+    caplog.set_level(logging.INFO, "tracejury")
     async with desk("http") as (made, backend):
-        backend.always = lambda _signal, _request: Act(status=404)
+        backend.always = lambda _signal, _request: Act(status=status)
         for _ in range(3):
             await made.delivery.deliver(annotating([{"span_id": "1"}]))
         assert len(backend.asked) == 1
-    assert made.counts.failed_records == 3
-    assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == [
-        "backend there takes no annotations and is sent none: HTTP 404: no"
+        for _ in range(2):
+            made.now += ASK_AGAIN
+            await made.delivery.deliver(annotating([{"span_id": "1"}]))
+            await made.delivery.deliver(annotating([{"span_id": "1"}]))
+        assert len(backend.asked) == 3
+        assert made.delivery.closed() == 1
+        backend.always = lambda _signal, _request: Act()
+        made.now += ASK_AGAIN
+        for _ in range(2):
+            await made.delivery.deliver(annotating([{"span_id": "1"}]))
+        assert len(backend.asked) == 5
+    assert made.delivery.closed() == 0
+    assert (made.counts.failed_records, made.counts.sent_records) == (7, 2)
+    assert [r.getMessage() for r in caplog.records] == [
+        f"backend there takes no annotations, is sent none and asked again every 300 s: HTTP {status}: no",
+        "backend there takes annotations by now",
     ]
 
 
@@ -244,6 +265,28 @@ async def test_headers_reach_the_backend_and_the_body_is_compressed() -> None:
             if protocol == "http":
                 assert taken.headers["content-encoding"] == "gzip"
                 assert taken.headers[":path"] == "/v1/traces"
+
+
+async def test_binary_metadata_reaches_a_grpc_backend_as_bytes() -> None:
+    """Given as base64, with or without its padding."""
+    async with grpc_backend() as backend:
+        sender = GrpcBackend(Door(backend.url, {"X-A-Bin": "AAH/", "x-b-bin": "/w"}))
+        try:
+            await sender.send(parcel(1))
+        finally:
+            await sender.close()
+        (taken,) = backend.taken
+    assert (taken.headers["x-a-bin"], taken.headers["x-b-bin"]) == (b"\x00\x01\xff", b"\xff")
+
+
+@pytest.mark.parametrize("endpoint", ["http://[::1]", "http://[::1]:4317"])
+async def test_an_ipv6_endpoint_needs_no_port(endpoint: str) -> None:
+    """Of gRPC it is 4317, as with any other host."""
+    sender = GrpcBackend(Door(endpoint, timeout=1))
+    try:
+        assert sender.target == "[::1]:4317"
+    finally:
+        await sender.close()
 
 
 async def test_giving_up_in_the_middle_is_possible_at_once() -> None:
