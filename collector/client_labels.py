@@ -31,10 +31,15 @@ def labels(client: Client, kind: str, filters: Mapping[str, str], limit: int) ->
     return client.listed(PATHS[kind], filters, limit)
 
 
-def withdraw(client: Client, annotation_id: str) -> AnnotationJson:
-    """Take an annotation back. Raises NotFoundError."""
+def withdraw(client: Client, annotation_id: str, trace: str = "") -> AnnotationJson:
+    """Take an annotation back. Raises NotFoundError, ConfigError where several traces have one of that id."""
     path = f"/api/annotations/{quote(annotation_id, safe='')}"
-    return cast("AnnotationJson", client.ask("DELETE", path, json={}))
+    return cast("AnnotationJson", client.ask("DELETE", path, {"trace": trace}, json={}))
+
+
+def forget(client: Client, named: Mapping[str, str]) -> int:
+    """Delete labels for good, by id, trace, run and annotator; how many they were."""
+    return int(client.ask("POST", "/api/labels/delete", json=dict(named))["deleted"])
 
 
 def queue(client: Client, filters: Mapping[str, str]) -> list[QueueItemJson]:

@@ -54,7 +54,7 @@ class Deletion:
             StoreError: the store failed.
         """
         deleting, count = Deleting(self._store, query.tenant, self._clock), 0
-        if query.trace_id and not deleting.known(query.trace_id):
+        if query.trace_id and not deleting.known(query.trace_id, labels=query.labels):
             return 0
         query = replace(query, before=min(query.before, self._clock()))
         for found in _pages(deleting, query):

@@ -124,13 +124,26 @@ class Labelling:
         kept = self._about.kept(trace_id).reviews
         return self._take(_still_drawn(review, kept.get(review.place)), kept, review.place)
 
-    def withdraw(self, annotation_id: str, annotator: str = "") -> Annotation:
-        """Take an annotation back, where one is named, of that annotator only. Raises NotFoundError."""
-        query = LabelQuery(1, id=annotation_id.strip(), annotator=annotator, withdrawn=True, tenant=self._tenant)
+    def withdraw(self, annotation_id: str, annotator: str = "", trace_id: str = "") -> Annotation:
+        """Take an annotation back, where one is named, of that annotator only, and of that trace.
+
+        Raises:
+            NotFoundError: there is none. ConfigError: several traces have one of that id.
+        """
+        query = LabelQuery(
+            2,
+            id=annotation_id.strip(),
+            annotator=annotator,
+            trace_id=_an_id(trace_id),
+            withdrawn=True,
+            tenant=self._tenant,
+        )
         found = self._labels.annotations(query) if query.id else ()
         if not found:
             of = f" of {annotator[:64]!r}" if annotator else ""
             raise NotFoundError(f"no annotation {annotation_id[:64]!r}{of} is stored")
+        if len(found) > 1:
+            raise ConfigError(f"several traces have an annotation {annotation_id[:64]!r}: name the trace")
         old = found[0]
         gone = replace(old, withdrawn=True, changed_at=0)
         return self._take(gone, self._about.kept(old.trace_id).annotations, old.id)
@@ -164,7 +177,9 @@ class Labelling:
             raise ConfigError(
                 f"finding {finding.id} is at span {finding.span_id}; another one takes {Opinion.OTHER_SPAN}"
             )
-        return self._annotation(_completed(said, finding), finding.agent_run_id)
+        # An error that was made in another run is that run's; where that span is in none, nobody else can have it.
+        run_id = self._about.run_of_span(finding.trace_id, said.span_id) if moved else ""
+        return self._annotation(_completed(said, finding), run_id or finding.agent_run_id)
 
     def _of_elsewhere(self, said: Said) -> Annotation:
         """An opinion on a finding that is not stored here, such as that of another version or store."""

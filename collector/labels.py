@@ -125,13 +125,20 @@ class Labels(Protocol):
         """What stands, by trace id; absent: nothing."""
 
     def annotations(self, query: LabelQuery) -> Sequence[Annotation]:
-        """Up to `limit` of them; their place is (changed_at, id)."""
+        """Up to `limit` of them; their place is (changed_at, place)."""
 
     def scores(self, query: LabelQuery) -> Sequence[HumanScore]:
         """Up to `limit` of them; their place is (changed_at, place)."""
 
     def reviews(self, query: LabelQuery) -> Sequence[Review]:
         """Up to `limit` of them; their place is (changed_at, place)."""
+
+    def forget(self, query: LabelQuery) -> int:
+        """Delete for good what it names by id, trace, run and annotator, withdrawn or not; returns how many labels.
+
+        Raises:
+            ValueError: it names nothing.
+        """
 
     def finding(self, finding_id: str, tenant: str = "") -> Finding | None:
         """The finding of that id, whether or not it still holds; None where there is none."""

@@ -175,3 +175,9 @@ class ImportedJson(TypedDict):
     changed: int
     unchanged: int
     refused: list[RefusedLine]
+
+
+class DeletedLabelsJson(TypedDict):
+    """How many labels were deleted."""
+
+    deleted: int

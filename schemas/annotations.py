@@ -46,6 +46,11 @@ class Annotation:
     agent_run_id: str = ""
     fingerprint: str = ""
 
+    @property
+    def place(self) -> str:
+        """What it is, and where: an id of elsewhere may stand in several traces."""
+        return f"{self.trace_id}/{self.id}"
+
 
 @dataclass(frozen=True, slots=True)
 class HumanScore:

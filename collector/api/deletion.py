@@ -62,7 +62,8 @@ def add_deletion(app: FastAPI, delete: Delete, clock: Callable[[], int]) -> None
         """Delete one trace, with the traces that are one run with it."""
         deleted = delete(DeleteQuery(trace_id=an_id(trace_id), labels=params.labels))
         if not deleted:
-            raise NotFoundError(f"no trace {an_id(trace_id)[:64]!r} is stored")
+            hint = "" if params.labels else "; what people said of one that is gone goes with labels (--labels)"
+            raise NotFoundError(f"no trace {an_id(trace_id)[:64]!r} is stored{hint}")
         return json_answer({"deleted": deleted})
 
     @app.post("/api/delete", responses=documented(DeletedJson))

@@ -27,6 +27,7 @@ from ..reader import Position, Reader
 from ..shapes_labels import (
     AnnotationJson,
     AnnotationPage,
+    DeletedLabelsJson,
     HumanScorePage,
     ImportedJson,
     QualityPage,
@@ -44,6 +45,7 @@ from .params_labels import (
     AnnotationsBody,
     AnnotationsParams,
     ExportParams,
+    ForgetBody,
     ImportBody,
     LabelsParams,
     QualityParams,
@@ -51,6 +53,7 @@ from .params_labels import (
     ReviewsBody,
     ScoreItem,
     ScoresBody,
+    WithdrawParams,
     item_of,
     times,
 )
@@ -69,12 +72,17 @@ def add_labels(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
     _add_queue(app, reader, clock)
     _add_exchange(app, reader, clock)
 
+    @app.post("/api/labels/delete", responses=documented(DeletedLabelsJson))
+    def forget(body: ForgetBody) -> Response:
+        """Delete labels for good, withdrawn ones too: of whom, of which trace or run, or the annotations of an id."""
+        return json_answer({"deleted": reader.labels.forget(body.query())})
+
 
 def _add_annotations(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
     @app.get("/api/annotations", responses=documented(AnnotationPage))
     def annotations(params: Annotated[AnnotationsParams, Query()]) -> Response:
         """What people say of findings, and errors that no finding names; latest change first."""
-        return _page(params.question(clock()), reader.labels.annotations, lambda a: a.id, present_annotation)
+        return _page(params.question(clock()), reader.labels.annotations, lambda a: a.place, present_annotation)
 
     @app.post("/api/annotations", responses=documented(TakenAnnotations, 404))
     def annotate(body: AnnotationsBody) -> Response:
@@ -85,10 +93,10 @@ def _add_annotations(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> 
         return _taken(labelling, taken, present_annotation)
 
     @app.delete("/api/annotations/{annotation_id:path}", responses=documented(AnnotationJson, 404))
-    def withdraw(annotation_id: str) -> Response:
+    def withdraw(annotation_id: str, params: Annotated[WithdrawParams, Query()]) -> Response:
         """Take an annotation back: it is kept as withdrawn, and counts nowhere."""
         labelling = Labelling(reader, clock())
-        gone = labelling.withdraw(annotation_id)
+        gone = labelling.withdraw(annotation_id, trace_id=params.trace)
         labelling.save()
         return json_answer(present_annotation(gone))
 
@@ -208,7 +216,7 @@ def _page(
 
 
 def _lines(labels: Labels, query: LabelQuery) -> Iterator[bytes]:
-    yield from _all(query, labels.annotations, lambda a: a.id)
+    yield from _all(query, labels.annotations, lambda a: a.place)
     yield from _all(query, labels.scores, lambda s: s.place)
     yield from _all(query, labels.reviews, lambda r: r.place)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
 
 from ...schemas.annotations import HumanScore, Opinion, Review
 from ...schemas.errors import ConfigError
@@ -115,6 +115,32 @@ class ImportBody(Params):
 
     items: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=MAX_ITEMS)]
     only_new: Annotated[bool, Field(description="Leave alone what anybody has said in its place")] = False
+
+
+class WithdrawParams(Params):
+    """Of a withdrawal."""
+
+    trace: Annotated[Text, Field(description="Where annotations of several traces have that id")] = ""
+
+
+class ForgetBody(Params):
+    """Which labels to delete: those that are of all that is named."""
+
+    id: Annotated[Text, Field(description="Of annotations")] = ""
+    trace: Text = ""
+    run: Annotated[Text, Field(description="The id of the agent run")] = ""
+    annotator: Text = ""
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        if not any(text.strip() for text in (self.id, self.trace, self.annotator)):
+            raise ValueError("name an id, a trace or an annotator")
+        return self
+
+    def query(self) -> LabelQuery:
+        """As the question."""
+        run, annotator = self.run.strip(), self.annotator.strip()
+        return LabelQuery(0, id=self.id.strip(), trace_id=an_id(self.trace), agent_run_id=run, annotator=annotator)
 
 
 class LabelsParams(Params):

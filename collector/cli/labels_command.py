@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from ..counting import counted
+from .labels_delete import delete_labels
 from .labels_import import import_labels
 from .labels_options import as_option, show
 from .labels_say import add, review, score, take_back
@@ -141,5 +142,5 @@ def export_labels(*, file: IO[bytes], folder: Path | None, url: str, **given: st
             output.note(f"{counted(written, 'reviewed trace')} in {folder / 'traces'}{lost}")
 
 
-for _command in (add, take_back, score, review, import_labels):
+for _command in (add, take_back, score, review, delete_labels, import_labels):
     labels_command.add_command(_command)

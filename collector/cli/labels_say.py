@@ -54,16 +54,17 @@ def add(*, finding: str, opinion: str | None, why: str, style: str, url: str, **
 
 @click.command("withdraw")
 @click.argument("ids", nargs=-1, required=True, metavar="ANNOTATION...")
+@click.option("--trace", default="", metavar="ID", help="Where annotations of several traces have that id.")
 @format_option
 @url_option
-def take_back(*, ids: tuple[str, ...], style: str, url: str) -> None:
+def take_back(*, ids: tuple[str, ...], trace: str, style: str, url: str) -> None:
     """Take annotations back: they are kept, and count nowhere."""
     from ..client import Client
     from ..client_labels import withdraw
     from ..label_tables import annotations_table
 
     with Client(url) as client:
-        rows = [withdraw(client, annotation_id) for annotation_id in ids]
+        rows = [withdraw(client, annotation_id, trace) for annotation_id in ids]
     show(rows, annotations_table, style)
 
 

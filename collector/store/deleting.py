@@ -66,12 +66,11 @@ class Deleting:
     def __init__(self, store: Store, tenant: str = "", clock: Callable[[], int] = time.time_ns) -> None:
         self._store, self._scope, self._tenant, self._clock = store, Scope(store, tenant), tenant, clock
 
-    def known(self, trace_id: str) -> bool:
-        """Whether anything of it is stored."""
-        tables = (
-            f"SELECT 1 FROM {table} WHERE {TENANT} AND TraceId = {{trace_id:String}} LIMIT 1" for table in _ANYTHING
-        )
-        return any(self._scope.select(sql, trace_id=trace_id) for sql in tables)
+    def known(self, trace_id: str, *, labels: bool = False) -> bool:
+        """Whether anything of it is stored; `labels`: people's word of it is something, though all else is gone."""
+        tables = (*_ANYTHING, *(_LABELS if labels else ()))
+        texts = (f"SELECT 1 FROM {table} WHERE {TENANT} AND TraceId = {{trace_id:String}} LIMIT 1" for table in tables)
+        return any(self._scope.select(sql, trace_id=trace_id) for sql in texts)
 
     def whole(self, trace_ids: Sequence[str]) -> list[str]:
         """These traces with all that are one run with any of them."""

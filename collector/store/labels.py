@@ -45,7 +45,7 @@ class _Kind(Generic[Label]):
 
 _ABOUT_RUNS: Final = frozenset({"agent_run_id", "annotator"})
 _ANNOTATIONS: Final = _Kind(
-    "annotations", ANNOTATION_COLUMNS, "Id", annotation_from_row,
+    "annotations", ANNOTATION_COLUMNS, "concat(TraceId, '/', Id)", annotation_from_row,
     _ABOUT_RUNS | {"id", "span_id", "finding_id", "judge", "category", "opinion"},
 )  # fmt: skip
 _SCORES: Final = _Kind(
@@ -57,8 +57,8 @@ _REVIEWS: Final = _Kind(
 )
 
 _COLUMN: Final = {
-    "id": "Id", "span_id": "SpanId", "agent_run_id": "AgentRunId", "annotator": "Annotator", "finding_id": "FindingId",
-    "judge": "Judge", "category": "Category", "opinion": "Opinion",
+    "trace_id": "TraceId", "id": "Id", "span_id": "SpanId", "agent_run_id": "AgentRunId", "annotator": "Annotator",
+    "finding_id": "FindingId", "judge": "Judge", "category": "Category", "opinion": "Opinion",
 }  # fmt: skip
 
 
@@ -107,6 +107,26 @@ class StoredLabels:
     def reviews(self, query: LabelQuery) -> Sequence[Review]:
         """Up to `limit`, latest change first."""
         return self._find(_REVIEWS, query)
+
+    def forget(self, query: LabelQuery) -> int:
+        """Delete what it names by id, trace, run and annotator, withdrawn or not; returns the number of labels.
+
+        Raises:
+            ValueError: it names nothing.
+        """
+        named = {name: getattr(query, name) for name in ("trace_id", "id", "agent_run_id", "annotator")}
+        named = {name: value for name, value in named.items() if value}
+        if not named:
+            raise ValueError("labels to delete must be named")
+        kinds: tuple[_Kind[Any], ...] = (_ANNOTATIONS,) if query.id else (_ANNOTATIONS, _SCORES, _REVIEWS)
+        condition = "".join(f" AND {_COLUMN[name]} = {{{name}:String}}" for name in named)
+        scope, gone = Scope(self._store, query.tenant), 0
+        for kind in kinds:
+            gone += scope.select(f"SELECT count() FROM ({_latest(kind, condition)})", **named)[0][0]
+            self._store.command(
+                f"DELETE FROM {kind.table} WHERE {TENANT}{condition}", {"tenant": query.tenant, **named}
+            )
+        return gone
 
     def finding(self, finding_id: str, tenant: str = "") -> Finding | None:
         """The finding of that id, of any state."""

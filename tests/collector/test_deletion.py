@@ -88,6 +88,16 @@ def test_labels_go_only_when_told(store: Store) -> None:
     assert StoredLabels(store).of_traces([TRACE]) == {}
 
 
+def test_labels_of_a_trace_that_is_gone(store: Store) -> None:
+    """They go as well when told, whether the trace was deleted or has expired."""
+    bench = judged(store)
+    deletion(store, bench).delete(DeleteQuery(trace_id=TRACE))
+    assert deletion(store, bench).delete(DeleteQuery(trace_id=TRACE)) == 0
+    assert deletion(store, bench).delete(DeleteQuery(trace_id=TRACE, labels=True)) == 1
+    assert rows_of(store, TRACE) == {"answers": 1}
+    assert deletion(store, bench).delete(DeleteQuery(trace_id=TRACE, labels=True)) == 0
+
+
 def test_an_open_trace_is_forgotten(store: Store) -> None:
     """What the judging thread holds of it is not judged to its end, nor written again."""
     bench = Bench(store)

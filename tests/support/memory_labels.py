@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tracejury.collector.labels import (
     Labelled,
@@ -87,7 +87,7 @@ class MemoryLabels:
     def annotations(self, query: LabelQuery) -> Sequence[Annotation]:
         """Latest change first."""
         names = ("id", "span_id", "agent_run_id", "annotator", "finding_id", "judge", "category", "opinion")
-        return self._find(self.kept_annotations.values(), query, names, lambda a: a.id)
+        return self._find(self.kept_annotations.values(), query, names, lambda a: a.place)
 
     def scores(self, query: LabelQuery) -> Sequence[HumanScore]:
         """Latest change first."""
@@ -96,6 +96,19 @@ class MemoryLabels:
     def reviews(self, query: LabelQuery) -> Sequence[Review]:
         """Latest change first."""
         return self._find(self.kept_reviews.values(), query, ("agent_run_id", "annotator"), lambda r: r.place)
+
+    def forget(self, query: LabelQuery) -> int:
+        """By what it names."""
+        everywhere: list[dict[Any, Any]] = [self.kept_annotations, self.kept_scores, self.kept_reviews]
+        named = ("trace_id", "id", "agent_run_id", "annotator")
+        wanted = {name: getattr(query, name) for name in named if getattr(query, name)}
+        gone = 0
+        for kept in everywhere:
+            for key, label in list(kept.items()):
+                if label.tenant == query.tenant and all(getattr(label, n, None) == v for n, v in wanted.items()):
+                    del kept[key]
+                    gone += 1
+        return gone
 
     def finding(self, finding_id: str, tenant: str = "") -> Finding | None:
         """As it was put here."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,11 +13,12 @@ from memory_labels import MemoryRun
 from store_parts import a_run
 
 from tracejury.collector.client import Client
-from tracejury.collector.client_labels import withdraw
+from tracejury.collector.client_labels import forget, withdraw
 from tracejury.collector.label_checks import MAX_CATEGORY, MAX_NAME, MAX_TEXT
 from tracejury.collector.labels import QueueItem
 from tracejury.judges.measures.quality import LabelledRun
 from tracejury.schemas.annotations import opinion_id
+from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.trajectory import Trace, TraceState
 
 FINDING = finding(1)
@@ -335,6 +337,33 @@ def test_any_id_can_be_withdrawn(labelled: Api, name: str) -> None:
     post(labelled, "/api/annotations", missed(id=name))
     with Client(labelled.url) as client:
         assert (withdraw(client, name)["id"], labelled.get("/api/annotations")["items"]) == (name, [])
+
+
+def test_an_id_of_several_traces_is_withdrawn_of_one(labelled: Api) -> None:
+    """Which one must be said; the other stays."""
+    labelled.reader.rebuilt[PLAIN] = replace(labelled.reader.rebuilt[KNOWN], trace_id=PLAIN)
+    post(labelled, "/api/annotations", missed(id="own"), missed(id="own", trace_id=PLAIN))
+    answer = labelled.client.request("DELETE", "/api/annotations/own", json={})
+    assert (answer.status_code, answer.json()["detail"]) == (
+        422,
+        "several traces have an annotation 'own': name the trace",
+    )
+    with Client(labelled.url) as client:
+        assert withdraw(client, "own", KNOWN)["trace_id"] == KNOWN
+    assert [a["trace_id"] for a in labelled.get("/api/annotations")["items"]] == [PLAIN]
+
+
+def test_labels_are_deleted_for_good(labelled: Api) -> None:
+    """One by its id, or all of a name; whoever names nothing deletes nothing."""
+    (item,) = post(labelled, "/api/annotations", agree())["items"]
+    post(labelled, "/api/scores", {"annotator": "ann", "trace_id": KNOWN, "dimension": "GF", "score": 1})
+    with Client(labelled.url) as client:
+        assert forget(client, {"id": item["id"]}) == 1
+        assert forget(client, {"annotator": "bob"}) == 0
+        assert forget(client, {"trace": KNOWN.upper(), "annotator": "ann"}) == 1
+        with pytest.raises(ConfigError, match="name an id, a trace or an annotator"):
+            forget(client, {"run": "run-1"})
+    assert labelled.client.get("/api/labels/export").text == ""
 
 
 def test_nobody_withdraws_what_is_not_there(labelled: Api) -> None:

@@ -105,13 +105,13 @@ def test_lists_have_an_order_and_places(world: World) -> None:
     before = None
     while page := world.labels.annotations(LabelQuery(4, before=before)):
         seen += [a.id for a in page]
-        before = Position(page[-1].changed_at, page[-1].id)
+        before = Position(page[-1].changed_at, page[-1].place)
     assert seen == backwards
     forwards: list[str] = []
     after = Position(0)
     while page := world.labels.annotations(LabelQuery(4, after=after)):
         forwards += [a.id for a in page]
-        after = Position(page[-1].changed_at, page[-1].id)
+        after = Position(page[-1].changed_at, page[-1].place)
     assert forwards == backwards[::-1]
 
 

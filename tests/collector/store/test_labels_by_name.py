@@ -1,0 +1,68 @@
+"""Labels that are deleted by name, and ids that stand in several traces: one contract of the store and the memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from labels_world import MemoryWorld, StoredWorld, World
+
+from tracejury.collector.labels import Labelled, LabelQuery
+from tracejury.collector.reader import Position
+from tracejury.schemas.annotations import Annotation, HumanScore, Review
+from tracejury.schemas.taxonomy import Dimension, Severity
+
+pytestmark = pytest.mark.store
+
+TRACE, OTHER = "a" * 32, "c" * 32
+ONE = Annotation(
+    "1", TRACE, "b" * 16, "ann", "Tool-related", Severity.HIGH, "quote", changed_at=5, agent_run_id="run-1"
+)
+SCORE = HumanScore(TRACE, "run-1", "ann", Dimension.GOAL_FULFILMENT, 2, "why", changed_at=6)
+REVIEW = Review(TRACE, "run-1", "ann", changed_at=7)
+
+
+@pytest.fixture(params=["memory", "store"])
+def world(request: pytest.FixtureRequest) -> World:
+    """Labels alone."""
+    return MemoryWorld() if request.param == "memory" else StoredWorld(request.getfixturevalue("store"))
+
+
+@pytest.mark.parametrize(
+    ("named", "gone", "left"),
+    [
+        ({"trace_id": TRACE}, 4, 2),
+        ({"annotator": "ann"}, 4, 2),
+        ({"annotator": "ann", "trace_id": TRACE}, 3, 3),
+        ({"trace_id": TRACE, "agent_run_id": "run-1"}, 4, 2),
+        ({"id": "1"}, 2, 4),
+        ({"id": "1", "trace_id": OTHER}, 1, 5),
+        ({"annotator": "nobody"}, 0, 6),
+    ],
+)
+def test_named_labels_are_deleted(world: World, named: dict[str, Any], gone: int, left: int) -> None:
+    """Every version of them, withdrawn ones too; nothing else; the second time there are none."""
+    moved = replace(ONE, span_id="d" * 16, changed_at=6)
+    bob = replace(SCORE, annotator="bob", withdrawn=True)
+    other = replace(ONE, trace_id=OTHER)
+    world.labels.save(
+        Labelled([ONE, moved, other], [SCORE, bob], [REVIEW, replace(REVIEW, trace_id=OTHER, annotator="x")])
+    )
+    assert world.labels.forget(LabelQuery(0, **named)) == gone
+    assert world.labels.forget(LabelQuery(0, **named)) == 0
+    everything = LabelQuery(100, withdrawn=True)
+    kept = (world.labels.annotations, world.labels.scores, world.labels.reviews)
+    assert sum(len(ask(everything)) for ask in kept) == left
+
+
+def test_one_id_in_several_traces_is_several_labels(world: World) -> None:
+    """Pages of a list lose none of them, whichever way they are read, though they changed at one time."""
+    all_of_them = [replace(ONE, trace_id=f"{n:032x}") for n in range(5)]
+    world.labels.save(Labelled(all_of_them))
+    for way in ("before", "after"):
+        at, found = (Position(9, "") if way == "before" else Position(0)), list[Annotation]()
+        while page := world.labels.annotations(LabelQuery(2, **{way: at})):  # type: ignore[arg-type]
+            found += page
+            at = Position(page[-1].changed_at, page[-1].place)
+        assert sorted(a.trace_id for a in found) == [a.trace_id for a in all_of_them]
