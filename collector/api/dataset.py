@@ -52,7 +52,7 @@ def add_export(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
 def rows_of(exporter: Exporter, params: ExportParams, now: int) -> Iterator[Mapping[str, Any]]:
     """What the parameters ask for. Raises ConfigError, before the first row, on a value that means nothing."""
     if params.rows == "findings":
-        return exporter.findings(params.errors(now), params.limit)
+        return exporter.findings(params.errors(now), params.limit or 0)
     query = params.traces(now)
     make = exporter.runs if params.rows == "runs" else exporter.trail
-    return make(query, params.limit, an_id(params.trace))
+    return make(query, params.limit or 0, an_id(params.trace))

@@ -29,7 +29,7 @@ class ExportParams(Params):
     profile: Profile = ""
     since: Since = ""
     transcripts: Annotated[bool, Field(description="Whether rows hold the run's transcript")] = True
-    limit: Annotated[int, Field(ge=0, description="How many rows at most; 0 is all")] = 0
+    limit: Annotated[int | None, Field(ge=1, description="How many rows at most; by default all")] = None
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

@@ -16,7 +16,7 @@ from .options import profile_option, since_option, url_option
 
 
 @click.command("export")
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("file", type=click.Path(dir_okay=False, readable=False, path_type=Path))
 @click.option("--runs", "rows", flag_value="runs", help="A row an agent run, instead of a row a finding.")
 @click.option("--trail", "rows", flag_value="trail", help="A row a trace, in the layout of TRAIL's annotations.")
 @click.option(
@@ -46,7 +46,7 @@ def export_command(
     """Write findings with the agent run around them, or agent runs, to FILE for a data set ("-" is stdout).
 
     Latest first. A row holds the run's transcript, its steps labelled, and what people say of it. FILE appears once it
-    is complete.
+    is complete; a pipe or a device is written to as rows come.
     """
     from ..client import Client
 
@@ -54,7 +54,8 @@ def export_command(
     params["rows"] = rows or "findings"
     params["format"] = form or _form(file)
     params["transcripts"] = "false" if bare else "true"
-    params["limit"] = str(limit or 0)
+    if limit:
+        params["limit"] = str(limit)
     with Client(url) as client:
         _write(file, client.stream("/api/export", params))
 
@@ -71,18 +72,35 @@ def _form(file: Path) -> str:
 
 
 def _write(file: Path, pieces: Iterable[bytes]) -> None:
-    if str(file) == "-":
+    if str(file) == "-" or _is_stdout(file):
         _copy(pieces, sys.stdout.buffer)
         return
-    part = file.with_name(f"{file.name}.part")
     try:
-        with part.open("wb") as target:
+        if file.exists() and not file.is_file():  # a pipe or a device: whoever reads it has it open
+            with file.open("wb") as target:
+                _copy(pieces, target)
+        else:
+            _replace(file.resolve(), pieces)
+    except (OSError, RuntimeError) as error:  # the latter: links in a circle
+        raise ConfigError(f"cannot write {file}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _is_stdout(file: Path) -> bool:
+    """Also by another name, as /dev/stdout and /dev/fd/1 are: where it is a file, it is not to be replaced."""
+    try:
+        return os.path.samestat(file.stat(), os.fstat(sys.stdout.fileno()))
+    except (OSError, ValueError):  # there is no such file, or no stdout
+        return False
+
+
+def _replace(file: Path, pieces: Iterable[bytes]) -> None:
+    part = file.with_name(f"{file.name}.{os.getpid()}.part")
+    try:
+        with part.open("xb") as target:
             _copy(pieces, target)
             target.flush()
             os.fsync(target.fileno())
         part.replace(file)
-    except OSError as error:
-        raise ConfigError(f"cannot write {file}: {error.strerror or error}") from None
     finally:
         part.unlink(missing_ok=True)
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -55,6 +59,58 @@ def test_what_is_refused_is_one_line_and_no_file(api: Api, tmp_path: Path) -> No
         assert (result.exit_code, len(result.output.splitlines())) == (code, 1), result.output
         assert word in result.output
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pipe_and_a_device_are_written_to(api: Api, tmp_path: Path) -> None:
+    """They stay what they are: a reader has them open, and /dev/null is everybody's."""
+    api.reader.found = [finding(1)]
+    pipe = tmp_path / "rows.jsonl"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(pipe.read_bytes)
+        result = CliRunner().invoke(root, ["export", str(pipe), "--url", api.url])
+        assert result.exit_code == 0, result.output
+        assert json.loads(read.result(60))["trace_id"] == KNOWN
+    assert pipe.is_fifo()
+    null = tmp_path / "null"
+    null.symlink_to(os.devnull)
+    assert CliRunner().invoke(root, ["export", str(null), "--url", api.url]).exit_code == 0
+    assert null.is_char_device()
+    assert null.is_symlink()
+
+
+def test_a_link_is_followed_to_the_file(api: Api, tmp_path: Path) -> None:
+    """The file that it names is replaced, or made; the link stays."""
+    api.reader.found = [finding(1)]
+    (tmp_path / "data").mkdir()
+    for name in ("old", "new"):
+        (tmp_path / f"{name}.jsonl").symlink_to(tmp_path / "data" / name)
+    (tmp_path / "data" / "old").write_text("before")
+    for name in ("old", "new"):
+        result = CliRunner().invoke(root, ["export", str(tmp_path / f"{name}.jsonl"), "--url", api.url])
+        assert result.exit_code == 0, result.output
+        assert json.loads((tmp_path / "data" / name).read_text())["trace_id"] == KNOWN
+        assert (tmp_path / f"{name}.jsonl").is_symlink()
+    assert sorted(p.name for p in (tmp_path / "data").iterdir()) == ["new", "old"]
+    circle = tmp_path / "circle.jsonl"
+    circle.symlink_to(circle)
+    result = CliRunner().invoke(root, ["export", str(circle), "--url", api.url])
+    assert (result.exit_code, len(result.output.splitlines())) == (1, 1), result.output
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="there is no /dev/stdout")
+def test_stdout_by_its_other_name(api: Api, tmp_path: Path) -> None:
+    """Where it is a file, rows follow what it holds."""
+    api.reader.found = [finding(1)]
+    out = tmp_path / "out"
+    out.write_text("before\n")
+    main = "from tracejury.collector.cli import main; main()"
+    command = [sys.executable, "-c", main, "export", "/dev/stdout", "--url", api.url]
+    with out.open("ab") as stdout:
+        subprocess.run(command, check=True, stdout=stdout, timeout=60)  # noqa: S603  our own program
+    first, row = out.read_text().splitlines()
+    assert first == "before"
+    assert json.loads(row)["trace_id"] == KNOWN
 
 
 def test_an_export_that_breaks_off_leaves_no_file(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import httpx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_api import served
 from store_parts import a_finding, a_judged_trace, a_run, a_span
@@ -167,6 +167,7 @@ def test_filters_and_limits(store: Store, api: httpx.Client) -> None:
     fill(store, "2" * 32, category="Timeout Issues")
     assert [r["category"] for r in lines(api, category="Timeout Issues")] == ["Timeout Issues"]
     assert len(lines(api, limit=2)) == 2
+    assert api.get("/api/export", params={"limit": 0}).status_code == 422, "as elsewhere; all is without a limit"
     assert {r["trace_id"] for r in lines(api, trace="1" * 32)} == {"1" * 32}
     assert lines(api, service="bank") == []
     assert [r["agent"] for r in lines(api, rows="runs", agent="planner", limit=1)] == ["planner"]
@@ -240,6 +241,7 @@ def test_row_groups_bound_what_parquet_holds(monkeypatch: pytest.MonkeyPatch) ->
     assert whole.read().to_pylist() == rows
 
 
+@settings(deadline=None)  # the first one imports Arrow
 @given(st.lists(st.text(st.characters(codec=None), max_size=40), max_size=4))
 def test_any_text_survives_both_forms(texts: list[str]) -> None:
     """Lone surrogates become U+FFFD in both; everything else is as it was."""
