@@ -1,8 +1,11 @@
-"""What people say of findings, spans and runs: forms that answer with the same widget, or lead back to the page."""
+"""What people say of findings, spans and runs: forms that answer with the same widget, or lead back to the page.
+
+The name that stands beside it is kept in a cookie, and is whatever the latest form says.
+"""
 
 from __future__ import annotations
 
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
@@ -13,8 +16,9 @@ from ..labelling import Labelling
 from .pulse import Pulse
 from .site import Form, Site, action, is_fragment
 from .trace.opinions import TERMS, a_missed_error, a_review, a_score, an_opinion, annotator_of
-from .trace.pages import ANNOTATOR
+from .trace.pages import ANNOTATOR, annotator
 from .trace.view import Ask, Opinions
+from .window import KEPT
 
 YEAR = 365 * 86_400
 
@@ -24,32 +28,38 @@ def add_feedback(app: FastAPI, site: Site, pulse: Pulse) -> None:
     _add_saving(app, site, pulse)
     _add_withdrawing(app, site, pulse)
 
+    @action(app, "/feedback/name")
+    def name(form: Form) -> Response:
+        back = [(field, form[field]) for field in (*KEPT, "purpose") if form.get(field)]
+        response = RedirectResponse(f"/labels?{urlencode(back)}" if back else "/labels", status_code=303)
+        return _remember(response, annotator_of(form))
+
 
 def _add_saving(app: FastAPI, site: Site, pulse: Pulse) -> None:
     @action(app, "/feedback/opinion")
     def opinion(request: Request, form: Form) -> Response:
-        who, labelling = annotator_of(form), _labelling(site)
+        who, labelling = _who(request, form), _labelling(site)
         made = labelling.take_opinion(an_opinion(form, who))
         _save(labelling, pulse, made.trace_id)
         return _answer(site, request, form, who, finding=site.reader.labels.finding(made.finding_id))
 
     @action(app, "/feedback/missed")
     def missed(request: Request, form: Form) -> Response:
-        who, labelling = annotator_of(form), _labelling(site)
+        who, labelling = _who(request, form), _labelling(site)
         made = labelling.take_opinion(a_missed_error(form, who))
         _save(labelling, pulse, made.trace_id)
         return _answer(site, request, form, who, span_id=made.span_id, run_id=made.agent_run_id)
 
     @action(app, "/feedback/score")
     def score(request: Request, form: Form) -> Response:
-        who, labelling = annotator_of(form), _labelling(site)
+        who, labelling = _who(request, form), _labelling(site)
         made = labelling.take_score(a_score(form, who))
         _save(labelling, pulse, made.trace_id)
         return _answer(site, request, form, who, run_id=made.agent_run_id)
 
     @action(app, "/feedback/review")
     def review(request: Request, form: Form) -> Response:
-        who, labelling = annotator_of(form), _labelling(site)
+        who, labelling = _who(request, form), _labelling(site)
         made = labelling.take_review(a_review(form, who))
         _save(labelling, pulse, made.trace_id)
         return _answer(site, request, form, who, run_id=made.agent_run_id)
@@ -58,7 +68,7 @@ def _add_saving(app: FastAPI, site: Site, pulse: Pulse) -> None:
 def _add_withdrawing(app: FastAPI, site: Site, pulse: Pulse) -> None:
     @action(app, "/feedback/withdraw")
     def withdraw(request: Request, form: Form) -> Response:
-        who, labelling = annotator_of(form), _labelling(site)
+        who, labelling = _who(request, form), _labelling(site)
         gone = labelling.withdraw(form.get("annotation", ""), who)
         _save(labelling, pulse, gone.trace_id)
         finding = site.reader.labels.finding(gone.finding_id) if gone.finding_id else None
@@ -107,6 +117,15 @@ def _answer(
     else:
         at = finding.span_id if finding else span_id or run_id
         response = RedirectResponse(f"{base}?span={quote(at, safe='')}", status_code=303)
+    return _remember(response, who)
+
+
+def _who(request: Request, form: Form) -> str:
+    """Who says it: the name in the form, or the one that this browser gave before."""
+    return annotator_of(form if form.get("annotator", "").strip() else {**form, "annotator": annotator(request)})
+
+
+def _remember(response: Response, who: str) -> Response:
     response.set_cookie(ANNOTATOR, quote(who), max_age=YEAR, httponly=True, samesite="strict", path="/")
     return response
 

@@ -136,6 +136,17 @@
     if (span && field?.isConnected && !field.value) field.value = span;
   });
 
+  // A name that is given in one form is that of all.
+  document.addEventListener("change", (event) => {
+    if (!event.target.matches?.(".feedback input[name=annotator]") || !event.target.value.trim()) return;
+    const name = event.target.value.trim();
+    for (const one of document.querySelectorAll(".feedback input[name=annotator]:not([type=hidden])")) {
+      if (one !== event.target) one.value = one.defaultValue = name;
+      const told = one.closest(".who")?.querySelector("strong");
+      if (told) told.textContent = name;
+    }
+  });
+
   // Opened by the server or by hand: what live.js keeps when the tree is drawn anew.
   window.tracejuryTrace = {
     base, kept, show, mark, reveal,
