@@ -96,7 +96,7 @@ def change_of(
 ) -> Change:
     """A difference of shares in words; `kinds`: what a larger and a smaller share is."""
     told = f"{points(difference.value)} points ({points(difference.low)} to {points(difference.high)})"
-    chance = f"as much would come {spoken(p_value)}"
+    chance = f"a difference as large would come {spoken(p_value)}"
     if p_value >= PLAIN:
         return Change("same", f"no clear difference from {before}: {told}; {chance}", p_value)
     kind = kinds[0] if difference.value > 0 else kinds[1]

@@ -110,7 +110,7 @@ def test_the_main_figures_stand_with_their_intervals(open_overview: Watched) -> 
         "30 with an error",
         "94",
         "Worse than the period before",
-        "1.50 s p50",
+        "half within 1.50 s",
         "$0.42",
         "100 of unknown price",
     ):
