@@ -48,32 +48,34 @@ GROUP BY ServiceName HAVING min(toUnixTimestamp64Nano(ReceivedAt)) >= {{since:In
 ORDER BY min(ReceivedAt) DESC, ServiceName LIMIT {{limit:UInt64}}
 """
 
-_IN_TIME: Final = (
-    "ReceivedAt >= fromUnixTimestamp64Nano({since:Int64}) AND ReceivedAt < fromUnixTimestamp64Nano({until:Int64})"
-)
+_SINCE: Final = "ReceivedAt >= fromUnixTimestamp64Nano({since:Int64})"
+_UNTIL: Final = "ReceivedAt < fromUnixTimestamp64Nano({until:Int64})"
 
 _OUTCOMES: Final = f"""
 SELECT Judge, Outcome, count() FROM
 (
     SELECT * FROM judgements FINAL
-    WHERE {TENANT} AND SubjectKind = 'agent-run' AND Judge != '{DETECTORS}' AND {_IN_TIME} AND {{of_service}} {LATEST}
+    WHERE {TENANT} AND SubjectKind = 'agent-run' AND Judge != '{DETECTORS}' AND {_SINCE} AND {_UNTIL}
+        AND {{of_service}} {LATEST}
 )
 WHERE Outcome != '{Outcome.SUPERSEDED}'
 GROUP BY Judge, Outcome ORDER BY Judge, Outcome
 """
 
 
-# Each version by its own last word on a run: a later version takes nothing from it. What was asked by hand counts not.
+# Each version by its own last word on a run: a later version takes nothing from it. What was asked by hand counts not,
+# and neither does anything at a trace that the run has left: that was taken back, at any time since.
 _VERSIONS: Final = f"""
 SELECT Version, Model, min(JudgedAt), max(JudgedAt), count(), countIf(Bad), sum(Findings), sum(W), sum(W * W),
     sumIf(W, Bad), sumIf(W * W, Bad), sum(W * Findings), sum(W * W * Findings), sum(W * W * Findings * Findings)
 FROM
 (
-    SELECT *, 1 / Probability AS W, Findings > 0 AS Bad FROM judgements FINAL
-    WHERE {TENANT} AND SubjectKind = 'agent-run' AND Judge = {{judge:String}} AND Outcome IN ('done', 'cached')
-        AND Probability > 0 AND {_IN_TIME} AND {{of_service}}
-    ORDER BY JudgedAt DESC LIMIT 1 BY TraceId, SubjectId, Version, Model
+    SELECT Version, Model, JudgedAt, Findings, Outcome, 1 / Probability AS W, Findings > 0 AS Bad FROM judgements FINAL
+    WHERE {TENANT} AND SubjectKind = 'agent-run' AND Judge = {{judge:String}} AND {_SINCE} AND {{of_service}}
+        AND (Outcome IN ('done', 'cached') AND Probability > 0 AND {_UNTIL} OR Outcome = '{Outcome.SUPERSEDED}')
+    ORDER BY JudgedAt DESC, Outcome = '{Outcome.SUPERSEDED}' LIMIT 1 BY TraceId, SubjectId, Version
 )
+WHERE Outcome != '{Outcome.SUPERSEDED}'
 GROUP BY Version, Model ORDER BY max(JudgedAt) DESC LIMIT {MOST_VERSIONS}
 """
 

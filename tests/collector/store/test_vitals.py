@@ -134,3 +134,27 @@ def test_versions_are_summed_as_they_were_sampled(store: Store) -> None:
     assert newer.sums == Sums(1, 1, 1, 1, *([1.0] * 11))
     assert (older.version, older.first, older.last) == ("v1", 1, 4)
     assert older.sums == Sums(3, 3, 1, 1, 4.0, 6.0, 4.0, 6.0, 2.0, 4.0, 4.0, 2.0, 4.0, 4.0, 4.0)
+
+
+def test_what_was_said_of_a_run_that_went_to_another_trace_is_in_no_version(store: Store) -> None:
+    """It was taken back: an older word of the same version, on what the run was before, does not come up again.
+
+    Of another model, or asked by hand, it makes no difference; a run that came back counts by its new word.
+    """
+    StoredJudging(store).save([a_judged_trace(received=T0, runs=tuple(a_run(id=f"run-{n}") for n in range(3)))])
+    said = [
+        a_judged_subject(judged_at=1, received=T0, content="old", subject=of_run(0), model="m"),
+        a_judged_subject(judged_at=2, received=T0, content="new", subject=of_run(0), model="m"),
+        a_judged_subject(judged_at=3, received=T0 + 5, content="new", subject=of_run(0), outcome=Outcome.SUPERSEDED),
+        a_judged_subject(judged_at=1, received=T0, content="old", subject=of_run(1)),
+        a_judged_subject(judged_at=2, received=T0, content="new", subject=of_run(1), probability=0.0),
+        a_judged_subject(
+            judged_at=3, received=T0, content="new", subject=of_run(1), outcome=Outcome.SUPERSEDED, probability=0.0
+        ),
+        a_judged_subject(judged_at=1, received=T0, content="old", subject=of_run(2)),
+        a_judged_subject(judged_at=3, received=T0, content="new", subject=of_run(2), outcome=Outcome.SUPERSEDED),
+        a_judged_subject(judged_at=4, received=T0, content="newer", subject=of_run(2)),
+    ]
+    StoredPanel(store).save(said)
+    (only,) = StoredVitals(store).versions("goal-fulfilment", T0, T0 + 1)
+    assert (only.first, only.last, only.sums.n) == (4, 4, 1)
