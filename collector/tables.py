@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from .counting import counted
 from .naming import agent_name
 from .shapes import ErrorJson, FindingJson, JudgedJson
 from .terminal import one_line
@@ -74,7 +75,7 @@ def judged_table(rows: Sequence[JudgedJson]) -> RenderableType:
     table = plain_table("trace", "findings", "failures")
     for row in rows:
         table.add_row(content(row["trace_id"]), str(row["findings"]), content("; ".join(row["failures"]), 200))
-    summary = Text(f"{len(rows)} judged, {sum(row['findings'] for row in rows)} findings")
+    summary = Text(f"{counted(len(rows), 'trace')} judged, {counted(sum(row['findings'] for row in rows), 'finding')}")
     waiting = sum(row["pending_judges"] for row in rows)
     if waiting:
         summary.append(f"; {waiting} agent run{'s' * (waiting != 1)} await LLM judges (see tracejury ledger)")

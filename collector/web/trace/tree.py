@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 from ....schemas.findings import Finding
 from ....schemas.taxonomy import Severity
+from ...counting import counted
 from ...naming import agent_name
 from ...outline import Call, Loose, RunLine, TurnLine
 from .places import REST, TOP, Places
@@ -239,4 +240,4 @@ def _words(item: RunLine | TurnLine | Call | Loose | None, rest: int) -> tuple[s
             return item.name or "tool", "tool", item.hint, _STATES[item.state]
         case Loose():
             return item.name or "span", item.kind or "span", "", "error" if item.failed else ""
-    return "Outside of agent runs", f"{rest} spans", "", ""
+    return "Outside of agent runs", counted(rest, "span"), "", ""

@@ -183,8 +183,9 @@ def test_judging_again_says_what_was_judged(api: Api) -> None:
     assert lines(run(api, "judge", "--trace", KNOWN, "--format", "json")) == [
         {"trace_id": KNOWN, "findings": 1, "failures": [], "pending_judges": 0}
     ]
+    assert "1 trace judged, 1 finding\n" in run(api, "judge", "--trace", KNOWN).stdout
     api.reader.rows = [row(0), row(1)]
-    assert "2 judged, 2 findings" in run(api, "judge", "--since", "2020-01-01").stdout
+    assert "2 traces judged, 2 findings" in run(api, "judge", "--since", "2020-01-01").stdout
 
 
 def test_output_to_a_pipe_has_no_colours(api: Api) -> None:

@@ -72,6 +72,10 @@ def test_a_trace_without_agents_shows_its_spans(pages: Pages) -> None:
     page = pages.get(f"/traces/{TRACE_ID}")
     assert "Outside of agent runs" in page.text
     assert page.text.index(f'id="span-{"a" * 16}"') < page.text.index(f'id="span-{"b" * 16}"')
+    assert "2 spans" in page.text
+    alone = "d" * 32
+    pages.put(a_span("c" * 16, "", "CHAIN", "job", 0, 3, trace_id=alone))
+    assert "1 spans" not in pages.get(f"/traces/{alone}").text
 
 
 def test_only_what_failed(pages: Pages) -> None:
