@@ -60,7 +60,7 @@ class Client:
 
     def trace(self, trace_id: str, *, profile: str = "") -> TraceJson:
         """One trace, rebuilt. Raises NotFoundError for an unknown id."""
-        return cast("TraceJson", self.ask("GET", f"/api/traces/{quote(trace_id, safe='')}", {"profile": profile}))
+        return cast("TraceJson", self.ask("GET", f"/api/traces/{in_path(trace_id)}", {"profile": profile}))
 
     def traces(self, filters: Mapping[str, str], limit: int) -> tuple[list[TraceRowJson], bool]:
         """Traces, in the asked order, and whether there are more than `limit`."""
@@ -72,7 +72,7 @@ class Client:
 
     def session(self, session_id: str, *, service: str = "", profile: str = "") -> SessionJson:
         """One session as a conversation. Raises NotFoundError for an unknown id."""
-        path = f"/api/sessions/{quote(session_id, safe='')}"
+        path = f"/api/sessions/{in_path(session_id)}"
         return cast("SessionJson", self.ask("GET", path, {"service": service, "profile": profile}))
 
     def errors(self, filters: Mapping[str, str], limit: int) -> tuple[list[ErrorJson], bool]:
@@ -167,7 +167,8 @@ class Client:
     @contextmanager
     def _failing(self) -> Iterator[None]:
         try:
-            yield
+            with _sayable():
+                yield
         except httpx.ConnectError as error:
             raise UnreachableError(
                 f"no collector answers at {self.url}: start one with `tracejury serve`, or name another with --url"
@@ -201,8 +202,25 @@ class Client:
         raise PermanentError(detail)
 
 
+def in_path(text: str) -> str:
+    """A text as one part of a path. Raises ConfigError where it is none in UTF-8."""
+    with _sayable():
+        return quote(text, safe="")
+
+
+@contextmanager
+def _sayable() -> Iterator[None]:
+    # Bytes of a command line that are no UTF-8 come as halves of surrogate pairs.
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        before = error.object[max(0, error.start - 20) : error.start].rpartition('"')[2]
+        after = error.object[error.start : error.end + 20].partition('"')[0]
+        raise ConfigError(f"{before + after!a} is not text in UTF-8") from error
+
+
 def _architecture(service: str) -> str:
-    return f"/api/architectures/{quote(service, safe='')}"
+    return f"/api/architectures/{in_path(service)}"
 
 
 def _is_loopback(host: str) -> bool:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
-from .client import Client
+from .client import Client, in_path
 
 
 def delete_trace(client: Client, trace_id: str, *, labels: bool = False) -> int:
     """Delete one trace; the number of traces that went with it. Raises NotFoundError for an unknown id."""
-    path = f"/api/traces/{quote(trace_id, safe='')}"
+    path = f"/api/traces/{in_path(trace_id)}"
     return int(client.ask("DELETE", path, {"labels": "true"} if labels else {}, json={})["deleted"])
 
 

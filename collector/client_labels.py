@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
-from urllib.parse import quote
 
 from ..schemas.errors import ConfigError
-from .client import Client
+from .client import Client, in_path
 from .shapes_labels import AnnotationJson, ImportedJson, QualityPage, QueueItemJson
 
 PATHS: Mapping[str, str] = {"annotations": "/api/annotations", "scores": "/api/scores", "reviews": "/api/reviews"}
@@ -33,7 +32,7 @@ def labels(client: Client, kind: str, filters: Mapping[str, str], limit: int) ->
 
 def withdraw(client: Client, annotation_id: str, trace: str = "") -> AnnotationJson:
     """Take an annotation back. Raises NotFoundError, ConfigError where several traces have one of that id."""
-    path = f"/api/annotations/{quote(annotation_id, safe='')}"
+    path = f"/api/annotations/{in_path(annotation_id)}"
     return cast("AnnotationJson", client.ask("DELETE", path, {"trace": trace}, json={}))
 
 
@@ -76,7 +75,7 @@ def export(client: Client, filters: Mapping[str, str]) -> Iterator[bytes]:
 
 def received(client: Client, trace_id: str) -> Iterator[bytes]:
     """What was received of a trace as OTLP/JSON, in pieces. Raises NotFoundError."""
-    return client.stream(f"/api/traces/{quote(trace_id, safe='')}/otlp", {})
+    return client.stream(f"/api/traces/{in_path(trace_id)}/otlp", {})
 
 
 def bring(client: Client, items: Sequence[Mapping[str, Any]], *, only_new: bool) -> ImportedJson:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,6 +12,9 @@ import pytest
 from memory_api import KNOWN, Api, finding, row
 
 from tracejury.collector.client import JUDGE_PAGE, PAGE, Client, UnreachableError
+from tracejury.collector.client_deletion import delete_trace
+from tracejury.collector.client_labels import export, received, withdraw
+from tracejury.collector.client_rates import ask_rates, compare_rates
 from tracejury.schemas.errors import ConfigError, NotFoundError, OverloadedError, PermanentError, RetryableError
 
 
@@ -51,6 +54,30 @@ def test_refusals_become_errors_by_what_to_do(api: Api) -> None:
         api.reader.error = OverloadedError("disk full")
         with pytest.raises(RetryableError, match="disk full"):
             client.errors({}, 1)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda client, text: client.trace(text),
+        lambda client, text: client.session(text),
+        lambda client, text: client.session("s", service=text),
+        lambda client, text: client.errors({"service": text}, 1),
+        lambda client, text: client.doctor(trace=text),
+        lambda client, text: list(client.judge(trace_id=text)),
+        lambda client, text: client.architecture(text),
+        lambda client, text: ask_rates(client, {"agent": text}),
+        lambda client, text: compare_rates(client, {}, f"version={text}"),
+        delete_trace,
+        lambda client, text: list(export(client, {"annotator": text})),
+        withdraw,
+        lambda client, text: list(received(client, text)),
+    ],
+)
+def test_what_is_no_text_is_said_so(api: Api, ask: Callable[[Client, str], object]) -> None:
+    """Bytes of a command line that are no UTF-8, wherever they stand in a question."""
+    with Client(api.url) as client, pytest.raises(ConfigError, match=r"a\\udcffb' is not text in UTF-8"):
+        ask(client, "a\udcffb")
 
 
 @pytest.mark.parametrize("url", ["localhost:8321", "ftp://x", "http://", "", "http://[::1", "http://h:99999999"])
