@@ -21,6 +21,7 @@ from ..present import present_error, present_judged, present_trace
 from ..reader import Confidence, ErrorQuery, Position, Reader, TraceQuery
 from ..shapes import ErrorPage, JudgedPage, TraceJson
 from ..web.security import Tokens
+from .addresses import Heads, Slashes
 from .answers import documented, json_answer, on_error, problem
 from .dataset import add_export
 from .deletion import Delete, add_deletion
@@ -83,6 +84,8 @@ def create_app(
 
     tokens = Tokens()
     app = FastAPI(title="tracejury", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
+    app.router.default = Slashes(app.router)
+    app.add_middleware(Heads)
     app.add_middleware(Guard, tokens=tokens, any_host=any_host)
     for kind in (TracejuryError, Exception, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, on_error)

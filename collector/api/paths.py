@@ -7,11 +7,11 @@ from typing import Final
 from starlette.convertors import PathConvertor, register_url_convertor
 
 REST: Final = "rest"
-"""`{name:rest}`: as starlette's `path`, which ends at a line feed."""
+"""`{name:rest}`: as starlette's `path`, which ends at a line feed and may be empty."""
 
 
 class _Rest(PathConvertor):
-    regex = r"[\s\S]*"
+    regex = r"[\s\S]+"
 
 
 register_url_convertor(REST, _Rest())
