@@ -6,11 +6,12 @@ Markup is left to the templates: all of these give plain text, which the templat
 from __future__ import annotations
 
 import math
+import shlex
 from typing import Final
 
 from ...schemas.rates import Estimate
 from ..moments import iso_time
-from ..naming import agent_name
+from ..naming import agent_name, is_whole
 from ..terminal import one_line, safe
 
 SHORT_ID: Final = 8
@@ -37,6 +38,12 @@ def shown(text: object) -> str:
 def line(text: object, limit: int = 160) -> str:
     """Text of spans on one line, safe, cut at `limit` characters."""
     return one_line(str(text), limit)
+
+
+def shell(name: str) -> str:
+    """A name as one word of a command for a shell, to be copied; "" where it cannot be: hidden in part, or long."""
+    plain = name and is_whole(name) and "\n" not in name and safe(name) == name
+    return shlex.quote(name) if plain else ""
 
 
 def cut(text: object, limit: int = 4000) -> str:
@@ -135,5 +142,21 @@ def agent(name: str) -> str:
 
 FILTERS: Final = {
     function.__name__: function
-    for function in (short, shown, line, cut, agent, counted, iso, stamp, ago, duration, number, percent, interval, usd)
+    for function in (
+        short,
+        shown,
+        line,
+        shell,
+        cut,
+        agent,
+        counted,
+        iso,
+        stamp,
+        ago,
+        duration,
+        number,
+        percent,
+        interval,
+        usd,
+    )
 }

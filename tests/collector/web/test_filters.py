@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import unicodedata
 
 import pytest
@@ -19,6 +20,7 @@ from tracejury.collector.web.filters import (
     line,
     number,
     percent,
+    shell,
     short,
     shown,
     usd,
@@ -126,6 +128,18 @@ def test_intervals_in_words() -> None:
     assert interval(None) == ""
 
 
+@pytest.mark.parametrize("name", ["svc", "it's", "a b; rm -rf ~ $(x) `y` !z", '"', "-x", "über\\"])
+def test_a_name_is_one_word_to_a_shell(name: str) -> None:
+    """Whoever copies the command names this, and runs nothing else."""
+    assert shlex.split(shell(name)) == [name]
+
+
+@pytest.mark.parametrize("name", ["", "a\nb", "a\tb", "\x1b[2J", "a\u202eb", "x" * 257])
+def test_a_name_that_cannot_be_copied_makes_no_command(name: str) -> None:
+    """What a page cannot show as it is would be another name in a terminal."""
+    assert shell(name) == ""
+
+
 def test_ids_are_cut_to_their_beginning() -> None:
     """Short ones are whole."""
     assert short("0af7651916cd43dd8448eb211c80319c") == "0af76519\u2026"
@@ -136,7 +150,7 @@ def test_ids_are_cut_to_their_beginning() -> None:
 @given(st.text())
 def test_text_holds_nothing_hidden(text: str) -> None:
     """No control character, bidi override or line separator is left, whatever the filter; only line feeds stay."""
-    for told in (shown(text), line(text), cut(text, 50), short(text)):
+    for told in (shown(text), line(text), cut(text, 50), short(text), shell(text)):
         hidden = {c for c in told if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
         assert hidden <= {"\n"}
 
