@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 
 from ..schemas.findings import Finding
 from ..schemas.verdicts import Verdict
@@ -27,7 +28,8 @@ def stored_session(
     rows = lists.rows_of(session_id, service, confidence)
     if not rows:
         return None
-    whole, said = together(rows), lists.said(session_id, service)
+    # Rows tell the beginning of a long id.
+    whole, said = replace(together(rows), session_id=session_id), lists.said(session_id, service)
     own = {one.trace_id: one.trace_id for one in said}
     parts = own | lists.parts(list(own))
     least = {one.trace_id: confidence.least(one.recognised) for one in said}

@@ -16,6 +16,7 @@ from ...schemas.verdicts import Verdict
 from ..reader import ErrorQuery, Sighting, TraceQuery, TraceRow
 from .client import Store
 from .lists.findings import HOLDS, sure, thresholds
+from .lists.names import is_whole, short
 from .lists.traces import TraceLists
 from .scope import TENANT, Scope
 
@@ -40,10 +41,13 @@ class StoredReading:
         return TraceLists(self._store, query.tenant).find(query)
 
     def find_services(self, since: int, limit: int, tenant: str = "") -> list[str]:
-        """Up to `limit` services with judged traces that arrived from `since` (unix nanos) on, the latest first."""
+        """Up to `limit` services with judged traces that arrived from `since` (unix nanos) on, the latest first.
+
+        None of those whose names lists cut.
+        """
         rows = Scope(self._store, tenant).select(
             f"SELECT ServiceName FROM traces FINAL WHERE {TENANT} "
-            "AND toUnixTimestamp64Nano(ReceivedAt) >= {since:Int64} "
+            f"AND toUnixTimestamp64Nano(ReceivedAt) >= {{since:Int64}} AND {is_whole('ServiceName')} "
             "GROUP BY ServiceName ORDER BY max(ReceivedAt) DESC, ServiceName LIMIT {limit:UInt64}",
             since=since,
             limit=limit,
@@ -122,12 +126,13 @@ class StoredReading:
 
 
 def places(store: Store, trace_ids: Collection[str], tenant: str) -> dict[tuple[str, str], str]:
-    """Names by (trace id, agent run id); the service's under run id ""."""
+    """Names as lists show them, by (trace id, agent run id); the service's under run id ""."""
     found: dict[tuple[str, str], str] = {}
     if trace_ids:
         sql = (
-            f"SELECT TraceId, ServiceName, Runs.Id, Runs.Name FROM traces FINAL WHERE {TENANT} "
-            "AND TraceId IN {trace_ids:Array(String)}"
+            f"SELECT TraceId, {short('ServiceName')}, Runs.Id, arrayMap(n -> {short('n')}, Runs.Name) "
+            f"FROM traces FINAL WHERE {TENANT} AND "
+            "TraceId IN {trace_ids:Array(String)}"
         )
         for trace_id, service, ids, names in Scope(store, tenant).select(sql, trace_ids=sorted(trace_ids)):
             found[trace_id, ""] = service

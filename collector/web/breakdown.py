@@ -9,7 +9,8 @@ from typing import Final
 from ...schemas.rates import By, Rate, RateAnswer
 from ...schemas.taxonomy import TRAIL, Dimension
 from ..explain.glossary import find_term
-from ..naming import agent_name
+from ..naming import MOST, agent_name, shortened
+from .links import session_link
 from .window import Window
 
 TITLES: Final[Mapping[By, str]] = {
@@ -32,7 +33,10 @@ _NAMED: Final = frozenset({By.CATEGORY, By.DIMENSION, By.SEVERITY, By.JUDGE})
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One group. `name`: as it shows; `about`: its explanation, "" where it is a name of the user's."""
+    """One group. `name`: as it shows; `about`: its explanation, "" where it is a name of the user's.
+
+    `href`: "" where no list can be asked for it.
+    """
 
     name: str
     about: str
@@ -51,29 +55,31 @@ class BreakDown:
     left: int
 
 
-def break_down(answer: RateAnswer, by: By, window: Window) -> BreakDown:
-    """The groups of an answer in which anything was found."""
-    rows = [_row(row.key, row.rate, by, window) for row in answer.rows if row.rate.hits]
+def break_down(answer: RateAnswer, by: By, window: Window, profile: str = "") -> BreakDown:
+    """The groups of an answer in which anything was found. `profile`: in which it was asked for, "" for the default."""
+    rows = [_row(row.key, row.rate, by, window, profile) for row in answer.rows if row.rate.hits]
     most = max((row.rate.share.high for row in rows if row.rate.share), default=0.0)
     return BreakDown(TITLES[by], by, rows, most or 1.0, answer.left)
 
 
-def _row(key: str, rate: Rate, by: By, window: Window) -> Row:
+def _row(key: str, rate: Rate, by: By, window: Window, profile: str) -> Row:
     name = key.removeprefix(f"{TRAIL}/") if by is By.CATEGORY else key
     term = find_term(name) if by in _NAMED else None
     shown = term.title if term and by is By.DIMENSION and name in set(Dimension) else name
     return Row(
-        shown or (agent_name("") if by is By.AGENT else f"no {by}"),
+        shortened(shown) or (agent_name("") if by is By.AGENT else f"no {by}"),
         term.text if term else "",
-        _link(name, by, window),
+        _link(name, by, window, profile),
         rate,
     )
 
 
-def _link(name: str, by: By, window: Window) -> str:
-    if by is By.SESSION:
-        return window.link(f"/sessions/{name}")
-    if not name:
+def _link(name: str, by: By, window: Window, profile: str) -> str:
+    # Rates tell names apart by as many characters: one of this length may be the beginning of several.
+    if not name or len(name) >= MOST:
         return ""
+    if by is By.SESSION:
+        return session_link(window, name, profile=profile)
     # A severity is the least one that shows; whatever else is named, traces without findings do not.
-    return window.link("/traces", **{by.value: name} | ({} if by is By.SEVERITY else {"severity": "LOW"}))
+    least = {} if by is By.SEVERITY else {"severity": "LOW"}
+    return window.link("/traces", profile=profile, **{by.value: name} | least)

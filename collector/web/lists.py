@@ -14,9 +14,9 @@ from pydantic import ConfigDict, Field
 
 from ..api.params import Text
 from ..api.params_lists import FilterParams, ListParams, Order
-from ..listing import Sort
-from ..reader import TraceQuery
-from .window import Window
+from ..listing import SessionRow, Sort
+from ..reader import Confidence, TraceQuery, TraceRow
+from .window import DAY, RANGES, Window, field_time
 
 ROWS: Final = 50
 """Of a page."""
@@ -94,7 +94,11 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class ListView:
-    """A list as its page shows it. `culprits`: where it is empty, filters without which there is something."""
+    """A list as its page shows it.
+
+    Where it is empty, `culprits`: filters without which there is something; `newest`: the last arrival (unix nanos) of
+    what would show in a longer time, and `wider`: the address of a time that holds it.
+    """
 
     path: str
     asked: PageParams
@@ -106,6 +110,7 @@ class ListView:
     searched: str = ""
     culprits: Sequence[Chip] = ()
     wider: str = ""
+    newest: int = 0
 
 
 def view_of(
@@ -138,20 +143,35 @@ def asked_params(asked: PageParams) -> dict[str, str]:
 
 
 def explain_nothing(
-    view: ListView, query: TraceQuery, window: Window, any_row: Callable[[TraceQuery], bool]
+    view: ListView,
+    query: TraceQuery,
+    window: Window,
+    now: int,
+    rows: Callable[[TraceQuery], Sequence[TraceRow] | Sequence[SessionRow]],
 ) -> ListView:
-    """Why a list is empty: which filter, left out alone, would show something; else whether a longer time would."""
-    found = [chip for chip in view.chips[:LOOKS] if any_row(_drop(query, chip.name))]
-    wider = ""
-    if not found and any_row(replace(query, since=0, until=0, limit=1, before=None)):
-        kept = {"service": window.service} if window.service else {}
-        wider = _link(view.path, {**asked_params(view.asked), **kept, "range": "30d"})
-    return replace(view, culprits=found, wider=wider)
+    """Why a list is empty: which filter, left out alone, would show something, and which other time would."""
+    found = [chip for chip in view.chips[:LOOKS] if rows(_drop(query, chip.name))]
+    latest = replace(query, since=0, until=0, limit=1, before=None, sort=Sort.RECEIVED, ascending=False)
+    newest = rows(latest)
+    if not newest:
+        return replace(view, culprits=found)
+    at = newest[0].received
+    kept = {"service": window.service} if window.service else {}
+    return replace(view, newest=at, wider=_link(view.path, {**asked_params(view.asked), **kept, **_time_of(at, now)}))
+
+
+def _time_of(at: int, now: int) -> dict[str, str]:
+    """The shortest range until now that holds a moment (both unix nanos), as parameters; else the day around it."""
+    for name, length in RANGES.items():
+        if now - length <= at < now:
+            return {"range": name}
+    begin = at // DAY * DAY
+    return {"from": field_time(begin), "to": field_time(begin + DAY)}
 
 
 def _drop(query: TraceQuery, name: str) -> TraceQuery:
-    fields = {"q": "text", "session": "session_id"}
-    empty: dict[str, Any] = {"state": None, "severity": None, "min_duration": 0}
+    fields = {"q": "text", "session": "session_id", "profile": "confidence"}
+    empty: dict[str, Any] = {"state": None, "severity": None, "min_duration": 0, "profile": Confidence.of("")}
     return replace(query, **{fields.get(name, name): empty.get(name, "")}, limit=1, before=None)
 
 

@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from .assets import Asset
 from .filters import FILTERS
+from .links import session_link, trace_link
 
 
 def make_templates(assets: Mapping[str, Asset], explained: Callable[[str], Any], version: str) -> Environment:
@@ -25,5 +26,6 @@ def make_templates(assets: Mapping[str, Asset], explained: Callable[[str], Any],
     )
     environment.filters.update(FILTERS)
     environment.filters["json"] = partial(json.dumps, separators=(",", ":"))
+    environment.globals.update(session_link=session_link, trace_link=trace_link)
     environment.globals.update(asset=lambda path: assets[path].url, explained=explained, version=version)
     return environment

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from ...schemas.verdicts import Verdict
 from ..listing import Exchange, SessionRow, SessionView
+from ..naming import is_whole
+from .links import session_link, trace_link
+from .window import Window, field_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,10 @@ class Turned:
 
 @dataclass(frozen=True, slots=True)
 class SessionPageView:
-    """`others`: services that have a session of that id, too, with the address of each alone."""
+    """`others`: services that have a session of that id, too, with the address of each alone.
+
+    `traces`: the list of its traces, "" where that cannot be asked for.
+    """
 
     session: SessionRow
     turns: Sequence[Turned]
@@ -31,17 +37,29 @@ class SessionPageView:
     traces: str
 
 
-def conversation(view: SessionView, service: str) -> SessionPageView:
-    """The view of a session; `service`: the one that was asked for, "" for none."""
-    path = f"/sessions/{quote(view.session.session_id, safe='')}"
+def conversation(view: SessionView, service: str, window: Window, profile: str = "") -> SessionPageView:
+    """The view of a session; `service`: the one that was asked for, "" for none; `profile` likewise."""
+    session = view.session
     several = len(view.services) > 1 or service
-    others = [(name, f"{path}?{urlencode({'service': name})}") for name in view.services] if several else []
+    others = [(name, _of(window, session, name, profile)) for name in view.services] if several else []
     turns = [
-        Turned(number, exchange, f"/traces/{quote(exchange.trace_id, safe='')}", _scores(exchange))
+        Turned(number, exchange, trace_link(window, exchange.trace_id, profile=profile), _scores(exchange))
         for number, exchange in enumerate(view.exchanges, 1)
     ]
-    traces = f"/traces?{urlencode({'session': view.session.session_id, 'range': '30d'})}"
-    return SessionPageView(view.session, turns, others, view.left, traces)
+    return SessionPageView(session, turns, others, view.left, _traces(session, profile))
+
+
+def _of(window: Window, session: SessionRow, service: str, profile: str) -> str:
+    return session_link(window, session.session_id, service, profile=profile)
+
+
+def _traces(session: SessionRow, profile: str) -> str:
+    if not (is_whole(session.session_id) and is_whole(session.service)):
+        return ""
+    # From its first arrival on, however old the session is.
+    asked = {"session": session.session_id, "service": session.service, "from": field_time(session.first_received)}
+    asked["profile"] = profile
+    return f"/traces?{urlencode({name: value for name, value in asked.items() if value})}"
 
 
 def _scores(exchange: Exchange) -> list[Verdict]:

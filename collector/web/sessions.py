@@ -9,6 +9,7 @@ from pydantic import ConfigDict
 
 from ...schemas.errors import NotFoundError
 from ..api.lists import sessions_page
+from ..api.params import Text
 from ..api.params_lists import SessionParams
 from ..api.paths import REST
 from ..listing import Sort
@@ -37,9 +38,11 @@ class SessionPageParams(SessionParams):
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
+    id: Text = ""
+
 
 def add_sessions(app: FastAPI, site: Site) -> None:
-    """`/sessions` and `/sessions/{id}`."""
+    """`/sessions`, `/sessions/{id}`, and `/session?id=` for the ids that no path can end with."""
 
     @page(app, "/sessions")
     def sessions(request: Request, asked: Annotated[PageParams, Query()]) -> Response:
@@ -48,13 +51,20 @@ def add_sessions(app: FastAPI, site: Site) -> None:
         rows, more = sessions_page(site.reader, query)
         view = view_of("/sessions", asked, window, rows, COLUMNS, more, searched(query))
         if not rows and not asked.cursor:
-            view = explain_nothing(view, query, window, lambda q: bool(site.reader.sessions(q)))
+            view = explain_nothing(view, query, window, site.clock(), site.reader.sessions)
         return site.render(request, "lists/sessions.html", view=view)
 
     @page(app, f"/sessions/{{session_id:{REST}}}")
     def session(request: Request, session_id: str, asked: Annotated[SessionPageParams, Query()]) -> Response:
+        return one_session(request, session_id, asked)
+
+    @page(app, "/session")
+    def session_of_any_name(request: Request, asked: Annotated[SessionPageParams, Query()]) -> Response:
+        return one_session(request, asked.id, asked)
+
+    def one_session(request: Request, session_id: str, asked: SessionPageParams) -> Response:
         found = site.reader.session(session_id, Confidence.of(asked.profile), asked.service)
         if found is None:
             raise NotFoundError(f"no session {session_id[:64]!r} is stored")
-        view: SessionPageView = conversation(found, asked.service)
+        view: SessionPageView = conversation(found, asked.service, site.window(request), asked.profile)
         return site.render(request, "lists/session.html", view=view)

@@ -35,7 +35,7 @@ def add_traces(app: FastAPI, site: Site) -> None:
         rows, more = traces_page(site.reader, query)
         view = view_of("/traces", asked, window, rows, COLUMNS, more, searched(query))
         if not rows and not asked.cursor:
-            view = explain_nothing(view, query, window, lambda q: bool(site.reader.traces(q)))
+            view = explain_nothing(view, query, window, site.clock(), site.reader.traces)
         return site.render(request, "lists/traces.html", view=view)
 
     @page(app, "/fragments/facets")

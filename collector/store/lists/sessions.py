@@ -16,6 +16,7 @@ from ..scope import TENANT, Scope
 from .conditions import ARRIVED, EVERY, conditions
 from .conversation import Said, said_in, session_row
 from .findings import JOINED, counts, thresholds, worst
+from .names import is_whole, short, shorts
 from .order import BY_FINDINGS, after, missing, order
 
 MOST_TRACES: Final = 200
@@ -44,14 +45,14 @@ _VALUES: Final = {
     Sort.FINDINGS: "toUInt64(sum(High) + sum(Medium) + sum(Low))",
 }
 _ROW: Final = (
-    f"{_KEY} AS Key, SessionId, ServiceName, {_STATE}, count(), sum(arraySum(Runs.Turns)), "
-    f"arraySort(groupUniqArrayArray(Runs.Name)), min(StartNanos), max(EndNanos), min({ARRIVED}), max({ARRIVED}), "
-    f"{_TOKENS}, {_COST}, sum(High), sum(Medium), sum(Low)"
+    f"{_KEY} AS Key, {short('SessionId')}, {short('ServiceName')}, {_STATE}, count(), sum(arraySum(Runs.Turns)), "
+    f"{shorts('arraySort(groupUniqArrayArray(Runs.Name))')}, min(StartNanos), max(EndNanos), min({ARRIVED}), "
+    f"max({ARRIVED}), {_TOKENS}, {_COST}, sum(High), sum(Medium), sum(Low)"
 )
 _OURS: Final = f"{EVERY} AND SessionId != ''"
-_SAID: Final = f"""SELECT TraceId, State, StartNanos, EndNanos, Cost, Runs.Id, Runs.Name, Runs.ParentId,
-    arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Runs.Goal), arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}),
-    Runs.Answer), Runs.Status, Runs.Turns, Conventions
+_SAID: Final = f"""SELECT TraceId, State, StartNanos, EndNanos, Cost, Runs.Id,
+    arrayMap(n -> {short("n")}, Runs.Name), Runs.ParentId, arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Runs.Goal),
+    arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Runs.Answer), Runs.Status, Runs.Turns, Conventions
 FROM traces FINAL WHERE {{}} ORDER BY StartNanos, TraceId LIMIT {MOST_TRACES}"""
 
 
@@ -75,13 +76,17 @@ class SessionLists:
         source = _from(joined=query.sort in BY_FINDINGS, confidence=query.confidence, values=values, place=near)
         values |= more | place | {"missing": missing(ascending=query.ascending), "limit": query.limit}
         found = self._scope.select(
-            f"SELECT {_KEY} AS Key, {_VALUES[query.sort]} AS Value, any(SessionId) {source}"
+            f"SELECT {_KEY} AS Key, {_VALUES[query.sort]} AS Value, "
+            f"if({is_whole('any(SessionId)')}, any(SessionId), '') {source}"
             f"WHERE {holding} GROUP BY Key "
             f"HAVING {having} AND {follows} ORDER BY {order('Key', ascending=query.ascending)} LIMIT {{limit:UInt64}}",
             **values,
         )
-        these = f"SessionId IN {{ids:Array(String)}} AND {_KEY} IN {{keys:Array(String)}}"
         given = {"ids": [row[2] for row in found], "keys": [row[0] for row in found]}
+        # The index knows ids; those that are too long to be told to it are found by their keys alone.
+        these = f"{_KEY} IN {{keys:Array(String)}}" + (
+            "" if "" in given["ids"] else " AND SessionId IN {ids:Array(String)}"
+        )
         shown = {row.key: row for row in self._rows(these, query.confidence, **given)}
         return [replace(shown[row[0]], place=row[1]) for row in found if row[0] in shown]
 

@@ -14,6 +14,7 @@ from ..client import Store
 from ..scope import TENANT, Scope
 from .conditions import ARRIVED, conditions
 from .findings import HOLDS, JOINED, counts, near, thresholds
+from .names import is_whole, short, shorts
 from .order import BY_FINDINGS, OF_TRACES, after, missing, order
 
 GOAL: Final = 300
@@ -27,11 +28,12 @@ _NAMES: Final = """arrayConcat([('services', CAST(ServiceName, 'String')), ('ver
 _MARKS: Final = "[('categories', CAST(Category, 'String')), ('judges', CAST(Judge, 'String'))]"
 
 _OF_THESE: Final = "TraceId IN {trace_ids:Array(String)}"
+_MODELS: Final = "arrayDistinct(arrayFilter(m -> m != '', Runs.Model))"
 _SHOWN: Final = (
-    "TraceId, SessionId, ServiceName, State, Spans, Runs.Name, StartNanos, EndNanos, "
-    f"{ARRIVED} AS Received, Name, Version, substringUTF8(arrayFirst((goal, parent) -> parent = '', Runs.Goal, "
-    f"Runs.ParentId), 1, {GOAL}), arrayDistinct(arrayFilter(m -> m != '', Runs.Model)), arraySum(Runs.Turns), "
-    "InputTokens, OutputTokens, Cost"
+    f"TraceId, {short('SessionId')}, {short('ServiceName')}, State, Spans, {shorts('Runs.Name')}, StartNanos, "
+    f"EndNanos, {ARRIVED} AS Received, {short('Name')}, {short('Version')}, substringUTF8(arrayFirst((goal, parent) -> "
+    f"parent = '', Runs.Goal, Runs.ParentId), 1, {GOAL}), "
+    f"{shorts(_MODELS)}, arraySum(Runs.Turns), InputTokens, OutputTokens, Cost"
 )
 
 
@@ -68,7 +70,7 @@ class TraceLists:
         return {row[0]: dict(zip(named, row[1:], strict=True)) for row in rows}
 
     def facets(self, since: int, until: int, service: str) -> Facets:
-        """Names that traces of that time have, by how many of them."""
+        """Names that traces of that time have, by how many of them; of those that lists cut, none."""
         query = TraceQuery(Confidence(0.0, 0.0), 0, service=service, since=since, until=until)
         where, values = conditions(query)
         traces = f"traces FINAL WHERE {where}"
@@ -80,8 +82,8 @@ class TraceLists:
     def _named(self, names: str, place: str, values: dict[str, Any]) -> dict[str, list[tuple[str, int]]]:
         rows = self._scope.select(
             f"SELECT named.1 AS Kind, named.2 AS Name, uniqExact(TraceId) AS Traces FROM "
-            f"(SELECT TraceId, {names} AS named FROM {place}) WHERE Name != '' GROUP BY Kind, Name "
-            f"ORDER BY Kind, Traces DESC, Name LIMIT {FACETS} BY Kind",
+            f"(SELECT TraceId, {names} AS named FROM {place}) WHERE Name != '' AND {is_whole('Name')} "
+            f"GROUP BY Kind, Name ORDER BY Kind, Traces DESC, Name LIMIT {FACETS} BY Kind",
             **values,
         )
         found: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)

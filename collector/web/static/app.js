@@ -83,6 +83,14 @@
     });
   }
 
+  // Suggestions show what is hidden in a name; what is sent is the name.
+  document.addEventListener("formdata", (event) => {
+    for (const field of event.target.querySelectorAll("input[list]")) {
+      const same = [...(field.list?.options ?? [])].filter((option) => option.value === field.value);
+      if (same.length && same.every((option) => option.dataset.name)) event.formData.set(field.name, same[0].dataset.name);
+    }
+  });
+
   // Fields that are sent as soon as they change, and menus that close when one looks elsewhere.
   document.addEventListener("change", (event) => {
     if (event.target.matches?.("[data-submit]")) event.target.form?.requestSubmit();

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import product
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from listed_traces import SECOND, Listed, Mark, store_all
@@ -12,6 +14,7 @@ from memory_api import served
 from tracejury.collector.api import create_app
 from tracejury.collector.store.client import Store
 from tracejury.collector.stored_reader import StoredReader
+from tracejury.collector.terminal import one_line as visible
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import TraceState
@@ -23,6 +26,9 @@ pytestmark = pytest.mark.store
 
 NOW = 1_800_000_000 * SECOND
 HIGH = Mark(severity=Severity.HIGH, category="Tool-related", evidence="<b>quoted</b>")
+DAY = 86_400 * SECOND
+ODD = [".", "..", "a/../b?c#d%2F", "%2e%2e", "x\ny", "\\", "talk/"]
+"""Ids of sessions, each of two services."""
 HOSTILE = "<script>alert(1)</script>\u202e" + "x" * 300
 
 TRACES = [
@@ -31,6 +37,10 @@ TRACES = [
     Listed(2, received=NOW - 30 * SECOND, start=NOW - 40 * SECOND, length=2 * SECOND, goal="and a hotel", usd=0.25,
            tokens=5, session="talk/1", helper="scout"),
     Listed(3, received=NOW - 20 * SECOND, start=NOW - 25 * SECOND, goal=HOSTILE, tool="book", state=TraceState.OPEN),
+    Listed(4, received=NOW - 50 * SECOND, start=NOW, service="\u2066desk", helper="evil\u202etxt"),
+    Listed(5, received=NOW - 60 * DAY, start=NOW - 60 * DAY, service="museum", goal="an old one"),
+    *(Listed(n, received=NOW - n * SECOND, start=NOW, service=service, session=name)
+      for n, (name, service) in enumerate(product(ODD, ("odd", "other")), 10)),
     *(Listed(n, received=NOW - n * SECOND, start=NOW, service="crowd", goal=f"job {n}") for n in range(100, 160)),
 ]  # fmt: skip
 
@@ -117,15 +127,91 @@ def test_keys_walk_the_rows(lists: Watched) -> None:
     lists.page.keyboard.press("j")
     lists.page.keyboard.press("k")
     assert lists.page.evaluate("document.activeElement.textContent").startswith("and a hotel")
-    with lists.page.expect_navigation(url=f"**/traces/{Listed(2).trace_id}", wait_until="commit"):
+    with lists.page.expect_navigation(url=f"**/traces/{Listed(2).trace_id}?service=shop", wait_until="commit"):
         lists.page.keyboard.press("Enter")
     lists.failed.clear()  # these traces have no spans to be rebuilt from
     lists.console.clear()
 
 
+def test_keys_lead_from_a_list_to_other_pages(lists: Watched) -> None:
+    """G and then j goes to the judges, also where j alone walks the rows."""
+    lists.open("/traces?service=shop")
+    lists.page.keyboard.press("g")
+    with lists.page.expect_navigation(url="**/judges?service=shop"):
+        lists.page.keyboard.press("j")
+
+
+def test_filters_stay_while_time_and_service_change(lists: Watched) -> None:
+    """What was filtered and sorted by goes along to another time, and to another service."""
+    lists.open("/traces")
+    with lists.page.expect_response(lambda r: "severity=HIGH" in r.url):
+        lists.page.select_option("select[name=severity]", "HIGH")
+    lists.page.wait_for_url("**/traces?severity=HIGH")
+    with lists.page.expect_response(lambda r: "sort=cost" in r.url):
+        lists.page.click("th a:has-text('Cost')")
+    lists.page.wait_for_selector("th[aria-sort=descending] a:has-text('Cost')")
+    lists.page.click(".ranges a:has-text('7d')")
+    lists.page.wait_for_url("**/traces?severity=HIGH&sort=cost&range=7d")
+    with lists.page.expect_response(lambda r: "agent=planner" in r.url):
+        lists.page.fill("#filters input[name=agent]", "planner")
+        lists.page.press("#filters input[name=agent]", "Enter")
+    lists.page.wait_for_url("**agent=planner*")
+    lists.page.fill("#service", "shop")
+    with lists.page.expect_navigation():
+        lists.page.press("#service", "Enter")
+    asked = parse_qs(urlsplit(lists.page.url).query)
+    assert asked == {"severity": ["HIGH"], "sort": ["cost"], "range": ["7d"], "agent": ["planner"], "service": ["shop"]}
+    assert shown(lists) == ["book a flight"]
+
+
+def test_a_suggestion_shows_what_is_hidden_and_filters_by_the_name(lists: Watched) -> None:
+    """As elsewhere, what reorders or hides text stands there as its code; chosen, it means the name itself."""
+    lists.open("/traces")
+    lists.page.focus("#filters input[name=agent]")
+    lists.page.wait_for_selector("#facet-agents option", state="attached")
+    named = lists.page.locator("#facet-agents option").evaluate_all("all => all.map(one => one.value)")
+    assert "evil\\u202etxt" in named
+    with lists.page.expect_response(lambda r: "agent=evil%E2%80%AEtxt" in r.url):
+        lists.page.fill("#filters input[name=agent]", "evil\\u202etxt")
+        lists.page.press("#filters input[name=agent]", "Enter")
+    lists.page.wait_for_url("**agent=*")
+    lists.page.wait_for_selector("#list .chips")
+    assert len(shown(lists)) == 1
+    lists.page.focus("#service")
+    lists.page.wait_for_selector("#services option", state="attached")
+    assert "\\u2066desk" in lists.page.locator("#services option").evaluate_all("all => all.map(one => one.value)")
+    lists.page.fill("#service", "\\u2066desk")
+    with lists.page.expect_navigation(url="**service=%E2%81%A6desk*"):
+        lists.page.press("#service", "Enter")
+    assert len(shown(lists)) == 1
+
+
+def test_nothing_in_a_month_says_when_there_was_something(lists: Watched) -> None:
+    """The newest of what is asked for, and a link to its day."""
+    lists.open("/traces?service=museum&range=30d")
+    assert "The newest arrived 2 mo ago" in lists.page.inner_text("#list .empty")
+    lists.page.click("#list .empty a:has-text('Show')")
+    lists.page.wait_for_url("**/traces?*from=*")
+    assert shown(lists) == ["an old one"]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_session_opens_whatever_it_is_called(lists: Watched, name: str) -> None:
+    """From the list; its traces are those of its service."""
+    lists.open("/sessions?service=odd")
+    with lists.page.expect_navigation():
+        lists.page.locator("#list td.lead").get_by_text(visible(name), exact=True).click()
+    assert visible(name) in lists.page.inner_text("h1")
+    assert lists.page.locator(".exchange").count() == 1
+    lists.page.click("dl.figures a[href^='/traces']")
+    lists.page.wait_for_url("**/traces?*")
+    assert parse_qs(urlsplit(lists.page.url).query)["service"] == ["odd"]
+    assert len(shown(lists)) == 1
+
+
 def test_a_conversation(lists: Watched) -> None:
     """From the list of sessions to what was said and found, in order, at any id."""
-    lists.open("/sessions")
+    lists.open("/sessions?service=shop")
     assert shown(lists) == ["talk/1"]
     lists.page.click("a.row-link")
     lists.page.wait_for_url("**/sessions/talk%2F1?service=shop")
@@ -137,7 +223,7 @@ def test_a_conversation(lists: Watched) -> None:
     assert lists.page.locator(".exchange .severity").all_inner_texts() == ["HIGH"]
     category, about = lists.page.locator(".finding-line a:not(.severity)").all()
     assert (about.inner_text(), about.get_attribute("href")) == ("?", "/explain/tool-related")
-    assert "?span=" in str(category.get_attribute("href"))
+    assert "span=" in str(category.get_attribute("href"))
     lists.check_accessible()
 
 
