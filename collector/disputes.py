@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from ..schemas.annotations import Opinion
@@ -91,10 +91,14 @@ def disputes(known: Known) -> Mapping[Run, str]:
 
 
 def _standing(known: Known) -> Iterator[Said]:
-    # An opinion outlives a new wording by its fingerprint, see schemas/opinions.py.
-    ids = {c.id for c in known.shown}
-    prints = {(c.judge, c.fingerprint) for c in known.shown}
-    return (s for s in known.said if s.finding_id in ids or (s.judge, s.fingerprint) in prints)
+    # An opinion outlives a new wording by its fingerprint, see schemas/opinions.py. It is about the finding's run, also
+    # where it moves the error to another one.
+    claims = sorted(known.shown, key=lambda c: c.run, reverse=True)
+    ids = {c.id: c.run for c in claims}
+    prints = {(c.judge, c.fingerprint): c.run for c in claims}
+    for s in known.said:
+        if run := ids.get(s.finding_id) or prints.get((s.judge, s.fingerprint)):
+            yield replace(s, run=run)
 
 
 def people_contradict(known: Known) -> Iterator[Dispute]:

@@ -78,7 +78,11 @@ class TraceRows:
             ],
             "findings": [{**present_finding(f), "label": label_of(said, f)} for f in found],
             "verdicts": [present_verdict(v) for v in self._view.verdicts if v.subject.id == run.id],
-            "labels": [present_annotation(a) for a in labelled.annotations if a.agent_run_id == run.id],
+            "labels": [
+                present_annotation(a)
+                for a in labelled.annotations
+                if a.agent_run_id == run.id or any(_is_about(a, f) for f in found)
+            ],
             "scores": [present_score(s) for s in labelled.scores if s.agent_run_id == run.id],
             "reviews": [present_review(r) for r in labelled.reviews if r.agent_run_id == run.id],
         }

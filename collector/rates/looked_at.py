@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ...judges.measures.people import seen_errors
+from ...judges.measures.people import said_of_run, seen_errors
 from ...schemas.rates import Population
 from ...schemas.taxonomy import Dimension, Severity
 from ..labels import LabelQuery, Labels
@@ -55,7 +55,7 @@ class Calibrating:
             said = self._labels.of_traces(sorted({part for f in facts for part in f.parts}), q.tenant)
             for fact in facts:
                 own = [a for part in fact.parts if part in said for a in said[part].annotations]
-                errors = seen_errors(a for a in own if a.agent_run_id == fact.key.run_id)
+                errors = seen_errors(said_of_run(fact.key.run_id, own))
                 yield LookedAt(fact, errors, weights[fact.key.trace_id, fact.key.run_id])
 
 

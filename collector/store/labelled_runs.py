@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
+from ...judges.measures.people import said_of_run
 from ...judges.measures.quality import LabelledRun
 from ...judges.profiles import DEFAULT_PROFILE, threshold
 from ...schemas.findings import FindingState
@@ -67,19 +68,22 @@ def _loaded(
     for trace_id, run_id in runs:
         traces = (trace_id, *parts.get(trace_id, ()))
         said = [labelled[i] for i in traces if i in labelled]
+        held = tuple(
+            f
+            for i in traces
+            for f in findings.get(i, ())
+            if f.agent_run_id == run_id and f.state in _LIVE and f.confidence >= least
+        )
+        spoken = [
+            v
+            for v in verdicts.get(trace_id, ())
+            if v.subject.kind is SubjectKind.AGENT_RUN and v.subject.id == run_id
+        ]
         yield LabelledRun(
-            findings=tuple(
-                f
-                for i in traces
-                for f in findings.get(i, ())
-                if f.agent_run_id == run_id and f.state in _LIVE and f.confidence >= least
-            ),
-            annotations=tuple(a for s in said for a in s.annotations if a.agent_run_id == run_id),
+            findings=held,
+            annotations=said_of_run(run_id, [a for s in said for a in s.annotations], held),
             reviewed=any(r.agent_run_id == run_id for s in said for r in s.reviews),
-            judges=frozenset(
-                v.judge
-                for v in verdicts.get(trace_id, ())
-                if v.subject.kind is SubjectKind.AGENT_RUN and v.subject.id == run_id and not v.unscored_reason
-            ),
+            judges=frozenset(v.judge for v in spoken if v.score is not None),
             weight=weights.get((trace_id, run_id), 0.0),
+            silent=frozenset(v.judge for v in spoken if v.score is None),
         )

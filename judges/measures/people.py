@@ -3,16 +3,20 @@
 An error is told apart by its span, taxonomy and category, whoever names it. Whoever marked it (agreed with a finding
 there, moved one there, or missed one there) says yes, whoever disagreed with a finding there says no, of each annotator
 what was said last; who said nothing of it has no vote. Most votes decide; as many for as against: people are divided.
+
+Rates are of agent runs, so an error that somebody moves to a span of another run is one of that run: the run of the
+finding does not have it, and whoever moved it disagrees there.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ...schemas.annotations import Annotation, Opinion
+from ...schemas.findings import Finding, fingerprint
 
 DIVIDED: Final = 0.5
 
@@ -44,6 +48,26 @@ def seen_errors(annotations: Iterable[Annotation]) -> tuple[SeenError, ...]:
         if truth := majority(len(yes), len(said) - len(yes)):
             errors.append(SeenError(place, truth, yes))
     return tuple(errors)
+
+
+def said_of_run(
+    run_id: str, annotations: Iterable[Annotation], findings: Iterable[Finding] = ()
+) -> tuple[Annotation, ...]:
+    """What people say of one agent run: `annotations` of its traces that are of it, as they stand.
+
+    Who moved one of its errors to another run disagrees here: with one of `findings` (of the run), or with what others
+    say of that place.
+    """
+    said = list(annotations)
+    own = [a for a in said if a.agent_run_id == run_id]
+    places = {fingerprint(a.tenant, a.trace_id, a.span_id, a.taxonomy, a.category): a.span_id for a in own}
+    places |= {f.fingerprint: f.span_id for f in findings}
+    away = (
+        replace(a, opinion=Opinion.DISAGREE, span_id=places[a.fingerprint], agent_run_id=run_id)
+        for a in said
+        if a.opinion is Opinion.OTHER_SPAN and a.agent_run_id != run_id and a.fingerprint in places
+    )
+    return (*own, *away)
 
 
 def majority(yes: int, no: int) -> float:

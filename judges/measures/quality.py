@@ -30,9 +30,10 @@ DRAWN: Final = 20
 class LabelledRun:
     """An agent run with labels, what holds of it, and who looked at it.
 
-    `annotations`: those that stand; `reviewed`: somebody has looked at the whole of it; `judges`: names of LLM judges
-    with a verdict on it (detectors look at every run). `weight`: how many runs it stands for where the queue drew it
-    and somebody reviewed it, else 0.
+    `annotations`: those that stand (`people.said_of_run`); `reviewed`: somebody has looked at the whole of it;
+    `judges`: names of LLM judges that scored it (detectors look at every run); `silent`: of those that gave no score,
+    since there was nothing for them to judge or they failed: they have not missed anything. `weight`: how many runs it
+    stands for where the queue drew it and somebody reviewed it, else 0.
     """
 
     findings: Sequence[Finding]
@@ -40,16 +41,17 @@ class LabelledRun:
     reviewed: bool
     judges: frozenset[str]
     weight: float = 0.0
+    silent: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeQuality:
     """How one detector or judge (by name) fares against labels; None where nothing tells.
 
-    `findings`: labelled ones, of which people take `agreed` for right, `localised` of them at the right span, too;
-    `precision`: the share that is right. `errors`: those that people see in reviewed runs that the judge looked at, of
-    which it names `found`, at that span in that category; `recall`: that share. Counts are as counted, shares weighted
-    where labels were `drawn` at random; then only those count.
+    `findings`: labelled ones, of which people take `agreed` for right (an error of that run), `localised` of them at
+    the right span, too; `precision`: the share that is right. `errors`: those that people see in reviewed runs that
+    the judge looked at, of which it names `found`, at that span in that category; `recall`: that share. Counts are as
+    counted, shares weighted where labels were `drawn` at random; then only those count.
     """
 
     judge: str
@@ -76,7 +78,7 @@ def quality_of(runs: Sequence[LabelledRun]) -> list[JudgeQuality]:
     for run in chosen:
         for judge, part in _by_judge(run).items():
             labelled[judge].append(_Labelled(run, part))
-    llm = frozenset[str]().union(*(run.judges for run in runs))
+    llm = frozenset[str]().union(*(run.judges | run.silent for run in runs))
     seen = [_Seen(run, _errors(run)) for run in chosen if run.reviewed]
     spoke = {name for one in seen for name in (*one.run.judges, *(f.judge for f in one.run.findings))}
     names = sorted({*labelled, *spoke})

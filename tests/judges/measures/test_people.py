@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tracejury.judges.measures.people import DIVIDED, seen_errors
+from tracejury.judges.measures.people import DIVIDED, said_of_run, seen_errors
 from tracejury.schemas.annotations import Annotation, Opinion
+from tracejury.schemas.findings import fingerprint
 from tracejury.schemas.taxonomy import Severity
 
 AGREE, DISAGREE, MOVED, MISSED = Opinion.AGREE, Opinion.DISAGREE, Opinion.OTHER_SPAN, Opinion.MISSED
@@ -43,6 +46,27 @@ def test_the_last_word_of_each_counts() -> None:
     changed = [said(DISAGREE, "ann", at=5), said(AGREE, "ann", at=3)]
     assert seen_errors(changed) == ()
     assert seen_errors([said(AGREE, "ann", withdrawn=True)]) == ()
+
+
+def test_an_error_that_was_moved_to_another_run_is_that_runs() -> None:
+    """Whoever moved it disagrees in the run of the finding, which has the error only as far as others see it there."""
+    taxonomy = said(AGREE, "ann").taxonomy
+    here = replace(said(AGREE, "ann"), agent_run_id="one")
+    place = fingerprint("", "t", "s1", taxonomy, "Goal Deviation")
+    moved = [
+        replace(said(MOVED, who, span="s9"), agent_run_id="two", fingerprint=place, judge="j") for who in ("bob", "cy")
+    ]
+    truths = [
+        [(error.place[1], error.truth) for error in seen_errors(said_of_run(run, [here, *others]))]
+        for run, others in (("one", moved[:0]), ("one", moved[:1]), ("one", moved), ("two", moved), ("three", moved))
+    ]
+    assert truths == [[("s1", 1.0)], [("s1", DIVIDED)], [], [("s9", 1.0)], []]
+
+
+def test_an_error_that_was_moved_within_its_run_stays_in_it() -> None:
+    """The run has it, at another span."""
+    moved = replace(said(MOVED, "bob", span="s2"), agent_run_id="one", fingerprint="any")
+    assert said_of_run("one", [moved]) == (moved,)
 
 
 def test_errors_at_different_spans_are_different() -> None:

@@ -68,6 +68,18 @@ def test_people_decide_what_is_right(opinions: list[Opinion], counts: tuple[int,
     assert (rule.findings, rule.agreed, rule.localised) == counts
 
 
+def test_a_judge_misses_nothing_where_there_was_nothing_for_it_to_judge() -> None:
+    """Runs that it did not score are in no recall of it, also where it scored none; rules look at every run."""
+    missed = said(MISSED)
+    scored = run((), [missed], judges=frozenset({"plan"}))
+    silent = replace(run((), [missed]), silent=frozenset({"plan"}))
+    (quality,) = quality_of([scored, silent, silent])
+    assert (quality.judge, quality.errors, quality.found) == ("plan", 1, 0)
+    claim = a_finding(judge="plan")
+    (quality,) = quality_of([replace(run((claim,), [missed]), silent=frozenset({"plan"}))])
+    assert (quality.errors, quality.recall) == (0, None)
+
+
 def test_one_finding_a_run_gives_wilsons_interval() -> None:
     """Seven of nine are right."""
     quality = only([run(annotations=[said(AGREE if n < 7 else DISAGREE)], reviewed=False) for n in range(9)])

@@ -6,7 +6,19 @@ from collections.abc import Iterator
 from html import unescape
 
 import pytest
-from trace_pages import ANSWER, CALL, MANAGER, SECOND, TOOL, TRACE_ID, Pages, a_span, failing_run, trace_pages
+from trace_pages import (
+    ANSWER,
+    CALL,
+    MANAGER,
+    SECOND,
+    TOOL,
+    TRACE_ID,
+    Pages,
+    a_span,
+    failing_run,
+    llm,
+    trace_pages,
+)
 
 from tracejury.collector.labels import Labelled, LabelQuery
 from tracejury.collector.reader import Confidence, ErrorQuery
@@ -120,6 +132,24 @@ def test_an_opinion_is_of_the_findings_own_trace_and_of_another_span(pages: Page
     refused(pages, "/feedback/opinion", form | {"opinion": "other-span", "span": "f" * 16}, 404, "no span")
     refused(pages, "/feedback/opinion", form | {"opinion": "agree", "trace": OTHER}, 422, f"not of '{OTHER}'")
     refused(pages, "/feedback/opinion", form | {"opinion": "missed"}, 422, "agree, disagree or other-span")
+
+
+def test_an_error_that_was_made_in_another_run_is_that_runs(pages: Pages) -> None:
+    """Moved to a span of a sub-agent it is a label of the sub-agent; where the span is in no run, it stays."""
+    pages.put(
+        a_span("a" * 16, MANAGER, "AGENT", "reader", 20, 5),
+        llm("b" * 16, "a" * 16, 21, [("user", "read it")], "done"),
+        a_span("c" * 16, "", "CHAIN", "cron", 0, 1),
+    )
+    form = on_a_finding(pages) | {"opinion": "other-span"}
+    finding = pages.reader.labels.finding(form["finding"])
+    assert finding is not None
+    near = next(i for i in (CALL, TOOL) if i != finding.span_id)
+    runs = []
+    for span_id in ("b" * 16, near, "c" * 16):
+        taken(pages, "/feedback/opinion", form | {"span": span_id})
+        runs += [(one.span_id, one.agent_run_id) for one in kept(pages).annotations]
+    assert runs == [("b" * 16, "a" * 16), (near, MANAGER), ("c" * 16, MANAGER)]
 
 
 def test_only_ones_own_words_are_taken_back(pages: Pages) -> None:
