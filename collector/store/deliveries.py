@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ...schemas.judged_rows import FINDING_SELECT, finding_from_row
 from ..webhooks.events import Delivered, Event, Found, Looked
+from ..webhooks.payload import NAME
 from .client import Store
 from .inserting import insert_rows, storing
 from .scope import TENANT, Scope
@@ -22,13 +23,17 @@ WHERE {TENANT} AND JudgedAt >= {{changed:UInt64}} AND FirstSeen >= {{since:UInt6
 ORDER BY TraceId LIMIT {{limit:UInt64}}
 """
 
-_PLACES: Final = (
-    "SELECT TraceId, ServiceName, SessionId, State, Conventions, Runs.Id, Runs.Name, toUnixTimestamp64Nano(ReceivedAt) "
-    f"FROM traces FINAL WHERE {_THESE}"
-)
+_MOST: Final = NAME + 1
+"""Characters of a name that are read: more are not told."""
+
+_PLACES: Final = f"""
+SELECT TraceId, leftUTF8(ServiceName, {_MOST}), leftUTF8(SessionId, {_MOST}), State, Conventions, Runs.Id,
+    arrayMap(name -> leftUTF8(name, {_MOST}), Runs.Name), toUnixTimestamp64Nano(ReceivedAt)
+FROM traces FINAL WHERE {_THESE}
+"""
 
 _TASKS: Final = f"""
-SELECT TraceId, anyIf(SpanAttributes['tracejury.task.id'], SpanAttributes['tracejury.task.id'] != '')
+SELECT TraceId, anyIf(leftUTF8(SpanAttributes['tracejury.task.id'], {_MOST}), SpanAttributes['tracejury.task.id'] != '')
 FROM spans WHERE {_THESE} GROUP BY TraceId
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 from urllib.parse import quote
 
@@ -12,11 +13,13 @@ from ..reader import Sighting
 from .events import Event, Found, Message, message_id
 
 SCHEMA: Final = 1
+NAME, WHY = 1_000, 4_000
+"""Characters of a name, and of an explanation: what waits is held in memory, and agents choose how long names are."""
 
 
 def message(webhook: str, event: Event, found: Found, base: str) -> Message:
     """What `webhook` is told; `base`: the address of API and pages."""
-    finding = found.finding
+    finding = replace(found.finding, explanation=_cut(found.finding.explanation, WHY))
     name = message_id(webhook, finding.fingerprint, event)
     body = {
         "type": f"finding.{event.value}",
@@ -25,11 +28,11 @@ def message(webhook: str, event: Event, found: Found, base: str) -> Message:
         "id": name,
         "webhook": webhook,
         "data": {
-            "finding": present_error(Sighting(finding, found.service, found.agent)),
+            "finding": present_error(Sighting(finding, _cut(found.service), _cut(found.agent))),
             "trace": {
                 "trace_id": finding.trace_id,
-                "session_id": found.session_id or None,
-                "task_id": found.task_id or None,
+                "session_id": _cut(found.session_id) or None,
+                "task_id": _cut(found.task_id) or None,
                 "state": found.trace_state,
             },
             "links": _links(base, finding.trace_id, finding.span_id),
@@ -38,6 +41,10 @@ def message(webhook: str, event: Event, found: Found, base: str) -> Message:
     return Message(
         name, finding.trace_id, finding.fingerprint, event, bytes_of(body), found.judged_at, found.received
     )  # fmt: skip
+
+
+def _cut(text: str, most: int = NAME) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _links(base: str, trace_id: str, span_id: str) -> dict[str, str]:

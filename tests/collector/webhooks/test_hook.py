@@ -476,3 +476,19 @@ async def test_hostile_content_travels_as_text(at_work: Any) -> None:
         (received,) = server.received
     assert received.said["data"]["finding"]["evidence"] == evidence
     assert received.id.startswith("msg_")
+
+
+async def test_what_an_event_holds_is_bounded(at_work: Any) -> None:
+    """Names and explanations are as long as agents want, and what waits is in memory: they are cut, with a mark."""
+    long = "x" * 1_000_000
+    finding = a_finding(evidence="e" * 2_000, explanation=long)
+    with hook_server() as server:
+        async with at_work(server.url) as bench:
+            bench.judge(finding, runs=(a_run(name=long),), session_id=long, service=long)
+            await bench.deliveries.wait(1)
+        (received,) = server.received
+    data = received.said["data"]
+    assert data["finding"]["agent"] == data["finding"]["service"] == data["trace"]["session_id"] == "x" * 1_000 + "…"
+    assert data["finding"]["explanation"] == "x" * 4_000 + "…"
+    assert data["finding"]["evidence"] == finding.evidence
+    assert len(received.body) < 20_000
