@@ -9,20 +9,22 @@ from ...judges.profiles import DEFAULT_PROFILE, threshold
 from ...schemas.findings import Finding
 from ...schemas.verdicts import JudgedSubject, JudgedTrace
 from ..metrics import Telemetry
+from ..naming import shortened
 from .rates import OTHER, UNNAMED
 
 SERVICES, CATEGORIES, TRACES = 50, 40, 10_000
 
 
 class Few:
-    """Up to so many values of a label, the first that came; the others go by one name."""
+    """Up to so many values of a label, each shortened, the first that came; the others go by one name."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._known: set[str] = set()
 
     def __call__(self, value: str) -> str:
-        """The value, or OTHER."""
+        """The value as it is shown, or OTHER."""
+        value = shortened(value)
         if value in self._known:
             return value
         if len(self._known) >= self._most:
@@ -48,7 +50,7 @@ class FindingCounts:
     def judged(self, traces: Sequence[JudgedTrace]) -> None:
         """Detectors looked at these."""
         for one in traces:
-            self._services[one.trace.trace_id] = one.trace.service
+            self._services[one.trace.trace_id] = shortened(one.trace.service)
             self._services.move_to_end(one.trace.trace_id)
             self._count(one.changed, one.judgement.judged_at)
         while len(self._services) > TRACES:

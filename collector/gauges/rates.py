@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ...schemas.rates import By, RateAnswer, RateQuery
+from ...schemas.rates import By, Rate, RateAnswer, RateQuery
+from ..naming import shortened
 from ..reader import Rates
 
 SECOND: Final = 1_000_000_000
@@ -53,8 +54,11 @@ def rate_figures(rates: Rates, now: int) -> RateFigures:
 def _of(answer: RateAnswer) -> Iterable[tuple[tuple[str, str], float]]:
     """((service, field of RateFigures), value) of one answer."""
     ranked = sorted(answer.rows, key=lambda row: (-row.rate.judged, row.key))
-    own = [(row.key or UNNAMED, row.rate) for row in ranked if row.key not in {OTHER, UNNAMED}]
-    shown = own[:SERVICES]
+    own: dict[str, Rate] = {}  # of several names that are shortened to one, the one with most runs keeps it
+    for row in ranked:
+        if row.key not in {OTHER, UNNAMED}:
+            own.setdefault(shortened(row.key) or UNNAMED, row.rate)
+    shown = list(own.items())[:SERVICES]
     rest = answer.total.judged - sum(rate.judged for _, rate in shown)
     if rest > 0:
         yield (OTHER, "judged"), float(rest)

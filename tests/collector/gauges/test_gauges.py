@@ -78,6 +78,22 @@ def test_services_are_bounded() -> None:
     assert (OTHER, "1h") not in figures.share
 
 
+def test_long_names_are_shortened(telemetry: Telemetry) -> None:
+    """With a mark, in every label; of those that begin alike the one with most runs has the series."""
+    long = "s" * 1_000_000
+    figures = rate_figures(MemoryRates(answer(rate(9, 0.3), **{long: rate(2, 0.4), f"{long}2": rate(7, 0.5)})), HOUR)
+    cut = "s" * 256 + "…"
+    assert {service: judged for (service, window), judged in figures.judged.items() if window == "1h"} == {
+        "": 9, cut: 7, OTHER: 2,
+    }  # fmt: skip
+    FindingCounts(telemetry).judged(
+        [a_judged_trace(a_finding(category="c" * 1_000_000, first_seen=5), judged_at=5, service=long)]
+    )
+    assert list(shown(telemetry, "tracejury_findings_total")) == [
+        f'category="{"c" * 256}…",service="{cut}",severity="HIGH"'
+    ]
+
+
 def test_no_service_passes_for_all_of_them_or_for_the_rest() -> None:
     """Spans without a service, and services that bear the names of ours, change no other figure."""
     services = {"": rate(2, 1.0), "other": rate(3, 1.0), "unnamed": rate(4, 1.0), "shop": rate(90, 0.1)}
