@@ -205,7 +205,8 @@ class Client:
 def in_path(text: str) -> str:
     """A text as one part of a path. Raises ConfigError where it is none in UTF-8."""
     with _sayable():
-        return quote(text, safe="")
+        # Dots are quoted, too: "." and ".." would be steps in the path.
+        return quote(text, safe="").replace(".", "%2E")
 
 
 @contextmanager

@@ -353,7 +353,7 @@ def test_openapi_documents_every_endpoint_and_no_page_loads_from_elsewhere(api: 
 
 @pytest.mark.parametrize(
     ("method", "path", "status"),
-    [("GET", "/nowhere", 404), ("GET", "/api/traces/", 404), ("DELETE", "/api/errors", 405)],
+    [("GET", "/nowhere", 404), ("GET", "/api/nowhere/", 404), ("DELETE", "/api/errors", 405)],
 )
 def test_unknown_paths_and_methods_are_refused_in_the_same_form(api: Api, method: str, path: str, status: int) -> None:
     """`detail` in one line, whoever refuses."""

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from tracejury.collector.api.params_lists import read_place, write_place
 from tracejury.collector.cli.root import root
+from tracejury.collector.client import Client
 from tracejury.collector.listing import Exchange, SessionRow, SessionView, Sort
 from tracejury.collector.present_lists import present_session
 from tracejury.collector.reader import Position, TraceQuery
@@ -97,6 +98,14 @@ def test_a_session_may_be_called_anything(api: Api, name: str) -> None:
     """Ids are the clients' own: a list links to each, so each is found."""
     api.reader.conversations.append(replace(conversation(0), session_id=name))
     assert api.get(f"/api/sessions/{quote(name, safe='')}")["session_id"] == name
+
+
+@pytest.mark.parametrize("name", [".", "..", "a.b/..", "/"])
+def test_the_client_asks_for_a_session_of_any_name(api: Api, name: str) -> None:
+    """Dots are no steps in the path."""
+    api.reader.conversations.append(replace(conversation(0), session_id=name))
+    with Client(api.url) as client:
+        assert client.session(name)["session_id"] == name
 
 
 def test_one_session(api: Api) -> None:
