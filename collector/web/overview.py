@@ -54,7 +54,8 @@ def add_overview(app: FastAPI, site: Site) -> None:
             raise NotFoundError(f"no break-down by {by[:40]!r}: use one of {', '.join(By)}")
         query = asked(request, site.window(request))
         answer = site.reader.rates.ask(replace(query, by=By(by), limit=GROUPS))
-        return site.render(request, "breakdown.html", view=break_down(answer, By(by), site.window(request)))
+        view = break_down(answer, By(by), site.window(request), query.profile)
+        return site.render(request, "breakdown.html", view=view)
 
     @page(app, "/overview/severe")
     def severe(request: Request) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from memory_api import Api
 
 from tracejury.collector.web.breakdown import break_down
 from tracejury.collector.web.window import HOUR, Window
@@ -50,3 +51,11 @@ def test_names_that_rates_cut_are_not_linked() -> None:
 def test_a_group_without_a_name_leads_nowhere() -> None:
     """A list cannot be asked for it."""
     assert (link(By.SESSION, ""), link(By.AGENT, "")) == ("", "")
+
+
+def test_the_page_hands_its_profile_on(api: Api) -> None:
+    """From the address to each link; and where no group has a link there is a table all the same."""
+    api.reader.rates.answer = RateAnswer(Population.DETECTORS, RATE, (RateRow("book", 0, RATE),), Unjudged())
+    assert "profile=recall&amp;tool=book" in api.client.get("/overview/by/tool?profile=recall").text
+    api.reader.rates.answer = RateAnswer(Population.DETECTORS, RATE, (RateRow("", 0, RATE),), Unjudged())
+    assert "unnamed agent" in api.client.get("/overview/by/agent").text
