@@ -188,6 +188,14 @@ def moment(name: str, text: str, now: int) -> int:
         raise ConfigError(f"{name}: {error}") from error
 
 
+def late_moment(name: str, text: str, now: int) -> int:
+    """As `moment`, where 0 means something else than the beginning of time: what lies before 1970 is refused."""
+    found = moment(name, text, now)
+    if text and not found:
+        raise ConfigError(f"{name}: {text[:40]!r} lies before 1970")
+    return found
+
+
 def opaque(value: list[str | int]) -> str:
     """A short JSON list as a URL-safe text."""
     return base64.urlsafe_b64encode(orjson.dumps(value)).decode().rstrip("=")

@@ -11,7 +11,7 @@ from ...schemas.errors import ConfigError
 from ...schemas.taxonomy import Dimension, Severity
 from ..labelling import Said
 from ..labels import OVERLAP, LabelQuery, Purpose, QueueQuery
-from .params import Cursor, Limit, Params, Since, Text, an_id, moment, read_cursor
+from .params import Cursor, Limit, Params, Since, Text, an_id, late_moment, moment, read_cursor
 
 MAX_ITEMS = 100
 """Labels of one request."""
@@ -20,6 +20,12 @@ MAX_QUEUE = 500
 
 def _absent(value: Any) -> Any:
     return "" if value is None else value
+
+
+def _no_truth(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("true and false are no numbers")  # noqa: TRY004  pydantic turns ValueError into a refusal
+    return value
 
 
 Given = Annotated[str, BeforeValidator(_absent)]
@@ -51,7 +57,7 @@ class AnnotationItem(Params):
     def said(self, now: int) -> Said:
         """As it is taken. Raises ConfigError for a time that means nothing."""
         given = self.model_dump(exclude={"kind", "changed_at"})
-        return Said(**given, changed_at=moment("changed_at", self.changed_at, now))
+        return Said(**given, changed_at=late_moment("changed_at", self.changed_at, now))
 
 
 class ScoreItem(Params):
@@ -62,7 +68,7 @@ class ScoreItem(Params):
     trace_id: str
     agent_run_id: Given = ""
     dimension: Dimension
-    score: Annotated[int | None, Field(description="0 to 3, 3 best; null: not applicable")]
+    score: Annotated[int | None, BeforeValidator(_no_truth), Field(description="0 to 3, 3 best; null: not applicable")]
     explanation: Given = ""
     withdrawn: bool = False
     changed_at: Changed = ""
@@ -70,7 +76,7 @@ class ScoreItem(Params):
     def label(self, now: int) -> HumanScore:
         """As it is taken. Raises ConfigError for a time that means nothing."""
         given = self.model_dump(exclude={"kind", "changed_at"})
-        return HumanScore(**given, changed_at=moment("changed_at", self.changed_at, now))
+        return HumanScore(**given, changed_at=late_moment("changed_at", self.changed_at, now))
 
 
 class ReviewItem(Params):
@@ -81,14 +87,14 @@ class ReviewItem(Params):
     trace_id: str
     agent_run_id: Given = ""
     stratum: Annotated[Given, Field(description="As the queue gave it; without it, it calibrates nothing")] = ""
-    probability: Annotated[float | None, Field(description="Likewise")] = None
+    probability: Annotated[float | None, BeforeValidator(_no_truth), Field(description="Likewise")] = None
     withdrawn: bool = False
     changed_at: Changed = ""
 
     def label(self, now: int) -> Review:
         """As it is taken. Raises ConfigError for a time that means nothing."""
         given = self.model_dump(exclude={"kind", "changed_at", "probability"})
-        changed_at = moment("changed_at", self.changed_at, now)
+        changed_at = late_moment("changed_at", self.changed_at, now)
         return Review(**given, probability=self.probability or 0.0, changed_at=changed_at)
 
 
@@ -233,7 +239,7 @@ class QualityParams(Params):
 
 def times(since: str, until: str, now: int) -> tuple[int, int]:
     """[since, until) in unix nanos; without an end what arrives just now is in it. Raises ConfigError."""
-    return moment("since", since, now), moment("until", until, now) or now + 1
+    return moment("since", since, now), late_moment("until", until, now) or now + 1
 
 
 def item_of(line: dict[str, Any]) -> AnnotationItem | ScoreItem | ReviewItem:

@@ -11,7 +11,7 @@ from ...schemas.errors import ConfigError
 from ...schemas.rates import By, Population, RateQuery, Unit
 from ...schemas.taxonomy import Dimension, Severity
 from ..moments import parse_length
-from .params import MAX_LIMIT, Params, Profile, Since, Text, moment
+from .params import MAX_LIMIT, Params, Profile, Since, Text, late_moment, moment
 
 DEFAULT_SINCE: Final = "1d"
 PERIOD: Final = ".."
@@ -55,7 +55,7 @@ class RatesParams(Params):
         told: dict[str, Any] = self.model_dump(mode="json", exclude=given)
         return RateQuery(
             since=moment("since", self.since or DEFAULT_SINCE, now),
-            until=moment("until", self.until, now) or now,
+            until=late_moment("until", self.until, now) or now,
             step=_length(self.step),
             by=self.by or None,
             unit=self.unit,

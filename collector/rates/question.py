@@ -9,7 +9,8 @@ from typing import Final
 from ...judges.profiles import PROFILES
 from ...schemas.errors import ConfigError
 from ...schemas.rates import By, Population, RateQuery, Unit
-from ...schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, Severity
+from ...schemas.taxonomy import TRAIL, Severity
+from ..label_checks import a_category
 from ..reader import Confidence
 from .facts import short
 
@@ -135,10 +136,13 @@ def _of_findings(query: RateQuery) -> list[tuple[By, str]]:
 
 
 def _category(taxonomy: str, category: str) -> str:
-    """With its taxonomy, as answers name it: a name alone is TRAIL's."""
+    """With its taxonomy, as answers name it: a name alone is one of TRAIL's, in any case. Raises ConfigError."""
     if taxonomy:
-        return f"{taxonomy}/{short(category.removeprefix(f'{taxonomy}/'))}"
-    return category if "/" in category and category not in TRAIL_CATEGORIES else f"{TRAIL}/{short(category)}"
+        category = category.removeprefix(f"{taxonomy}/")
+    else:
+        taxonomy, slash, name = category.partition("/")
+        taxonomy, category = (taxonomy, name) if slash else (TRAIL, category)
+    return f"{taxonomy}/{a_category(taxonomy, category) if taxonomy == TRAIL else short(category)}"
 
 
 def _rank(severity: str) -> int:

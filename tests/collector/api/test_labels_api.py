@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,8 +14,9 @@ from memory_labels import MemoryRun
 from store_parts import a_run
 
 from tracejury.collector.client import Client
-from tracejury.collector.client_labels import forget, withdraw
+from tracejury.collector.client_labels import bring, forget, withdraw
 from tracejury.collector.label_checks import MAX_CATEGORY, MAX_NAME, MAX_TEXT
+from tracejury.collector.label_lines import pages, read_lines
 from tracejury.collector.labels import QueueItem
 from tracejury.judges.measures.quality import LabelledRun
 from tracejury.schemas.annotations import opinion_id
@@ -197,6 +199,7 @@ def test_scores(labelled: Api) -> None:
         ({"score": 4}, 422, "score 4 is not one of 0 to 3 (3 best), or none"),
         ({"score": -1}, 422, "score -1 is not one of 0 to 3 (3 best), or none"),
         ({"score": 1.5}, 422, "items.score: "),
+        ({"score": True}, 422, "items.score: true and false are no numbers"),
         ({"dimension": "XX"}, 422, "items.dimension: "),
         ({"agent_run_id": "other"}, 404, f"trace {KNOWN} has no agent run 'other'"),
         ({"trace_id": "f" * 32}, 404, f"no trace '{'f' * 32}' is stored"),
@@ -305,6 +308,23 @@ def test_an_export_is_what_an_import_takes(labelled: Api) -> None:
     assert post(labelled, "/api/labels/import", *lines) == {"changed": 0, "unchanged": 5, "refused": []}
 
 
+def test_the_longest_label_is_a_line_of_an_import(labelled: Api) -> None:
+    """Texts in which each character takes the most bytes that JSON may need, and names of as many as they may have."""
+    text, wide = "\x01" * MAX_TEXT, "\U0001f600" * MAX_NAME
+    whole = agree(
+        annotator=wide, finding_id="e" * MAX_NAME, trace_id=KNOWN, span_id=SPAN, judge=wide, agent_run_id=wide,
+        taxonomy=wide, category="\U0001f600" * MAX_CATEGORY, evidence=text, explanation=text, fingerprint=wide,
+    )  # fmt: skip
+    assert post(labelled, "/api/annotations", whole)["changed"] == 1
+    exported = labelled.client.get("/api/labels/export").content
+    (page,) = pages(read_lines("file", io.BytesIO(exported), ""))
+    assert page[0].problem == ""
+    labelled.reader.labels.kept_annotations.clear()
+    with Client(labelled.url) as client:
+        assert bring(client, [line.item for line in page], only_new=False)["changed"] == 1
+    assert labelled.client.get("/api/labels/export").content == exported
+
+
 def test_a_line_that_does_not_fit_is_refused_alone(labelled: Api) -> None:
     """Each by its place in the request; the others are taken."""
     lines: list[dict[str, Any]] = [
@@ -329,6 +349,21 @@ def test_only_new_leaves_alone_what_was_said(labelled: Api) -> None:
     assert post(labelled, "/api/labels/import", missed(), only_new=True)["unchanged"] == 1
     assert labelled.get("/api/annotations")["items"] == []
     assert post(labelled, "/api/labels/import", missed(id="new"), only_new=True)["changed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "item"),
+    [
+        ("/api/annotations", {"opinion": "agree", "finding_id": FINDING.id}),
+        ("/api/scores", {"trace_id": KNOWN, "dimension": "GF", "score": 1}),
+        ("/api/reviews", {"trace_id": KNOWN}),
+    ],
+)
+@pytest.mark.parametrize("when", ["1969-12-31T23:59:59Z", "1970-01-01T00:00:00Z", "0001-01-01"])
+def test_nothing_was_said_before_1970(labelled: Api, path: str, item: dict[str, Any], when: str) -> None:
+    """Such a time is refused: it does not mean now."""
+    refused = post(labelled, path, item | {"annotator": "ann", "changed_at": when})
+    assert refused == (422, f"changed_at: {when!r} lies before 1970")
 
 
 @pytest.mark.parametrize("name", ["a/b", "a b", "?x=1#y", "ä%2F", "...", "x" * MAX_NAME])

@@ -49,6 +49,9 @@ def save(store: Store, number: int, *, hour: int = 0, **trace: Any) -> None:
         ({"step": -1}, "the step must be longer than nothing"),
         ({"since": 0, "until": HOUR, "step": HOUR // MAX_POINTS - 1}, f"more than {MAX_POINTS} points"),
         ({"severity": "awful"}, "unknown severity 'awful'"),
+        ({"category": "Formating Errors"}, "'Formating Errors' is no category of TRAIL"),
+        ({"category": "trail/Nonsense"}, "'Nonsense' is no category of TRAIL"),
+        ({"category": "Nonsense", "taxonomy": "trail"}, "'Nonsense' is no category of TRAIL"),
         ({"profile": "lax"}, "unknown profile 'lax'"),
         ({"profile": "1.5"}, "unknown profile '1.5'"),
     ],
@@ -116,6 +119,14 @@ def test_groups_at_points_in_time_are_bounded(store: Store) -> None:
     answer = rates(store).ask(replace(year, step=HOUR))
     assert (len(answer.rows), answer.left) == (MOST // MAX_POINTS, 100 - MOST // MAX_POINTS)
     assert rates(store).ask(replace(year, step=1000 * HOUR)).left == 0
+
+
+@pytest.mark.parametrize("name", ["Resource Abuse", "resource abuse", "trail/RESOURCE  ABUSE"])
+def test_a_category_in_any_case(store: Store, name: str) -> None:
+    """As people write it; one of a taxonomy of one's own is what it is."""
+    save(store, 1)
+    assert rates(store).ask(replace(EVER, category=name)).total.hits == 1
+    assert rates(store).ask(replace(EVER, category="own/resource abuse")).total.hits == 0
 
 
 def test_a_hostile_name_is_a_name(store: Store) -> None:
