@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Self
 
 from .. import __version__
 from ..judges.registry import default_suite
-from ..schemas.batch import Batch
+from ..schemas.batch import Batch, Sink
 from ..schemas.errors import RetryableError
 from ..schemas.spans import Span
 from ..schemas.verdicts import Judgement
 from .config import CollectorConfig
 from .deletion import Deletion
 from .endpoints import Endpoint, bound_receivers, check_loopback
+from .export.marks import installation_id
+from .export.returned import Returned
 from .greeting import ready_text
 from .ledger import JudgesStatus
 from .llm.mark import is_ours
@@ -171,7 +173,7 @@ class Collector:
         served = Served(self.judge_again, self.judges, self.problems, delete, self._receivers)
         self._stops += await outlets.serve(served)
         self.api_port = outlets.api_port
-        await self._start_receivers(writer)
+        await self._start_receivers(writer, Returned(writer, installation_id(secret)))
         await outlets.send()
         if self._llm is not None:  # last: what it imports takes seconds, and nobody waits for it
             self._llm.bench.start()
@@ -202,10 +204,10 @@ class Collector:
         watch(self.telemetry, writer, inbox, judging)
         return judging
 
-    async def _start_receivers(self, writer: GroupCommitWriter) -> None:
+    async def _start_receivers(self, writer: GroupCommitWriter, sink: Sink) -> None:
         config = self.config
         intake = Intake(
-            writer,
+            sink,
             config.intake,
             config.limits,
             metrics=ReceiverCounts(self.telemetry),

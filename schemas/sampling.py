@@ -57,12 +57,31 @@ def kept(trace_id: str, trace_state: str, rate: float) -> bool:
 
 def with_threshold(trace_state: str, value: int) -> str:
     """The tracestate with that rejection threshold (below 2^56) in its `ot` member, which comes first, as W3C asks."""
-    members = [m.strip() for m in trace_state.split(",") if m.strip()]
-    ours = next((m.partition("=")[2] for m in members if m.partition("=")[0] == "ot"), "")
     fields = [f"th:{f'{value:014x}'.rstrip('0') or '0'}"]
-    fields += [f for f in ours.split(";") if f and f.partition(":")[0] != "th"]
+    fields += [f for f in ot_value(trace_state).split(";") if f and f.partition(":")[0] != "th"]
+    return with_ot(trace_state, ";".join(fields))
+
+
+def with_randomness(trace_state: str, value: int) -> str:
+    """The tracestate with that randomness (below 2^56) stated in its `ot` member, in place of any other."""
+    fields = [f for f in ot_value(trace_state).split(";") if f and f.partition(":")[0] != "rv"]
+    return with_ot(trace_state, ";".join([*fields, f"rv:{value:014x}"]))
+
+
+def ot_value(trace_state: str) -> str:
+    """The value of the first `ot` member, "" where there is none."""
+    for member in trace_state.split(","):
+        key, _, value = member.strip().partition("=")
+        if key == "ot":
+            return value
+    return ""
+
+
+def with_ot(trace_state: str, value: str) -> str:
+    """The tracestate with that `ot` member, first, as W3C asks of one that was changed; "" leaves it out."""
+    members = [m.strip() for m in trace_state.split(",") if m.strip()]
     others = [m for m in members if m.partition("=")[0] != "ot"]
-    return ",".join([f"ot={';'.join(fields)}", *others[: _MEMBERS - 1]])
+    return ",".join([f"ot={value}", *others[: _MEMBERS - 1]] if value else others)
 
 
 def chosen(trace_id: str, rate: float) -> bool:
@@ -76,9 +95,5 @@ def chosen(trace_id: str, rate: float) -> bool:
 
 def _field(trace_state: str, name: str) -> str:
     """The value of a field of the first `ot` member, "" where there is none."""
-    for member in trace_state.split(","):
-        key, _, value = member.strip().partition("=")
-        if key == "ot":
-            fields = (field.partition(":") for field in value.split(";"))
-            return next((text for key, _, text in fields if key == name), "")
-    return ""
+    fields = (field.partition(":") for field in ot_value(trace_state).split(";"))
+    return next((text for key, _, text in fields if key == name), "")

@@ -16,10 +16,11 @@ from ..reader import Confidence
 from .choice import Chooser
 from .config import Annotations
 from .evaluations import ON_SPANS, Evaluation, evaluations, hash64, shown, span_attributes
+from .marks import FORWARDED_BY, bears, marked
 from .otlp import Plain, log_message, pairs, resource_of, span_message
 from .parcels import PHOENIX_ITEMS, Origins, Packer, Parcel, Signal, annotating, origin
 from .record import TraceRecord
-from .written import FORWARDED_BY, Sender, carrier, event, phoenix_annotation
+from .written import Sender, carrier, event, phoenix_annotation
 
 _OURS: Final = origin(resource_of({"service.name": "tracejury", "service.version": __version__}, {}), "tracejury", "")
 
@@ -101,7 +102,8 @@ class Batch:
                     continue
                 stated = on_spans.get(span.trace_id, {}).get(span.span_id, {})
                 if stated or choice.rate < 1.0:
-                    self._write(message, stated, span.attributes.get(FORWARDED_BY, ""))
+                    before = span.attributes.get(FORWARDED_BY, "")
+                    self._write(message, stated, marked(before, self._manner.sender.id, span.trace_state))
                 yield from packer.put(message, message.ByteSize() if stated else len(body), header)
         if "carriers" in self._manner.annotations:
             for evaluation in chain.from_iterable(said.values()):
@@ -160,11 +162,11 @@ class Batch:
 
     def _came_back(self, attributes: StoredAttributes) -> bool:
         mark = attributes.get(FORWARDED_BY)
-        return mark is not None and self._manner.sender.id in mark.split(",")
+        return mark is not None and bears(mark, self._manner.sender.id)
 
-    def _write(self, message: ProtoSpan, stated: Mapping[str, Plain], before: str) -> None:
-        """Add attributes, in the place of those of the same names, and our mark beside those of others."""
-        ours = {**stated, FORWARDED_BY: f"{before},{self._manner.sender.id}".lstrip(",")}
+    def _write(self, message: ProtoSpan, stated: Mapping[str, Plain], mark: str) -> None:
+        """Add attributes and the mark, in the place of those of the same names."""
+        ours = {**stated, FORWARDED_BY: mark}
         kept = [pair for pair in message.attributes if pair.key not in ours]
         del message.attributes[:]
         message.attributes.extend([*kept, *pairs(ours)])

@@ -12,11 +12,10 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from ..llm.mark import MARK, mark_of
 from .evaluations import Evaluation
+from .marks import FORWARDED_BY, installation_id
 from .otlp import Plain, pairs
 
 EVENT_NAME: Final = "gen_ai.evaluation.result"
-FORWARDED_BY: Final = "tracejury.forwarded_by"
-"""Which installation wrote what stands beside it; what comes back to that one goes to no backend that had it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +26,8 @@ class Sender:
 
     @property
     def id(self) -> str:
-        """16 hex digits that tell nothing of the secret."""
-        return hashlib.blake2b(self.secret, digest_size=8, person=b"export").hexdigest()
+        """See `installation_id`."""
+        return installation_id(self.secret)
 
 
 def event(evaluation: Evaluation, sender: Sender) -> LogRecord:

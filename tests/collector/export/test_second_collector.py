@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from forwarding import agent, configured, counted, send, settled
+from otlp_backend import http_backend
 
 from tracejury.collector.config import CollectorConfig
 from tracejury.collector.replay import replay
@@ -76,3 +77,23 @@ async def test_of_a_twentieth_the_second_tells_the_rate_of_the_first(store_dsn: 
     assert found["hits"] == FAILING
     assert found["sampled"]
     assert found["share"]["low"] <= true["share"]["value"] <= found["share"]["high"]
+
+
+async def test_what_comes_back_changes_no_rate(store_dsn: str) -> None:
+    """A backend sends back the tenth of the healthy traces that it got: here they stand for themselves, as before."""
+    many, failing = 60, 6
+    async with http_backend() as backend:
+        config = configured(store_dsn, {"endpoint": backend.url}, sampling={"healthy": 0.3})
+        async with Collector(config) as collector:
+            await send(collector, [agent(n, fault=n <= failing) for n in range(1, many + 1)])
+            await settled(collector)
+            await counted(collector, "sampled_out_traces_total:backend-0", many * 0.5)
+            before = await ask(collector, "/api/rates", unit="trace")
+            sent = len(backend.taken)
+            assert any(s.trace_state for s in backend.spans)
+            for taken in backend.taken[:sent]:
+                await send(collector, [taken.request], taken.signal)
+            await settled(collector)
+            after = await ask(collector, "/api/rates", unit="trace")
+    assert before["total"]["share"]["value"] == pytest.approx(failing / many)
+    assert after["total"] == before["total"]
