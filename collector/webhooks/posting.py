@@ -6,7 +6,9 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Final, Self
 from urllib.parse import urlsplit
@@ -37,11 +39,20 @@ class Answer:
 
 
 class CheckedNetwork(httpcore.AsyncNetworkBackend):
-    """Connects to the very address that was checked: a name that resolves otherwise a moment later gains nothing."""
+    """Connects to the very address that was checked: a name that resolves otherwise a moment later gains nothing.
 
-    def __init__(self, *, any_address: bool) -> None:
-        self._any = any_address
+    `patience`: seconds for all addresses of a host together. Names are looked up in threads of its own, as a look-up
+    cannot be given up: other work must not wait for theirs.
+    """
+
+    def __init__(self, *, any_address: bool, patience: float, threads: int) -> None:
+        self._any, self._patience = any_address, patience
         self._inner = httpcore.AnyIOBackend()
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="webhook names")
+
+    def close(self) -> None:
+        """Look up nothing more."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def connect_tcp(
         self,
@@ -51,21 +62,23 @@ class CheckedNetwork(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Connect to the first address of `host` that answers.
+        """Connect to the first address of `host` that answers, each with its share of the time.
 
         Raises:
             DeliveryError: the host is unknown, or one of its addresses is refused.
         """
         try:
-            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            ask = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+            found = await asyncio.get_running_loop().run_in_executor(self._pool, ask)
         except (OSError, UnicodeError):
             raise DeliveryError("unknown-host") from None
         addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
         if not self._any and any(map(is_refused, addresses)):
             raise DeliveryError("refused-address")
+        share = self._patience / len(addresses)
         for address in addresses[:-1]:
             try:
-                return await self._inner.connect_tcp(address, port, timeout, local_address, socket_options)
+                return await self._inner.connect_tcp(address, port, share, local_address, socket_options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout):
                 continue
         return await self._inner.connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
@@ -81,11 +94,9 @@ class Poster:
     def __init__(self, url: str, *, timeout: float, connections: int, any_address: bool, tls: ssl.SSLContext) -> None:
         self._url, self._timeout = url, timeout
         self._host = urlsplit(url).netloc  # httpcore's own leaves the brackets of an IPv6 address out
+        self._network = CheckedNetwork(any_address=any_address, patience=timeout, threads=connections)
         self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=tls,
-            max_connections=connections,
-            keepalive_expiry=30.0,
-            network_backend=CheckedNetwork(any_address=any_address),
+            ssl_context=tls, max_connections=connections, keepalive_expiry=30.0, network_backend=self._network
         )
 
     async def __aenter__(self) -> Self:
@@ -94,6 +105,7 @@ class Poster:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
     ) -> None:
+        self._network.close()
         await self._pool.aclose()
 
     async def post(self, headers: Mapping[str, str], body: bytes) -> Answer:

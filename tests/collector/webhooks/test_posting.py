@@ -10,9 +10,11 @@ import struct
 import subprocess
 import threading
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -199,16 +201,51 @@ async def test_metadata_addresses_are_refused_however_written(host: str) -> None
     assert await outcome(f"http://{host}:9/") == "refused-address"
 
 
+def entry(address: str, port: int) -> Any:
+    """As getaddrinfo gives it."""
+    return socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)
+
+
+async def test_an_address_that_swallows_everything_leaves_time_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As an IPv6 address does where only IPv4 is routed: a full queue of connections answers nobody, either."""
+    with hook_server() as server, socket.socket() as full, socket.socket() as first, socket.socket() as second:
+        port = int(server.url.rpartition(":")[2].partition("/")[0])
+        full.bind(("127.0.0.2", port))
+        full.listen(0)
+        for waits in (first, second):
+            waits.setblocking(False)  # noqa: FBT003  its signature
+            waits.connect_ex(("127.0.0.2", port))
+        found = [entry("127.0.0.2", port), entry("127.0.0.1", port)]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+        async with poster(f"http://two.invalid:{port}/", seconds=2.0) as made:
+            assert (await made.post({}, b"{}")).status == 204
+
+
+async def test_a_name_that_is_looked_up_for_long_keeps_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look-up cannot be given up; what the process does in other threads goes on meanwhile."""
+    answered = threading.Event()
+
+    def hang(*_: object, **__: object) -> list[object]:
+        assert answered.wait(PATIENCE)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    asyncio.get_running_loop().set_default_executor(pool := ThreadPoolExecutor(1))
+    try:
+        assert await outcome("http://slow.invalid/", seconds=0.1) == "timeout"
+        await asyncio.wait_for(asyncio.to_thread(answered.set), PATIENCE)
+    finally:
+        answered.set()
+        pool.shutdown()
+
+
 async def test_the_address_that_was_checked_is_the_one_that_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """A name that resolves to a good address, and to metadata a moment later, is resolved once."""
     with hook_server() as server:
         port = int(server.url.rpartition(":")[2].partition("/")[0])
         found = iter(["127.0.0.1", "169.254.169.254"])
 
-        async def resolve(*_: object, **__: object) -> list[object]:
-            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(found), port))]
-
-        monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve)
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [entry(next(found), port)])
         async with poster(f"http://rebinding.invalid:{port}/") as made:
             assert (await made.post({}, b"{}")).status == 204
         assert next(found) == "169.254.169.254"
