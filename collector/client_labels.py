@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from ..schemas.errors import ConfigError
 from .client import Client, in_path
 from .shapes_labels import AnnotationJson, ImportedJson, QualityPage, QueueItemJson
+
+MAX_QUEUE: Final = 500
+"""Runs of the queue that can be asked for at once."""
+
+LONGEST: Final = 1_000
+"""Characters of what the API filters by."""
 
 PATHS: Mapping[str, str] = {"annotations": "/api/annotations", "scores": "/api/scores", "reviews": "/api/reviews"}
 """Where each kind of label is listed and taken."""
@@ -46,12 +52,20 @@ def queue(client: Client, filters: Mapping[str, str]) -> list[QueueItemJson]:
     return cast("list[QueueItemJson]", client.ask("GET", "/api/labels/queue", filters)["items"])
 
 
-def draw_of(waiting: Sequence[QueueItemJson], trace_id: str, run_id: str) -> Mapping[str, Any]:
+def draw_of(client: Client, trace_id: str, run_id: str, filters: Mapping[str, str]) -> Mapping[str, Any]:
     """How the calibration queue drew an agent run; without its id: the one run of the trace that it holds.
 
+    Asked for is the queue of the trace's service: there it comes no later than in the queue of all, so it is found
+    whether or not the queue was narrowed. `filters`: annotator and times of that queue.
+
     Raises:
-        ConfigError: it is not in the queue, or several runs of the trace are.
+        ConfigError: it is not in the queue, or several runs of the trace are. NotFoundError: there is no such trace.
     """
+    service = client.trace(trace_id.strip().lower())["service"]
+    if len(service) > LONGEST:
+        service = ""
+    # Whatever share of runs is asked of everybody: what others have reviewed meanwhile was drawn all the same.
+    waiting = queue(client, {**filters, "service": service, "overlap": "1", "limit": str(MAX_QUEUE)})
     rows = [r for r in waiting if r["trace_id"] == trace_id.strip().lower() and run_id in ("", r["agent_run_id"])]
     if len(rows) != 1:
         what = f"{len(rows)} runs of this trace: name the run" if rows else "no such run (any more)"
@@ -79,7 +93,7 @@ def received(client: Client, trace_id: str) -> Iterator[bytes]:
 
 
 def bring(client: Client, items: Sequence[Mapping[str, Any]], *, only_new: bool) -> ImportedJson:
-    """Take labels from elsewhere, each for itself; at most 100, of at most 60 KB in all."""
+    """Take labels from elsewhere, each for itself; at most 100, of at most 60 KB in all, or one."""
     body = {"items": list(items), "only_new": only_new}
     return cast("ImportedJson", client.ask("POST", "/api/labels/import", json=body))
 

@@ -9,7 +9,7 @@ import click
 from ...schemas.annotations import Opinion
 from ...schemas.taxonomy import Dimension, Severity
 from .labels_options import as_option, show
-from .options import Decorator, format_option, url_option
+from .options import Decorator, Moment, format_option, url_option
 
 run_option: Decorator = click.option(
     "--run", default="", metavar="ID", help="The agent run; that of the trace's one manager by default."
@@ -99,24 +99,27 @@ def score(
 @click.argument("trace")
 @run_option
 @click.option("--drawn", is_flag=True, help="`labels queue` gave it to you, for calibration.")
+@click.option("--since", type=Moment(), default="", help="As you gave it to `labels queue`, with --drawn.")
+@click.option("--until", type=Moment(), default="", help="Likewise.")
 @click.option("--withdraw", "withdrawn", is_flag=True, help="Take it back.")
 @as_option
 @format_option
 @url_option
-def review(*, trace: str, run: str, drawn: bool, withdrawn: bool, annotator: str, style: str, url: str) -> None:
+def review(
+    *, trace: str, run: str, drawn: bool, withdrawn: bool, annotator: str, style: str, url: str, **times: str
+) -> None:
     """Say that you have looked at the whole of an agent run: what is not marked in it, is no error.
 
     Only what was --drawn calibrates rates: runs that somebody picked are not like the others.
     """
     from ..client import Client
-    from ..client_labels import draw_of, queue, take
+    from ..client_labels import draw_of, take
     from ..label_tables import reviews_table
 
     item: dict[str, Any] = {"annotator": annotator, "trace_id": trace, "agent_run_id": run, "withdrawn": withdrawn}
     with Client(url) as client:
-        waiting = queue(client, {"annotator": annotator, "limit": "500"}) if drawn else []
         if drawn:
-            item |= draw_of(waiting, trace, run)
+            item |= draw_of(client, trace, run, {"annotator": annotator, **times})
         rows = take(client, "reviews", [item])
     show(rows, reviews_table, style)
 

@@ -75,9 +75,7 @@ def _loaded(
             if f.agent_run_id == run_id and f.state in _LIVE and f.confidence >= least
         )
         spoken = [
-            v
-            for v in verdicts.get(trace_id, ())
-            if v.subject.kind is SubjectKind.AGENT_RUN and v.subject.id == run_id
+            v for v in verdicts.get(trace_id, ()) if v.subject.kind is SubjectKind.AGENT_RUN and v.subject.id == run_id
         ]
         yield LabelledRun(
             findings=held,
