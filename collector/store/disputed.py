@@ -27,7 +27,8 @@ LEFT JOIN {REVIEWED}
 WHERE Mine = 0
 ORDER BY {_OPINED} DESC, At DESC, TraceId, RunId LIMIT {{newest:UInt64}}
 """
-_THESE: Final = f"TraceId IN (SELECT TraceId FROM ({_CANDIDATES}))"
+# As values: each question would else look for the candidates anew.
+_THESE: Final = "TraceId IN {trace_ids:Array(String)}"
 
 _CLAIMS: Final = f"""
 SELECT TraceId, RunId, SpanId, Id, Fingerprint, Judge, JudgedBy, Category, Severity, Confidence
@@ -52,6 +53,7 @@ def disputed(scope: Scope, query: QueueQuery, newest: int = NEWEST) -> list[Queu
     runs = {(trace_id, run_id): who for trace_id, run_id, *who in scope.select(_CANDIDATES, **values)}
     if not runs:
         return []
+    values["trace_ids"] = sorted({trace_id for trace_id, _ in runs})
     known = Known(
         [_claim(row) for row in scope.select(_CLAIMS, **values)],
         [Said((t, r), f, p, Opinion(o), *who) for t, r, f, p, o, *who in scope.select(_SAID, **values)],
