@@ -226,7 +226,7 @@ async def test_a_name_that_is_looked_up_for_long_keeps_nobody_else(monkeypatch: 
     answered = threading.Event()
 
     def hang(*_: object, **__: object) -> list[object]:
-        assert answered.wait(PATIENCE)
+        assert answered.wait(2 * PATIENCE)
         return []
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
