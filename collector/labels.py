@@ -150,7 +150,7 @@ class Labels(Protocol):
         """The strata of the judged runs that arrived in [since, until), by name, as they are now.
 
         An estimate weighs each reviewed run of a stratum by size / reviewed (strata are known of every run, so this is
-        post-stratification), and a stratum without a reviewed run is merged with others or said to be missing. Neither
+        post-stratification), and a stratum without a reviewed run is said to be missing. Neither
         stopping in the middle of the queue, nor a queue that was narrowed to a service, nor runs that came since bias
         it: which runs of a stratum were looked at depends on their hash alone, and only `waiting` ones are behind.
         """

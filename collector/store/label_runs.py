@@ -13,6 +13,9 @@ _ARRIVED: Final = (
     "AND ReceivedAt < fromUnixTimestamp64Nano({until:Int64}, 'UTC') AND {service:String} IN ('', ServiceName)"
 )
 
+LAST: Final = 2**63 - 1
+"""Unix nanos."""
+
 MAYBE: Final = (
     f"TraceId IN (SELECT TraceId FROM traces WHERE {TENANT} "
     "AND (JoinedTo != '' OR ReceivedAt >= fromUnixTimestamp64Nano({since:Int64}, 'UTC')))"
@@ -65,6 +68,6 @@ OPINIONS: Final = f"""
 
 def bounds(since: int, until: int, service: str) -> dict[str, Any]:
     """The values that these parts need, but for `annotator`."""
-    # What the engine's type of time can hold; it takes no other number.
-    times = {"since": max(since, 0), "until": min(until, 2**63 - 1)}
+    # What the engine's type of time can hold; other numbers come round again, or are refused.
+    times = {name: min(max(at, 0), LAST) for name, at in (("since", since), ("until", until))}
     return {**times, "service": service, "balanced": threshold(DEFAULT_PROFILE)}

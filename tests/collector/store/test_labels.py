@@ -303,6 +303,10 @@ def test_only_runs_of_that_time_and_service(world: World) -> None:
     assert {i.trace_id for i in ask(world, 9, since=2, until=5)} == {f"{n:032x}" for n in (2, 3, 4)}
     assert {i.trace_id for i in ask(world, 9, since=2, until=5, service="a")} == {f"{3:032x}"}
     assert ask(world, 9, since=5, until=5) == []
+    for late in (2**63, 2**64 + 1, 10**30):
+        assert ask(world, 9, since=late) == []
+        assert world.labels.strata(late, late + 1) == []
+        assert len(ask(world, 99, since=-late, until=late)) == 10
 
 
 def test_two_people_at_one_finding_at_once(world: World) -> None:
