@@ -19,6 +19,8 @@ from ..reader import Confidence, ErrorQuery, Position
 MAX_LIMIT = 1000
 MAX_ARCHITECTURE = 20_000
 """Bytes of a description: it stands in every prompt about the service."""
+LAST = 2**63 - 1
+"""Unix nanos, in the year 2262: later times are taken for it."""
 LEDGER_SINCE = "1d"
 """How far back the ledger of all traces is looked through where nobody says."""
 
@@ -179,11 +181,11 @@ def an_id(text: str) -> str:
 
 
 def moment(name: str, text: str, now: int) -> int:
-    """The point in time in unix nanos, 0 for an empty text. Raises ConfigError."""
+    """The point in time in unix nanos, at most `LAST`, 0 for an empty text. Raises ConfigError."""
     if not text:
         return 0
     try:
-        return parse_since(text, now)
+        return min(parse_since(text, now), LAST)
     except ValueError as error:
         raise ConfigError(f"{name}: {error}") from error
 
@@ -231,6 +233,6 @@ def _start(text: str, now: int) -> Position | None:
     if text == "now":
         return Position(now)
     try:
-        return Position(parse_since(text, now))
+        return Position(min(parse_since(text, now), LAST))
     except ValueError:
         return read_cursor("after", text)

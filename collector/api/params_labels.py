@@ -239,7 +239,10 @@ class QualityParams(Params):
 
 def times(since: str, until: str, now: int) -> tuple[int, int]:
     """[since, until) in unix nanos; without an end what arrives just now is in it. Raises ConfigError."""
-    return moment("since", since, now), late_moment("until", until, now) or now + 1
+    begin, end = moment("since", since, now), late_moment("until", until, now) or now + 1
+    if begin >= end:
+        raise ConfigError("the time ends before it begins: until must lie after since")
+    return begin, end
 
 
 def item_of(line: dict[str, Any]) -> AnnotationItem | ScoreItem | ReviewItem:
@@ -248,8 +251,8 @@ def item_of(line: dict[str, Any]) -> AnnotationItem | ScoreItem | ReviewItem:
         return _ITEM.validate_python({"kind": "annotation"} | line)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"][1:])
-        raise ConfigError(f"{place}: {first['msg']}" if place else str(first["msg"])) from None
+        place, why = ".".join(str(part) for part in first["loc"][1:]), first["msg"].removeprefix("Value error, ")
+        raise ConfigError(f"{place}: {why}" if place else why) from None
 
 
 _ITEM: TypeAdapter[AnnotationItem | ScoreItem | ReviewItem] = TypeAdapter(

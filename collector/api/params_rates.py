@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any, Final, Literal
 
+from fastapi import Request
 from pydantic import Field
 
 from ...schemas.errors import ConfigError
@@ -88,6 +89,13 @@ def _other(query: RateQuery, to: str, now: int) -> RateQuery:
     if dots and since and until:
         return replace(query, since=moment("to", since, now), until=moment("to", until, now))
     raise ConfigError(f"to: {to[:40]!r} is nothing to compare to: use previous, version=X, service=X or FROM..UNTIL")
+
+
+def said_once(request: Request) -> None:
+    """Raises ConfigError where a parameter stands twice: of two values one would be left out in silence."""
+    names = [name for name, _ in request.query_params.multi_items()]
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        raise ConfigError(f"{twice[:40]!r} is given more than once: it takes one value")
 
 
 def _length(text: str) -> int:

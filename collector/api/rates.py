@@ -5,25 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated
 
-from fastapi import FastAPI, Query, Response
+from fastapi import Depends, FastAPI, Query, Response
 
 from ..present_rates import present_comparison, present_rates
 from ..reader import Reader
 from ..shapes_rates import RatesComparisonJson, RatesJson
 from .answers import documented, json_answer
-from .params_rates import CompareParams, RatesParams
+from .params_rates import CompareParams, RatesParams, said_once
 
 
 def add_rates(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
     """`/api/rates` and `/api/rates/compare`."""
+    once = [Depends(said_once)]
 
-    @app.get("/api/rates", responses=documented(RatesJson))
+    @app.get("/api/rates", dependencies=once, responses=documented(RatesJson))
     def rates(params: Annotated[RatesParams, Query()]) -> Response:
         """How many runs, turns, traces or sessions have errors, and errors each, with 95 % intervals."""
         query = params.query(clock())
         return json_answer(present_rates(query, reader.rates.ask(query)))
 
-    @app.get("/api/rates/compare", responses=documented(RatesComparisonJson))
+    @app.get("/api/rates/compare", dependencies=once, responses=documented(RatesComparisonJson))
     def compare(params: Annotated[CompareParams, Query()]) -> Response:
         """Whether these rates differ from those of another time, version or service."""
         to, query = params.queries(clock())

@@ -96,6 +96,8 @@ def exact(query: RateQuery, population: Population, rules: Collection[str]) -> Q
         raise ConfigError("the time ends before it begins: until must lie after since")
     if query.step < 0:
         raise ConfigError("the step must be longer than nothing")
+    if query.step > LAST:
+        raise ConfigError("the step must be shorter than all time")
     if _points(since, until, query.step) > MAX_POINTS:
         raise ConfigError(f"more than {MAX_POINTS} points in time: take a longer step")
     runs = {By.SERVICE: query.service, By.VERSION: query.version, By.AGENT: query.agent}

@@ -96,6 +96,13 @@ def test_pages_of_traces_cover_all_once(api: Api) -> None:
     assert second["next"] is None
 
 
+def test_what_comes_after_the_last_year_is_nothing(api: Api) -> None:
+    """A time that no clock of nanoseconds reaches is the last that one does."""
+    found = api.get("/api/errors", after="9999-12-31")
+    assert found["items"] == []
+    assert api.get("/api/errors", after=found["next"]) == found
+
+
 def test_after_follows_what_is_new(api: Api) -> None:
     """Earliest first; `next` is the next `after` even when there was nothing, so a follower never loses its place."""
     api.reader.found = [finding(1)]

@@ -401,6 +401,14 @@ def test_labels_are_deleted_for_good(labelled: Api) -> None:
     assert labelled.client.get("/api/labels/export").text == ""
 
 
+@pytest.mark.parametrize("path", ["/api/labels/queue", "/api/labels/quality"])
+@pytest.mark.parametrize("given", [{"since": "1h", "until": "2h"}, {"since": "9999-01-01"}])
+def test_a_time_that_ends_before_it_begins(labelled: Api, path: str, given: dict[str, str]) -> None:
+    """Is refused rather than empty."""
+    refused = labelled.get(path, **given)
+    assert refused == (422, "the time ends before it begins: until must lie after since")
+
+
 def test_nobody_withdraws_what_is_not_there(labelled: Api) -> None:
     """404 with one line."""
     answer = labelled.client.request("DELETE", "/api/annotations/none", json={})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -91,10 +92,13 @@ def test_what_is_compared_to(api: Api, given: dict[str, str], wanted: RateQuery)
         ("/api/rates/compare", {"to": "last week"}, "to: 'last week' is nothing to compare to"),
         ("/api/rates/compare", {"to": "..1d"}, "to: '..1d' is nothing to compare to"),
         ("/api/rates/compare", {"to": "version="}, "to: 'version=' is nothing to compare to"),
+        ("/api/rates", {"until": "1960-01-01"}, "until: '1960-01-01' lies before 1970"),
+        ("/api/rates", {"by": ["agent", "tool"]}, "'by' is given more than once"),
+        ("/api/rates/compare", {"to": ["1d..2d", "previous"]}, "'to' is given more than once"),
         ("/api/rates", {"dimension": "XX"}, "dimension: Input should be 'PQ', 'PA'"),
     ],
 )
-def test_what_means_nothing_is_refused_in_one_line(api: Api, path: str, given: dict[str, str], why: str) -> None:
+def test_what_means_nothing_is_refused_in_one_line(api: Api, path: str, given: dict[str, Any], why: str) -> None:
     """With what is wrong; nothing is asked."""
     status, detail = api.get(path, **given)
     assert status == 422

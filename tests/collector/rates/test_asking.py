@@ -46,6 +46,7 @@ def save(store: Store, number: int, *, hour: int = 0, **trace: Any) -> None:
         ({"since": 5, "until": 5}, "the time ends before it begins"),
         ({"since": 6, "until": 5}, "the time ends before it begins"),
         ({"since": 2**64, "until": 2**65}, "the time ends before it begins"),
+        ({"step": 2**63}, "the step must be shorter than all time"),
         ({"step": -1}, "the step must be longer than nothing"),
         ({"since": 0, "until": HOUR, "step": HOUR // MAX_POINTS - 1}, f"more than {MAX_POINTS} points"),
         ({"severity": "awful"}, "unknown severity 'awful'"),
