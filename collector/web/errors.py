@@ -27,6 +27,13 @@ TITLES: Final = {
 }
 
 
+DETAILS: Final = {
+    "Not Found": "No page has this address.",
+    "Method Not Allowed": "This address takes no such request.",
+}
+"""In place of what the framework says."""
+
+
 def refusal_pages(templates: Environment, clock: Callable[[], int]) -> Callable[[Scope, Refusal], Response]:
     """What makes a page of a refusal, with the menu. It asks nothing of the store, which may be what failed."""
 
@@ -35,7 +42,7 @@ def refusal_pages(templates: Environment, clock: Callable[[], int]) -> Callable[
         text = templates.get_template("refusal.html").render(
             title=TITLES.get(refusal.status, "Refused"),
             status=refusal.status,
-            detail=refusal.detail,
+            detail=DETAILS.get(refusal.detail, refusal.detail),
             window=_window(scope, now),
             now=now,
             path=scope["path"],

@@ -236,7 +236,7 @@ def test_new_services_are_diagnosed_once(api: Api) -> None:
     api.reader.vitals.new = ["svc"]
     first = api.client.get("/overview/doctor").text
     asked = len(api.reader.asked)
-    assert "New: svc" in first
+    assert "New service: svc" in first
     assert "tracejury doctor --service svc" in first
     assert api.client.get("/overview/doctor").text == first
     assert len(api.reader.asked) == asked
@@ -247,9 +247,9 @@ def test_of_one_service_no_other_is_diagnosed(api: Api) -> None:
     api.reader.rows = [row(0)]
     api.reader.vitals.new = ["one", "two", "three", "svc"]
     said = api.client.get("/overview/doctor?service=svc").text
-    assert "New: svc" in said
-    assert "New: one" not in said
-    assert "New:" not in api.client.get("/overview/doctor?service=old").text
+    assert "New service: svc" in said
+    assert "New service: one" not in said
+    assert "New service:" not in api.client.get("/overview/doctor?service=old").text
 
 
 def test_the_judge_page_knows_whom_it_is_about(api: Api) -> None:

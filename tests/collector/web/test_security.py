@@ -196,6 +196,11 @@ def test_a_refusal_has_the_menu(api: Api, path: str, kept: str) -> None:
     assert 'name="q"' in text
 
 
+def test_an_address_of_nothing_is_said_to_be_one(api: Api) -> None:
+    """In words of ours beside the title."""
+    assert "No page has this address." in api.client.get("/nowhere", headers={"accept": "text/html"}).text
+
+
 def test_a_busy_store_is_a_page_with_another_try(api: Api) -> None:
     """And says when, for programs."""
     api.reader.error = RetryableError("the store is busy", retry_after=7)
