@@ -52,7 +52,7 @@ class ForwardingStore(Source, Protocol):
         """Traces in which something is said that the backend lacks."""
 
     def records(self, trace_ids: Sequence[str]) -> Mapping[str, TraceRecord]:
-        """What is known of these."""
+        """What is known of these, and of their kin in which something is not passed on."""
 
     def save(self, progress: Sequence[Progress]) -> None:
         """Keep what the backend has."""
@@ -150,9 +150,9 @@ class Forwarder:
         """Take on the next batch, or rest; False where there is nothing more to do."""
         ids = self.queue.take(self._clock(), MOST_TRACES)
         if ids:
-            now, later = self._troubles.parted(ids)
+            now, later, alone = self._troubles.parted(ids)
             self.queue.add(later)
-            await self._take_on(now)
+            await self._take_on(now, alone=alone)
             await self._pause(0.0 if later or len(ids) == MOST_TRACES else BEAT_SECONDS)
         elif self._draining:
             return False
@@ -190,11 +190,11 @@ class Forwarder:
         self.counts.store_failures += 1
         streak.failed(one_line(str(error), 300), None if isinstance(error, TracejuryError) else error)
 
-    async def _take_on(self, ids: Sequence[str]) -> None:
+    async def _take_on(self, ids: Sequence[str], *, alone: bool) -> None:
         left = ids
         try:
             await self._step_back()
-            records = await self._due_now(ids)
+            records = await self._due_now(ids, alone=alone)
             left = [record.trace_id for record in records]
             await self._pass_on(records)
         except AwayError as error:
@@ -254,10 +254,14 @@ class Forwarder:
         self.counts.broken += 1
         self._oldest = 0
 
-    async def _due_now(self, ids: Sequence[str]) -> list[TraceRecord]:
-        """Those of these traces that go now, as many as a batch takes; the others wait on, or are given up."""
+    async def _due_now(self, ids: Sequence[str], *, alone: bool) -> list[TraceRecord]:
+        """Those of these traces that go now, as many as a batch takes; the others wait on, or are given up.
+
+        With them go those that were judged as one with them, unless they go alone.
+        """
         found = await self._run(lambda: self._store.records(ids))
-        ready = self._ready([found[i] for i in ids if i in found])
+        kin = [] if alone else sorted(found.keys() - set(ids))
+        ready = self._ready([found[i] for i in (*ids, *kin) if i in found])
         late = {r.trace_id: r for r in ready if self._is_late(r)}
         await self._give_up(list(late.values()))
         some: list[TraceRecord] = []
@@ -293,10 +297,10 @@ class Forwarder:
         """Those that are closed, and judged or waited for long enough; an open one is heard of when it closes."""
         now, ready = self._clock(), []
         for record in records:
-            until = record.judged_at + self._patience.judges
+            until = max(r.judged_at for r in record.all) + self._patience.judges
             if record.state == TraceState.OPEN:
                 continue
-            if record.pending and now < until:
+            if record.waits and now < until:
                 self.queue.add([record.trace_id], until)
             else:
                 ready.append(record)

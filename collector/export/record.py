@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ...schemas.findings import Finding
+from ...schemas.trajectory import TraceState
 from ...schemas.verdicts import DETECTORS, Verdict
 
 
@@ -29,9 +30,11 @@ class TraceRecord:
 
     `pending`: some of its runs wait for LLM judges; `failed`: a judge failed on something in it. `run_spans`: run id to
     the id of its span, "" where it has none. `top`: the id of its earliest topmost span; `trace_state` that of its
-    earliest span; `errors`: a span of it has error status. `group`: the traces that it was judged with as one, itself
-    first; `opinions`: in it, in any state; `beside`: findings in the others. `ends`: when spans ended that opinions are
-    about, by trace and span id. `sent`: as `Progress.items`, from when `sent_seen` was seen. Times in unix nanos.
+    earliest span; `errors`: a span of it has error status. `opinions`: in it, in any state. `ends`: when spans ended
+    that opinions are about, by trace and span id. `sent`: as `Progress.items`, from when `sent_seen` was seen.
+
+    Where it was judged as one with others, `kin` are these, as far as they are stored, `leader` is the id of the first
+    of them all, and `seen` is of anything in any of them: they go out together. Times in unix nanos.
     """
 
     trace_id: str
@@ -48,12 +51,22 @@ class TraceRecord:
     trace_state: str = ""
     errors: bool = False
     opinions: tuple[Opinion, ...] = ()
-    beside: tuple[Finding, ...] = ()
-    group: tuple[str, ...] = ()
+    kin: tuple[TraceRecord, ...] = ()
+    leader: str = ""
     ends: Mapping[tuple[str, str], int] = field(default_factory=dict)
     sent: Mapping[int, int] = field(default_factory=dict)
     sent_seen: int = 0
 
     def holder(self, span_id: str) -> str:
         """The trace of the group that has that span, "" where none does."""
-        return next((trace for trace in self.group if (trace, span_id) in self.ends), "")
+        return next((r.trace_id for r in self.all if (r.trace_id, span_id) in self.ends), "")
+
+    @property
+    def all(self) -> tuple[TraceRecord, ...]:
+        """It and its kin."""
+        return (self, *self.kin)
+
+    @property
+    def waits(self) -> bool:
+        """Whether LLM judges are still to come to something in it or its kin, as far as these are closed."""
+        return any(r.pending and r.state != TraceState.OPEN for r in self.all)

@@ -17,12 +17,12 @@ class Troubles:
         self._failed: OrderedDict[str, int] = OrderedDict()
         self._alone = False
 
-    def parted(self, trace_ids: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Those of these that go now, and those that must wait: by turns one that goes alone, and the others."""
+    def parted(self, trace_ids: Sequence[str]) -> tuple[list[str], list[str], bool]:
+        """Those of these that go now, and those that must wait: by turns one that goes alone (True), and the others."""
         troubled = [t for t in trace_ids if t in self._failed]
         others = [t for t in trace_ids if t not in self._failed]
         self._alone = bool(troubled) and (not self._alone or not others)
-        return (troubled[:1], troubled[1:] + others) if self._alone else (others, troubled)
+        return (troubled[:1], troubled[1:] + others, True) if self._alone else (others, troubled, False)
 
     def suspect(self, trace_ids: Iterable[str]) -> None:
         """They failed together, or for a reason that may pass: nothing is counted yet."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from ...schemas.export_rows import EXPORT_COLUMNS, Progress, export_row
-from ...schemas.findings import Finding
 from ...schemas.judged_rows import FINDING_SELECT, STANDS, VERDICT_SELECT, finding_from_row, verdict_from_row
 from ...schemas.rows import LOG_SELECT, SPAN_SELECT, log_from_row, span_from_row
 from ...schemas.spans import LogRecord, Span
@@ -43,8 +43,8 @@ ORDER BY said.at, said.TraceId LIMIT {{limit:UInt64}}
 """
 
 _TRACES: Final = (
-    "SELECT TraceId, State, JudgedAt, toUnixTimestamp64Nano(ReceivedAt) AS Received, Conventions, Runs.Id, Runs.SpanId "
-    f"FROM traces FINAL WHERE {_THESE}"
+    "SELECT TraceId, State, JudgedAt, toUnixTimestamp64Nano(ReceivedAt) AS Received, Conventions, Runs.Id, "
+    f"Runs.SpanId, JoinedTo FROM traces FINAL WHERE {_THESE}"
 )
 
 _FACTS: Final = f"""
@@ -110,23 +110,39 @@ class StoredExports:
         return [row[0] for row in rows]
 
     def records(self, trace_ids: Sequence[str]) -> dict[str, TraceRecord]:
-        """What is known of these traces; absent: never judged, or not stored any more."""
+        """What is known of these traces, and of those judged as one with them in which something is not passed on.
+
+        Absent: never judged, or not stored any more.
+        """
+        joined = self._joins.partners(trace_ids) if self._joins.any() else {}
+        ids = sorted({*trace_ids, *(t for group in joined.values() for t in group)})
+        single = self._singles(ids)
+        groups: dict[str, list[TraceRecord]] = defaultdict(list)
+        for record in single.values():
+            groups[record.leader].append(record)
+        asked, found = set(trace_ids), {}
+        for leader, group in groups.items():
+            for record in group:
+                kin = tuple(r for r in group if r is not record)
+                seen = max(r.seen for r in group)
+                if record.trace_id in asked or seen > record.sent_seen:
+                    found[record.trace_id] = replace(record, kin=kin, leader=leader if kin else "", seen=seen)
+        return found
+
+    def _singles(self, trace_ids: Sequence[str]) -> dict[str, TraceRecord]:
+        """The traces, each by itself; `leader`: the id of the one that it shows at."""
         traces = {row[0]: row for row in self._scope.select(_TRACES, trace_ids=list(trace_ids))}
         facts = {row[0]: row for row in self._scope.select(_FACTS, trace_ids=list(traces))} if traces else {}
         if not facts:
             return {}
         ids = sorted(facts)
-        joined = self._joins.partners(ids) if self._joins.any() else {}
-        together = sorted({*ids, *(t for group in joined.values() for t in group)})
         words = ledger.outcomes(self._store, ids, self._tenant)
-        opinions = self._opinions(ids, together)
-        ends = self._ends(together, (s for t in ids for s in _spans_meant(traces[t], facts[t], opinions[t])))
+        opinions = self._opinions(ids)
+        ends = self._ends(ids, (s for t in ids for s in _spans_meant(traces[t], facts[t], opinions[t])))
         had = {row[0]: row for row in self._scope.select(_HAD, trace_ids=ids, backend=self._backend)}
         found = {}
         for trace_id in ids:
             said = words.get(trace_id, {}).values()
-            others = sorted(joined.get(trace_id, frozenset()) - {trace_id})
-            beside = (o.said for other in others for o in opinions[other])
             row, fact = traces[trace_id], facts[trace_id]
             _, seen, item_ids, digests = had.get(trace_id, ("", 0, (), ()))
             found[trace_id] = TraceRecord(
@@ -144,8 +160,7 @@ class StoredExports:
                 trace_state=fact[2],
                 errors=bool(fact[3]),
                 opinions=tuple(opinions[trace_id]),
-                beside=tuple(f for f in beside if isinstance(f, Finding)),
-                group=(trace_id, *others),
+                leader=row[7] or trace_id,
                 ends=ends,
                 sent=dict(zip(item_ids, digests, strict=True)),
                 sent_seen=seen,
@@ -178,13 +193,12 @@ class StoredExports:
             rows = (export_row(p, self._tenant, self._backend) for p in progress)
             insert_rows(self._store, "exports", EXPORT_COLUMNS, rows)
 
-    def _opinions(self, ids: Sequence[str], together: Sequence[str]) -> Mapping[str, list[Opinion]]:
-        """Findings of all traces in `together`, verdicts of `ids` alone."""
+    def _opinions(self, trace_ids: Sequence[str]) -> Mapping[str, list[Opinion]]:
         found: dict[str, list[Opinion]] = defaultdict(list)
-        for row in self._scope.select(_FINDINGS, trace_ids=list(together)):
+        for row in self._scope.select(_FINDINGS, trace_ids=list(trace_ids)):
             finding = finding_from_row(row)
             found[finding.trace_id].append(Opinion(finding, *row[-2:]))
-        for row in self._scope.select(_VERDICTS, trace_ids=list(ids)):
+        for row in self._scope.select(_VERDICTS, trace_ids=list(trace_ids)):
             verdict = verdict_from_row(row)
             found[verdict.subject.trace_id].append(Opinion(verdict, verdict.judge, row[-1]))
         return found

@@ -56,7 +56,11 @@ def chooser(**changes: Any) -> Chooser:
         ({}, record(a_finding(state=FindingState.PROVISIONAL)), False),
         ({"severity": "HIGH"}, record(a_finding(severity=Severity.MEDIUM)), False),
         ({"severity": "HIGH"}, record(a_finding(severity=Severity.HIGH)), True),
-        ({}, record(beside=(a_finding(),)), True),
+        ({}, record(kin=(record(a_finding()),)), True),
+        ({}, record(kin=(record(failed=True),)), True),
+        ({"errors": True}, record(kin=(record(errors=True),)), True),
+        ({}, record(kin=(record(pending=True),)), True),
+        ({}, record(kin=(record(pending=True, state="open"),)), False),
         ({}, record(errors=True), False),
         ({"errors": True}, record(errors=True), True),
         ({}, record(failed=True), True),
@@ -136,3 +140,41 @@ def one(weight: float, *, failing: bool) -> Sums:
     hit, w2 = int(failing), weight * weight
     errors = (weight * hit, w2 * hit, w2 * hit)
     return Sums(1, 1, hit, hit, weight, w2, weight, w2, *errors, *errors, w2 * hit)
+
+
+def family(*states: str, **changes: Any) -> list[TraceRecord]:
+    """Traces that were judged as one, the first of them first, by their tracestates."""
+    singles = [record(trace_id=f"{7 * n:032x}", trace_state=state, **changes) for n, state in enumerate(states, 1)]
+    leader = singles[0].trace_id
+    return [replace(r, kin=tuple(o for o in singles if o is not r), leader=leader) for r in singles]
+
+
+def test_of_traces_that_are_one_all_fail_where_one_does() -> None:
+    """Whatever it is that fails it."""
+    whole = family("", "", "")
+    assert not any(chooser().choose(r).goes for r in whole)
+    failing = [replace(r, kin=(replace(r.kin[0], opinions=record(a_finding()).opinions), r.kin[1])) for r in whole[1:]]
+    assert all(chooser().choose(r) is ALL for r in failing)
+
+
+@given(st.integers(0, 2**56 - 1), st.floats(0.01, 1), st.floats(0.001, 0.999))
+def test_of_traces_that_are_one_all_are_chosen_or_none(number: int, upstream: float, rate: float) -> None:
+    """By the randomness of the first, which all state: whoever samples downstream keeps them together, too."""
+    first = with_threshold(f"ot=rv:{number:014x}", thinned("", upstream))
+    if randomness(NONE_KEPT, first) < threshold(first):
+        return
+    own = with_threshold("vendor=1", thinned("", upstream))
+    records = family(first, own, own)
+    choices = [chooser(healthy=rate).choose(r) for r in records]
+    assert len({c.goes for c in choices}) == 1
+    for kept_one, choice in zip(records, choices, strict=True):
+        written = choice.written(kept_one.trace_state)
+        assert randomness(kept_one.trace_id, written) == number
+        assert (number >= threshold(written)) == choice.goes
+        assert upstream_probability(written) == pytest.approx(upstream * rate, rel=1e-9)
+
+
+def test_what_a_backend_has_a_part_of_goes_whole() -> None:
+    """The first of these traces was sent as a failing one, and the later ones belong to it."""
+    whole = family("", "")
+    assert chooser().choose(replace(whole[1], kin=(replace(whole[0], kin=(), sent={1: 2}),))) is ALL

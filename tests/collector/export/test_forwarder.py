@@ -43,12 +43,16 @@ def name(number: int) -> str:
 
 
 class Kept:
-    """Judged traces of one span each, in memory. `fails` raises what a call of that name with these ids meets."""
+    """Judged traces of one span each, in memory; those in `kin` were judged as one.
+
+    `fails` raises what a call of that name with these ids meets.
+    """
 
     def __init__(self, count: int, judged_at: int) -> None:
         self.traces = [name(n) for n in range(1, count + 1)]
         self.saved: dict[str, Progress] = {}
         self.asked: list[str] = []
+        self.kin: frozenset[str] = frozenset()
         self.fails: Callable[[str, Sequence[str]], None] = lambda _call, _ids: None
         self._judged_at = judged_at
 
@@ -71,7 +75,9 @@ class Kept:
     def records(self, trace_ids: Sequence[str]) -> Mapping[str, TraceRecord]:
         self._meet("records", trace_ids)
         at = self._judged_at
-        return {t: replace(RECORD, trace_id=t, judged_at=at, seen=at, received_at=at) for t in trace_ids}
+        kin = [t for t in self.kin if not self.kin.isdisjoint(trace_ids) and t not in self.saved]
+        ids = dict.fromkeys([*trace_ids, *kin])
+        return {t: replace(RECORD, trace_id=t, judged_at=at, seen=at, received_at=at) for t in ids}
 
     def pages(self, trace_ids: Sequence[str]) -> Iterator[list[Span]]:
         self._meet("pages", trace_ids)
@@ -238,6 +244,23 @@ async def test_a_trace_that_fails_each_time_is_set_aside(
     (line,) = [r.getMessage() for r in caplog.records if r.levelno >= logging.ERROR]
     assert line.startswith(f"trace {name(7)} goes to backend there no more, it failed {MOST_TRIES} times: ")
     assert "\n" not in line
+
+
+async def test_traces_that_are_one_go_together_until_one_fails_each_time() -> None:
+    """News in one of them is news in all; the one that cannot be read is found among them."""
+    store = Kept(1, time.time_ns())
+    store.kin = frozenset(map(name, range(1, 6)))
+    async with way(store) as made:
+        await made.until(lambda: len(store.saved) == 5)
+        assert len(made.backend.taken) == 1
+    store = Kept(1, time.time_ns())
+    store.kin = frozenset(map(name, range(1, 6)))
+    store.fails = for_trace(name(3), "pages", StoreError("cannot parse"))
+    async with way(store) as made:
+        await made.until(lambda: len(store.saved) == 5)
+    assert made.counts.broken == 1
+    assert store.saved[name(3)].outcome is Passed.GIVEN_UP
+    assert {s.trace_id.hex() for s in made.backend.spans} == store.kin - {name(3)}
 
 
 async def test_a_trace_that_is_too_large_to_be_read_keeps_no_other() -> None:

@@ -15,7 +15,7 @@ from otlp_backend import Act, Backend, grpc_backend, http_backend
 from otlp_parts import START, logs, span, text, traces
 
 from tracejury.collector.config import CollectorConfig
-from tracejury.collector.export.written import FORWARDED_BY
+from tracejury.collector.export.marks import FORWARDED_BY
 from tracejury.collector.llm.mark import MARK, is_ours, mark_of
 from tracejury.collector.receiver.limits import Limits
 from tracejury.collector.receiver.proto_decode import decode_spans
@@ -23,6 +23,7 @@ from tracejury.collector.receiver.rejections import Rejections
 from tracejury.collector.service import Collector
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.panel import StoredPanel
+from tracejury.schemas.sampling import randomness, thinned, with_threshold
 
 pytestmark = pytest.mark.store
 
@@ -346,3 +347,45 @@ async def passed_on(config: CollectorConfig, link: Backend, requests: list[Any])
 
 def _spans_of(request: Any) -> list[Span]:
     return [s for r in getattr(request, "resource_spans", ()) for c in r.scope_spans for s in c.spans]
+
+
+async def test_traces_that_are_one_run_go_together(store_dsn: str) -> None:
+    """One that fails keeps all of them; of healthy ones all go or none, at one threshold and one randomness."""
+    runs, failing = 24, {3, 4}
+    requests = []
+    for run in range(1, runs + 1):
+        for part in (0, 1, 2):
+            request = agent(3 * run + part, fault=run in failing and part == 1)
+            for found in _spans_of(request):
+                mine = bytes([part]) + found.span_id[1:]
+                parent = bytes([part]) + found.parent_span_id[1:] if found.parent_span_id else b""
+                found.span_id, found.parent_span_id = mine, parent
+                found.start_time_unix_nano += part
+                if part and not parent:
+                    found.links.add(trace_id=trace_id(3 * run), span_id=b"\0gent001")
+            requests.append(request)
+    async with (
+        http_backend() as backend,
+        Collector(configured(store_dsn, {"endpoint": backend.url}, sampling={"healthy": 0.4})) as collector,
+    ):
+        await send(collector, requests)
+        await settled(collector)
+
+        def passed() -> float:
+            found = figures(collector)
+            return found["sent_traces_total:backend-0"] + found["sampled_out_traces_total:backend-0"]
+
+        async with asyncio.timeout(60):
+            while passed() < 3 * runs:  # noqa: ASYNC110  figures are asked for, as Prometheus does
+                await asyncio.sleep(0.02)
+    arrived: dict[int, list[Span]] = {}
+    for found in users(backend):
+        number = int.from_bytes(found.trace_id[:9])
+        arrived.setdefault(number // 3, []).append(found)
+    assert all(len({s.trace_id for s in spans}) == 3 for spans in arrived.values())
+    assert failing < arrived.keys()
+    assert len(arrived) < runs
+    for run, spans in arrived.items():
+        states = {s.trace_state.partition(";")[0] for s in spans}
+        assert states == ({""} if run in failing else {with_threshold("", thinned("", 0.4))})
+        assert len({randomness(s.trace_id.hex(), s.trace_state) for s in spans}) == (3 if run in failing else 1)
