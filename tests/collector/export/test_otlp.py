@@ -148,6 +148,24 @@ def test_a_log_record_goes_out_as_it_came_in(sent: ProtoLog) -> None:
 
 
 @pytest.mark.parametrize(
+    ("sent", "arrives"),
+    [
+        (AnyValue(bytes_value=b"\x00\xff"), "AP8="),
+        (AnyValue(double_value=float("nan")), "NaN"),
+        (AnyValue(double_value=float("-inf")), "-Infinity"),
+    ],
+)
+def test_what_json_cannot_hold_is_text_within_lists(sent: AnyValue, arrives: str) -> None:
+    """Lists are stored as JSON; by itself such a value goes out as it came in."""
+    listed = AnyValue(array_value=ArrayValue(values=[sent]))
+    given = [KeyValue(key="alone", value=sent), KeyValue(key="listed", value=listed)]
+    (stored,) = decoded(traces(span(attributes=given)))
+    alone, within = span_message(stored, "").attributes
+    assert alone.value.SerializeToString() == sent.SerializeToString()
+    assert within.value == AnyValue(array_value=ArrayValue(values=[AnyValue(string_value=arrives)]))
+
+
+@pytest.mark.parametrize(
     ("text", "kind"),
     [("ten", "int"), ("x", "double"), ("maybe", "bool"), ("?", "bytes"), ("[1", "array"), ("{", "kvlist"), ("a", "?")],
 )
