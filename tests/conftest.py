@@ -7,10 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.migrate import migrate
+
+settings.register_profile("tracejury", deadline=None)  # no test depends on timing
+settings.load_profile("tracejury")
 
 KEEP_ALL = StoreConfig(retention_days=None)
 """Tests choose their own dates: nothing may expire."""

@@ -128,7 +128,7 @@ def apply(api: Api, op: Op, exports: list[list[dict[str, Any]]]) -> None:
     exports.append(export(api))
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations)
 def test_everything_said_comes_back(shared: Api, ops: list[Op]) -> None:
     """An export holds all that stands and all that was withdrawn: brought into an empty store it gives the same."""

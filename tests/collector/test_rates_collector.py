@@ -55,7 +55,8 @@ async def test_a_run_counts_until_it_is_deleted(store_dsn: str) -> None:
             gone = await client.request("DELETE", f"/api/traces/{one}", json={})
             assert (gone.status_code, gone.json()) == (200, {"deleted": 1})
             again = await client.request("DELETE", f"/api/traces/{one}", json={})
-            assert (again.status_code, again.json()) == (404, {"detail": f"no trace '{one}' is stored"})
+            assert again.status_code == 404
+            assert again.json()["detail"].startswith(f"no trace '{one}' is stored")
             assert (await asked(client, "/api/rates"))["total"]["judged"] == 2
             assert {t["trace_id"] for t in (await asked(client, "/api/traces"))["items"]} == {"02" * 16, "03" * 16}
             await settled(collector)

@@ -367,7 +367,7 @@ LOGS = st.lists(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(ATTRIBUTES, EVENTS, LOGS)
 def test_hostile_attributes_never_raise(
     attributes: dict[str, str], events: list[SpanEvent], logs: list[LogRecord]

@@ -67,7 +67,7 @@ def test_a_step_that_is_too_long_is_cut_apart() -> None:
     assert sum(p.text.count("a") for p in parts) >= 40_000 * 0.95
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.integers(1, 9_000), min_size=1, max_size=30),
     st.sampled_from(["a", "\u4e2d", "\u00e9"]),

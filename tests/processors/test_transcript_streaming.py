@@ -64,7 +64,7 @@ def numbered(turns: Iterable[Said]) -> list[Said]:
     ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(said(), min_size=1, max_size=8))
 def test_more_turns_change_nothing_that_was_shown(turns: list[Said]) -> None:
     """Header and steps of a run's beginning begin its later transcripts; views of plans stay; the run's end adds."""

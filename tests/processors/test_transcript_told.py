@@ -214,7 +214,7 @@ OURS = (
 )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(HOSTILE, HOSTILE, HOSTILE, HOSTILE, st.sampled_from(["", "boom"]))
 def test_nothing_recorded_stands_in_the_first_column(text: str, result: str, name: str, sent: str, error: str) -> None:
     """Whatever it holds, every recorded line is indented, and a label stands in front of its own step only."""

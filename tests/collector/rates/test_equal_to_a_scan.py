@@ -130,7 +130,6 @@ def histories(draw: st.DrawFn) -> list[tuple[str, dict[str, Any]]]:
 @pytest.mark.timeout(60 * HISTORIES)
 @settings(
     max_examples=HISTORIES,
-    deadline=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )

@@ -116,21 +116,21 @@ log_requests = st.builds(
 limits = st.sampled_from([Limits(), TIGHT])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(request=trace_requests, limits=limits)
 def test_spans_are_the_same_over_both_encodings(request: ExportTraceServiceRequest, limits: Limits) -> None:
     """Values, types, cuts, ids, times, rejections: all equal."""
     _assert_equal(Signal.TRACES, request, limits)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(request=log_requests, limits=limits)
 def test_log_records_are_the_same_over_both_encodings(request: ExportLogsServiceRequest, limits: Limits) -> None:
     """Values, types, cuts, ids, times, rejections: all equal."""
     _assert_equal(Signal.LOGS, request, limits)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(request=trace_requests)
 def test_every_span_is_accepted_or_rejected(request: ExportTraceServiceRequest) -> None:
     """None is lost without a word, and what is kept is within the limits."""

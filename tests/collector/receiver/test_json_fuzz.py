@@ -53,7 +53,7 @@ FULL = json_tree(
 )["resourceSpans"][0]["scopeSpans"][0]["spans"][0]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(tree=trees, signal=st.sampled_from(Signal))
 def test_any_json_is_decoded_or_refused_for_good(tree: Any, signal: Signal) -> None:
     """Nothing else is ever raised."""
@@ -64,7 +64,7 @@ def test_any_json_is_decoded_or_refused_for_good(tree: Any, signal: Signal) -> N
     assert answer.items >= 0
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(data=st.data(), junk=trees)
 def test_junk_anywhere_in_a_span_costs_no_more_than_that_span(data: st.DataObject, junk: Any) -> None:
     """Its neighbours are stored; it is stored or rejected."""

@@ -275,7 +275,7 @@ def as_handed_over(history: Iterable[Said]) -> list[JudgedSubject]:
     return judged
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(history=histories(), data=st.data())
 def test_whatever_the_order_the_latest_word_stands(store: Store, history: list[Said], data: st.DataObject) -> None:
     """Saves repeated and out of order leave the findings, the verdicts and the ledger of the latest judgements."""
