@@ -7,11 +7,18 @@ from typing import Final
 from starlette.convertors import PathConvertor, register_url_convertor
 
 REST: Final = "rest"
-"""`{name:rest}`: as starlette's `path`, which ends at a line feed and may be empty."""
+"""`{name:rest}`: as starlette's `path`, which ends at a line feed; may be empty, as a service's name may."""
+SOME: Final = "some"
+"""The same, never empty."""
 
 
 class _Rest(PathConvertor):
+    regex = r"[\s\S]*"
+
+
+class _Some(PathConvertor):
     regex = r"[\s\S]+"
 
 
 register_url_convertor(REST, _Rest())
+register_url_convertor(SOME, _Some())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from ...schemas.annotations import Opinion
@@ -15,6 +15,9 @@ from .scope import TENANT, Scope
 
 NEWEST: Final = 5_000
 """Runs that are considered: those of traces that people have labelled, then the newest."""
+
+AT_ONCE: Final = 1_000
+"""Traces that are named in one question: a server takes 128 KiB of a parameter."""
 
 _MAX_WHY: Final = 300
 _A_RUN: Final = 200
@@ -53,11 +56,16 @@ def disputed(scope: Scope, query: QueueQuery, newest: int = NEWEST) -> list[Queu
     runs = {(trace_id, run_id): who for trace_id, run_id, *who in scope.select(_CANDIDATES, **values)}
     if not runs:
         return []
-    values["trace_ids"] = sorted({trace_id for trace_id, _ in runs})
+    ids = sorted({trace_id for trace_id, _ in runs})
+
+    def of_these(sql: str) -> Iterator[Sequence[Any]]:
+        for first in range(0, len(ids), AT_ONCE):
+            yield from scope.select(sql, **values, trace_ids=ids[first : first + AT_ONCE])
+
     known = Known(
-        [_claim(row) for row in scope.select(_CLAIMS, **values)],
-        [Said((t, r), f, p, Opinion(o), *who) for t, r, f, p, o, *who in scope.select(_SAID, **values)],
-        [Scored((t, r), judge, score) for t, r, judge, score in scope.select(_SCORED, **values)],
+        [_claim(row) for row in of_these(_CLAIMS)],
+        [Said((t, r), f, p, Opinion(o), *who) for t, r, f, p, o, *who in of_these(_SAID)],
+        [Scored((t, r), judge, score) for t, r, judge, score in of_these(_SCORED)],
         least=values["balanced"],
     )
     told = [(run, why) for run, why in disputes(known).items() if run in runs]

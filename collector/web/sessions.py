@@ -11,7 +11,7 @@ from ...schemas.errors import NotFoundError
 from ..api.lists import sessions_page
 from ..api.params import Text
 from ..api.params_lists import SessionParams
-from ..api.paths import REST
+from ..api.paths import SOME
 from ..listing import Sort
 from ..present_lists import searched
 from ..reader import Confidence
@@ -54,7 +54,7 @@ def add_sessions(app: FastAPI, site: Site) -> None:
             view = explain_nothing(view, query, window, site.clock(), site.reader.sessions)
         return site.render(request, "lists/sessions.html", view=view)
 
-    @page(app, f"/sessions/{{session_id:{REST}}}")
+    @page(app, f"/sessions/{{session_id:{SOME}}}")
     def session(request: Request, session_id: str, asked: Annotated[SessionPageParams, Query()]) -> Response:
         return one_session(request, session_id, asked)
 
