@@ -17,7 +17,7 @@ from ..shapes import TracePage
 from ..shapes_lists import SessionJson, SessionPage
 from .answers import documented, json_answer
 from .params_lists import ListParams, SessionParams, write_place
-from .paths import REST
+from .paths import SOME
 
 
 def add_lists(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
@@ -38,7 +38,7 @@ def add_lists(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
         items = [present_session_row(r) for r in rows]
         return json_answer({"items": items, "next": more, "searched": searched(query)})
 
-    @app.get(f"/api/sessions/{{session_id:{REST}}}", responses=documented(SessionJson, 404))
+    @app.get(f"/api/sessions/{{session_id:{SOME}}}", responses=documented(SessionJson, 404))
     def one_session(session_id: str, params: Annotated[SessionParams, Query()]) -> Response:
         """What users said and agents answered, with findings and verdicts at their exchange."""
         view = reader.session(session_id, Confidence.of(params.profile), params.service)

@@ -69,3 +69,9 @@ def test_a_name_may_end_with_a_slash(api: Api) -> None:
     """A session's id is the client's own."""
     assert api.client.get("/sessions/talk%2F").status_code == 404
     assert api.client.get("/sessions/talk/").status_code == 404
+
+
+def test_a_service_without_a_name_has_an_address(api: Api) -> None:
+    """Its architecture stands where no name follows: that slash is none too many."""
+    assert api.client.put("/api/architectures/", json={"text": "one agent"}).status_code == 200
+    assert api.client.get("/api/architectures/").json()["text"] == "one agent"
