@@ -69,7 +69,7 @@ def _add_withdrawing(app: FastAPI, site: Site, pulse: Pulse) -> None:
     @action(app, "/feedback/withdraw")
     def withdraw(request: Request, form: Form) -> Response:
         who, labelling = _who(request, form), _labelling(site)
-        gone = labelling.withdraw(form.get("annotation", ""), who)
+        gone = labelling.withdraw(form.get("annotation", ""), who, form.get("trace", ""))
         _save(labelling, pulse, gone.trace_id)
         finding = site.reader.labels.finding(gone.finding_id) if gone.finding_id else None
         return _answer(site, request, form, who, finding=finding, span_id=gone.span_id, run_id=gone.agent_run_id)
