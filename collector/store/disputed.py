@@ -16,7 +16,7 @@ from .scope import TENANT, Scope
 NEWEST: Final = 5_000
 """Runs that are considered: those of traces that people have labelled, then the newest."""
 
-AT_ONCE: Final = 1_000
+AT_ONCE: Final = 3_000
 """Traces that are named in one question: a server takes 128 KiB of a parameter."""
 
 _MAX_WHY: Final = 300
