@@ -130,7 +130,7 @@ class WithdrawParams(Params):
 
 
 class ForgetBody(Params):
-    """Which labels to delete: those that are of all that is named."""
+    """Which labels to delete: those that are of all that is named. What is given must name something."""
 
     id: Annotated[Text, Field(description="Of annotations")] = ""
     trace: Text = ""
@@ -139,7 +139,11 @@ class ForgetBody(Params):
 
     @model_validator(mode="after")
     def _named(self) -> Self:
-        if not any(text.strip() for text in (self.id, self.trace, self.annotator)):
+        # A blank that counted as not given would delete all that is of the rest.
+        blank = [name for name in type(self).model_fields if name in self.model_fields_set and not getattr(self, name).strip()]
+        if blank:
+            raise ValueError(f"{' and '.join(blank)} must not be blank")
+        if not self.model_fields_set & {"id", "trace", "annotator"}:
             raise ValueError("name an id, a trace or an annotator")
         return self
 

@@ -9,10 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from memory_api import KNOWN, NOW, PLAIN, QUIET, SPAN, Api, finding
 from memory_labels import MemoryRun
 from store_parts import a_run
 
+from tracejury.collector.cli.root import root
 from tracejury.collector.client import Client
 from tracejury.collector.client_labels import bring, forget, withdraw
 from tracejury.collector.label_checks import MAX_CATEGORY, MAX_NAME, MAX_TEXT
@@ -399,6 +401,41 @@ def test_labels_are_deleted_for_good(labelled: Api) -> None:
         with pytest.raises(ConfigError, match="name an id, a trace or an annotator"):
             forget(client, {"run": "run-1"})
     assert labelled.client.get("/api/labels/export").text == ""
+
+
+@pytest.mark.parametrize("blank", ["", " \t"])
+@pytest.mark.parametrize("name", ["id", "trace", "run", "annotator"])
+def test_a_blank_names_nothing_to_delete(labelled: Api, name: str, blank: str) -> None:
+    """It is refused: taken for nothing given, it would delete all that is of the rest."""
+    post(labelled, "/api/annotations", agree())
+    named = {"annotator": "ann", "trace": KNOWN} | {name: blank}
+    with Client(labelled.url) as client, pytest.raises(ConfigError, match=f"{name} must not be blank"):
+        forget(client, named)
+    assert labelled.get("/api/annotations")["items"]
+
+
+@pytest.mark.parametrize(
+    "blank",
+    [("", "--by", "ann"), ("some", " ", "--by", "ann")]
+    + [("--by", "ann", "--trace", KNOWN, option, "") for option in ("--trace", "--run", "--by")],
+)
+def test_a_command_with_a_blank_deletes_nothing(labelled: Api, blank: tuple[str, ...]) -> None:
+    """A script's empty variable is told in one line."""
+    post(labelled, "/api/annotations", agree())
+    result = CliRunner().invoke(root, ["labels", "delete", *blank, "--yes", "--url", labelled.url])
+    assert result.exit_code == 2
+    assert "ANNOTATION, --trace, --run and --by must not be blank" in result.stderr
+    assert labelled.get("/api/annotations")["items"]
+
+
+def test_a_command_deletes_what_it_names(labelled: Api) -> None:
+    """Of an annotator in a trace, and by id."""
+    (item,) = post(labelled, "/api/annotations", agree())["items"]
+    for named in ([item["id"], "--by", "bob"], ["--by", "ann", "--trace", PLAIN]):
+        result = CliRunner().invoke(root, ["labels", "delete", *named, "--yes", "--url", labelled.url])
+        assert result.stdout == "0 labels deleted\n"
+    result = CliRunner().invoke(root, ["labels", "delete", item["id"], "--by", "ann", "--yes", "--url", labelled.url])
+    assert result.stdout == "1 label deleted\n"
 
 
 @pytest.mark.parametrize("path", ["/api/labels/queue", "/api/labels/quality"])
