@@ -68,8 +68,12 @@ class Outlets:
         self._webhooks = build_webhooks(store, config.webhooks, telemetry, clock)
         listeners.add(self._webhooks)
         self._exports = build_exports(store, config.export, telemetry, listeners, secret, pressed=busy, clock=clock)
-        self._texts = KeepingTexts(StoredTexts(store))
-        listeners.add(self._texts)
+        self._texts = texts = KeepingTexts(StoredTexts(store), clock=clock)
+        listeners.add(texts)
+        telemetry.gauge(
+            "tracejury_texts_waiting", "Traces whose text for search waits to be stored", lambda: len(texts)
+        )
+        telemetry.counter("tracejury_texts_lost", "Traces not searched until judged again", lambda: texts.lost)
 
     @property
     def stops(self) -> list[Stop]:

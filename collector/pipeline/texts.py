@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
@@ -20,8 +21,12 @@ log = logging.getLogger(__name__)
 EVERY_SECONDS: Final = 3.0
 """Between two inserts."""
 MOST: Final = 64_000_000
-"""Characters that wait; whoever brings more waits until they are stored."""
+"""Characters that wait; whoever brings more stores them first."""
+MOST_LATER: Final = 100_000
+"""Traces remembered that are judged again for their text, once the store works."""
 SWEEP_LIMIT: Final = 10_000
+
+Ask = Callable[[Sequence[TraceKey]], object]
 
 
 class TextStore(Protocol):
@@ -30,22 +35,40 @@ class TextStore(Protocol):
     def keep(self, texts: Sequence[TraceText]) -> None:
         """Store them. Raises RetryableError, StoreError."""
 
-    def missing(self, limit: int) -> list[TraceKey]:
+    def missing(self, before: int, limit: int) -> list[TraceKey]:
         """Complete traces without a text that an earlier process left. Raises RetryableError, StoreError."""
 
 
 class KeepingTexts:
-    """A listener with a thread of its own. `most`: characters that wait; `every`: seconds between two inserts."""
+    """A listener with a thread of its own. `most`: characters that wait; `every`: seconds between two inserts.
 
-    def __init__(self, store: TextStore, *, most: int = MOST, every: float = EVERY_SECONDS) -> None:
+    Make it before anything is judged: `clock` (unix nanos) tells what an earlier process judged. `lost` counts traces
+    that nobody can search until they are judged again.
+    """
+
+    def __init__(
+        self,
+        store: TextStore,
+        *,
+        most: int = MOST,
+        every: float = EVERY_SECONDS,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
         self._store, self._most, self._every = store, most, every
+        self.lost = 0
+        self._before = clock()
         self._waiting: dict[TraceKey, TraceText] = {}
+        self._later: dict[TraceKey, None] = {}
         self._size = 0
+        self._failing = False
         self._lock, self._storing = threading.Lock(), threading.Lock()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def start(self, ask: Callable[[Sequence[TraceKey]], object]) -> None:
+    def __len__(self) -> int:
+        return len(self._waiting) + len(self._later)
+
+    def start(self, ask: Ask) -> None:
         """Start the thread; it first has judged again (`ask`) what an earlier process left without a text."""
         self._thread = threading.Thread(target=self._run, args=(ask,), name="texts", daemon=True)
         self._thread.start()
@@ -69,7 +92,7 @@ class KeepingTexts:
         """What LLM judges say is searched in their findings."""
 
     def flush(self) -> None:
-        """Store what waits. Raises RetryableError: it waits on, but for what is more than may wait."""
+        """Store what waits. Raises RetryableError: it waits on; what is more than may wait is judged again later."""
         with self._storing:
             with self._lock:
                 texts, self._waiting, self._size = list(self._waiting.values()), {}, 0
@@ -86,6 +109,7 @@ class KeepingTexts:
             raise
         except TracejuryError as error:
             if len(texts) == 1:
+                self.lost += 1
                 log.warning("trace %s cannot be searched: %s", texts[0].key[1], error)
                 return
             for text in texts:
@@ -100,22 +124,29 @@ class KeepingTexts:
     def _give_back(self, texts: Sequence[TraceText]) -> None:
         with self._lock:
             for text in texts:
-                if text.key not in self._waiting and self._size + text.size <= self._most:
+                if text.key in self._waiting:
+                    continue
+                if self._size + text.size <= self._most:
                     self._waiting[text.key] = text
                     self._size += text.size
+                elif len(self._later) < MOST_LATER:
+                    self._later[text.key] = None
+                else:
+                    self.lost += 1
 
-    def _run(self, ask: Callable[[Sequence[TraceKey]], object]) -> None:
-        asked = False
+    def _run(self, ask: Ask) -> None:
+        swept = False
         while not self._stopping.wait(self._every):
-            asked = asked or self._ask(ask)
-            self._flush_guarded()
+            swept = swept or self._sweep(ask)
+            if self._flush_guarded():
+                self._ask_later(ask)
         self._flush_guarded()
 
-    def _ask(self, ask: Callable[[Sequence[TraceKey]], object]) -> bool:
+    def _sweep(self, ask: Ask) -> bool:
         try:
-            keys = self._store.missing(SWEEP_LIMIT)
+            keys = self._store.missing(self._before, SWEEP_LIMIT)
         except RetryableError as error:
-            log.warning("texts for search wait for the store: %s", error)
+            self._failed(error)
             return False
         except Exception:
             log.exception("what an earlier process left without a text for search is not known")
@@ -124,11 +155,27 @@ class KeepingTexts:
             ask(keys)
         return True
 
-    def _flush_guarded(self) -> None:
+    def _ask_later(self, ask: Ask) -> None:
+        with self._lock:
+            keys, self._later = list(self._later), {}
+        if keys:
+            ask(keys)
+
+    def _flush_guarded(self) -> bool:
         try:
             self.flush()
         except RetryableError as error:
-            log.warning("texts for search wait for the store: %s", error)
-            self._stopping.wait(error.retry_after)
+            self._failed(error)
+            return False
         except Exception:  # the thread must live; what it had in hand is asked for at the next start
             log.exception("texts for search could not be stored")
+            return False
+        if self._failing:
+            self._failing = False
+            log.info("texts for search are stored again")
+        return True
+
+    def _failed(self, error: RetryableError) -> None:
+        if not self._failing:
+            self._failing = True
+            log.warning("texts for search wait for the store: %s", error)

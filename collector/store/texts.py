@@ -15,14 +15,14 @@ from .client import Store
 from .inserting import insert_rows, storing
 
 LOST: Final = 3600 * SECOND
-"""Before the last judging of an earlier process: what was judged then may have lost its text with that process."""
+"""What an earlier process judged in its last hour may have lost its text with it."""
 
 # Over all tenants: which texts are missing is the collector's own affair.
 _MISSING: Final = f"""
-WITH (SELECT max(JudgedAt) FROM traces) AS last
+WITH (SELECT max(JudgedAt) FROM traces WHERE JudgedAt < {{before:UInt64}}) AS last
 SELECT tenant, TraceId FROM traces FINAL
-WHERE JudgedAt + {{lost:UInt64}} > last AND State != 'open' AND JoinedTo = ''
-AND (tenant, TraceId) NOT IN (SELECT tenant, TraceId FROM texts)
+WHERE JudgedAt + {{lost:UInt64}} > last AND JudgedAt < {{before:UInt64}} AND State != 'open' AND JoinedTo = ''
+AND (tenant, TraceId) NOT IN (SELECT tenant, TraceId FROM texts WHERE JudgedAt + {{lost:UInt64}} > last)
 AND (tenant, TraceId) NOT IN
 (
     SELECT tenant, TraceId FROM judgements FINAL
@@ -73,7 +73,10 @@ class StoredTexts:
             rows = (text.row for text in texts if changes.stays(text.key, text.received_through))
             insert_rows(self._store, "texts", TEXT_COLUMNS, rows)
 
-    def missing(self, limit: int) -> list[TraceKey]:
-        """Up to `limit` complete traces, the last judged first, whose text a process that died did not store."""
-        rows = self._store.rows(_MISSING, {"lost": LOST, "limit": limit})
+    def missing(self, before: int, limit: int) -> list[TraceKey]:
+        """Complete traces whose text a process that ended before then (unix nanos) did not store.
+
+        Up to `limit`, the last judged first. Raises RetryableError, StoreError.
+        """
+        rows = self._store.rows(_MISSING, {"lost": LOST, "before": before, "limit": limit})
         return [(tenant, trace_id) for tenant, trace_id in rows]

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.store
 
 IDS = [f"{n:032x}" for n in range(1, 6)]
 LATE = 10 * LOST
+NOW = 20 * LOST
 
 
 def a_trace(trace_id: str = IDS[0], goal: str = "book a flight", judged_at: int = 1, **how: object) -> JudgedTrace:
@@ -96,8 +97,8 @@ class Failing:
             raise StoreError("never")
         self.stored.keep(told)
 
-    def missing(self, limit: int) -> list[TraceKey]:
-        return self.stored.missing(limit)
+    def missing(self, before: int, limit: int) -> list[TraceKey]:
+        return self.stored.missing(before, limit)
 
 
 def test_a_passing_failure_loses_nothing(store: Store, stored: StoredTexts) -> None:
@@ -112,6 +113,29 @@ def test_a_passing_failure_loses_nothing(store: Store, stored: StoredTexts) -> N
     assert "hotel" in texts(store)[IDS[0]]
 
 
+def test_more_than_may_wait_for_a_store_that_is_away_is_judged_again(store: Store, stored: StoredTexts) -> None:
+    """Memory holds so many texts; of the others the names, until the store works; then judging brings their texts."""
+    judged = {i: a_trace(i) for i in IDS}
+    failing = Failing(stored, *(RetryableError("away") for _ in range(20)))
+    keeping = KeepingTexts(failing, most=1, every=0.01)
+    keeping.judged(list(judged.values()))
+    assert (len(keeping), texts(store)) == (len(IDS), {})
+    failing.errors.clear()
+    asked, done = list[TraceKey](), threading.Event()
+
+    def ask(keys: Sequence[TraceKey]) -> None:
+        asked.extend(keys)
+        keeping.judged([judged[trace_id] for _, trace_id in keys])
+        done.set()
+
+    keeping.start(ask)
+    assert done.wait(60)
+    keeping.stop(60)
+    assert list(texts(store)) == IDS
+    assert {trace_id for _, trace_id in asked} == set(IDS)
+    assert (len(keeping), keeping.lost) == (0, 0)
+
+
 def test_a_text_that_can_never_be_stored_stops_no_other(
     store: Store, stored: StoredTexts, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -121,6 +145,7 @@ def test_a_text_that_can_never_be_stored_stops_no_other(
     with caplog.at_level(logging.WARNING):
         keeping.flush()
     assert list(texts(store)) == [IDS[0], *IDS[2:]]
+    assert keeping.lost == 1
     assert [IDS[1] in record.getMessage() for record in caplog.records] == [True]
 
 
@@ -150,13 +175,19 @@ def test_what_a_killed_process_left_without_text_is_found(store: Store, stored: 
     keeping = KeepingTexts(stored)
     keeping.judged([lost[1]])
     keeping.flush()
-    assert stored.missing(10) == [("", i) for i in (IDS[4], IDS[3], IDS[2], IDS[0])]
-    assert stored.missing(2) == [("", IDS[4]), ("", IDS[3])]
+    assert stored.missing(NOW, 10) == [("", i) for i in (IDS[4], IDS[3], IDS[2], IDS[0])]
+    assert stored.missing(NOW, 2) == [("", IDS[4]), ("", IDS[3])]
+
+
+def test_what_this_process_judges_hides_nothing_that_an_earlier_one_left(store: Store, stored: StoredTexts) -> None:
+    """However long the collector was away; and what it judges itself brings its text, too: it is not asked for."""
+    StoredJudging(store).save([a_trace(IDS[0], judged_at=LATE), a_trace(IDS[1], judged_at=NOW + LATE)])
+    assert stored.missing(NOW, 10) == [("", IDS[0])]
 
 
 def test_nothing_is_missing_in_an_empty_store(stored: StoredTexts) -> None:
     """The first start asks for nothing."""
-    assert stored.missing(10) == []
+    assert stored.missing(NOW, 10) == []
 
 
 def test_a_start_has_those_judged_again(store: Store, stored: StoredTexts) -> None:
@@ -164,7 +195,7 @@ def test_a_start_has_those_judged_again(store: Store, stored: StoredTexts) -> No
     lost = a_trace()
     StoredJudging(store).save([lost])
     asked = threading.Event()
-    keeping = KeepingTexts(stored, every=0.01)
+    keeping = KeepingTexts(stored, every=0.01, clock=lambda: NOW)
 
     def ask(keys: Sequence[TraceKey]) -> None:
         assert keys == [("", lost.trace.trace_id)]
