@@ -140,7 +140,7 @@ class ForgetBody(Params):
     @model_validator(mode="after")
     def _named(self) -> Self:
         # A blank that counted as not given would delete all that is of the rest.
-        blank = [name for name in type(self).model_fields if name in self.model_fields_set and not getattr(self, name).strip()]
+        blank = sorted(name for name in self.model_fields_set if not getattr(self, name).strip())
         if blank:
             raise ValueError(f"{' and '.join(blank)} must not be blank")
         if not self.model_fields_set & {"id", "trace", "annotator"}:
