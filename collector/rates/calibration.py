@@ -46,16 +46,23 @@ class LookedAt:
 
 
 @dataclass(frozen=True, slots=True)
-class Unseen:
-    """A stratum that the question is about and of which nobody has reviewed a drawn run.
+class Stratum:
+    """One of runs of which nobody has reviewed a drawn one; `runs`: how many of them the question is about."""
 
-    `runs`: that the question is about; `groups`: in which they are (of errors: "", whatever the error).
-    """
-
-    stratum: str
+    name: str
     service: str
     runs: int
-    groups: frozenset[Group]
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """What the question is about of which nobody has reviewed a drawn run.
+
+    `groups`: in which its runs are (of errors: "", whatever the error); None where they are too many to be told.
+    """
+
+    strata: Sequence[Stratum] = ()
+    groups: frozenset[Group] | None = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +99,8 @@ def too_few(reviewed: int) -> Calibration:
     return Calibration(refused=f"{told}; {ENOUGH} that the label queue drew are needed")
 
 
-def calibration(q: Question, looked: Iterable[LookedAt], unseen: Sequence[Unseen] = ()) -> Calibration:
-    """What labels tell of a question: nothing of groups with runs of an `unseen` stratum."""
+def calibration(q: Question, looked: Iterable[LookedAt], unseen: Unseen | None = None) -> Calibration:
+    """What labels tell of a question: nothing of groups with runs of `unseen` strata."""
     if why := refusal(q):
         return Calibration(refused=why)
     chosen = [run for run in looked if _of(q, run.fact)]
@@ -102,25 +109,26 @@ def calibration(q: Question, looked: Iterable[LookedAt], unseen: Sequence[Unseen
             refused=f"the label queue drew {counted(len(chosen), 'reviewed run')} of these; {ENOUGH} are needed"
         )
     words = [(run, _words(q, run)) for run in chosen]
-    blind = frozenset[Group]().union(*(one.groups for one in unseen))
-    groups = {
-        group: pairs
-        for group, pairs in _groups(q, words).items()
-        if (group[0], "" if q.of_findings else group[1]) not in blind
-    }
-    if unseen:
-        return Calibration(groups=groups, refused=_nobody_looked(q, unseen))
+    groups = _groups(q, words)
+    if unseen and unseen.strata:
+        seen = {group: pairs for group, pairs in groups.items() if not _is_blind(q, group, unseen)}
+        return Calibration(groups=seen, refused=_nobody_looked(q, unseen.strata))
     return Calibration([_pair(q, run, word) for run, word in words], groups)
 
 
-def _nobody_looked(q: Question, unseen: Sequence[Unseen]) -> str:
+def _is_blind(q: Question, group: Group, unseen: Unseen) -> bool:
+    at, name = group
+    return unseen.groups is None or (at, "" if q.of_findings else name) in unseen.groups
+
+
+def _nobody_looked(q: Question, unseen: Sequence[Stratum]) -> str:
     """Which strata are missing, and what to do about it, on one line."""
-    named = ", ".join(f"{one.stratum} ({counted(one.runs, 'run')})" for one in unseen[:NAMED])
+    named = ", ".join(f"{one.name} ({counted(one.runs, 'run')})" for one in unseen[:NAMED])
     more = f" and {len(unseen) - NAMED:,} more" if len(unseen) > NAMED else ""
     return f"nobody has reviewed a drawn run of {named}{more}; they come first in: {_queue(q, unseen)}"
 
 
-def _queue(q: Question, unseen: Sequence[Unseen]) -> str:
+def _queue(q: Question, unseen: Sequence[Stratum]) -> str:
     """The command whose answer begins with them."""
     words = ["tracejury", "labels", "queue"]
     service, *others = {one.service for one in unseen}

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from ..store.client import Store
 from ..store.label_queue import DRAWABLE, printable
 from ..store.label_runs import bounds
 from ..store.scope import TENANT, Scope
-from .calibration import Unseen
+from .calibration import Stratum, Unseen
 from .question import OF_RUNS, Question
 from .sql import WEIGHT
+
+MOST_GROUPS: Final = 10_000
+"""Groups with unseen runs that are told apart; where there are more, e.g. of sessions, no group is calibrated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +43,24 @@ def frame(store: Store, question: Question) -> list[Part]:
     return [Part(*row) for row in Scope(store, question.tenant).select(text, **_values(question))]
 
 
-def unseen(store: Store, question: Question, strata: Sequence[Part]) -> list[Unseen]:
-    """Those of which the question is and nobody has reviewed a drawn run, the largest first."""
-    runs = {one.name: one.asked for one in strata if one.asked and not one.drawn}
-    if not runs:
-        return []
+def unseen(store: Store, question: Question, strata: Sequence[Part], most: int = MOST_GROUPS) -> Unseen:
+    """Strata that the question is about and of which nobody has reviewed a drawn run, the largest first."""
+    if all(one.drawn or not one.asked for one in strata):
+        return Unseen()
+    # Found anew rather than named: services are clients' to choose, and a server takes 128 KiB of a parameter.
     text = (
-        f"SELECT Name, any(Service), groupUniqArray((Point, Key)) FROM {_judged(question)} "
-        "WHERE Asked AND Name IN {names:Array(String)} GROUP BY Name"
+        f"SELECT groupArray((Name, Owner, Runs)), groupUniqArrayArray({most + 1})(Groups) FROM ("
+        "SELECT Name, any(Service) AS Owner, countIf(Asked) AS Runs, "
+        f"groupUniqArrayIf({most + 1})((Point, Key), Asked) AS Groups FROM {_judged(question)} "
+        "GROUP BY Name HAVING Runs > 0 AND countIf(Drawn > 0) = 0)"
     )
-    rows = Scope(store, question.tenant).select(text, **_values(question), names=list(runs))
-    found = [Unseen(printable(name), service, runs[name], frozenset(groups)) for name, service, groups in rows]
-    return sorted(found, key=lambda one: (-one.runs, one.stratum))
+    ((found, groups),) = Scope(store, question.tenant).select(text, **_values(question))
+    blind = sorted((Stratum(printable(name), service, runs) for name, service, runs in found), key=_largest)
+    return Unseen(blind, frozenset(groups) if len(groups) <= most else None)
+
+
+def _largest(one: Stratum) -> tuple[int, str]:
+    return -one.runs, one.name
 
 
 def _judged(q: Question) -> str:

@@ -13,8 +13,9 @@ from memory_labels import MemoryRun
 
 from tracejury.collector.labels import Labelled, Purpose, QueueQuery
 from tracejury.collector.rates import StoredRates
-from tracejury.collector.rates.calibration import ENOUGH, Calibration, LookedAt, Unseen, calibration
+from tracejury.collector.rates.calibration import ENOUGH, Calibration, LookedAt, Stratum, Unseen, calibration
 from tracejury.collector.rates.facts import Fact, FactFinding, FactKey, Standing
+from tracejury.collector.rates.frame import frame, unseen
 from tracejury.collector.rates.looked_at import Calibrating
 from tracejury.collector.rates.question import exact
 from tracejury.collector.store.client import Store
@@ -180,7 +181,8 @@ def test_strata_that_nobody_looked_at_are_not_guessed() -> None:
     runs = looked(a_fact(FOUND), marked(opinion=Opinion.AGREE)) + looked(a_fact(agent="other", at=110), marked())
     sums = Sums(n=50, units=50, hits=0, w=50, w2=50, wt=50, w2t2=50)
     question = exact(RateQuery(0, UNTIL, by=By.AGENT), Population.BOTH, {"loops"})
-    missing = [Unseen("clean/0/shop", "shop", 12, frozenset({(0, "other")}))]
+    clean = Stratum("clean/0/shop", "shop", 12)
+    missing = Unseen([clean], frozenset({(0, "other")}))
     found = calibration(question, runs, missing)
     assert found.refused == (
         "nobody has reviewed a drawn run of clean/0/shop (12 runs); they come first in: "
@@ -188,13 +190,14 @@ def test_strata_that_nobody_looked_at_are_not_guessed() -> None:
     )
     assert found.of_total(sums) is None
     assert set(found.groups) == {(0, "planner")}
-    more = [replace(missing[0], stratum=f"found/{n}/$(x)", service=f"$(x)\n{n}", runs=1) for n in range(5)]
-    told = calibration(question, runs, more).refused
+    more = [Stratum(f"found/{n}/$(x)", f"$(x)\n{n}", 1) for n in range(5)]
+    told = calibration(question, runs, replace(missing, strata=more)).refused
     assert "found/2/$(x) (1 run) and 2 more; " in told
     assert "--service" not in told
+    assert calibration(question, runs, replace(missing, groups=None)).groups == {}
     for by in (By.CATEGORY, None):
         question = exact(RateQuery(0, UNTIL, by=by, step=100), Population.BOTH, {"loops"})
-        groups = calibration(question, runs, [replace(missing[0], groups=frozenset({(100, "")}))]).groups
+        groups = calibration(question, runs, replace(missing, groups=frozenset({(100, "")}))).groups
         assert {at for at, _ in groups} == {0}
 
 
@@ -230,6 +233,30 @@ def test_a_stratum_of_the_store_that_nobody_looked_at(store: Store) -> None:
     answer = rates.ask(RateQuery(0, 10_000, calibrated=True))
     assert answer.uncalibrated == ""
     assert answer.total.calibrated is not None
+
+
+@pytest.mark.store
+def test_many_strata_and_groups_that_nobody_looked_at(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are found by no parameter that grows with them; of more groups than some, none is told apart."""
+    world = StoredWorld(store)
+    services = [f"{n}".ljust(250, "x") for n in range(3)]
+    world.put([MemoryRun(f"{n:032x}", f"run-{n}", services[n % 3], f"agent-{n // 3}", arrived=9) for n in range(15)])
+    StoredRates(store).ask(RateQuery(0, UNTIL))
+    question = exact(RateQuery(0, UNTIL, by=By.AGENT), Population.DETECTORS, frozenset())
+    strata = frame(store, question)
+    bound: list[Any] = []
+    ask_store = store.rows
+
+    def noted(sql: str, values: Any) -> Any:
+        bound.append(values)
+        return ask_store(sql, values)
+
+    monkeypatch.setattr(store, "rows", noted)
+    found = unseen(store, question, strata, most=5)
+    assert found.groups == frozenset((0, f"agent-{n}") for n in range(5))
+    assert sorted((one.service, one.runs) for one in found.strata) == [(service, 5) for service in services]
+    assert unseen(store, question, strata, most=4).groups is None
+    assert services[0] not in str(bound)
 
 
 @pytest.mark.store
