@@ -23,6 +23,8 @@ MOST_TRACES: Final = 200
 """Traces of a session that are shown as a conversation; the later ones are counted."""
 MOST_TEXT: Final = 20_000
 """Characters of a goal and of an answer there; the trace has the whole."""
+MOST_OF_IDS: Final = 40_000
+"""Bytes of ids in one question: a server takes 128 KiB of a parameter, in which some are written as three."""
 
 _KEY: Final = "lower(hex(sipHash128(SessionId, CAST(ServiceName, 'String'))))"
 _STATE: Final = (
@@ -82,11 +84,7 @@ class SessionLists:
             f"HAVING {having} AND {follows} ORDER BY {order('Key', ascending=query.ascending)} LIMIT {{limit:UInt64}}",
             **values,
         )
-        given = {"ids": [row[2] for row in found], "keys": [row[0] for row in found]}
-        # The index knows ids; those that are too long to be told to it are found by their keys alone.
-        these = f"{_KEY} IN {{keys:Array(String)}}" + (
-            "" if "" in given["ids"] else " AND SessionId IN {ids:Array(String)}"
-        )
+        these, given = _these([row[0] for row in found], [row[2] for row in found])
         shown = {row.key: row for row in self._rows(these, query.confidence, **given)}
         return [replace(shown[row[0]], place=row[1]) for row in found if row[0] in shown]
 
@@ -116,6 +114,15 @@ class SessionLists:
         which = f"WHERE {_OURS} AND {these} GROUP BY SessionId, ServiceName ORDER BY SessionId, ServiceName"
         sql = f"SELECT {_ROW} {source}{which}"
         return [session_row(row) for row in self._scope.select(sql, **given)]
+
+
+def _these(keys: Sequence[str], ids: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """The condition that a trace is of a session of these keys, and its values; an id too long to be told is ""."""
+    these = f"{_KEY} IN {{keys:Array(String)}}"
+    # The index knows ids; where they cannot all be told to it, the keys alone find the sessions.
+    if "" in ids or sum(len(one.encode()) for one in ids) > MOST_OF_IDS:
+        return these, {"keys": keys}
+    return f"{these} AND SessionId IN {{ids:Array(String)}}", {"keys": keys, "ids": ids}
 
 
 def _named_by(where: str) -> str:

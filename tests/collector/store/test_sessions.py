@@ -135,3 +135,20 @@ def test_long_messages_are_cut(store: Store) -> None:
     view = stored_session(store, "a", ALL)
     assert view is not None
     assert view.exchanges[0].goal == "é" * 20_000
+
+
+def test_ids_that_are_long_together_are_listed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within what a server takes of a parameter, 128 KiB."""
+    store_all(store, [Listed(n, session=f"{n:03}".ljust(256, "\n"), received=n) for n in range(1, 301)])
+    longest = 0
+    ask_store = store.rows
+
+    def noted(sql: str, values: dict[str, Any]) -> Any:
+        nonlocal longest
+        longest = max(longest, *(len(repr(value)) for value in values.values()))
+        return ask_store(sql, values)
+
+    monkeypatch.setattr(store, "rows", noted)
+    rows = find(store, limit=1000)
+    assert sorted(int(row.session_id) for row in rows) == list(range(1, 301))
+    assert longest < 128 * 1024
