@@ -10,12 +10,16 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import orjson
 import pytest
 from click.testing import CliRunner
 from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
+from hypothesis import given
+from hypothesis import strategies as st
 from memory_api import KNOWN, Api, finding, memory_api, served
 
+from tracejury.collector.cli.export_command import for_terminal
 from tracejury.collector.cli.root import root
 
 
@@ -133,3 +137,12 @@ def test_an_export_that_breaks_off_leaves_no_file(tmp_path: Path) -> None:
     assert "broke off" in result.output
     assert [p.name for p in tmp_path.iterdir()] == ["x.jsonl"]
     assert target.read_text() == "before"
+
+
+@given(st.text(), st.integers(1, 7))
+def test_what_a_terminal_is_shown_is_the_same_in_plain_ascii(text: str, size: int) -> None:
+    """Whatever stands in a text, and wherever its bytes are parted."""
+    line = orjson.dumps({"said": text.encode("utf-8", "replace").decode()}) + b"\n"
+    shown = b"".join(for_terminal(line[i : i + size] for i in range(0, len(line), size)))
+    assert json.loads(shown) == json.loads(line)
+    assert all(byte == 0x0A or 0x20 <= byte < 0x7F for byte in shown)
