@@ -17,7 +17,6 @@ from ...schemas.errors import ConfigError
 from .errors_command import SEVERITIES
 from .options import profile_option, since_option, url_option
 
-
 _NOT_PLAIN: Final = re.compile(r"[^\n -~]")
 
 
