@@ -18,7 +18,7 @@ from .metrics import Counts
 from .queue import Queue
 from .record import TraceRecord
 from .streak import Streak
-from .troubles import Troubles
+from .troubles import MOST_TRIES, Troubles
 
 log = logging.getLogger(__name__)
 
@@ -35,8 +35,6 @@ AGAIN: Final = 60 * SECOND
 NEVER: Final = 2**63 - 1
 MAX_REST_SECONDS: Final = 10.0
 REST_SECONDS: Final = 0.02
-MOST_TRIES: Final = 5
-"""After which a trace that cannot be passed on, though the store works and the backend is there, is set aside."""
 
 
 class ForwardingStore(Source, Protocol):
@@ -208,39 +206,33 @@ class Forwarder:
         except Exception as error:  # noqa: BLE001  it is told once it is known whose fault it is
             await self._trouble(left, error)
         else:
-            self._broken.ended()
             self._troubles.over(ids)
+            if not self._troubles:  # else it has to show by a trace that goes
+                self._broken.ended()
 
     async def _trouble(self, ids: Sequence[str], error: Exception) -> None:
         """Find the trace that cannot be passed on, try it again later, and set it aside in the end.
 
         Raises:
-            TracejuryError: nothing can be read of any trace; that is the store's fault and no trace's.
+            Exception: nothing can be read, or nothing goes, of any trace; that is the store's fault, or ours.
         """
         try:
             await self._run(lambda: self._store.due(self._since, NEVER, 1))
         except Exception:
             self.queue.add(ids)
             raise
-        self._broken.ended()
         if len(ids) != 1:
             self._troubles.suspect(ids)
             self.queue.add(ids)
+        elif (tries := self._troubles.blame(ids[0])) < MOST_TRIES or self._troubles.are_general:
+            self.queue.add(ids, self._clock() + round(self._delivery.wait(max(tries, 1), 0.0) * SECOND))
+        else:
+            await self._set_aside(ids[0], error)
             return
-        tries = self._troubles.blame(ids[0])
-        if tries < MOST_TRIES:
-            self.queue.add(ids, self._clock() + round(self._delivery.wait(tries, 0.0) * SECOND))
-            return
-        try:
-            await self._set_aside(ids[0])
-        except Exception:
-            self.queue.add(ids)
-            raise
-        unexpected = None if isinstance(error, TracejuryError) else error
-        text = "trace %s goes to backend %s no more, it failed %d times: %s"
-        log.error(text, ids[0], self.name, tries, one_line(str(error), 300), exc_info=unexpected)
+        if self._troubles.are_general:
+            raise error
 
-    async def _set_aside(self, trace_id: str) -> None:
+    async def _set_aside(self, trace_id: str, error: Exception) -> None:
         """Go on without this trace, until something new is said in it."""
         now = self._clock()
         try:
@@ -249,10 +241,18 @@ class Forwarder:
             record = None
         seen, received_at, sent = (record.seen, record.received_at, record.sent) if record else (now, now, {})
         row = Progress(trace_id, seen, Passed.GIVEN_UP, now, received_at, sent)
-        await self._run(lambda: self._store.save([row]))
+        try:
+            await self._run(lambda: self._store.save([row]))
+        except Exception:
+            self.queue.add([trace_id])
+            raise
         self._troubles.over([trace_id])
+        self._broken.ended()
         self.counts.broken += 1
         self._oldest = 0
+        unexpected = None if isinstance(error, TracejuryError) else error
+        text = "trace %s goes to backend %s no more, it failed %d times: %s"
+        log.error(text, trace_id, self.name, MOST_TRIES, one_line(str(error), 300), exc_info=unexpected)
 
     async def _due_now(self, ids: Sequence[str], *, alone: bool) -> list[TraceRecord]:
         """Those of these traces that go now, as many as a batch takes; the others wait on, or are given up.
@@ -290,6 +290,9 @@ class Forwarder:
         self.counts.sampled_out += left
         self.counts.traces += len(progress) - left
         self._oldest = 0
+        if batch.left_out < len(records):  # of those that stay behind nothing was read
+            self._troubles.went()
+            self._broken.ended()
         if sent:
             self._away.ended()
 

@@ -8,14 +8,29 @@ from typing import Final
 
 MOST: Final = 10_000
 """Traces that are remembered; beyond it the first ones are forgotten."""
+MOST_TRIES: Final = 5
+"""After which a trace that cannot be passed on, though others are, is set aside."""
 
 
 class Troubles:
-    """How often each of them failed alone, for its own reason."""
+    """How often each of them failed alone, for its own reason.
+
+    Of failures in a row, with nothing passed on between, fewer than `MOST_TRIES` count, whichever traces they are of:
+    so none comes to that number unless another one went meanwhile.
+    """
 
     def __init__(self) -> None:
         self._failed: OrderedDict[str, int] = OrderedDict()
         self._alone = False
+        self._in_row = 0
+
+    def __len__(self) -> int:
+        return len(self._failed)
+
+    @property
+    def are_general(self) -> bool:
+        """Whether so many failed in a row that it is no single trace's fault."""
+        return self._in_row >= MOST_TRIES
 
     def parted(self, trace_ids: Sequence[str]) -> tuple[list[str], list[str], bool]:
         """Those of these that go now, and those that must wait: by turns one that goes alone (True), and the others."""
@@ -32,9 +47,16 @@ class Troubles:
             self._failed.popitem(last=False)
 
     def blame(self, trace_id: str) -> int:
-        """It failed alone, for its own reason; says how often by now."""
-        self._failed[trace_id] = self._failed.get(trace_id, 0) + 1
+        """It failed alone; says how often for its own reason by now."""
+        self._in_row += 1
+        self.suspect([trace_id])
+        if not self.are_general:
+            self._failed[trace_id] += 1
         return self._failed[trace_id]
+
+    def went(self) -> None:
+        """Some trace was read whole and passed on."""
+        self._in_row = 0
 
     def over(self, trace_ids: Iterable[str]) -> None:
         """These went, or go no more."""

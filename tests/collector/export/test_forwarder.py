@@ -19,12 +19,13 @@ from tracejury.collector.export.choice import Chooser
 from tracejury.collector.export.config import SamplingConfig
 from tracejury.collector.export.delivery import Delivery
 from tracejury.collector.export.doors import Door
-from tracejury.collector.export.forwarder import MOST_TRIES, Forwarder, Patience
+from tracejury.collector.export.forwarder import Forwarder, Patience
 from tracejury.collector.export.metrics import Counts
 from tracejury.collector.export.queue import Queue
 from tracejury.collector.export.record import TraceRecord
 from tracejury.collector.export.senders import HttpBackend
 from tracejury.collector.export.streak import SECOND, Streak
+from tracejury.collector.export.troubles import MOST_TRIES, Troubles
 from tracejury.collector.export.written import Sender
 from tracejury.collector.reader import Confidence
 from tracejury.collector.replay.sending import Retry
@@ -244,6 +245,59 @@ async def test_a_trace_that_fails_each_time_is_set_aside(
     (line,) = [r.getMessage() for r in caplog.records if r.levelno >= logging.ERROR]
     assert line.startswith(f"trace {name(7)} goes to backend there no more, it failed {MOST_TRIES} times: ")
     assert "\n" not in line
+
+
+@pytest.mark.parametrize("call", ["records", "pages"])
+@pytest.mark.parametrize("count", [1, 12, 40])
+async def test_where_every_trace_fails_none_is_set_aside(
+    count: int, call: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The store answers when asked what is due, and can tell nothing of any trace: down, told once, until it can."""
+    store = Kept(count, time.time_ns())
+    broken = [StoreError("broken part")]
+
+    def fail(made: str, _ids: Sequence[str]) -> None:
+        if made == call and broken:
+            raise broken[0]
+
+    store.fails = fail
+    async with way(store) as made:
+        await made.until(lambda: made.counts.store_failures >= 3 * MOST_TRIES)
+        assert not made.forwarder.is_up()
+        assert not store.saved
+        broken.clear()
+        await made.until(lambda: len(store.saved) == count)
+        await made.until(made.forwarder.is_up)
+        assert {s.trace_id.hex() for s in made.backend.spans} == set(store.traces)
+    assert {p.outcome for p in store.saved.values()} == {Passed.SENT}
+    assert made.counts.broken == 0
+    told = [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING]
+    assert told == ["backend there waits for the store: broken part"]
+
+
+async def test_a_trace_that_fails_alone_is_set_aside_once_another_one_went() -> None:
+    """Until then nobody can tell whose fault it is."""
+    store = Kept(1, time.time_ns())
+    store.fails = for_trace(name(1), "pages", StoreError("cannot parse"))
+    async with way(store) as made:
+        await made.until(lambda: not made.forwarder.is_up())
+        assert not store.saved
+        store.traces.append(name(2))
+        made.forwarder.queue.add([name(2)])
+        await made.until(lambda: len(store.saved) == 2)
+        await made.until(made.forwarder.is_up)
+    assert (store.saved[name(1)].outcome, store.saved[name(2)].outcome) == (Passed.GIVEN_UP, Passed.SENT)
+
+
+def test_failures_of_all_count_against_none() -> None:
+    """Nor where the store works for a moment in between."""
+    troubles = Troubles()
+    for trace_id in map(name, range(3 * MOST_TRIES)):
+        assert troubles.blame(trace_id) <= 1
+    assert troubles.are_general
+    troubles.went()
+    assert not troubles.are_general
+    assert max(troubles.blame(name(n)) for n in [0, 1, 2] * MOST_TRIES) < MOST_TRIES
 
 
 async def test_traces_that_are_one_go_together_until_one_fails_each_time() -> None:
