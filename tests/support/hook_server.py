@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -58,6 +59,17 @@ def answer(status: int, headers: Mapping[str, str] | None = None, body: bytes = 
         handler.wfile.write(body)
 
     return behave
+
+
+class Held:
+    """Answers once it may."""
+
+    def __init__(self, then: Any) -> None:
+        self.go_on, self._then = threading.Event(), then
+
+    def __call__(self, handler: BaseHTTPRequestHandler, received: Received) -> None:
+        assert self.go_on.wait(PATIENCE)
+        self._then(handler, received)
 
 
 class _Server(ThreadingHTTPServer):
@@ -122,3 +134,10 @@ def hook_server(behave: Behave | None = None, tls: ssl.SSLContext | None = None)
         yield server
     finally:
         server.close()
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait for it."""
+    async with asyncio.timeout(PATIENCE):
+        while not holds():  # noqa: ASYNC110  it is asked for, as Prometheus does
+            await asyncio.sleep(0)

@@ -4,38 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
-from collections.abc import Callable, Collection
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
-from hook_server import PATIENCE, Received, answer, hook_server
+from hook_server import PATIENCE, Held, Received, answer, hook_server, until
 from store_parts import a_finding, a_run
 
-from tracejury.collector.deletion import DeleteQuery, Deletion
 from tracejury.collector.webhooks import hook as hook_module
-from tracejury.collector.webhooks.events import GIVEN_UP, SENT, Event
-from tracejury.collector.webhooks.retrying import pause
-from tracejury.processors.assemble import TraceKey
+from tracejury.collector.webhooks.events import SENT, Event
 from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.findings import FindingState
 
 pytestmark = pytest.mark.store
-
-
-class Held:
-    """Answers once it may."""
-
-    def __init__(self, then: Any) -> None:
-        self.go_on, self._then = threading.Event(), then
-
-    def __call__(self, handler: BaseHTTPRequestHandler, received: Received) -> None:
-        assert self.go_on.wait(PATIENCE)
-        self._then(handler, received)
-
-
 NOW = 2_000
 OPEN = {"state": FindingState.PROVISIONAL}
 
@@ -151,124 +133,6 @@ async def test_a_receiver_may_say_when_to_come_again(at_work: Any) -> None:
             assert bench.asked == [7.0, None]
 
 
-async def test_an_event_is_given_up_at_its_maximal_age(at_work: Any) -> None:
-    """It is counted, marked, and not tried by the next process either."""
-    now = [NOW]
-    with hook_server(answer(500)) as server:
-        async with at_work(server.url, clock=lambda: now[0], max_age_seconds=60) as bench:
-            bench.judge(a_finding())
-            await asyncio.to_thread(server.wait, 2)
-            now[0] += 61 * 10**9
-            (marked,) = await bench.deliveries.wait(1)
-            assert marked.state == GIVEN_UP
-            assert bench.metric("tracejury_webhook_given_up_total") == 1
-        server.behave = answer(204)
-        async with at_work(server.url) as bench:
-            bench.judge(a_finding(category="Timeout Issues"))
-            (marked,) = await bench.deliveries.wait(1)
-        assert server.received[-1].said["data"]["finding"]["category"] == "Timeout Issues"
-
-
-async def test_what_a_receiver_holds_back_is_given_up_once_it_is_too_old(at_work: Any) -> None:
-    """It asks for a week; its events, also those that were never tried, do not wait for the next attempt."""
-    now = [NOW]
-    with hook_server(answer(503, {"retry-after": "604800"})) as server:
-        async with at_work(server.url, clock=lambda: now[0], pause=pause, max_age_seconds=60) as bench:
-            bench.judge(a_finding())
-            await until(lambda: bench.metric("tracejury_webhook_attempts_total") == 1)
-            bench.judge(a_finding(category="Timeout Issues"))
-            await until(lambda: bench.hook.waiting == 2)
-            now[0] += 61 * 10**9
-            bench.hook.hint([])
-            marked = await bench.deliveries.wait(2)
-            assert [m.state for m in marked] == [GIVEN_UP] * 2
-            assert bench.metric("tracejury_webhook_given_up_total") == 2
-        assert len(server.received) == 1
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    """Wait for it."""
-    async with asyncio.timeout(PATIENCE):
-        while not holds():  # noqa: ASYNC110  it is asked for, as Prometheus does
-            await asyncio.sleep(0)
-
-
-DAY = 86_400 * 10**9
-
-
-async def test_what_got_too_old_while_no_collector_ran_is_given_up(
-    at_work: Any, caplog: pytest.LogCaptureFixture
-) -> None:
-    """However long that was: counted, marked, told in one line; what is news is sent."""
-    with hook_server(answer(503)) as server:
-        async with at_work(server.url, pause=lambda *_: 3600.0) as bench:
-            bench.judge(a_finding(), a_finding(category="Timeout Issues"))
-            await until(lambda: bench.metric("tracejury_webhook_attempts_total") >= 1)
-        server.received.clear()
-        server.behave = answer(204)
-        now = NOW + 30 * DAY
-        async with at_work(server.url, clock=lambda: now) as bench:
-            await bench.deliveries.wait(2)
-            bench.judge(a_finding(category="Goal Deviation", first_seen=now), judged_at=now)
-            marked = await bench.deliveries.wait(3)
-            assert [m.state for m in marked] == [GIVEN_UP, GIVEN_UP, SENT]
-            assert bench.metric("tracejury_webhook_given_up_total") == 2
-        assert len(server.received) == 1
-    (line,) = [r.getMessage() for r in caplog.records if "gives up" in r.getMessage()]
-    assert line.startswith("webhook ops gives up 2 events, too old by now (they waited in the store), from msg_")
-
-
-async def test_what_got_too_old_in_the_store_is_given_up(at_work: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those for which there was no room in memory while the receiver was away count like the others."""
-    monkeypatch.setattr(hook_module, "ROOM", 2)
-    now = [NOW]
-    with hook_server(answer(503)) as server:
-        async with at_work(server.url, clock=lambda: now[0], pause=lambda *_: 3600.0) as bench:
-            bench.judge(*(a_finding(span_id=f"{number:016x}") for number in range(7)))
-            await until(lambda: bench.hook.waiting == 2)
-            now[0] += 2 * DAY
-            bench.hook.hint([])
-            marked = await bench.deliveries.wait(7)
-            assert {m.state for m in marked} == {GIVEN_UP}
-            assert bench.metric("tracejury_webhook_given_up_total") == 7
-
-
-async def test_a_start_looks_no_further_back_than_something_may_wait(at_work: Any) -> None:
-    """That nothing did is kept every hour, and not while the receiver is away."""
-    now = [NOW]
-    with hook_server() as server:
-        async with at_work(server.url, clock=lambda: now[0]) as bench:
-            now[0] += 9 * DAY
-            bench.judge(a_finding(first_seen=now[0]), judged_at=now[0])
-            await bench.deliveries.wait(1)
-            await until(lambda: bench.deliveries.quiet("ops") == now[0])
-            server.behave = answer(503)
-            now[0] += DAY
-            bench.judge(a_finding(first_seen=now[0], category="Goal Deviation"), judged_at=now[0])
-            await asyncio.to_thread(server.wait, 2)
-        now[0] += 5 * DAY
-        swept: list[int] = []
-        async with at_work(server.url, clock=lambda: now[0]) as bench:
-            recent = bench.deliveries.recent
-
-            def noted(changed: int, *of: Any) -> Any:
-                swept.append(changed)
-                return recent(changed, *of)
-
-            bench.deliveries.recent = noted
-            await bench.deliveries.wait(1)
-        assert set(swept) == {NOW + 9 * DAY - DAY}
-
-
-async def test_an_event_gets_too_old_without_any_other_coming(at_work: Any) -> None:
-    """Time alone gives it up while it is held."""
-    with hook_server(answer(503, {"retry-after": "604800"})) as server:
-        async with at_work(server.url, clock=time.time_ns, pause=pause, max_age_seconds=2) as bench:
-            bench.judge(a_finding(), judged_at=time.time_ns())
-            (marked,) = await bench.deliveries.wait(1)
-            assert marked.state == GIVEN_UP
-
-
 async def test_no_hold_is_longer_than_an_event_is_tried(at_work: Any) -> None:
     """Of a week, an hour is kept, and never more than `max_age_seconds`."""
     for seconds, kept in ((86_400, 3_600.0), (60, 60.0)):
@@ -351,101 +215,6 @@ async def test_a_retraction_is_told_once(at_work: Any) -> None:
             await bench.deliveries.wait(3)
         assert [r.said["type"] for r in server.received] == ["finding.found", "finding.retracted", "finding.found"]
         assert server.received[1].said["data"]["finding"]["state"] == "retracted"
-
-
-class Nobody:
-    """Holds no trace in memory."""
-
-    def forget(self, keys: Collection[TraceKey], through: int) -> None:
-        """Nothing."""
-
-    def ask(self, keys: list[TraceKey]) -> None:
-        """Nothing."""
-
-
-def delete(bench: Any, trace_id: str, *, at: int) -> None:
-    """As the collector does while a webhook is at work."""
-    drop = lambda keys: bench.hook.forget([trace_id for _, trace_id in keys])  # noqa: E731
-    Deletion(bench.store, Nobody(), [drop], lambda: at).delete(DeleteQuery(trace_id))
-
-
-async def test_nothing_is_told_of_a_trace_that_was_deleted(at_work: Any) -> None:
-    """What waited for the receiver is forgotten at once; of other traces it is told."""
-    kept = a_finding(trace_id="b" * 32)
-    with hook_server(answer(503)) as server:
-        async with at_work(server.url, pause=lambda *_: 3600.0) as bench:
-            bench.judge(a_finding())
-            await until(lambda: bench.metric("tracejury_webhook_attempts_total") == 1)
-            bench.judge(a_finding(category="Timeout Issues"), kept)
-            await until(lambda: bench.hook.waiting == 3)
-            await asyncio.to_thread(delete, bench, a_finding().trace_id, at=NOW)
-            await until(lambda: bench.hook.waiting == 1)
-        server.behave = answer(204)
-        async with at_work(server.url) as bench:
-            (marked,) = await bench.deliveries.wait(1)
-            assert marked.trace_id == kept.trace_id
-        assert len(server.received) == 2
-
-
-async def test_a_trace_that_begins_anew_after_its_deletion_is_news(at_work: Any) -> None:
-    """Also where it is deleted while its event is being sent: what was told of the old one is not kept."""
-    finding = a_finding()
-    with hook_server() as server:
-        server.behave = held = Held(answer(204))
-        async with at_work(server.url) as bench:
-            bench.judge(finding)
-            await asyncio.to_thread(server.wait, 1)
-            await asyncio.to_thread(delete, bench, finding.trace_id, at=NOW)
-            bench.judge(finding, received=NOW + 1)
-            held.go_on.set()
-            await asyncio.to_thread(server.wait, 2)
-            await bench.deliveries.wait(2)
-        assert bench.store.rows("SELECT count() FROM deliveries FINAL") == [(1,)]
-
-
-async def test_a_deletion_that_breaks_off_tells_nothing_twice(at_work: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever it does: what was told is forgotten after what it was about."""
-    with hook_server() as server:
-        async with at_work(server.url) as bench:
-            bench.judge(a_finding())
-            await bench.deliveries.wait(1)
-            command = bench.store.command
-
-            def broken(sql: str, *of: Any) -> None:
-                if "DELETE FROM findings" in sql:
-                    raise RetryableError("the disk is full")
-                command(sql, *of)
-
-            monkeypatch.setattr(bench.store, "command", broken)
-            with pytest.raises(RetryableError):
-                await asyncio.to_thread(delete, bench, a_finding().trace_id, at=NOW)
-            monkeypatch.undo()
-        async with at_work(server.url) as bench:
-            bench.judge(a_finding(trace_id="b" * 32))
-            await bench.deliveries.wait(1)
-        assert len(server.received) == 2
-
-
-async def test_what_is_read_while_a_trace_is_deleted_is_not_told(at_work: Any) -> None:
-    """The look at the store began before; so does what waits and is due."""
-    kept = a_finding(trace_id="b" * 32)
-    with hook_server() as server:
-        async with at_work(server.url) as bench:
-            look = bench.deliveries.look
-
-            def look_before(*of: Any) -> Any:
-                found = look(*of)
-                if found.found:
-                    bench.deliveries.look = look
-                    delete(bench, a_finding().trace_id, at=NOW)
-                return found
-
-            bench.deliveries.look = look_before
-            bench.judge(a_finding())
-            bench.judge(kept)
-            (marked,) = await bench.deliveries.wait(1)
-        assert marked.trace_id == kept.trace_id
-        assert len(server.received) == 1
 
 
 async def test_a_thousand_findings_at_once_stay_within_bounds(at_work: Any, monkeypatch: pytest.MonkeyPatch) -> None:
