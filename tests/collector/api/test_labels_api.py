@@ -1,55 +1,22 @@
-"""`/api/annotations`, `/api/scores`, `/api/reviews` and `/api/labels/*`: what people say, over memory."""
+"""`/api/annotations`, `/api/scores`, `/api/reviews`, the queue and quality: what people say, over memory."""
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
-from memory_api import KNOWN, NOW, PLAIN, QUIET, SPAN, Api, finding
+from label_items import FINDING, agree, missed, post
+from memory_api import KNOWN, NOW, PLAIN, QUIET, SPAN, Api
 from memory_labels import MemoryRun
-from store_parts import a_run
 
-from tracejury.collector.cli.root import root
 from tracejury.collector.client import Client
-from tracejury.collector.client_labels import bring, forget, withdraw
+from tracejury.collector.client_labels import withdraw
 from tracejury.collector.label_checks import MAX_CATEGORY, MAX_NAME, MAX_TEXT
-from tracejury.collector.label_lines import pages, read_lines
 from tracejury.collector.labels import QueueItem
 from tracejury.judges.measures.quality import LabelledRun
 from tracejury.schemas.annotations import opinion_id
-from tracejury.schemas.errors import ConfigError
-from tracejury.schemas.trajectory import Trace, TraceState
-
-FINDING = finding(1)
-
-
-@pytest.fixture
-def labelled(api: Api) -> Api:
-    """A trace with one finding and two agent runs, of which one is the manager."""
-    api.reader.labels.found = {FINDING.id: FINDING}
-    runs = (a_run(id="run-1"), a_run(id="run-2", parent_id="run-1", role="sub-agent"))
-    api.reader.rebuilt[KNOWN] = Trace(KNOWN, "", "svc", "", TraceState.SETTLED, runs, {}, ())
-    return api
-
-
-def post(api: Api, path: str, *items: Mapping[str, Any], **more: Any) -> Any:
-    """The JSON, or status and detail of a refusal."""
-    answer = api.client.post(path, json={"items": list(items), **more})
-    return answer.json() if answer.status_code == 200 else (answer.status_code, answer.json()["detail"])
-
-
-def agree(**changes: Any) -> dict[str, Any]:
-    return {"annotator": "ann", "opinion": "agree", "finding_id": FINDING.id} | changes
-
-
-def missed(**changes: Any) -> dict[str, Any]:
-    item = {"annotator": "ann", "opinion": "missed", "trace_id": KNOWN, "span_id": QUIET, "category": "Goal Deviation"}
-    return item | changes
 
 
 def test_an_opinion_in_full(labelled: Api) -> None:
@@ -291,68 +258,6 @@ def test_quality(labelled: Api) -> None:
     assert page["strata"] == [{"name": "clean/-/svc", "size": 1, "reviewed": 0, "waiting": 0}]
 
 
-def test_an_export_is_what_an_import_takes(labelled: Api) -> None:
-    """Everything, withdrawn too, one JSON object a line; the import of it elsewhere leads to the same export."""
-    (item,) = post(labelled, "/api/annotations", agree())["items"]
-    labelled.client.request("DELETE", f"/api/annotations/{item['id']}", json={})
-    post(labelled, "/api/annotations", agree(annotator="bob", opinion="other-span", span_id=QUIET), missed())
-    post(labelled, "/api/scores", {"annotator": "ann", "trace_id": KNOWN, "dimension": "GF", "score": None})
-    post(labelled, "/api/reviews", {"annotator": "ann", "trace_id": KNOWN, "stratum": "s", "probability": 0.5})
-    answer = labelled.client.get("/api/labels/export")
-    assert answer.headers["content-type"] == "application/x-ndjson"
-    lines = [json.loads(line) for line in answer.content.splitlines()]
-    assert sorted(line["kind"] for line in lines) == ["annotation"] * 3 + ["review", "score"]
-    labels = labelled.reader.labels
-    for kept in (labels.kept_annotations, labels.kept_scores, labels.kept_reviews):
-        kept.clear()
-    assert post(labelled, "/api/labels/import", *lines) == {"changed": 5, "unchanged": 0, "refused": []}
-    assert labelled.client.get("/api/labels/export").text == answer.text
-    assert post(labelled, "/api/labels/import", *lines) == {"changed": 0, "unchanged": 5, "refused": []}
-
-
-def test_the_longest_label_is_a_line_of_an_import(labelled: Api) -> None:
-    """Texts in which each character takes the most bytes that JSON may need, and names of as many as they may have."""
-    text, wide = "\x01" * MAX_TEXT, "\U0001f600" * MAX_NAME
-    whole = agree(
-        annotator=wide, finding_id="e" * MAX_NAME, trace_id=KNOWN, span_id=SPAN, judge=wide, agent_run_id=wide,
-        taxonomy=wide, category="\U0001f600" * MAX_CATEGORY, evidence=text, explanation=text, fingerprint=wide,
-    )  # fmt: skip
-    assert post(labelled, "/api/annotations", whole)["changed"] == 1
-    exported = labelled.client.get("/api/labels/export").content
-    (page,) = pages(read_lines("file", io.BytesIO(exported), ""))
-    assert page[0].problem == ""
-    labelled.reader.labels.kept_annotations.clear()
-    with Client(labelled.url) as client:
-        assert bring(client, [line.item for line in page], only_new=False)["changed"] == 1
-    assert labelled.client.get("/api/labels/export").content == exported
-
-
-def test_a_line_that_does_not_fit_is_refused_alone(labelled: Api) -> None:
-    """Each by its place in the request; the others are taken."""
-    lines: list[dict[str, Any]] = [
-        missed(), {"kind": "poem"}, missed(category="Rudeness"), {}, agree(finding_id="f" * 32), {"kind": "score"},
-    ]  # fmt: skip
-    found = post(labelled, "/api/labels/import", *lines)
-    assert (found["changed"], [r["index"] for r in found["refused"]]) == (1, [1, 2, 3, 4, 5])
-    assert all(r["detail"] and "\n" not in r["detail"] for r in found["refused"])
-
-
-def test_an_opinion_on_a_finding_of_elsewhere_hangs_on_its_span(labelled: Api) -> None:
-    """Another version's finding is not stored here, but the span is; its fingerprint follows from the rest."""
-    whole = agree(finding_id="e" * 32, trace_id=KNOWN, span_id=SPAN, category="Formatting Errors", judge="other-rule")
-    (item,) = post(labelled, "/api/annotations", whole)["items"]
-    assert (item["judge"], item["finding_id"], len(item["fingerprint"])) == ("other-rule", "e" * 32, 32)
-
-
-def test_only_new_leaves_alone_what_was_said(labelled: Api) -> None:
-    """Annotations without a time of change never override what anybody said since, withdrawn included."""
-    (item,) = post(labelled, "/api/annotations", missed())["items"]
-    labelled.client.request("DELETE", f"/api/annotations/{item['id']}", json={})
-    assert post(labelled, "/api/labels/import", missed(), only_new=True)["unchanged"] == 1
-    assert labelled.get("/api/annotations")["items"] == []
-    assert post(labelled, "/api/labels/import", missed(id="new"), only_new=True)["changed"] == 1
-
-
 @pytest.mark.parametrize(
     ("path", "item"),
     [
@@ -388,54 +293,6 @@ def test_an_id_of_several_traces_is_withdrawn_of_one(labelled: Api) -> None:
     with Client(labelled.url) as client:
         assert withdraw(client, "own", KNOWN)["trace_id"] == KNOWN
     assert [a["trace_id"] for a in labelled.get("/api/annotations")["items"]] == [PLAIN]
-
-
-def test_labels_are_deleted_for_good(labelled: Api) -> None:
-    """One by its id, or all of a name; whoever names nothing deletes nothing."""
-    (item,) = post(labelled, "/api/annotations", agree())["items"]
-    post(labelled, "/api/scores", {"annotator": "ann", "trace_id": KNOWN, "dimension": "GF", "score": 1})
-    with Client(labelled.url) as client:
-        assert forget(client, {"id": item["id"]}) == 1
-        assert forget(client, {"annotator": "bob"}) == 0
-        assert forget(client, {"trace": KNOWN.upper(), "annotator": "ann"}) == 1
-        with pytest.raises(ConfigError, match="name an id, a trace or an annotator"):
-            forget(client, {"run": "run-1"})
-    assert labelled.client.get("/api/labels/export").text == ""
-
-
-@pytest.mark.parametrize("blank", ["", " \t"])
-@pytest.mark.parametrize("name", ["id", "trace", "run", "annotator"])
-def test_a_blank_names_nothing_to_delete(labelled: Api, name: str, blank: str) -> None:
-    """It is refused: taken for nothing given, it would delete all that is of the rest."""
-    post(labelled, "/api/annotations", agree())
-    named = {"annotator": "ann", "trace": KNOWN} | {name: blank}
-    with Client(labelled.url) as client, pytest.raises(ConfigError, match=f"{name} must not be blank"):
-        forget(client, named)
-    assert labelled.get("/api/annotations")["items"]
-
-
-@pytest.mark.parametrize(
-    "blank",
-    [("", "--by", "ann"), ("some", " ", "--by", "ann")]
-    + [("--by", "ann", "--trace", KNOWN, option, "") for option in ("--trace", "--run", "--by")],
-)
-def test_a_command_with_a_blank_deletes_nothing(labelled: Api, blank: tuple[str, ...]) -> None:
-    """A script's empty variable is told in one line."""
-    post(labelled, "/api/annotations", agree())
-    result = CliRunner().invoke(root, ["labels", "delete", *blank, "--yes", "--url", labelled.url])
-    assert result.exit_code == 2
-    assert "ANNOTATION, --trace, --run and --by must not be blank" in result.stderr
-    assert labelled.get("/api/annotations")["items"]
-
-
-def test_a_command_deletes_what_it_names(labelled: Api) -> None:
-    """Of an annotator in a trace, and by id."""
-    (item,) = post(labelled, "/api/annotations", agree())["items"]
-    for named in ([item["id"], "--by", "bob"], ["--by", "ann", "--trace", PLAIN]):
-        result = CliRunner().invoke(root, ["labels", "delete", *named, "--yes", "--url", labelled.url])
-        assert result.stdout == "0 labels deleted\n"
-    result = CliRunner().invoke(root, ["labels", "delete", item["id"], "--by", "ann", "--yes", "--url", labelled.url])
-    assert result.stdout == "1 label deleted\n"
 
 
 @pytest.mark.parametrize("path", ["/api/labels/queue", "/api/labels/quality"])
