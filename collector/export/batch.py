@@ -98,13 +98,15 @@ class Batch:
                 choice = self._choices[span.trace_id]
                 message = span_message(_bare(span) if came_back else span, choice.written(span.trace_state))
                 body = message.SerializeToString()
+                size = len(body)
                 if not self._is_news(span.trace_id, _key(span), hash64(body + header.key)):
                     continue
                 stated = on_spans.get(span.trace_id, {}).get(span.span_id, {})
                 if stated or choice.rate < 1.0:
                     before = span.attributes.get(FORWARDED_BY, "")
                     self._write(message, stated, marked(before, self._manner.sender.id, span.trace_state))
-                yield from packer.put(message, message.ByteSize() if stated else len(body), header)
+                    size = message.ByteSize()
+                yield from packer.put(message, size, header)
         if "carriers" in self._manner.annotations:
             for evaluation in chain.from_iterable(said.values()):
                 state = self._state_of(evaluation.trace_id)

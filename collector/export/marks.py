@@ -2,6 +2,7 @@
 
 An entry is the installation's id, then `@` and the value of the `ot` member of the tracestate as it came to that one.
 So what comes back to it is weighed as it was before its own choice: it has the traces that were left out, too.
+Without `@` an entry tells nothing of that value: it is of an older version, or the value is longer than W3C allows.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from ...schemas.sampling import ot_value, with_ot
 
 FORWARDED_BY: Final = "tracejury.forwarded_by"
 """The attribute of the mark; what comes back to an installation in it goes to no backend that had it."""
+_LONGEST: Final = 256
+"""Characters of a tracestate member's value (W3C Trace Context, "tracestate Header Field Values")."""
 
 
 def installation_id(secret: bytes) -> str:
@@ -28,7 +31,9 @@ def bears(mark: str, installation: str) -> bool:
 def marked(before: str, installation: str, trace_state: str) -> str:
     """The mark beside that of others; `trace_state`: of the span as it came in. An entry of our own is renewed."""
     others = [entry for entry in before.split(",") if entry and entry.partition("@")[0] != installation]
-    return ",".join([*others, f"{installation}@{ot_value(trace_state)}"])
+    value = ot_value(trace_state)
+    ours = f"{installation}@{value}" if len(value) <= _LONGEST else installation
+    return ",".join([*others, ours])
 
 
 def as_it_came(trace_state: str, mark: str, installation: str) -> str:

@@ -45,6 +45,16 @@ def test_what_comes_back_weighs_as_it_did(state: str, first: float, second: floa
     assert marked(mark, US, again).count(US) == 1
 
 
+def test_a_value_that_is_longer_than_allowed_is_not_carried() -> None:
+    """It is not restored then, nor is a part of it; one of the longest that W3C allows is."""
+    longest = "th:8;x:".ljust(256, "y")
+    assert as_it_came("ot=th:c", marked("", US, f"ot={longest}"), US) == f"ot={longest}"
+    mark = marked("", US, f"ot={longest}y")
+    assert mark == US
+    assert bears(mark, US)
+    assert as_it_came("ot=th:c", mark, US) == "ot=th:c"
+
+
 def test_a_mark_of_an_older_version_tells_nothing_of_weights() -> None:
     """It is known, and the tracestate stays."""
     assert bears(f"{THEM},{US}", US)
