@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from typing import Final
+
+LAST: Final = 2**63 - 1
+"""The latest time that the store holds, in unix nanos: in April 2262. Later ones are taken for it."""
 
 _AGO = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*([smhdw])", re.ASCII)
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}

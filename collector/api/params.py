@@ -13,14 +13,12 @@ from ...schemas.errors import ConfigError
 from ...schemas.taxonomy import Severity
 from ...schemas.verdicts import Outcome
 from ..ledger import LedgerQuery
-from ..moments import parse_since
+from ..moments import LAST, parse_since
 from ..reader import Confidence, ErrorQuery, Position
 
 MAX_LIMIT = 1000
 MAX_ARCHITECTURE = 20_000
 """Bytes of a description: it stands in every prompt about the service."""
-LAST = 2**63 - 1
-"""Unix nanos, in the year 2262: later times are taken for it."""
 LEDGER_SINCE = "1d"
 """How far back the ledger of all traces is looked through where nobody says."""
 

@@ -19,9 +19,9 @@ from ...judges.measures.ppi import Pair, calibrated_share
 from ...schemas.rates import By, Estimate, Population, Sums, Unit
 from ...schemas.taxonomy import TRAIL, Severity
 from ..counting import counted
-from ..moments import iso_time
+from ..moments import LAST, iso_time
 from .facts import Fact
-from .question import LAST, OF_RUNS, Question
+from .question import OF_RUNS, Question
 
 ENOUGH: Final = 20
 """Reviewed runs without which there is no calibrated share."""

@@ -11,14 +11,12 @@ from ...schemas.errors import ConfigError
 from ...schemas.rates import By, Population, RateQuery, Unit
 from ...schemas.taxonomy import TRAIL, Severity
 from ..label_checks import a_category
+from ..moments import LAST
 from ..reader import Confidence
 from .facts import short
 
 MAX_POINTS: Final = 2000
 """Points in time of one answer."""
-
-LAST: Final = 2**63 - 1
-"""Unix nanos, in the year 2262."""
 
 OF_RUNS: Final[Mapping[By, str]] = {
     By.SERVICE: "Service",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ...judges.profiles import DEFAULT_PROFILE, threshold
+from ..moments import LAST
 from .lists.findings import JOINED
 from .scope import TENANT
 
@@ -12,9 +13,6 @@ _ARRIVED: Final = (
     "JoinedTo = '' AND State != 'open' AND ReceivedAt >= fromUnixTimestamp64Nano({since:Int64}, 'UTC') "
     "AND ReceivedAt < fromUnixTimestamp64Nano({until:Int64}, 'UTC') AND {service:String} IN ('', ServiceName)"
 )
-
-LAST: Final = 2**63 - 1
-"""Unix nanos."""
 
 MAYBE: Final = (
     f"TraceId IN (SELECT TraceId FROM traces WHERE {TENANT} "

@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 from ...schemas.errors import ConfigError
-from ..moments import iso_time, parse_since
+from ..moments import LAST, iso_time, parse_since
 
 MINUTE: Final = 60_000_000_000
 HOUR: Final = 60 * MINUTE
@@ -21,8 +21,6 @@ KEPT: Final = ("range", "from", "to", "service")
 STEPS: Final = (MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, DAY, 7 * DAY)
 POINTS: Final = 62
 """At most so many points in a chart."""
-LAST: Final = 2**63 - 1
-"""The latest time that the store holds, in unix nanos: in April 2262. Later ones are taken for it."""
 _TO_SECONDS: Final = len("2026-01-31T23:59:59")
 _LONGEST: Final = 1000
 """Characters of a service's name that can be asked for, as of any text in an address."""
