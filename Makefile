@@ -85,7 +85,7 @@ soak: setup
 	TRACEJURY_HISTORIES=300 $(BIN)/python -m pytest -q tests/collector/rates/test_equal_to_a_scan.py
 
 docs: setup
-	$(BIN)/python -m tracejury.collector.config_docs > docs/.configuration.md
+	$(BIN)/python -m tracejury.collector.cli.config_docs > docs/.configuration.md
 	mv docs/.configuration.md docs/configuration.md
 
 screenshots: setup

@@ -9,20 +9,20 @@ from typing import Annotated, Any, Final, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ..judges.panel.problems import place_of, told
+from ..judges.llm.problems import place_of, told
 from ..processors.assemble import SECOND, AssemblerConfig
 from ..schemas.errors import ConfigError
-from .export.config import ExportConfig
-from .llm.config import LlmConfig
-from .prices.config import ModelPrice
-from .receiver.grpc_server import GrpcConfig
-from .receiver.http_server import HttpConfig
-from .receiver.intake import IntakeConfig
-from .receiver.limits import Limits
-from .receiver.ports import split_endpoint
+from .judging.model.config import LlmConfig
+from .judging.prices.config import ModelPrice
+from .otlp.codec.limits import Limits
+from .otlp.receiver.grpc_server import GrpcConfig
+from .otlp.receiver.http_server import HttpConfig
+from .otlp.receiver.intake import IntakeConfig
+from .otlp.receiver.ports import split_endpoint
+from .outbound.otlp.config import ExportConfig
+from .outbound.webhooks.config import WebhookConfigs
 from .store.config import StoreConfig, WriterConfig
 from .store.dsn import parse_dsn
-from .webhooks.config import WebhookConfigs
 
 MIB: Final = 1024 * 1024
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from .candour import asks, candid, tokens
+from .abstention import asks, candid, tokens
 from .facts import RunFacts, TurnFacts
 from .names import Role
 from .wording import ASSUMPTION, RECALL, SIMULATION, first_of

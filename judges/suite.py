@@ -12,8 +12,8 @@ from ..schemas.findings import Draft, Finding, finding_id, fingerprint
 from ..schemas.trajectory import Trace, TraceState
 from .base import Context, Detector
 from .evidence import OwnText
-from .sound import problem
 from .text import TextCache
+from .validate_draft import problem
 
 JUDGE: Final = "detectors"
 """Name of the suite as the judge of a judgement; a finding's judge is its rule."""

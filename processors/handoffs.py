@@ -13,8 +13,8 @@ from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan
 from .delegation import addressee, asks, hands_to_someone, is_handoff
-from .kinship import Kinship, Start
 from .names import canonical
+from .parent_inference import Kinship, Start
 from .span_tree import SpanTree, time_key
 
 _LONGEST_LINE: Final = 64  # agents between one and the return to it

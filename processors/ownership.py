@@ -9,8 +9,8 @@ from typing import Final
 from ..schemas.normalized import Kind, NormalizedSpan
 from .bare import find_bare_runs
 from .handoffs import find_handoffs
-from .kinship import Kinship, Start, find_kinship
 from .names import canonical, plain_name
+from .parent_inference import Kinship, Start, find_kinship
 from .segments import find_segments
 from .span_tree import SpanTree, time_key
 

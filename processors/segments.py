@@ -14,7 +14,7 @@ from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan, ToolRequest
 from .delegation import addressee, asks, is_handoff
-from .kinship import Start
+from .parent_inference import Start
 from .span_tree import SpanTree, time_key
 
 _REACH: Final = 8  # levels between a run's span and its calls

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tracejury.sdk import JudgedRun
+    from .sdk import JudgedRun
 
 
 @pytest.fixture(name="judged")
 def judged_fixture() -> Callable[..., AbstractContextManager[JudgedRun]]:
     """`with judged() as run: …`, then `run.findings`, `run.trace`, `run.assert_no_errors()`."""
-    from tracejury.sdk import judged
+    from .sdk import judged
 
     return judged

@@ -4,5 +4,5 @@ A module here and a package of the same name in the distribution tracejury-sdk: 
 both are installed Python prefers the package.
 """
 
-from tracejury.processors.sdk import *  # noqa: F403 - its names are its `__all__`
-from tracejury.processors.sdk import __all__  # noqa: F401 - so that `import *` of this module gives the same
+from ._sdk import *  # noqa: F403 - its names are its `__all__`
+from ._sdk import __all__  # noqa: F401 - so that `import *` of this module gives the same

@@ -13,8 +13,8 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from ...schemas.errors import ConfigError, NotFoundError, PermanentError, RetryableError, TracejuryError
-from ..jsontext import bytes_of
-from ..shapes import ProblemJson
+from ...schemas.text.jsontext import bytes_of
+from ...schemas.wire.traces import ProblemJson
 
 NO_PAGES = ("/api", "/healthz", "/readyz", "/metrics", "/openapi.json")
 

@@ -14,13 +14,12 @@ from starlette.exceptions import HTTPException
 
 from ... import __version__
 from ...schemas.errors import NotFoundError, TracejuryError
+from ...schemas.queries.ledger import JudgesStatus
+from ...schemas.queries.reader import Confidence, ErrorQuery, Position, Reader, TraceQuery
 from ...schemas.verdicts import Judgement
-from ..ledger import JudgesStatus
-from ..pipeline.listeners import Listeners
-from ..present import present_error, present_judged, present_trace
-from ..reader import Confidence, ErrorQuery, Position, Reader, TraceQuery
-from ..shapes import ErrorPage, JudgedPage, TraceJson
-from ..web.security import Tokens
+from ...schemas.wire.traces import ErrorPage, JudgedPage, TraceJson
+from ..queries.present import present_error, present_judged, present_trace
+from ..worker.listeners import Listeners
 from .addresses import Heads, Slashes
 from .answers import documented, json_answer, on_error, problem
 from .dataset import add_export
@@ -31,21 +30,13 @@ from .guard import Guard
 from .labels import add_labels
 from .lists import add_lists, traces_page
 from .llm import add_architectures, add_ledger
-from .params import (
-    ErrorsParams,
-    JudgeBody,
-    SpanErrorsParams,
-    TraceParams,
-    an_id,
-    moment,
-    read_cursor,
-    write_cursor,
-)
+from .params import ErrorsParams, JudgeBody, SpanErrorsParams, TraceParams, an_id, moment, read_cursor, write_cursor
 from .rates import add_rates
 from .received import add_received
+from .security import Tokens
 
 if TYPE_CHECKING:
-    from ..endpoints import Endpoint
+    from ..app.endpoints import Endpoint
 
 JUDGING_THREADS = 4
 REBUILDING_THREADS = 4

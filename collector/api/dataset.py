@@ -9,11 +9,11 @@ from fastapi import FastAPI, Query, Response
 from fastapi.responses import StreamingResponse
 
 from ...schemas.errors import NotFoundError
-from ..dataset.reading import Exporter
-from ..dataset.writing import json_lines, need_parquet, parquet
-from ..reader import Reader
-from ..shapes import ProblemJson
-from ..shapes_dataset import FindingRow, RunRow, TrailRow
+from ...schemas.queries.reader import Reader
+from ...schemas.wire.dataset import FindingRow, RunRow, TrailRow
+from ...schemas.wire.traces import ProblemJson
+from ..queries.dataset.reading import Exporter
+from ..queries.dataset.writing import json_lines, need_parquet, parquet
 from .params import an_id
 from .params_dataset import ExportParams
 

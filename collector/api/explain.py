@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import FastAPI, Response
 
-from ..explain.glossary import explain, glossary
-from ..explain.shapes import TermJson, TermPage, present_term
+from ...schemas.wire.explain import TermJson, TermPage, present_term
+from ..queries.explain.glossary import explain, glossary
 from .answers import documented, json_answer
 
 

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..web.security import Tokens, is_foreign, is_form
 from .answers import Refusal, refuse
+from .security import Tokens, is_foreign, is_form
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 MAX_BODY = 64 * 1024

@@ -11,20 +11,10 @@ from fastapi.responses import StreamingResponse
 
 from ...schemas.annotations import Annotation, HumanScore, Review
 from ...schemas.errors import ConfigError, NotFoundError
-from ..jsontext import bytes_of
-from ..labelling import Labelling
-from ..labels import LabelQuery, Labels
-from ..present_labels import (
-    present_annotation,
-    present_item,
-    present_label,
-    present_quality,
-    present_review,
-    present_score,
-    present_stratum,
-)
-from ..reader import Position, Reader
-from ..shapes_labels import (
+from ...schemas.queries.labels import LabelQuery, Labels
+from ...schemas.queries.reader import Position, Reader
+from ...schemas.text.jsontext import bytes_of
+from ...schemas.wire.labels import (
     AnnotationJson,
     AnnotationPage,
     DeletedLabelsJson,
@@ -37,6 +27,16 @@ from ..shapes_labels import (
     TakenAnnotations,
     TakenReviews,
     TakenScores,
+)
+from ..labels.labelling import Labelling
+from ..labels.present import (
+    present_annotation,
+    present_item,
+    present_label,
+    present_quality,
+    present_review,
+    present_score,
+    present_stratum,
 )
 from .answers import documented, json_answer
 from .params import an_id, moment, write_cursor

@@ -9,12 +9,12 @@ from typing import Annotated
 from fastapi import FastAPI, Query, Response
 
 from ...schemas.errors import NotFoundError
-from ..listing import SessionRow
-from ..present import present_row
-from ..present_lists import present_session, present_session_row, searched
-from ..reader import Confidence, Position, Reader, TraceQuery, TraceRow
-from ..shapes import TracePage
-from ..shapes_lists import SessionJson, SessionPage
+from ...schemas.queries.listing import SessionRow
+from ...schemas.queries.reader import Confidence, Position, Reader, TraceQuery, TraceRow
+from ...schemas.wire.lists import SessionJson, SessionPage
+from ...schemas.wire.traces import TracePage
+from ..queries.present import present_row
+from ..queries.present_lists import present_session, present_session_row, searched
 from .answers import documented, json_answer
 from .params_lists import ListParams, SessionParams, write_place
 from .paths import SOME

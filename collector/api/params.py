@@ -10,11 +10,11 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ...schemas.errors import ConfigError
+from ...schemas.queries.ledger import LedgerQuery
+from ...schemas.queries.reader import Confidence, ErrorQuery, Position
 from ...schemas.taxonomy import Severity
+from ...schemas.text.moments import LAST, parse_since
 from ...schemas.verdicts import Outcome
-from ..ledger import LedgerQuery
-from ..moments import LAST, parse_since
-from ..reader import Confidence, ErrorQuery, Position
 
 MAX_LIMIT = 1000
 MAX_ARCHITECTURE = 20_000

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from ...schemas.queries.reader import Confidence, ErrorQuery, TraceQuery
 from ...schemas.taxonomy import Severity
-from ..reader import Confidence, ErrorQuery, TraceQuery
 from .params import Params, Profile, Since, Text, an_id, moment
 
 Rows = Literal["findings", "runs", "trail"]

@@ -8,9 +8,9 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model
 
 from ...schemas.annotations import HumanScore, Opinion, Review
 from ...schemas.errors import ConfigError
+from ...schemas.queries.labels import OVERLAP, LabelQuery, Purpose, QueueQuery
 from ...schemas.taxonomy import Dimension, Severity
-from ..labelling import Said
-from ..labels import OVERLAP, LabelQuery, Purpose, QueueQuery
+from ..labels.labelling import Said
 from .params import Cursor, Limit, Params, Since, Text, an_id, late_moment, moment, read_cursor
 
 MAX_ITEMS = 100

@@ -7,11 +7,11 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from ...schemas.errors import ConfigError
+from ...schemas.queries.listing import Sort
+from ...schemas.queries.reader import Confidence, Position, TraceQuery
 from ...schemas.taxonomy import Dimension, Severity
+from ...schemas.text.moments import parse_length
 from ...schemas.trajectory import TraceState
-from ..listing import Sort
-from ..moments import parse_length
-from ..reader import Confidence, Position, TraceQuery
 from .params import Cursor, Limit, Params, Profile, Since, Text, from_opaque, moment, opaque
 
 Order = Literal["asc", "desc"]

@@ -11,7 +11,7 @@ from pydantic import Field
 from ...schemas.errors import ConfigError
 from ...schemas.rates import By, Population, RateQuery, Unit
 from ...schemas.taxonomy import Dimension, Severity
-from ..moments import parse_length
+from ...schemas.text.moments import parse_length
 from .params import MAX_LIMIT, Params, Profile, Since, Text, late_moment, moment
 
 DEFAULT_SINCE: Final = "1d"

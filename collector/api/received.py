@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import FastAPI, Response
 
 from ...schemas.errors import NotFoundError
-from ..reader import Reader
-from ..received import json_lines
+from ...schemas.queries.reader import Reader
+from ..queries.received import json_lines
 from .answers import documented
 from .labels import JSON_LINES
 from .params import an_id

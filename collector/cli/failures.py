@@ -9,7 +9,7 @@ from typing import IO, Any, Final
 import click
 
 from ...schemas.errors import NotFoundError, TracejuryError
-from ..terminal import one_line
+from ...schemas.text.terminal import one_line
 
 EXIT_ERROR: Final = 1
 EXIT_USAGE: Final = 2  # click's own

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from ..evaluate.judges_options import JudgesOptions
-    from ..evaluate.judges_run import Progress
+    from ..evaluation.judges_options import JudgesOptions
+    from ..evaluation.judges_run import Progress
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -109,10 +109,10 @@ def options_from(folder: Path, criteria: str, asked: dict[str, Any], **more: Any
     """
     from pydantic import ValidationError
 
-    from ...judges.panel.problems import told
+    from ...judges.llm.problems import told
     from ...schemas.errors import ConfigError
-    from ..evaluate.judges_options import JudgesOptions
-    from ..llm.config import LlmConfig
+    from ..evaluation.judges_options import JudgesOptions
+    from ..judging.model.config import LlmConfig
 
     try:
         llm = LlmConfig(criteria=criteria, **{field: asked.pop(option) for option, field in LLM_FIELDS.items()})

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import click
 
+from ...schemas.queries.listing import Sort
 from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import TraceState
-from ..listing import Sort
 from .options import Decorator, Moment, profile_option, since_option
 
 _FILTERS: Final[tuple[Decorator, ...]] = (

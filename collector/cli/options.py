@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ..moments import iso_time, parse_since
+from ...schemas.text.moments import iso_time, parse_since
 
 DEFAULT_URL = "http://127.0.0.1:8321"
 

@@ -33,7 +33,7 @@ COMMANDS: Final = {
     "validate": "Check a configuration file.",
     "migrate": "Bring a store's tables up to date.",
 }
-"""Each subcommand with its help; module `cli/<name>_command.py` holds it as `<name>_command`."""
+"""Each subcommand with its help; module `commands/<name>.py` holds it as `<name>_command`."""
 
 
 class Root(click.Group):
@@ -47,7 +47,7 @@ class Root(click.Group):
         """Import the command of that name."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f".{cmd_name}_command", __package__)
+        module = importlib.import_module(f".commands.{cmd_name}", __package__)
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 

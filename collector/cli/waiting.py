@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
-from ..client import Client
+from ..api.client.client import Client
 
 PATIENCE = 15.0
 """Seconds; a trace whose root has ended settles after 5 s of quiet by default."""

@@ -18,8 +18,8 @@ from ...judges.measures.people import SeenError
 from ...judges.measures.ppi import Pair, calibrated_share
 from ...schemas.rates import By, Estimate, Population, Sums, Unit
 from ...schemas.taxonomy import TRAIL, Severity
-from ..counting import counted
-from ..moments import LAST, iso_time
+from ...schemas.text.counting import counted
+from ...schemas.text.moments import LAST, iso_time
 from .facts import Fact
 from .question import OF_RUNS, Question
 

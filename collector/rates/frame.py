@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..labels.queue import DRAWABLE, printable
+from ..labels.runs import bounds
 from ..store.client import Store
-from ..store.label_queue import DRAWABLE, printable
-from ..store.label_runs import bounds
 from ..store.scope import TENANT, Scope
 from .calibration import Stratum, Unseen
 from .question import OF_RUNS, Question

@@ -8,11 +8,11 @@ from typing import Final
 
 from ...judges.profiles import PROFILES
 from ...schemas.errors import ConfigError
+from ...schemas.queries.reader import Confidence
 from ...schemas.rates import By, Population, RateQuery, Unit
 from ...schemas.taxonomy import TRAIL, Severity
-from ..label_checks import a_category
-from ..moments import LAST
-from ..reader import Confidence
+from ...schemas.text.moments import LAST
+from ..labels.checks import a_category
 from .facts import short
 
 MAX_POINTS: Final = 2000

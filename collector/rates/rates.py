@@ -10,17 +10,7 @@ from typing import TypeVar
 
 from ...judges.measures.rates import effective, mean, mean_difference, share, share_difference
 from ...judges.registry import default_suite
-from ...schemas.rates import (
-    Comparison,
-    Estimate,
-    Population,
-    Rate,
-    RateAnswer,
-    RateQuery,
-    RateRow,
-    Sums,
-    Unjudged,
-)
+from ...schemas.rates import Comparison, Estimate, Population, Rate, RateAnswer, RateQuery, RateRow, Sums, Unjudged
 from ..store.client import Store
 from .calibration import Calibration
 from .folding import Folding

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ...judges.panel.client import Reply
+from ...judges.llm.client import Reply
 from ...schemas.llm_rows import ANSWER_COLUMNS, AnswerRow, Spend, answer_row
 from .client import Store
 from .inserting import insert_rows, storing

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from ...schemas.export_rows import EXPORT_COLUMNS, Progress, export_row
 from ...schemas.judged_rows import FINDING_SELECT, STANDS, VERDICT_SELECT, finding_from_row, verdict_from_row
+from ...schemas.queries.export_record import Opinion, TraceRecord
 from ...schemas.rows import LOG_SELECT, SPAN_SELECT, log_from_row, span_from_row
 from ...schemas.spans import LogRecord, Span
 from ...schemas.verdicts import Outcome, SubjectKind, Verdict
-from ..export.record import Opinion, TraceRecord
 from . import ledger
 from .client import Store
 from .inserting import insert_rows, storing

@@ -22,8 +22,8 @@ from ...schemas.rows import LOG_SELECT, SPAN_SELECT, log_from_row, span_from_row
 from ...schemas.spans import LogRecord, Span
 from ...schemas.trajectory import TraceState
 from ...schemas.verdicts import DETECTORS, JudgedTrace, Outcome
-from ..outline import LARGE, outline_of, to_json
-from ..panel.clerk import Ledger
+from ..judging.llm.run_selector import Ledger
+from ..queries.outline import LARGE, outline_of, to_json
 from . import ledger
 from .client import Store
 from .inserting import insert_rows, storing

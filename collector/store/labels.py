@@ -21,11 +21,11 @@ from ...schemas.label_rows import (
     score_from_row,
     score_row,
 )
-from ..labels import Labelled, LabelQuery, QueueItem, QueueQuery, Stratum
-from . import label_queue
+from ...schemas.queries.labels import Labelled, LabelQuery, QueueItem, QueueQuery, Stratum
+from ..labels import queue as label_queue
+from ..labels.labelled_runs import labelled_runs
 from .client import Store
 from .inserting import insert_rows, storing
-from .labelled_runs import labelled_runs
 from .reading import OF_SERVICE
 from .scope import TENANT, Scope
 

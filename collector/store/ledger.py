@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from ...schemas.llm_rows import LATEST, LEDGER_SELECT, LedgerRow, Spend, ledger_from_row
+from ...schemas.queries.ledger import Judged, LedgerEntry, LedgerQuery
 from ...schemas.trajectory import TraceState
 from ...schemas.verdicts import DETECTORS, Outcome, SubjectKind
-from ..ledger import Judged, LedgerEntry, LedgerQuery
 from .answers import StoredAnswers
 from .client import Store
 from .reading import OF_SERVICE, StoredReading, places

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from ...schemas.findings import Finding
 from ...schemas.judged_rows import FINDING_SELECT, STANDS, VERDICT_SELECT, finding_from_row, verdict_from_row
+from ...schemas.queries.reader import ErrorQuery, Sighting, TraceQuery, TraceRow
 from ...schemas.taxonomy import Severity
 from ...schemas.verdicts import Verdict
-from ..reader import ErrorQuery, Sighting, TraceQuery, TraceRow
 from .client import Store
 from .lists.findings import HOLDS, sure, thresholds
 from .lists.names import is_whole, short

@@ -8,8 +8,8 @@ from typing import Final
 
 from ...schemas.rates import By, Rate, RateAnswer
 from ...schemas.taxonomy import TRAIL, Dimension
-from ..explain.glossary import find_term
-from ..naming import MOST, agent_name, shortened
+from ...schemas.text.naming import MOST, agent_name, shortened
+from ..queries.explain.glossary import find_term
 from .links import session_link
 from .window import Window
 

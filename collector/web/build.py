@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from ... import __version__
-from ..endpoints import Endpoint
-from ..explain.glossary import find_term
-from ..ledger import JudgesStatus
-from ..pipeline.listeners import Listeners
-from ..reader import Reader
+from ...schemas.queries.ledger import JudgesStatus
+from ...schemas.queries.reader import Reader
+from ..api.security import SecureHeaders, Tokens
+from ..app.endpoints import Endpoint
+from ..queries.explain.glossary import find_term
+from ..worker.listeners import Listeners
 from .assets import add_assets, load_assets
+from .change_feed import Pulse
 from .errors import refusal_pages
 from .explain import add_explain_pages
 from .judges import add_judges
 from .labels import add_labels_page
 from .overview import add_overview
-from .pulse import Pulse
 from .rendering import make_templates
-from .security import SecureHeaders, Tokens
 from .sessions import add_sessions
 from .site import Site
 from .trace.build import add_trace_pages

@@ -13,7 +13,7 @@ from starlette.types import Scope
 
 from ...schemas.errors import ConfigError
 from ..api.answers import Refusal
-from .security import SECURE
+from ..api.security import SECURE
 from .window import Window, read_window
 
 TITLES: Final = {

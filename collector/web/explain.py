@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI, Request, Response
 
-from ..explain.glossary import by_kind, explain, glossary
+from ..queries.explain.glossary import by_kind, explain, glossary
 from .site import Site, page
 
 

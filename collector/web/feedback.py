@@ -12,8 +12,8 @@ from fastapi.responses import RedirectResponse
 
 from ...schemas.errors import ConfigError
 from ...schemas.findings import Finding
-from ..labelling import Labelling
-from .pulse import Pulse
+from ..labels.labelling import Labelling
+from .change_feed import Pulse
 from .site import Form, Site, action, is_fragment
 from .trace.opinions import TERMS, a_missed_error, a_review, a_score, an_opinion, annotator_of
 from .trace.pages import ANNOTATOR, annotator

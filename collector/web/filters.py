@@ -10,9 +10,9 @@ import shlex
 from typing import Final
 
 from ...schemas.rates import Estimate
-from ..moments import iso_time
-from ..naming import agent_name, is_whole
-from ..terminal import one_line, safe
+from ...schemas.text.moments import iso_time
+from ...schemas.text.naming import agent_name, is_whole
+from ...schemas.text.terminal import one_line, safe
 
 SHORT_ID: Final = 8
 SECOND: Final = 1_000_000_000

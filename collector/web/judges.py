@@ -13,14 +13,14 @@ from ...judges.measures.quality import JudgeQuality
 from ...judges.measures.rates import share, share_difference
 from ...schemas.errors import ConfigError, NotFoundError
 from ...schemas.llm_rows import Spend
+from ...schemas.queries.ledger import LedgerEntry, LedgerQuery
+from ...schemas.queries.pipeline_stats import VersionSeen
+from ...schemas.queries.reader import Confidence, Position
 from ...schemas.rates import By, Estimate, Population, RateAnswer, RateQuery
 from ...schemas.verdicts import Outcome
 from ..api.params import read_cursor, write_cursor
-from ..explain.glossary import find_term
-from ..ledger import LedgerEntry, LedgerQuery
-from ..present_llm import day_start
-from ..reader import Confidence, Position
-from ..vitals import VersionSeen
+from ..queries.explain.glossary import find_term
+from ..queries.present_llm import day_start
 from .headline import Change, change_of
 from .site import Site, page
 from .window import HOUR, Window

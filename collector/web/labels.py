@@ -11,7 +11,7 @@ from fastapi import FastAPI, Request, Response
 
 from ...judges.measures.quality import JudgeQuality
 from ...schemas.errors import ConfigError
-from ..labels import Purpose, QueueItem, QueueQuery, Stratum
+from ...schemas.queries.labels import Purpose, QueueItem, QueueQuery, Stratum
 from ..rates.calibration import ENOUGH
 from .site import Site, page
 from .trace.pages import annotator

@@ -12,10 +12,10 @@ from urllib.parse import urlencode
 
 from pydantic import ConfigDict, Field
 
+from ...schemas.queries.listing import SessionRow, Sort
+from ...schemas.queries.reader import Confidence, TraceQuery, TraceRow
 from ..api.params import Text
 from ..api.params_lists import FilterParams, ListParams, Order
-from ..listing import SessionRow, Sort
-from ..reader import Confidence, TraceQuery, TraceRow
 from .window import DAY, RANGES, Window, field_time
 
 ROWS: Final = 50

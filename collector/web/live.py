@@ -15,10 +15,10 @@ from anyio import to_thread
 from fastapi import FastAPI, Request, Response
 
 from ...schemas.errors import ConfigError, OverloadedError, RetryableError
+from ...schemas.queries.reader import Confidence, ErrorQuery, Position, Sighting
 from ...schemas.taxonomy import Severity
 from ..api.params import an_id
-from ..reader import Confidence, ErrorQuery, Position, Sighting
-from .pulse import Pulse
+from .change_feed import Pulse
 from .site import Site, page
 from .streams import BEAT, HEARTBEAT, event, opening, stream
 from .tail import SHOWN, Tail, place_of, read_place, write_place

@@ -8,12 +8,12 @@ from typing import Final
 from fastapi import FastAPI, Request, Response
 
 from ...schemas.errors import ConfigError, NotFoundError
+from ...schemas.queries.labels import LabelQuery
+from ...schemas.queries.reader import Confidence, ErrorQuery, Position, Rates, TraceQuery
 from ...schemas.rates import By, Comparison, Population, RateQuery, Unit
 from ...schemas.taxonomy import Severity
-from ..labels import LabelQuery
-from ..reader import Confidence, ErrorQuery, Position, Rates, TraceQuery
 from .breakdown import break_down
-from .glances import Glances
+from .diagnosis_cache import Glances
 from .headline import Picture, headline
 from .site import Site, page
 from .window import DAY, HOUR, Window

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from ...schemas.queries.listing import Exchange, SessionRow, SessionView
+from ...schemas.text.naming import is_whole
 from ...schemas.verdicts import Verdict
-from ..listing import Exchange, SessionRow, SessionView
-from ..naming import is_whole
 from .links import session_link, trace_link
 from .window import Window, field_time
 

@@ -8,13 +8,13 @@ from fastapi import FastAPI, Query, Request, Response
 from pydantic import ConfigDict
 
 from ...schemas.errors import NotFoundError
+from ...schemas.queries.listing import Sort
+from ...schemas.queries.reader import Confidence
 from ..api.lists import sessions_page
 from ..api.params import Text
 from ..api.params_lists import SessionParams
 from ..api.paths import SOME
-from ..listing import Sort
-from ..present_lists import searched
-from ..reader import Confidence
+from ..queries.present_lists import searched
 from .lists import PageParams, explain_nothing, view_of
 from .session import SessionPageView, conversation
 from .site import Site, page

@@ -19,11 +19,11 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment
 from starlette.datastructures import Headers
 
-from ..endpoints import Endpoint
-from ..ledger import JudgesStatus
-from ..pipeline.listeners import Listeners
-from ..reader import Reader
-from .security import COOKIE, Tokens, cookie_of, parse_form
+from ...schemas.queries.ledger import JudgesStatus
+from ...schemas.queries.reader import Reader
+from ..api.security import COOKIE, Tokens, cookie_of, parse_form
+from ..app.endpoints import Endpoint
+from ..worker.listeners import Listeners
 from .window import Window, read_window
 
 if TYPE_CHECKING:

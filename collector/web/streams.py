@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from starlette.responses import StreamingResponse
 
-from ..jsontext import text_of
+from ...schemas.text.jsontext import text_of
 
 HEARTBEAT: Final = 15.0
 """Seconds after which an idle stream says that it is there: what stands between drops silent connections."""

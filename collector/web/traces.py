@@ -6,9 +6,9 @@ from typing import Annotated, Final
 
 from fastapi import FastAPI, Query, Request, Response
 
+from ...schemas.queries.listing import Sort
 from ..api.lists import traces_page
-from ..listing import Sort
-from ..present_lists import searched
+from ..queries.present_lists import searched
 from .lists import PageParams, explain_nothing, view_of
 from .site import Site, page
 

@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 from ...schemas.errors import ConfigError
-from ..moments import LAST, iso_time, parse_since
+from ...schemas.text.moments import LAST, iso_time, parse_since
 
 MINUTE: Final = 60_000_000_000
 HOUR: Final = 60 * MINUTE

@@ -8,8 +8,8 @@ from typing import Final
 
 from ...schemas.normalized import Json
 from ...schemas.taxonomy import Dimension, Severity
+from ..abstention import candid
 from ..base import Context
-from ..candour import candid
 from ..claims import answer_text
 from ..facts import RunFacts, TurnFacts
 from ..names import Role

@@ -20,9 +20,9 @@ import httpx
 from processes import Serving, serving
 from served import CORPUS, wait_until_judged
 
-from tracejury.collector.replay import FreshIds, batches, connect
-from tracejury.collector.sources import read
-from tracejury.collector.sources.groups import SPANS, Request, rows, signal_of
+from tracejury.collector.otlp.client import FreshIds, batches, connect
+from tracejury.collector.otlp.files import read
+from tracejury.collector.otlp.files.groups import SPANS, Request, rows, signal_of
 from tracejury.schemas.errors import TracejuryError
 
 SENDERS = 16

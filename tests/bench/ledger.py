@@ -15,12 +15,12 @@ from collections.abc import Callable, Sequence
 
 from store_parts import a_judged_subject
 
-from tracejury.collector.ledger import LedgerQuery
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.ledger import StoredLedger
+from tracejury.collector.store.llm_judging import StoredPanel
 from tracejury.collector.store.migrate import migrate
-from tracejury.collector.store.panel import StoredPanel
+from tracejury.schemas.queries.ledger import LedgerQuery
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import JudgedSubject, Subject, SubjectKind
 

@@ -18,12 +18,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tracejury.collector.listing import Sort
-from tracejury.collector.reader import Confidence, TraceQuery
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.lists import SessionLists, TraceLists
 from tracejury.collector.store.migrate import migrate
+from tracejury.schemas.queries.listing import Sort
+from tracejury.schemas.queries.reader import Confidence, TraceQuery
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import TraceState
 

@@ -17,12 +17,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tracejury.collector.reader import Confidence, ErrorQuery, Position, TraceQuery
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.migrate import migrate
 from tracejury.collector.store.reading import StoredReading
+from tracejury.schemas.queries.reader import Confidence, ErrorQuery, Position, TraceQuery
 
 SPANS_PER_TRACE = 40
 PER_INSERT = 10_000

@@ -26,11 +26,11 @@ from lists import DAY, FILL_FINDINGS, FILL_SPANS, FILL_TRACES, ID, PER_INSERT, S
 from memory_api import served
 
 from tracejury.collector.api import create_app
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.rates.facts import HOUR
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.migrate import migrate
-from tracejury.collector.stored_reader import StoredReader
 from tracejury.processors.assemble import AssemblerConfig
 
 # Findings come a second after their spans, as many of each trace at the span "c" that is stored for it.

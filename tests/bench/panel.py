@@ -23,7 +23,7 @@ from panel_requests import request
 from processes import Serving, serving
 from served import metrics, resident
 
-from tracejury.collector.replay import connect
+from tracejury.collector.otlp.client import connect
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 

@@ -13,17 +13,17 @@ from collections.abc import Callable
 
 from panel_requests import request
 
-from tracejury.collector.panel.docket import Entry
-from tracejury.collector.panel.hearing import Preparation, hearings
-from tracejury.collector.panel.outcome import Stored, closing
-from tracejury.collector.receiver.decode import Encoding, Signal, decode
-from tracejury.judges.panel.case import Stage
-from tracejury.judges.panel.client import Prompt
-from tracejury.judges.panel.criteria import load_set
-from tracejury.judges.panel.deliberation import deliberate
-from tracejury.judges.panel.members import panel_of
-from tracejury.judges.panel.schedule import content_hash
-from tracejury.judges.panel.scripted import ScriptedClient, answer, finding, rehearse
+from tracejury.collector.judging.llm.judge_queue import Entry
+from tracejury.collector.judging.llm.judge_request import Preparation, hearings
+from tracejury.collector.judging.llm.outcome import Stored, closing
+from tracejury.collector.otlp.codec.decode import Encoding, Signal, decode
+from tracejury.judges.llm.case import Stage
+from tracejury.judges.llm.client import Prompt
+from tracejury.judges.llm.criteria import load_set
+from tracejury.judges.llm.deliberation import deliberate
+from tracejury.judges.llm.members import panel_of
+from tracejury.judges.llm.schedule import content_hash
+from tracejury.judges.llm.scripted import ScriptedClient, answer, finding, rehearse
 from tracejury.processors.normalize import normalize
 from tracejury.processors.rebuild import rebuild
 from tracejury.schemas.trajectory import Trace

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tracejury.collector.cli.config_docs import reference
 from tracejury.collector.config import CollectorConfig, load_config
-from tracejury.collector.config_docs import reference
 from tracejury.processors.assemble import SECOND
 from tracejury.schemas.errors import ConfigError
 

@@ -13,7 +13,7 @@ from store_parts import a_finding, a_judged_subject, a_judged_trace, a_run, a_sp
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.panel import StoredPanel
+from tracejury.collector.store.llm_judging import StoredPanel
 from tracejury.schemas.llm_rows import ANSWER_COLUMNS
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.verdicts import Outcome, Spent, SubjectKind

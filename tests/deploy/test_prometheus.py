@@ -16,8 +16,8 @@ from hook_server import SECRET, hook_server
 from llm_server import llm_server
 from panel_requests import request
 
+from tracejury.collector.app.service import Collector
 from tracejury.collector.config import load_config
-from tracejury.collector.service import Collector
 
 PROMTOOL = shutil.which("promtool")
 needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="promtool (Debian: prometheus) is not installed")

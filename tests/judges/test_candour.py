@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_traces import Did, Said, run, trace
 
+from tracejury.judges.abstention import asks, candid, tokens
 from tracejury.judges.base import Context
-from tracejury.judges.candour import asks, candid, tokens
 from tracejury.judges.claims import gives_up_honestly, needs_no_support, statement
 from tracejury.judges.profiles import threshold
 from tracejury.judges.registry import suite_of

@@ -13,9 +13,9 @@ from small_traces import TRACE_ID, Did, Said, run, trace, without_content
 from tracejury.judges.base import Context, Detector
 from tracejury.judges.detectors import BUILT_IN
 from tracejury.judges.evidence import MAX_EVIDENCE, OwnText
-from tracejury.judges.sound import problem
 from tracejury.judges.suite import Suite
 from tracejury.judges.text import TextCache
+from tracejury.judges.validate_draft import problem
 from tracejury.schemas.findings import Draft
 from tracejury.schemas.trajectory import AgentRun, Trace, TraceState, TurnKind
 

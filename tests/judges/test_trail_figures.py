@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tracejury.collector.evaluate.direct import judge, normalized, stored, traces
-from tracejury.collector.evaluate.folder import TrailFolder, load
-from tracejury.collector.evaluate.judged import Judged
-from tracejury.collector.evaluate.score import Evaluation, annotated, evaluate
+from tracejury.collector.evaluation.folder import TrailFolder, load
+from tracejury.collector.evaluation.score import Evaluation, annotated, evaluate
+from tracejury.collector.judging.detect.direct import judge, normalized, stored, traces
+from tracejury.collector.judging.detect.judged import Judged
 from tracejury.judges.base import Context
 from tracejury.judges.detectors import BUILT_IN
 from tracejury.judges.features import family, features, places

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from trajectories import span
 
+from tracejury._sdk import names
 from tracejury.processors.normalize import normalize, stated
-from tracejury.processors.sdk import names
 
 PLAIN = {"tracejury.agent.name": "researcher", "tracejury.agent.parent": "manager", "tracejury.task.id": "t-1"}
 

@@ -10,7 +10,7 @@ import pytest
 from trajectories import FRAMEWORKS, TRAIL, load
 
 from tracejury.judges.evidence import OwnText
-from tracejury.judges.panel.verbatim import standing
+from tracejury.judges.llm.verbatim import standing
 from tracejury.processors.rebuild import rebuild
 from tracejury.processors.transcript import Limits, outline, plan_views, split, transcribe
 from tracejury.processors.transcript.views import paper_view, raw_view

@@ -104,7 +104,7 @@ def test_no_file_is_owned_by_both(wheels: dict[str, Path]) -> None:
     held = {name: set(zipfile.ZipFile(wheel).namelist()) for name, wheel in wheels.items()}
     assert not held["tracejury"] & held["tracejury-sdk"]
     assert all(name.startswith(("tracejury/sdk/", "tracejury_sdk-")) for name in held["tracejury-sdk"])
-    same = {name.replace("tracejury/sdk/", "tracejury/processors/sdk/") for name in held["tracejury-sdk"]}
+    same = {name.replace("tracejury/sdk/", "tracejury/_sdk/") for name in held["tracejury-sdk"]}
     assert {name for name in same if name.startswith("tracejury/")} <= held["tracejury"]
     with zipfile.ZipFile(wheels["tracejury-sdk"]) as small:
         (metadata,) = [name for name in small.namelist() if name.endswith("METADATA")]

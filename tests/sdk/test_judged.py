@@ -15,8 +15,8 @@ from opentelemetry import trace as otel
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
-from tracejury.collector.demo.program import perform
-from tracejury.collector.demo.runs import RUNS
+from tracejury.collector.cli.demo.program import perform
+from tracejury.collector.cli.demo.runs import RUNS
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.taxonomy import Severity
 from tracejury.sdk import JudgedRun, agent, judged
@@ -142,8 +142,8 @@ def test_hostile_text_does_not_reach_the_terminal() -> None:
 
 AGENT_TEST = """
 from opentelemetry import trace
-from tracejury.collector.demo.program import perform
-from tracejury.collector.demo.runs import RUNS
+from tracejury.collector.cli.demo.program import perform
+from tracejury.collector.cli.demo.runs import RUNS
 
 def test_agent(judged):
     with judged() as run:
@@ -169,7 +169,7 @@ def test_the_fixture_is_a_plugin_of_pytest(tmp_path: Path) -> None:
     assert re.match(r"E +AssertionError: \d+ errors? found", told[0])
     for part in ("where:", "quote:", "why:"):
         assert any(part in line for line in told)
-    assert "processors/sdk" not in done.stdout.split("short test summary")[0].replace(str(tmp_path), "")
+    assert "_sdk/" not in done.stdout.split("short test summary")[0].replace(str(tmp_path), "")
 
 
 def test_scopes_give_a_program_without_a_framework_its_agents() -> None:

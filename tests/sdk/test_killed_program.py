@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from processes import serving
 
-from tracejury.collector.client import Client
-from tracejury.collector.shapes import TraceJson
+from tracejury.collector.api.client.client import Client
 from tracejury.schemas.errors import NotFoundError, RetryableError
+from tracejury.schemas.wire.traces import TraceJson
 
 pytestmark = pytest.mark.store
 
@@ -22,8 +22,8 @@ PROGRAM = """
 import sys, threading
 from collections.abc import Iterator
 from opentelemetry import trace
-from tracejury.collector.demo.agents import Agent, Reply, ScriptedModel
-from tracejury.collector.demo.almanac import Tool, delegate
+from tracejury.collector.cli.demo.agents import Agent, Reply, ScriptedModel
+from tracejury.collector.cli.demo.almanac import Tool, delegate
 from tracejury.sdk import set_up
 
 provider = set_up("killed", endpoint=sys.argv[1])

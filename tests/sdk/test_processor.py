@@ -13,9 +13,9 @@ from opentelemetry.sdk.trace.export import SpanExportResult
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import StatusCode
 
-from tracejury.processors.sdk import processor as processor_module
-from tracejury.processors.sdk import trouble
-from tracejury.processors.sdk.kinds import kind_of
+from tracejury._sdk import processor as processor_module
+from tracejury._sdk import trouble
+from tracejury._sdk.kinds import kind_of
 from tracejury.sdk import LiveProcessor, agent, task
 
 Started = Callable[..., tuple[TracerProvider, LiveProcessor]]

@@ -16,7 +16,7 @@ from kept_spans import KeptSpans
 from opentelemetry import context, propagate
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 
-from tracejury.processors.sdk.identity import MOST, Identity, read, written
+from tracejury._sdk.identity import MOST, Identity, read, written
 from tracejury.sdk import LiveProcessor, agent, carry, task
 
 Started = Callable[..., tuple[TracerProvider, LiveProcessor]]
@@ -166,7 +166,7 @@ async def test_functions_of_every_sort_can_be_an_agents(started: Started) -> Non
 CHILD = """
 import json, os
 from opentelemetry import context, propagate
-from tracejury.processors.sdk.identity import read
+from tracejury._sdk.identity import read
 from tracejury.sdk import agent
 context.attach(propagate.extract(json.loads(os.environ["CARRIER"])))
 with agent("worker", span=False) as identity:

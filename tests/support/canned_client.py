@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tracejury.judges.panel.client import Prompt, Reply
+from tracejury.judges.llm.client import Prompt, Reply
 from tracejury.schemas.errors import TracejuryError
 
 

@@ -8,11 +8,11 @@ from typing import Any
 from panel_cases import case, panel
 from small_traces import Did, Said, run, trace
 
-from tracejury.judges.panel.case import Case, Deliberation, Stage
-from tracejury.judges.panel.client import Prompt, Reply
-from tracejury.judges.panel.deliberation import deliberate
-from tracejury.judges.panel.members import Panel
-from tracejury.judges.panel.scripted import Line, ScriptedClient, answer, rehearse
+from tracejury.judges.llm.case import Case, Deliberation, Stage
+from tracejury.judges.llm.client import Prompt, Reply
+from tracejury.judges.llm.deliberation import deliberate
+from tracejury.judges.llm.members import Panel
+from tracejury.judges.llm.scripted import Line, ScriptedClient, answer, rehearse
 from tracejury.schemas.trajectory import Trace, TurnKind
 from tracejury.schemas.transcript import Chapter
 from tracejury.schemas.verdicts import Verdict

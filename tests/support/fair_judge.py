@@ -9,8 +9,8 @@ from typing import Any
 
 from llm_scripts import Call, Play
 
-from tracejury.judges.panel.client import Prompt, PromptMessage
-from tracejury.judges.panel.scripted import answer, finding
+from tracejury.judges.llm.client import Prompt, PromptMessage
+from tracejury.judges.llm.scripted import answer, finding
 
 
 def said(prompt: Prompt) -> str:

@@ -11,8 +11,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from otlp_parts import START, span, text, traces
 
+from tracejury.collector.app.service import Collector
 from tracejury.collector.config import CollectorConfig, load_config
-from tracejury.collector.service import Collector
 
 FREE = {"endpoint": "127.0.0.1:0"}
 SCHEMA = '{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}'

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from opentelemetry.trace import Tracer
 
-from tracejury.collector.demo import program
-from tracejury.collector.demo.agents import Agent, Reply, ScriptedModel
-from tracejury.collector.demo.almanac import Tool, delegate
-from tracejury.collector.demo.runs import FROM_MEMORY, HAMMERING, HEALTHY, INVENTED, WRONG_ARGUMENTS, Run
+from tracejury.collector.cli.demo import program
+from tracejury.collector.cli.demo.agents import Agent, Reply, ScriptedModel
+from tracejury.collector.cli.demo.almanac import Tool, delegate
+from tracejury.collector.cli.demo.runs import FROM_MEMORY, HAMMERING, HEALTHY, INVENTED, WRONG_ARGUMENTS, Run
 
 ORDERS: Mapping[str, str] = {
     "A-1041": "Order A-1041: one kettle, paid twice, 24.90 each; delivered on Monday.",

@@ -18,8 +18,8 @@ from gallery_judges import judged
 from gallery_runs import FAULTY_ACTS
 from llm_server import llm_server
 
+from tracejury.collector.app.service import Collector
 from tracejury.collector.config import CollectorConfig, load_config
-from tracejury.collector.service import Collector
 
 SECOND = 1_000_000_000
 PROTOBUF = {"Content-Type": "application/x-protobuf"}

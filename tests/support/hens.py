@@ -8,8 +8,8 @@ import threading
 from judging_bench import TRACE
 from llm_court import Court
 
-from tracejury.judges.panel.client import Prompt, Reply
-from tracejury.judges.panel.scripted import answer, finding
+from tracejury.judges.llm.client import Prompt, Reply
+from tracejury.judges.llm.scripted import answer, finding
 from tracejury.schemas.verdicts import Outcome
 
 MANAGER = "0a".rjust(16, "0")

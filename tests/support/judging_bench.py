@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from tracejury.collector.panel.clerk import Clerks
-from tracejury.collector.pipeline.inbox import Inbox
-from tracejury.collector.pipeline.judging import Judging, JudgingStore
+from tracejury.collector.judging.detect.inbox import Inbox
+from tracejury.collector.judging.detect.judging import Judging, JudgingStore
+from tracejury.collector.judging.llm.run_selector import Clerks
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.committer import Committed, Committer, WriterCounters
 from tracejury.collector.store.dead_letter import DeadLetterFolder

@@ -10,14 +10,14 @@ from typing import Any
 from store_parts import a_finding, a_judged_trace, a_run
 from trajectories import fixture_spans, normalise_all
 
-from tracejury.collector.listing import Sort
-from tracejury.collector.reader import TraceQuery
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.texts import StoredTexts, text_of
 from tracejury.processors.searchable import searchable, searched
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.queries.listing import Sort
+from tracejury.schemas.queries.reader import TraceQuery
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, TraceState, Turn, TurnKind
 from tracejury.schemas.verdicts import JudgedTrace, Spent

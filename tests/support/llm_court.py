@@ -9,24 +9,24 @@ from contextlib import asynccontextmanager, contextmanager
 from judging_bench import T0, TRACE, Booms
 from judging_bench import Bench as Detecting
 
-from tracejury.collector.panel.bench import Bench
-from tracejury.collector.panel.calendar import Calendar
-from tracejury.collector.panel.clerk import Clerk
-from tracejury.collector.panel.descriptions import NoDescriptions
-from tracejury.collector.panel.docket import Docket
-from tracejury.collector.panel.hearing import Preparation
-from tracejury.collector.panel.sitting import Sitting
-from tracejury.collector.panel.stored import StoredCases
-from tracejury.collector.panel.windows import Windows
+from tracejury.collector.judging.llm.descriptions import NoDescriptions
+from tracejury.collector.judging.llm.enqueue import Calendar
+from tracejury.collector.judging.llm.judge_queue import Docket
+from tracejury.collector.judging.llm.judge_request import Preparation
+from tracejury.collector.judging.llm.judge_worker import Bench
+from tracejury.collector.judging.llm.run_judge import Sitting
+from tracejury.collector.judging.llm.run_selector import Clerk
+from tracejury.collector.judging.llm.stored import StoredCases
+from tracejury.collector.judging.llm.windows import Windows
 from tracejury.collector.store.client import Store
-from tracejury.collector.store.panel import StoredPanel
-from tracejury.judges.panel.case import Deliberation, Stage
-from tracejury.judges.panel.client import Client, Prompt
-from tracejury.judges.panel.criteria import load_set
-from tracejury.judges.panel.members import panel_of
-from tracejury.judges.panel.schedule import WindowRules
-from tracejury.judges.panel.scripted import ScriptedClient, answer
-from tracejury.judges.panel.selection import Policy
+from tracejury.collector.store.llm_judging import StoredPanel
+from tracejury.judges.llm.case import Deliberation, Stage
+from tracejury.judges.llm.client import Client, Prompt
+from tracejury.judges.llm.criteria import load_set
+from tracejury.judges.llm.members import panel_of
+from tracejury.judges.llm.schedule import WindowRules
+from tracejury.judges.llm.scripted import ScriptedClient, answer
+from tracejury.judges.llm.selection import Policy
 from tracejury.judges.suite import Suite
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.findings import Finding

@@ -20,12 +20,12 @@ from memory_rates import MemoryRates
 from memory_vitals import MemoryVitals
 
 from tracejury.collector.api import create_app
-from tracejury.collector.ledger import JudgesStatus
-from tracejury.collector.listing import Facets, SessionRow, SessionView
-from tracejury.collector.reader import Confidence, ErrorQuery, Sighting, TraceQuery, TraceRow, TraceView
-from tracejury.collector.received import Received
-from tracejury.collector.web.pulse import Pulse
+from tracejury.collector.queries.received import Received
+from tracejury.collector.web.change_feed import Pulse
 from tracejury.schemas.findings import Finding
+from tracejury.schemas.queries.ledger import JudgesStatus
+from tracejury.schemas.queries.listing import Facets, SessionRow, SessionView
+from tracejury.schemas.queries.reader import Confidence, ErrorQuery, Sighting, TraceQuery, TraceRow, TraceView
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.trajectory import Trace, TraceState
 from tracejury.schemas.verdicts import Judgement, Outcome, Subject, SubjectKind, Verdict

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tracejury.collector.ledger import Judged, LedgerEntry, LedgerQuery
 from tracejury.schemas.llm_rows import Architecture, LedgerRow, Source, Spend, text_version
+from tracejury.schemas.queries.ledger import Judged, LedgerEntry, LedgerQuery
 from tracejury.schemas.verdicts import Outcome, Subject, SubjectKind, Verdict
 
 NOW = 1_795_169_386_000_000_000

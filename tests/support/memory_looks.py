@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tracejury.collector.outline import Outline, outline_of
-from tracejury.collector.reader import Confidence
-from tracejury.collector.web.trace.looks import Said
-from tracejury.collector.web.trace.places import Places
+from tracejury.collector.queries.outline import Outline, outline_of
+from tracejury.collector.queries.trace.trace_index import Places
+from tracejury.collector.queries.trace.trace_queries import Said
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.llm_rows import LedgerRow
+from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.trajectory import Trace
 from tracejury.schemas.verdicts import Verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tracejury.collector.vitals import Timeliness, VersionSeen
+from tracejury.schemas.queries.pipeline_stats import Timeliness, VersionSeen
 from tracejury.schemas.verdicts import Outcome
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracejury.judges.panel.case import Case, Stage
-from tracejury.judges.panel.criteria import load_set
-from tracejury.judges.panel.members import Mode, Panel, panel_of
+from tracejury.judges.llm.case import Case, Stage
+from tracejury.judges.llm.criteria import load_set
+from tracejury.judges.llm.members import Mode, Panel, panel_of
 from tracejury.processors.transcript import plan_views, transcribe
 from tracejury.schemas.trajectory import Trace
 

@@ -12,11 +12,11 @@ from typing import Final
 from processes import Serving
 from served import CORPUS
 
-from tracejury.collector.receiver.decode import Encoding, Signal, decode
-from tracejury.collector.receiver.limits import Limits
-from tracejury.collector.replay import FreshIds, connect
-from tracejury.collector.sources import read
-from tracejury.collector.sources.groups import SPANS, Request, group, rows, signal_of
+from tracejury.collector.otlp.client import FreshIds, connect
+from tracejury.collector.otlp.codec.decode import Encoding, Signal, decode
+from tracejury.collector.otlp.codec.limits import Limits
+from tracejury.collector.otlp.files import read
+from tracejury.collector.otlp.files.groups import SPANS, Request, group, rows, signal_of
 from tracejury.judges.registry import default_suite
 from tracejury.processors.normalize import normalize
 from tracejury.processors.rebuild import rebuild

@@ -7,8 +7,8 @@ from typing import Any
 
 from small_traces import TRACE_ID, Said, run, trace
 
-from tracejury.judges.panel.case import Case, Stage
-from tracejury.judges.panel.client import Prompt
+from tracejury.judges.llm.case import Case, Stage
+from tracejury.judges.llm.client import Prompt
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.shown import shown
 from tracejury.schemas.taxonomy import TRAIL, Dimension, Severity

@@ -9,13 +9,13 @@ from typing import Any
 
 from store_parts import a_finding, a_judged_trace, a_run, a_span
 
-from tracejury.collector.pipeline.outcome import compare, standing
+from tracejury.collector.judging.detect.outcome import compare, standing
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.keeping import Keeping
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.deleting import Deleting
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.panel import StoredPanel
+from tracejury.collector.store.llm_judging import StoredPanel
 from tracejury.processors.normalize import normalize
 from tracejury.schemas.errors import StoreError
 from tracejury.schemas.findings import Finding, FindingState

@@ -11,13 +11,13 @@ import httpx
 from memory_api import served
 
 from tracejury.collector.api import create_app
-from tracejury.collector.metrics import JudgingMetrics, Telemetry
-from tracejury.collector.pipeline.inbox import Inbox
-from tracejury.collector.pipeline.judging import Judging
-from tracejury.collector.pipeline.listeners import Listeners
+from tracejury.collector.judging.detect.inbox import Inbox
+from tracejury.collector.judging.detect.judging import Judging
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.stored_reader import StoredReader
+from tracejury.collector.telemetry import JudgingMetrics, Telemetry
+from tracejury.collector.worker.listeners import Listeners
 from tracejury.judges.registry import default_suite
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.batch import Batch

@@ -10,8 +10,8 @@ from typing import Any
 
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
-from tracejury.collector.receiver.decode import Encoding, Signal, decode
-from tracejury.collector.sources.files import read
+from tracejury.collector.otlp.codec.decode import Encoding, Signal, decode
+from tracejury.collector.otlp.files.files import read
 from tracejury.processors.normalize import normalize
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.spans import LogRecord, Span, SpanEvent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...reader import TraceQuery
+from ....schemas.queries.reader import TraceQuery
 from ..scope import TENANT
 from .findings import HOLDS, filtered, near, sure, thresholds, whole
 from .search import found_in

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ....schemas.findings import Finding
+from ....schemas.queries.listing import Exchange, SessionRow
 from ....schemas.taxonomy import Severity
 from ....schemas.trajectory import TraceState
 from ....schemas.verdicts import SubjectKind, Verdict
-from ...listing import Exchange, SessionRow
 
 _ORDER: Final = (TraceState.OPEN, TraceState.INCOMPLETE, TraceState.SETTLED)
 

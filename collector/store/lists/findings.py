@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from ....schemas.queries.reader import Confidence, TraceQuery
 from ....schemas.taxonomy import Severity
-from ...reader import Confidence, TraceQuery
 from ..scope import TENANT
 
 HOLDS: Final = "State IN ('current', 'provisional')"

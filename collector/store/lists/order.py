@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...listing import Sort
-from ...reader import Position
+from ....schemas.queries.listing import Sort
+from ....schemas.queries.reader import Position
 from .conditions import ARRIVED, DURATION
 from .findings import worst
 

@@ -14,7 +14,7 @@ import re
 from typing import Any, Final
 
 from ....processors.searchable import searched
-from ...reader import TraceQuery
+from ....schemas.queries.reader import TraceQuery
 from ..scope import TENANT
 from .findings import HOLDS, near, sure, thresholds, whole
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from ...listing import SessionRow, Sort
-from ...reader import Confidence, TraceQuery
+from ....schemas.queries.listing import SessionRow, Sort
+from ....schemas.queries.reader import Confidence, TraceQuery
 from ..client import Store
 from ..scope import TENANT, Scope
 from .conditions import ARRIVED, EVERY, conditions

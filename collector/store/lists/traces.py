@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Final
 
+from ....schemas.queries.listing import Facets
+from ....schemas.queries.reader import Confidence, TraceQuery, TraceRow
 from ....schemas.taxonomy import Severity
 from ....schemas.trajectory import TraceState
-from ...listing import Facets
-from ...reader import Confidence, TraceQuery, TraceRow
 from ..client import Store
 from ..scope import TENANT, Scope
 from .conditions import ARRIVED, conditions

@@ -16,9 +16,9 @@ import orjson
 from ....judges.evidence import json_strings
 from ....judges.quoting import json_text, raw_texts
 from ....schemas.normalized import Json, Kind, Message, NormalizedSpan
+from ....schemas.text.jsontext import text_of
+from ....schemas.text.terminal import one_line
 from ....schemas.trajectory import ToolCall, Turn
-from ...jsontext import text_of
-from ...terminal import one_line
 from .marks import Place, Quote, find_exact, find_folded
 
 MAX_EVENTS: Final = 50

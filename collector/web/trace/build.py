@@ -7,9 +7,9 @@ from typing import Final
 from anyio import CapacityLimiter
 from fastapi import FastAPI
 
+from ..change_feed import Pulse
 from ..feedback import add_feedback
 from ..live import add_live
-from ..pulse import Pulse
 from ..site import Site
 from .pages import add_trace
 from .raw import add_raw

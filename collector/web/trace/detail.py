@@ -12,8 +12,9 @@ from urllib.parse import urlencode
 
 from ....schemas.findings import Finding
 from ....schemas.normalized import Kind, NormalizedSpan
+from ....schemas.text.naming import agent_name
 from ....schemas.trajectory import AgentRun, ToolCall, Trace, Turn
-from ...naming import agent_name
+from ...queries.trace.trace_index import Places
 from .blocks import (
     Block,
     Rank,
@@ -28,7 +29,6 @@ from .blocks import (
 )
 from .marks import Quote, show
 from .parts import Detail, Neighbour, RunDetail, Section, ShownBlock, SpanDetail, TurnDetail
-from .places import Places
 
 MAX_SECTIONS: Final = 60
 """Tool calls of a turn that are shown; the tree has all of them."""

@@ -14,7 +14,7 @@ from typing import Final
 
 from ....judges.folding import Folded
 from ....schemas.shown import folded
-from ...terminal import safe
+from ....schemas.text.terminal import safe
 
 MAX_SHOWN: Final = 6_000
 """Characters of one text that are shown before it is cut."""

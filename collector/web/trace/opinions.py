@@ -9,8 +9,8 @@ from typing import Final, TypeVar
 from ....schemas.annotations import HumanScore, Opinion, Review
 from ....schemas.errors import ConfigError
 from ....schemas.taxonomy import TRAIL_CATEGORIES, Dimension, Severity
-from ...label_checks import MAX_NAME, name
-from ...labelling import Said
+from ...labels.checks import MAX_NAME, name
+from ...labels.labelling import Said
 
 __all__ = ["MAX_NAME", "TERMS", "a_missed_error", "a_review", "a_score", "an_opinion", "annotator_of"]
 

@@ -12,16 +12,16 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 
 from ....schemas.errors import NotFoundError
+from ....schemas.queries.labels import Labelled
+from ....schemas.queries.ledger import why_unscored
 from ....schemas.trajectory import TraceState
 from ...api.params import an_id
-from ...labels import Labelled
-from ...ledger import why_unscored
-from ...outline import Outline
-from ..pulse import Pulse
+from ...queries.outline import Outline
+from ...queries.trace.trace_index import Places
+from ..change_feed import Pulse
 from ..site import Site, page, rebuilding
 from .detail import Details
 from .opinions import MAX_NAME, TERMS
-from .places import Places
 from .reasons import unscored
 from .tree import Choice, TreeView
 from .view import Ask, TraceView, detail_of, view_of

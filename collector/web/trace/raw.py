@@ -10,8 +10,8 @@ from fastapi import FastAPI, Request, Response
 
 from ....schemas.errors import NotFoundError
 from ....schemas.spans import LogRecord, Span
+from ....schemas.text.moments import iso_time
 from ...api.params import an_id
-from ...moments import iso_time
 from ..site import Site, page
 from .marks import Shown, show
 from .pages import plain

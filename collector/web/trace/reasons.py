@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ....schemas.verdicts import Outcome
-from .looks import Looks
+from ...queries.trace.trace_queries import Looks
 from .view import TraceView
 
 _SPOKEN: Final = (Outcome.DONE, Outcome.CACHED)

@@ -11,7 +11,7 @@ from fastapi import FastAPI, Request, Response
 from ....schemas.errors import NotFoundError
 from ....schemas.findings import Finding
 from ...api.params import an_id
-from ..pulse import Pulse
+from ..change_feed import Pulse
 from ..site import Site, rebuilding
 from .pages import open_view, render
 from .parts import Section, SpanDetail, TurnDetail

@@ -13,10 +13,10 @@ from urllib.parse import urlencode
 
 from ....schemas.findings import Finding
 from ....schemas.taxonomy import Severity
-from ...counting import counted
-from ...naming import agent_name
-from ...outline import Call, Loose, RunLine, TurnLine
-from .places import REST, TOP, Places
+from ....schemas.text.counting import counted
+from ....schemas.text.naming import agent_name
+from ...queries.outline import Call, Loose, RunLine, TurnLine
+from ...queries.trace.trace_index import REST, TOP, Places
 
 WHOLE: Final = 300
 """A trace of at most so many nodes is shown open."""

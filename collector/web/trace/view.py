@@ -10,16 +10,16 @@ from urllib.parse import quote, urlencode
 from ....schemas.annotations import Annotation, HumanScore, Review
 from ....schemas.errors import NotFoundError
 from ....schemas.findings import Finding
+from ....schemas.queries.labels import Labelled
+from ....schemas.queries.reader import Confidence
 from ....schemas.taxonomy import Severity
+from ....schemas.text.naming import agent_name
 from ....schemas.verdicts import Verdict
-from ...labels import Labelled
-from ...naming import agent_name
-from ...outline import Outline
-from ...reader import Confidence
+from ...queries.outline import Outline
+from ...queries.trace.trace_index import REST, Places
+from ...queries.trace.trace_queries import Looks, Said
 from .detail import Details
-from .looks import Looks, Said
 from .parts import Detail
-from .places import REST, Places
 from .tree import Branch, Choice, TreeView, sort_findings
 
 MAX_FINDINGS: Final = 200

@@ -17,9 +17,9 @@ from memory_api import KNOWN, NOW, PLAIN, QUIET, SECOND, SPAN, Api, MemoryReader
 
 from tracejury.collector.api import create_app
 from tracejury.collector.api.app import JUDGING_THREADS
-from tracejury.collector.reader import Confidence, ErrorQuery
 from tracejury.judges.profiles import threshold
 from tracejury.schemas.errors import OverloadedError, StoreError
+from tracejury.schemas.queries.reader import Confidence, ErrorQuery
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.verdicts import Judgement
 

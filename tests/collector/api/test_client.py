@@ -11,10 +11,10 @@ import httpx
 import pytest
 from memory_api import KNOWN, Api, finding, row
 
-from tracejury.collector.client import JUDGE_PAGE, PAGE, Client, UnreachableError
-from tracejury.collector.client_deletion import delete_trace
-from tracejury.collector.client_labels import export, received, withdraw
-from tracejury.collector.client_rates import ask_rates, compare_rates
+from tracejury.collector.api.client.client import JUDGE_PAGE, PAGE, Client, UnreachableError
+from tracejury.collector.api.client.deletion import delete_trace
+from tracejury.collector.api.client.labels import export, received, withdraw
+from tracejury.collector.api.client.rates import ask_rates, compare_rates
 from tracejury.schemas.errors import ConfigError, NotFoundError, OverloadedError, PermanentError, RetryableError
 
 

@@ -27,8 +27,8 @@ from doctor_traces import (
 from memory_api import NOW, Api
 
 from tracejury.collector.cli.root import root
-from tracejury.collector.doctor.ask import DAY, FEW_TRACES, MOST_SPANS
-from tracejury.collector.reader import TraceRow
+from tracejury.collector.queries.doctor.ask import DAY, FEW_TRACES, MOST_SPANS
+from tracejury.schemas.queries.reader import TraceRow
 from tracejury.schemas.spans import Span
 from tracejury.schemas.trajectory import Trace, TraceState
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 from memory_api import NOW, SECOND, Api, finding
 
-from tracejury.collector.client import PAGE, Client, UnreachableError
-from tracejury.collector.follow import OVERLAP, Follower, follow
-from tracejury.collector.moments import iso_time
+from tracejury.collector.api.client.client import PAGE, Client, UnreachableError
+from tracejury.collector.cli.follow import OVERLAP, Follower, follow
 from tracejury.schemas.errors import OverloadedError
 from tracejury.schemas.findings import Finding
+from tracejury.schemas.text.moments import iso_time
 
 LATE = int(OVERLAP.total_seconds())
 

@@ -11,12 +11,12 @@ from label_items import FINDING, agree, missed, post
 from memory_api import KNOWN, NOW, PLAIN, QUIET, SPAN, Api
 from memory_labels import MemoryRun
 
-from tracejury.collector.client import Client
-from tracejury.collector.client_labels import withdraw
-from tracejury.collector.label_checks import MAX_CATEGORY, MAX_NAME, MAX_TEXT
-from tracejury.collector.labels import QueueItem
+from tracejury.collector.api.client.client import Client
+from tracejury.collector.api.client.labels import withdraw
+from tracejury.collector.labels.checks import MAX_CATEGORY, MAX_NAME, MAX_TEXT
 from tracejury.judges.measures.quality import LabelledRun
 from tracejury.schemas.annotations import opinion_id
+from tracejury.schemas.queries.labels import QueueItem
 
 
 def test_an_opinion_in_full(labelled: Api) -> None:

@@ -7,9 +7,9 @@ from click.testing import CliRunner
 from label_items import agree, post
 from memory_api import KNOWN, PLAIN, Api
 
+from tracejury.collector.api.client.client import Client
+from tracejury.collector.api.client.labels import forget
 from tracejury.collector.cli.root import root
-from tracejury.collector.client import Client
-from tracejury.collector.client_labels import forget
 from tracejury.schemas.errors import ConfigError
 
 

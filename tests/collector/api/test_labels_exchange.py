@@ -9,10 +9,10 @@ from typing import Any
 from label_items import agree, missed, post
 from memory_api import KNOWN, QUIET, SPAN, Api
 
-from tracejury.collector.client import Client
-from tracejury.collector.client_labels import bring
-from tracejury.collector.label_checks import MAX_CATEGORY, MAX_NAME, MAX_TEXT
-from tracejury.collector.label_lines import pages, read_lines
+from tracejury.collector.api.client.client import Client
+from tracejury.collector.api.client.labels import bring
+from tracejury.collector.labels.checks import MAX_CATEGORY, MAX_NAME, MAX_TEXT
+from tracejury.collector.labels.lines import pages, read_lines
 
 
 def test_an_export_is_what_an_import_takes(labelled: Api) -> None:

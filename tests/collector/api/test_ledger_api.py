@@ -13,9 +13,9 @@ from memory_ledger import ledger_entry
 
 from tracejury.collector.api.params import LEDGER_SINCE
 from tracejury.collector.cli.root import root
-from tracejury.collector.ledger import Judged, JudgesStatus, LedgerQuery
-from tracejury.collector.moments import parse_since
 from tracejury.schemas.llm_rows import Spend
+from tracejury.schemas.queries.ledger import Judged, JudgesStatus, LedgerQuery
+from tracejury.schemas.text.moments import parse_since
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import Outcome, SubjectKind
 

@@ -11,18 +11,18 @@ from click.testing import CliRunner
 from memory_api import NOW, SECOND, Api, row
 from rich.console import Console
 
+from tracejury.collector.api.client.client import Client
 from tracejury.collector.api.params_lists import read_place, write_place
+from tracejury.collector.cli.render.lists import session_view
 from tracejury.collector.cli.root import root
-from tracejury.collector.client import Client
-from tracejury.collector.listing import Exchange, SessionRow, SessionView, Sort
-from tracejury.collector.present_lists import present_session
-from tracejury.collector.reader import Position, TraceQuery
-from tracejury.collector.shapes_lists import SessionJson
-from tracejury.collector.tables_lists import session_view
+from tracejury.collector.queries.present_lists import present_session
 from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.queries.listing import Exchange, SessionRow, SessionView, Sort
+from tracejury.schemas.queries.reader import Position, TraceQuery
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import Subject, SubjectKind, Verdict
+from tracejury.schemas.wire.lists import SessionJson
 
 EVERYTHING = {
     "service": "s", "version": "v", "agent": "a", "role": "manager", "model": "m", "tool": "t", "session": "c",

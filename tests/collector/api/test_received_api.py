@@ -7,9 +7,9 @@ from pathlib import Path
 from memory_api import Api
 from store_parts import TRACE_ID, a_span
 
-from tracejury.collector.evaluate.direct import stored
-from tracejury.collector.received import Received
-from tracejury.collector.sources import read
+from tracejury.collector.judging.detect.direct import stored
+from tracejury.collector.otlp.files import read
+from tracejury.collector.queries.received import Received
 
 
 def test_what_was_received_comes_as_lines_of_otlp(api: Api, tmp_path: Path) -> None:

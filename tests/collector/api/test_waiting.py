@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from memory_api import KNOWN, Api, row
 
+from tracejury.collector.api.client.client import Client
 from tracejury.collector.cli.waiting import PAUSE, wait_until_judged
-from tracejury.collector.client import Client
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.trajectory import TraceState
 

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from memory_api import KNOWN, Api, finding, memory_api, served
 
-from tracejury.collector.cli.export_command import for_terminal
+from tracejury.collector.cli.commands.export import for_terminal
 from tracejury.collector.cli.root import root
 
 

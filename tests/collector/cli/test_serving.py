@@ -21,8 +21,8 @@ import pytest
 from click.testing import CliRunner, Result
 from processes import COMMAND, PATIENCE, Serving, serving, tracejury, until
 
+from tracejury.collector.cli.demo.watching import agent_environment
 from tracejury.collector.cli.root import root
-from tracejury.collector.demo.watching import agent_environment
 
 pytestmark = pytest.mark.store
 
@@ -79,7 +79,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 def perform(collector: Serving) -> list[dict[str, str]]:
     """Let the demo's program export to the collector."""
     program = subprocess.run(
-        [sys.executable, "-m", "tracejury.collector.demo.program"],
+        [sys.executable, "-m", "tracejury.collector.cli.demo.program"],
         env=agent_environment(os.environ, collector.ports["grpc"]),
         capture_output=True,
         timeout=PATIENCE,

@@ -11,7 +11,6 @@ import pytest
 from labels_world import StoredWorld
 from memory_labels import MemoryRun
 
-from tracejury.collector.labels import Labelled, Purpose, QueueQuery
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.calibration import ENOUGH, Calibration, LookedAt, Stratum, Unseen, calibration
 from tracejury.collector.rates.facts import Fact, FactFinding, FactKey, Standing
@@ -22,6 +21,7 @@ from tracejury.collector.store.client import Store
 from tracejury.judges.measures.people import seen_errors
 from tracejury.judges.measures.ppi import Pair
 from tracejury.schemas.annotations import Annotation, Opinion, Review
+from tracejury.schemas.queries.labels import Labelled, Purpose, QueueQuery
 from tracejury.schemas.rates import By, Population, RateQuery, Sums, Unit
 from tracejury.schemas.taxonomy import TRAIL, Dimension, Severity
 

@@ -8,7 +8,7 @@ import pytest
 
 from tracejury.collector.store.answers import DAY, HOUR, StoredAnswers
 from tracejury.collector.store.client import Store
-from tracejury.judges.panel.client import Reply
+from tracejury.judges.llm.client import Reply
 from tracejury.schemas.errors import StoreError
 from tracejury.schemas.llm_rows import AnswerRow, Spend
 

@@ -10,7 +10,7 @@ from store_parts import a_finding, a_judged_subject, a_judged_trace, a_span
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.panel import StoredPanel
+from tracejury.collector.store.llm_judging import StoredPanel
 from tracejury.schemas.llm_rows import AnswerRow
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 

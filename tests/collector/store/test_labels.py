@@ -13,11 +13,11 @@ from labels_world import MemoryWorld, StoredWorld, World
 from memory_labels import MemoryRun
 from store_parts import a_finding
 
-from tracejury.collector.label_checks import MAX_STRATUM, name
-from tracejury.collector.labels import Labelled, LabelQuery, Purpose, QueueItem, QueueQuery
-from tracejury.collector.reader import Position
+from tracejury.collector.labels.checks import MAX_STRATUM, name
 from tracejury.collector.store.client import Store
 from tracejury.schemas.annotations import Annotation, HumanScore, Opinion, Review
+from tracejury.schemas.queries.labels import Labelled, LabelQuery, Purpose, QueueItem, QueueQuery
+from tracejury.schemas.queries.reader import Position
 from tracejury.schemas.taxonomy import Dimension, Severity
 
 pytestmark = pytest.mark.store

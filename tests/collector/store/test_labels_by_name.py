@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from labels_world import MemoryWorld, StoredWorld, World
 
-from tracejury.collector.labels import Labelled, LabelQuery
-from tracejury.collector.reader import Position
 from tracejury.schemas.annotations import Annotation, HumanScore, Review
+from tracejury.schemas.queries.labels import Labelled, LabelQuery
+from tracejury.schemas.queries.reader import Position
 from tracejury.schemas.taxonomy import Dimension, Severity
 
 pytestmark = pytest.mark.store

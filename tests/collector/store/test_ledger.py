@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 from store_parts import TRACE_ID, a_judged_subject, a_judged_trace, a_run
 
-from tracejury.collector.ledger import Judged, LedgerEntry, LedgerQuery
-from tracejury.collector.reader import Position
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.ledger import StoredLedger
-from tracejury.collector.store.panel import StoredPanel
+from tracejury.collector.store.llm_judging import StoredPanel
+from tracejury.schemas.queries.ledger import Judged, LedgerEntry, LedgerQuery
+from tracejury.schemas.queries.reader import Position
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import Outcome, Subject, SubjectKind
 

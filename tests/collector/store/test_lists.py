@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from listed_traces import SECOND, Listed, Mark, expected, store_all
 
-from tracejury.collector.listing import Sort
-from tracejury.collector.reader import Confidence, Position, TraceQuery
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.lists import SessionLists, TraceLists
 from tracejury.schemas.findings import FindingState
+from tracejury.schemas.queries.listing import Sort
+from tracejury.schemas.queries.reader import Confidence, Position, TraceQuery
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.trajectory import TraceState
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from tracejury.collector.reader import Confidence, ErrorQuery
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.migrate import migrate
 from tracejury.collector.store.reading import StoredReading
+from tracejury.schemas.queries.reader import Confidence, ErrorQuery
 
 pytestmark = pytest.mark.store
 

@@ -13,7 +13,7 @@ from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.panel import StoredPanel
+from tracejury.collector.store.llm_judging import StoredPanel
 from tracejury.collector.store.reading import StoredReading
 from tracejury.schemas.errors import RetryableError, StoreError
 from tracejury.schemas.findings import Finding, FindingState

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from store_parts import SPAN_ID, TRACE_ID, a_finding, a_judged_trace, a_run, a_span
 
-from tracejury.collector.reader import Confidence, ErrorQuery, Position, TraceQuery
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.reading import StoredReading
 from tracejury.schemas.findings import Finding, FindingState
+from tracejury.schemas.queries.reader import Confidence, ErrorQuery, Position, TraceQuery
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import TraceState

@@ -12,20 +12,20 @@ import pytest
 from clickhouse_http import ClickHouseServer, clickhouse_server
 from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a_log, a_span
 
-from tracejury.collector.ledger import LedgerQuery
-from tracejury.collector.reader import Confidence, ErrorQuery
 from tracejury.collector.store import upkeep
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import WriterConfig
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.ledger import StoredLedger
+from tracejury.collector.store.llm_judging import StoredPanel
 from tracejury.collector.store.migrate import ensure, migrations, status
-from tracejury.collector.store.panel import StoredPanel
 from tracejury.collector.store.reading import StoredReading
 from tracejury.collector.store.writer import GroupCommitWriter
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.errors import ConfigError, PermanentError, RetryableError, StoreError
 from tracejury.schemas.llm_rows import AnswerRow
+from tracejury.schemas.queries.ledger import LedgerQuery
+from tracejury.schemas.queries.reader import Confidence, ErrorQuery
 from tracejury.schemas.verdicts import Outcome
 
 pytestmark = pytest.mark.store

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from listed_traces import SECOND, Listed, Mark, store_all
 
-from tracejury.collector.listing import SessionRow, Sort
-from tracejury.collector.reader import Confidence, Position, TraceQuery
+from tracejury.collector.queries.stored_sessions import stored_session
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.lists import SessionLists
-from tracejury.collector.stored_sessions import stored_session
+from tracejury.schemas.queries.listing import SessionRow, Sort
+from tracejury.schemas.queries.reader import Confidence, Position, TraceQuery
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import TraceState
 

@@ -7,10 +7,10 @@ from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.panel import StoredPanel
-from tracejury.collector.store.vitals import MOST_FINDINGS, StoredVitals
-from tracejury.collector.vitals import Timeliness
+from tracejury.collector.store.llm_judging import StoredPanel
+from tracejury.collector.store.pipeline_stats import MOST_FINDINGS, StoredVitals
 from tracejury.schemas.findings import FindingState
+from tracejury.schemas.queries.pipeline_stats import Timeliness
 from tracejury.schemas.rates import Sums
 from tracejury.schemas.verdicts import Outcome, Subject, SubjectKind
 

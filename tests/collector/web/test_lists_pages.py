@@ -12,11 +12,11 @@ from listed_traces import SECOND, Listed, Mark, store_all
 from memory_api import served
 
 from tracejury.collector.api import create_app
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.store.client import Store
-from tracejury.collector.stored_reader import StoredReader
-from tracejury.collector.terminal import one_line as visible
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.text.terminal import one_line as visible
 from tracejury.schemas.trajectory import TraceState
 
 if TYPE_CHECKING:

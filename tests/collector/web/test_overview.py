@@ -11,12 +11,12 @@ from memory_api import NOW, Api, Judge, MemoryReader, finding, row, served
 from memory_rates import MemoryRates
 
 from tracejury.collector.api import create_app
-from tracejury.collector.endpoints import Endpoint
-from tracejury.collector.labels import Labelled, QueueItem
-from tracejury.collector.ledger import LedgerEntry
-from tracejury.collector.vitals import Timeliness, VersionSeen
+from tracejury.collector.app.endpoints import Endpoint
 from tracejury.schemas.annotations import Review
 from tracejury.schemas.llm_rows import LedgerRow, Spend
+from tracejury.schemas.queries.labels import Labelled, QueueItem
+from tracejury.schemas.queries.ledger import LedgerEntry
+from tracejury.schemas.queries.pipeline_stats import Timeliness, VersionSeen
 from tracejury.schemas.rates import (
     Comparison,
     Estimate,

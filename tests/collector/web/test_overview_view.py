@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from tracejury.collector.labels import QueueItem, Stratum
-from tracejury.collector.vitals import VersionSeen
 from tracejury.collector.web.breakdown import break_down
 from tracejury.collector.web.headline import Picture, change, chart, headline
 from tracejury.collector.web.judges import against_caps, judge_rows, version_rows
 from tracejury.collector.web.labels import progress, queue_row, spoken
 from tracejury.collector.web.window import HOUR, Window
 from tracejury.schemas.llm_rows import Spend
+from tracejury.schemas.queries.labels import QueueItem, Stratum
+from tracejury.schemas.queries.pipeline_stats import VersionSeen
 from tracejury.schemas.rates import (
     By,
     Comparison,

@@ -10,8 +10,8 @@ import pytest
 from memory_looks import MemoryLooks
 from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace
 
+from tracejury.collector.web.change_feed import MAX_IDS, MAX_REMEMBERED, Pulse
 from tracejury.collector.web.live import _trace_events
-from tracejury.collector.web.pulse import MAX_IDS, MAX_REMEMBERED, Pulse
 from tracejury.schemas.errors import OverloadedError
 from tracejury.schemas.verdicts import Outcome
 

@@ -12,7 +12,7 @@ from memory_api import Api, Judge, MemoryReader, served
 
 from tracejury.collector.api import create_app
 from tracejury.collector.api.guard import MAX_BODY
-from tracejury.collector.web.security import COOKIE, MAX_FIELDS, POLICY, SECURE, Tokens
+from tracejury.collector.api.security import COOKIE, MAX_FIELDS, POLICY, SECURE, Tokens
 from tracejury.collector.web.site import Form, action
 from tracejury.schemas.errors import RetryableError
 

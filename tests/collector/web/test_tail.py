@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 from memory_api import NOW, Api, MemoryReader, finding
 
-from tracejury.collector.reader import Confidence, ErrorQuery, Position
 from tracejury.collector.web.tail import (
     BACKLOG,
     OVERLAP,
@@ -23,6 +22,7 @@ from tracejury.collector.web.tail import (
     write_place,
 )
 from tracejury.schemas.findings import Finding
+from tracejury.schemas.queries.reader import Confidence, ErrorQuery, Position
 
 if TYPE_CHECKING:
     from browsing import Watched

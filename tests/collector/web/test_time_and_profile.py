@@ -8,10 +8,10 @@ import pytest
 from memory_api import NOW, SECOND, Api, finding
 from memory_rates import MemoryRates
 
-from tracejury.collector.ledger import LedgerEntry
-from tracejury.collector.moments import iso_time
 from tracejury.schemas.llm_rows import LedgerRow
+from tracejury.schemas.queries.ledger import LedgerEntry
 from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.text.moments import iso_time
 from tracejury.schemas.verdicts import Outcome, SubjectKind
 
 HOUR = 3600 * SECOND

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracejury.collector.moments import LAST
 from tracejury.collector.web.window import DAY, HOUR, MINUTE, POINTS, Window, read_window
 from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.text.moments import LAST
 
 NOW = 1_795_169_386_000_000_000
 

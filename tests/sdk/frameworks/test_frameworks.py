@@ -1,7 +1,7 @@
 """The shortest set-up of each framework, with the real package, a scripted model and a real collector.
 
 The packages stand in an environment of their own (`make frameworks`): they pin other versions than we do. Only
-processors/sdk is put on its path, as the distribution tracejury-sdk would.
+tracejury/_sdk is put on its path, as the distribution tracejury-sdk would.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from llm_scripts import Call, Play
 from llm_server import llm_server
 from processes import Serving, serving
 
-from tracejury.collector.client import Client
-from tracejury.collector.shapes import TraceJson
+from tracejury.collector.api.client.client import Client
+from tracejury.schemas.wire.traces import TraceJson
 
 pytestmark = pytest.mark.store
 
@@ -63,7 +63,7 @@ def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
 def path(tmp_path: Path) -> Path:
     """What the distribution tracejury-sdk would put on the path."""
     (tmp_path / "tracejury").mkdir()
-    (tmp_path / "tracejury" / "sdk").symlink_to(ROOT / "processors" / "sdk")
+    (tmp_path / "tracejury" / "sdk").symlink_to(ROOT / "tracejury" / "_sdk")
     return tmp_path
 
 

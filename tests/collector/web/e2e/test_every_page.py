@@ -11,7 +11,7 @@ from browsing import Watched
 from hostile_traces import CONTROLS, PROBE, Hostile, hostile_house
 from house import House
 
-from tracejury.collector.web.security import POLICY
+from tracejury.collector.api.security import POLICY
 
 if TYPE_CHECKING:
     from playwright.sync_api import Response

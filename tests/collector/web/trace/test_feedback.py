@@ -20,10 +20,10 @@ from trace_pages import (
     trace_pages,
 )
 
-from tracejury.collector.labels import Labelled, LabelQuery
-from tracejury.collector.reader import Confidence, ErrorQuery
 from tracejury.collector.store.client import Store
 from tracejury.schemas.annotations import Annotation
+from tracejury.schemas.queries.labels import Labelled, LabelQuery
+from tracejury.schemas.queries.reader import Confidence, ErrorQuery
 
 pytestmark = pytest.mark.store
 

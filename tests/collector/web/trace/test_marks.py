@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracejury.collector.terminal import safe
 from tracejury.collector.web.trace.marks import (
     AROUND,
     MAX_LINES,
@@ -18,6 +17,7 @@ from tracejury.collector.web.trace.marks import (
     find_folded,
     show,
 )
+from tracejury.schemas.text.terminal import safe
 
 
 def marked(shown: Shown) -> list[tuple[str, tuple[str, ...]]]:

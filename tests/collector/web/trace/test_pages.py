@@ -12,7 +12,7 @@ from large_trace import large_trace
 from trace_pages import ANSWER, CALL, MANAGER, TOOL, TRACE_ID, Pages, a_span, failing_run, llm, trace_pages
 
 from tracejury.collector.store.client import Store
-from tracejury.collector.store.panel import StoredPanel
+from tracejury.collector.store.llm_judging import StoredPanel
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind, Verdict
 

@@ -16,13 +16,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from trace_pages import TRACE_ID, Pages, failing_run, trace_pages
 
 from tracejury.collector.api import create_app
-from tracejury.collector.reader import Confidence, TraceView
+from tracejury.collector.queries.trace.recent import RecentTraces
+from tracejury.collector.queries.trace.stored import StoredLooks
 from tracejury.collector.store.client import Store
-from tracejury.collector.web.trace.recent import RecentTraces
-from tracejury.collector.web.trace.stored import StoredLooks
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.processors.normalize import normalize
 from tracejury.processors.rebuild import rebuild
+from tracejury.schemas.queries.reader import Confidence, TraceView
 from tracejury.schemas.trajectory import Trace, TraceState
 
 OTHER, THIRD = "a" * 32, "b" * 32

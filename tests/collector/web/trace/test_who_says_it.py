@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from trace_pages import MANAGER, TOOL, TRACE_ID, Pages, failing_run, trace_pages
 
-from tracejury.collector.labels import Labelled
 from tracejury.collector.store.client import Store
+from tracejury.schemas.queries.labels import Labelled
 
 if TYPE_CHECKING:
     from browsing import Watched

@@ -1,0 +1,1 @@
+"""The process: builds every part, starts downstream first, stops in reverse."""

@@ -1,0 +1,54 @@
+"""Who may reach us (only this machine, until there are keys), and where."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...schemas.errors import ConfigError
+from ..config import CollectorConfig
+from ..otlp.receiver.ports import split_endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where an exporter sends spans: such as `OTLP/gRPC` at `http://127.0.0.1:4317`."""
+
+    protocol: str
+    url: str
+
+
+def bound_receivers(config: CollectorConfig, grpc_port: int, http_port: int) -> Sequence[Endpoint]:
+    """The receivers that listen, by the ports that they are bound to (0: not yet)."""
+    bound = (("OTLP/gRPC", config.grpc.endpoint, grpc_port), ("OTLP/HTTP", config.http.endpoint, http_port))
+    return [Endpoint(name, f"http://{split_endpoint(at)[0]}:{port}") for name, at, port in bound if port]
+
+
+def check_loopback(config: CollectorConfig) -> None:
+    """Refuse endpoints that others can reach, unless the configuration says so.
+
+    Raises:
+        ConfigError: an endpoint is not loopback and `insecure` is not set, or it is not HOST:PORT.
+    """
+    for name, endpoint in (
+        ("grpc", config.grpc.endpoint),
+        ("http", config.http.endpoint),
+        ("api", config.api.endpoint),
+    ):
+        host, _ = split_endpoint(endpoint)
+        if not config.insecure and not is_loopback(host):
+            raise ConfigError(
+                f"{name} endpoint {endpoint} can be reached from other machines and there are no keys yet: "
+                "use 127.0.0.1, or --insecure if the network is yours alone"
+            )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address is this machine's own loopback."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

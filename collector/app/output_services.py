@@ -1,0 +1,118 @@
+"""What goes out of a collector: webhooks, passing on, search, rates and gauges, the API with its pages; over a store.
+
+Nothing of it is needed to open a store, and its imports take about as long: `service.py` does both at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from ...processors.assemble import TraceKey
+from ...schemas.queries.ledger import JudgesStatus
+from ..api import create_app
+from ..api.app import JudgeAgain
+from ..api.deletion import Delete
+from ..config import CollectorConfig
+from ..judging.detect.texts import KeepingTexts
+from ..otlp.receiver.ports import split_endpoint
+from ..otlp.receiver.web_server import WebServer
+from ..outbound.otlp.build import build_exports
+from ..outbound.webhooks.build import build_webhooks
+from ..queries.stored_reader import StoredReader
+from ..rates.build import keep_rates
+from ..rates.gauges.build import start_gauges
+from ..store.client import Store
+from ..store.texts import StoredTexts
+from ..telemetry import Telemetry
+from ..worker.listeners import Listeners
+from .endpoints import Endpoint
+
+Stop = Callable[[float], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What the API and its pages tell of the collector, and ask of it: see `create_app`."""
+
+    judge: JudgeAgain
+    judges: Callable[[], JudgesStatus]
+    problems: Callable[[], Sequence[str]]
+    delete: Delete
+    endpoints: Callable[[], Sequence[Endpoint]]
+
+
+class Outlets:
+    """Made in the running event loop: from then on they hear what is judged. `api_port`: once the API is served.
+
+    `secret`: the installation's; `busy`: clients wait for the store, or judging lags. Making it raises ConfigError: an
+    environment variable or a file that the configuration names is not there.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        config: CollectorConfig,
+        telemetry: Telemetry,
+        listeners: Listeners,
+        secret: bytes,
+        *,
+        busy: Callable[[], bool],
+        clock: Callable[[], int],
+    ) -> None:
+        self.api_port = 0
+        self._store, self._config, self._telemetry, self._listeners = store, config, telemetry, listeners
+        self._busy, self._clock = busy, clock
+        self._reader = StoredReader(store, config.judging.assembler(), clock)
+        self._webhooks = build_webhooks(store, config.webhooks, telemetry, clock)
+        listeners.add(self._webhooks)
+        self._exports = build_exports(store, config.export, telemetry, listeners, secret, pressed=busy, clock=clock)
+        self._texts = texts = KeepingTexts(StoredTexts(store), clock=clock)
+        listeners.add(texts)
+        telemetry.gauge(
+            "tracejury_texts_waiting", "Traces whose text for search waits to be stored", lambda: len(texts)
+        )
+        telemetry.counter("tracejury_texts_lost", "Traces not searched until judged again", lambda: texts.lost)
+
+    @property
+    def stops(self) -> list[Stop]:
+        """What ends them, the last first, once nothing is judged any more."""
+        texts = self._texts
+        return [self._webhooks.stop, self._exports.stop, lambda deadline: asyncio.to_thread(texts.stop, deadline)]
+
+    def watch(self, judges: Callable[[], JudgesStatus], ask: Callable[[Sequence[TraceKey]], object]) -> list[Stop]:
+        """Begin to keep texts, rates and gauges; returns what ends the last two. `ask`: have traces judged again."""
+        reader, clock = self._reader, self._clock
+        self._texts.start(ask)
+        rates = keep_rates(self._store, reader.rates, self._busy, clock)
+        return [rates, start_gauges(self._store, reader, judges, self._telemetry, self._listeners, clock)]
+
+    async def serve(self, asked: Served) -> list[Stop]:
+        """Listen for requests of the API and its pages; returns what ends that. Raises ConfigError: a taken port."""
+        app = create_app(
+            self._reader,
+            asked.judge,
+            judges=asked.judges,
+            problems=asked.problems,
+            metrics=self._telemetry.prometheus,
+            any_host=self._config.insecure,
+            clock=self._clock,
+            listeners=self._listeners,
+            delete=asked.delete,
+            endpoints=asked.endpoints,
+        )
+        server = WebServer(app, self._config.api.endpoint, "api")
+        self.api_port = await server.start()
+        return [server.stop, app.state.pulse.stop]  # streams end first: the server waits for them
+
+    def drop(self, keys: Collection[TraceKey]) -> None:
+        """Send nothing more of these: they are being deleted. Any thread, returns at once."""
+        self._webhooks.forget(keys)
+
+    async def send(self) -> None:
+        """Begin to post to webhooks and to pass on, with what an earlier process left; the API is served by now."""
+        host, _ = split_endpoint(self._config.api.endpoint)
+        url = self._config.api.public_url.rstrip("/") or f"http://{host}:{self.api_port}"
+        await self._webhooks.start(url)
+        self._exports.start()

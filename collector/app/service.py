@@ -1,0 +1,255 @@
+"""The collector put together: starts downstream first, stops in reverse, drains within a deadline."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import signal
+import sys
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Self
+
+from ... import __version__
+from ...judges.registry import default_suite
+from ...schemas.batch import Batch, Sink
+from ...schemas.errors import RetryableError
+from ...schemas.queries.ledger import JudgesStatus
+from ...schemas.spans import Span
+from ...schemas.verdicts import Judgement
+from ..config import CollectorConfig
+from ..judging.detect.inbox import Inbox
+from ..judging.detect.judging import Judging
+from ..judging.prices import SpentBy
+from ..judging.prices.table import PriceTable
+from ..otlp.mark import is_ours
+from ..otlp.receiver.grpc_server import GrpcReceiver
+from ..otlp.receiver.http_server import HttpReceiver
+from ..otlp.receiver.intake import Intake
+from ..outbound.otlp.marks import installation_id
+from ..outbound.otlp.returned import Returned
+from ..store.judging import StoredJudging
+from ..store.llm_judging import StoredPanel
+from ..store.opening import open_store
+from ..store.writer import GroupCommitWriter
+from ..telemetry import JudgingMetrics, ReceiverCounts, Telemetry, watch
+from ..worker.listeners import Listeners
+from .deletion import Deletion
+from .endpoints import Endpoint, bound_receivers, check_loopback
+from .greeting import ready_text
+from .logs import set_up
+
+if TYPE_CHECKING:
+    from ..judging.llm.build import LlmJudging
+    from ..store.client import Store
+
+log = logging.getLogger(__name__)
+
+JUDGE_AGAIN_SECONDS = 600.0
+PRESSED_REQUESTS = 2
+"""Requests waiting for the store from which on judging steps back: more than one insert is taking."""
+LAG_SECONDS = 0.2
+"""How late detectors may be before passing on steps back."""
+SWITCH_SECONDS = 0.001
+"""How long a thread may keep the interpreter while another wants it: a request passes through three threads."""
+
+Stop = Callable[[float], Awaitable[None]]
+
+
+class Collector:
+    """Receivers, group commit, judging and API over one store, in the running event loop.
+
+    Use it as `async with Collector(config) as collector`. The ports that were bound are `grpc_port`, `http_port` and
+    `api_port`. Raises ConfigError for what the user must mend: a taken port, a held folder, a bad DSN.
+    """
+
+    def __init__(self, config: CollectorConfig, *, clock: Callable[[], int] = time.time_ns) -> None:
+        check_loopback(config)
+        self.config = config
+        self.grpc_port = self.http_port = self.api_port = 0
+        self.store_shown = config.store.dsn
+        self.telemetry = Telemetry(__version__)
+        self._clock = clock
+        self._inbox: Inbox | None = None
+        self._judging: Judging | None = None
+        self._llm: LlmJudging | None = None
+        self._listeners = Listeners()
+        self._stops: list[Stop] = []
+        self._ready = False
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        """Open the store, migrate it, start judging, then the API and the receivers; on failure nothing is left."""
+        try:
+            await self._start()
+        except BaseException:
+            await self.stop()
+            raise
+        self._ready = True
+
+    async def stop(self) -> None:
+        """Refuse new requests, commit those at hand, stop judging, within the configured time. Idempotent."""
+        self._ready = False
+        if self._judging is not None:
+            self._judging.dismiss()
+        deadline = time.monotonic() + self.config.shutdown_seconds
+        self._stops.insert(0, lambda _: asyncio.to_thread(self.telemetry.shutdown))
+        while self._stops:
+            stop = self._stops.pop()
+            try:
+                await stop(max(deadline - time.monotonic(), 0.1))
+            except Exception:  # what is upstream of it must be stopped all the same, the store above all
+                log.exception("a part of the collector did not stop as it should")
+
+    def problems(self) -> Sequence[str]:
+        """Why the collector is not ready, a line each; none when it is."""
+        return () if self._ready else ("starting or stopping",)
+
+    @property
+    def idle(self) -> bool:
+        """Whether everything committed is judged and every trace closed, as far as this moment tells."""
+        return (self._judging is None or self._judging.idle) and (self._llm is None or self._llm.bench.idle)
+
+    def judges(self) -> JudgesStatus:
+        """What LLM judges do just now."""
+        return self._llm.status() if self._llm is not None else JudgesStatus()
+
+    def judge_again(self, trace_ids: Sequence[str], by_hand: bool = False) -> Sequence[Judgement]:  # noqa: FBT001, FBT002  JudgeAgain
+        """Judge stored traces again; blocks until the detectors are done, so call it on a thread.
+
+        Of these traces LLM judges catch up with what they left; `by_hand` has all of their runs judged, sample or not.
+
+        Raises:
+            RetryableError: it takes too long, or the collector is stopping.
+        """
+        if self._judging is None or not self._ready:
+            raise RetryableError("the collector is not ready")
+        if self._llm is not None:
+            self._llm.clerk.expect([("", i) for i in trace_ids], by_hand=by_hand)
+        try:
+            return self._judging.ask([("", i) for i in trace_ids]).result(JUDGE_AGAIN_SECONDS)
+        except TimeoutError:
+            raise RetryableError("judging takes longer than expected; it goes on") from None
+
+    async def _start(self) -> None:
+        config = self.config
+        opening = asyncio.get_running_loop().run_in_executor(None, open_store, config.store)
+        from .output_services import Outlets, Served  # meanwhile: neither needs the other
+
+        store = await opening
+        self._stops.append(lambda _: asyncio.to_thread(store.close))
+        self.store_shown = store.target.shown
+        writer = GroupCommitWriter(store, config.writer, self._committed, clock=self._clock)
+        secret = await asyncio.to_thread(StoredPanel(store).mark_key)
+        ours = partial(is_ours, secret=secret)
+        if config.judges.on:
+            self._llm = await asyncio.to_thread(self._build_llm, store, ours)
+        judging = self._build_judging(store, writer, ours)
+
+        def busy() -> bool:
+            return writer.queue_batches > PRESSED_REQUESTS or judging.lag > LAG_SECONDS
+
+        outlets = Outlets(store, config, self.telemetry, self._listeners, secret, busy=busy, clock=self._clock)
+        self._stops += outlets.stops
+        self._judging = judging
+        if self._llm is not None:
+            bench = self._llm.bench
+            self._stops.append(lambda deadline: asyncio.to_thread(bench.stop, deadline))
+        judging.start()
+        self._stops.append(lambda deadline: asyncio.to_thread(judging.stop, deadline))
+        await writer.start()
+        self._stops.append(writer.stop)
+        self._stops += outlets.watch(self.judges, judging.ask)
+        drops = (outlets.drop, self._llm.drop) if self._llm else (outlets.drop,)
+        delete = Deletion(store, judging, drops, self._clock).delete
+        served = Served(self.judge_again, self.judges, self.problems, delete, self._receivers)
+        self._stops += await outlets.serve(served)
+        self.api_port = outlets.api_port
+        await self._start_receivers(writer, Returned(writer, installation_id(secret)))
+        await outlets.send()
+        if self._llm is not None:  # last: what it imports takes seconds, and nobody waits for it
+            self._llm.bench.start()
+
+    def _build_llm(self, store: Store, ours: Callable[[Span], bool]) -> LlmJudging:
+        from ..judging.llm.build import build_llm_judging
+
+        config = self.config
+        assembler = config.judging.assembler()
+        return build_llm_judging(store, config.judges, assembler, self.telemetry, ours, self._clock, self._listeners)
+
+    def _build_judging(self, store: Store, writer: GroupCommitWriter, ours: Callable[[Span], bool]) -> Judging:
+        config = self.config
+        inbox = self._inbox = Inbox(config.judging.max_inbox_bytes)
+        judging = Judging(
+            StoredJudging(store),
+            default_suite(),
+            config.judging.assembler(),
+            inbox,
+            JudgingMetrics(self.telemetry),
+            clerk=self._llm.clerk if self._llm else None,
+            ours=ours,
+            pressed=lambda: writer.queue_batches > PRESSED_REQUESTS,
+            spent=SpentBy(PriceTable({name: stated.price() for name, stated in config.prices.items()})),
+            listeners=self._listeners,
+            clock=self._clock,
+        )
+        watch(self.telemetry, writer, inbox, judging)
+        return judging
+
+    async def _start_receivers(self, writer: GroupCommitWriter, sink: Sink) -> None:
+        config = self.config
+        intake = Intake(
+            sink,
+            config.intake,
+            config.limits,
+            metrics=ReceiverCounts(self.telemetry),
+            clock=self._clock,
+            dead_letter=writer.set_aside,
+        )
+        self._stops.append(lambda _: asyncio.to_thread(intake.close))
+        grpc = GrpcReceiver(config.grpc, intake)
+        self.grpc_port = await grpc.start()
+        self._stops.append(grpc.stop)
+        http = HttpReceiver(config.http, intake, grpc_port=self.grpc_port)
+        self.http_port = await http.start()
+        self._stops.append(http.stop)
+
+    def _receivers(self) -> Sequence[Endpoint]:
+        return bound_receivers(self.config, self.grpc_port, self.http_port)
+
+    def _committed(self, batch: Batch, received_at: int) -> None:
+        if self._inbox is not None:
+            self._inbox.put(batch, received_at)
+
+
+def run_serve(config: CollectorConfig) -> None:
+    """`tracejury serve`: run until SIGINT or SIGTERM, then drain.
+
+    Raises:
+        ConfigError: what the user must mend before it can start.
+    """
+    set_up(config.log_level)
+    sys.setswitchinterval(SWITCH_SECONDS)
+    asyncio.run(_serve(config))
+
+
+async def _serve(config: CollectorConfig) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    async with Collector(config) as collector:
+        gc.freeze()  # what the start has made stays; looking through it meanwhile, again and again, is a tenth of it
+        gc.enable()
+        sys.stdout.write(ready_text(collector))
+        sys.stdout.flush()
+        await stop.wait()
+        log.info("stopping: refusing new requests, committing those at hand")

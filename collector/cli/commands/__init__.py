@@ -1,0 +1,1 @@
+"""One command a module; a module is imported when its command runs."""

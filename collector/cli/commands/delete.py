@@ -1,0 +1,41 @@
+"""`tracejury delete`."""
+
+from __future__ import annotations
+
+import click
+
+from ..options import Moment, format_option, url_option
+
+
+@click.command("delete")
+@click.option("--trace", "trace_id", default="", metavar="ID", help="This trace, and those that are one run with it.")
+@click.option("--session", default="", metavar="ID", help="All traces of this session.")
+@click.option("--service", default="", help="With --before: of this service.")
+@click.option("--before", type=Moment(), default="", help="What arrived before: a length back from now, or ISO 8601.")
+@click.option("--labels", is_flag=True, help="Also what people said of them.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@format_option
+@url_option
+def delete_command(
+    *, trace_id: str, session: str, service: str, before: str, labels: bool, yes: bool, style: str, url: str
+) -> None:
+    """Delete traces with all that was found in them, for good. Rates no longer count them."""
+    from ....schemas.text.terminal import one_line
+    from ...api.client.client import Client
+    from ...api.client.deletion import delete_many, delete_trace
+    from .. import output
+
+    if sum(map(bool, (trace_id, session, service))) != 1 or bool(service) != bool(before):
+        raise click.UsageError("name one of --trace ID, --session ID, or --service NAME with --before TIME")
+    what = f"trace {trace_id}" if trace_id else f"session {session}" if session else f"{service} before {before}"
+    if not yes:
+        click.confirm(f"Delete {one_line(what, 200)}?", abort=True, err=True)
+    with Client(url, timeout=600.0) as client:
+        if trace_id:
+            deleted = delete_trace(client, trace_id, labels=labels)
+        else:
+            deleted = delete_many(client, session=session, service=service, before=before, labels=labels)
+    if style == "json":
+        output.show_json({"deleted": deleted})
+    else:
+        output.plain(f"{deleted} trace{'s' * (deleted != 1)} deleted")

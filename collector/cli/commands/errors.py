@@ -1,0 +1,112 @@
+"""`tracejury errors`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from ....schemas.taxonomy import Severity
+from ..failures import EXIT_FOUND
+from ..options import format_option, limit_option, profile_option, since_option, url_option
+
+if TYPE_CHECKING:
+    from ....schemas.wire.traces import ErrorJson
+    from ...api.client.client import Client
+
+SEVERITIES = click.Choice([severity.value for severity in Severity], case_sensitive=False)
+
+
+@click.command("errors")
+@click.option("--span", default="", metavar="ID", help="Only at this span.")
+@click.option("--trace", default="", metavar="ID", help="Only in this trace.")
+@click.option("--service", default="", help="Only of this service.")
+@click.option("--agent", default="", help="Only in runs of this agent.")
+@click.option("--judge", default="", help="Only by this detector or judge.")
+@click.option("--category", default="", help='Only of this category, e.g. "Formatting Errors".')
+@click.option("--severity", type=SEVERITIES, metavar="LOW|MEDIUM|HIGH", help="Only of this severity or above.")
+@profile_option
+@since_option
+@click.option("--follow", is_flag=True, help="Go on and show new findings as they come, each once, until Ctrl-C.")
+@limit_option
+@click.option(
+    "--fail-on",
+    type=SEVERITIES,
+    metavar="LOW|MEDIUM|HIGH",
+    help=f"Exit with {EXIT_FOUND} if one is this severe or more.",
+)
+@format_option
+@url_option
+@click.pass_context
+def errors_command(
+    ctx: click.Context, /, *, follow: bool, limit: int, fail_on: str | None, style: str, url: str, **given: str | None
+) -> None:
+    """List findings, latest first: what went wrong, at which span, with the quote that shows it.
+
+    With --fail-on: first waits, up to 15 s, until the traces in question are judged to their end.
+
+    With --follow: those from --since on (without it: from now on), earliest first, as JSON lines with --format json;
+    --limit then ends it after that many.
+    """
+    from ...api.client.client import Client
+
+    filters = {name: value for name, value in given.items() if value}
+    limited = ctx.get_parameter_source("limit") is not click.core.ParameterSource.DEFAULT
+    with Client(url) as client:
+        if follow:
+            bad = _follow(client, filters, limit if limited else 0, fail_on, style)
+        else:
+            bad = _list(client, filters, limit, fail_on, style)
+    if bad:
+        ctx.exit(EXIT_FOUND)
+
+
+def _list(client: Client, filters: dict[str, str], limit: int, fail_on: str | None, style: str) -> bool:
+    from .. import output
+    from ..render.tables import errors_table
+    from ..waiting import wait_until_judged
+
+    if fail_on and not wait_until_judged(client, filters):
+        output.note("some of these traces are still open: more may be found in them")
+    rows, more = client.errors(filters, limit)
+    if style == "json":
+        output.show_json(rows)
+    else:
+        output.show(errors_table(rows))
+    if more:
+        output.note(f"there are more than {limit}: raise --limit to see them")
+    if not fail_on:
+        return False
+    if more and not _any_at(rows, fail_on):
+        # What decides a pipeline must not depend on how many lines are shown.
+        worse = max(Severity(fail_on), Severity(filters.get("severity", fail_on)), key=lambda s: s.rank)
+        rows, _ = client.errors({**filters, "severity": worse.value}, 1)
+    return _any_at(rows, fail_on)
+
+
+def _follow(client: Client, filters: dict[str, str], limit: int, fail_on: str | None, style: str) -> bool:
+    from .. import output
+    from ..follow import Follower, follow
+    from ..render.tables import error_block
+
+    bad = False
+    shown = 0
+    try:
+        for row in follow(Follower(client, filters, filters.pop("since", "")), on_gap=output.note):
+            if style == "json":
+                output.show_json_line(row)
+            else:
+                output.show(error_block(row))
+            shown += 1
+            bad = bad or (fail_on is not None and _any_at([row], fail_on))
+            if shown == limit:
+                break
+    except KeyboardInterrupt:
+        pass  # how a follower ends
+    return bad
+
+
+def _any_at(rows: Iterable[ErrorJson], severity: str) -> bool:
+    least = Severity(severity).rank
+    return any(Severity(row["severity"]).rank >= least for row in rows)

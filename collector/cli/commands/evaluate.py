@@ -1,0 +1,131 @@
+"""`tracejury evaluate trail DIR` and `tracejury evaluate frameworks DIR`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from ..failures import Failure
+from ..judges_options import FILE, judges_options, labels_option, options_from, progress_bar
+from ..options import format_option
+from .frameworks import frameworks
+
+
+@click.group("evaluate")
+def evaluate_command() -> None:
+    """Measure agreement with human annotations, and reconstruction."""
+
+
+evaluate_command.add_command(frameworks)
+
+
+@evaluate_command.command("trail")
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--profile", default="balanced", show_default=True, metavar="NAME|NUMBER", help="Which findings count.")
+@click.option(
+    "--protocol",
+    type=click.Choice(["grpc", "http", "json", "direct"]),
+    default="grpc",
+    show_default=True,
+    help="How the traces reach the collector; direct: judged in this process, without transport and store.",
+)
+@click.option("--shuffle", type=int, metavar="SEED", help="Send the spans in random order over all traces.")
+@click.option("--judges", "criteria", default="", metavar="production|paper|DIR", help="Evaluate these LLM judges.")
+@click.option("--tokens", is_flag=True, help="Only count what LLM judges would read; needs no model.")
+@click.option("--human", type=FILE, help="Which findings describe which errors, by people: for kappa, or instead.")
+@labels_option
+@click.option("--with-detectors/--only-judges", "detectors", default=True, help="Score the detectors, too, and both.")
+@click.option("--baseline", is_flag=True, help="Also one call over the raw trace, as the TRAIL benchmark does it.")
+@judges_options
+@format_option
+def trail(
+    *,
+    folder: Path,
+    profile: str,
+    protocol: str,
+    shuffle: int | None,
+    criteria: str,
+    tokens: bool,
+    style: str,
+    **asked: Any,
+) -> None:
+    """Judge the traces of a TRAIL folder (traces/, annotations/) and score what was found.
+
+    Without --judges and --model the detectors are scored, over a temporary store. With them LLM judges are, in this
+    process; docs/evaluate.md tells what every table says.
+    """
+    for_judges = tokens or bool(criteria or asked["model"] or asked["cassette"])
+    _refuse_unread({"protocol", "shuffle"} if for_judges else set(asked) - {"labels"}, for_judges=for_judges)
+    if tokens:
+        _tokens(folder, criteria, asked, profile, style)
+    elif for_judges:
+        _judges(folder, criteria, asked, profile, style)
+    else:
+        _detectors(folder, profile, protocol, shuffle, asked["labels"], style)
+
+
+def _refuse_unread(unread: set[str], *, for_judges: bool) -> None:
+    """Whoever gives an option that is not looked at would take the figures for others than they are."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        if option.name in unread and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE:
+            need = (
+                "is for detectors alone: leave out --judges and --model" if for_judges else "needs --judges and --model"
+            )
+            raise click.UsageError(f"{option.opts[-1]} {need}")
+
+
+def _detectors(
+    folder: Path, profile: str, protocol: str, shuffle: int | None, labels: Path | str | None, style: str
+) -> None:
+    from ...evaluation import as_json, as_tables, evaluate_trail
+    from ...evaluation.people_file import read_people
+    from .. import output
+
+    with output.progress() as bar:
+        task = bar.add_task("starting", total=None)
+        found = evaluate_trail(
+            folder,
+            profile=profile,
+            protocol=protocol,
+            shuffle=shuffle,
+            people=read_people(labels) if labels else None,
+            progress=lambda stage: bar.update(task, description=stage),
+        )
+    if style == "json":
+        output.show_json(as_json(found))
+    else:
+        output.show(as_tables(found))
+
+
+def _judges(folder: Path, criteria: str, asked: dict[str, Any], profile: str, style: str) -> None:
+    from ...evaluation.judges_json import judges_json
+    from ...evaluation.judges_report import evaluate_judges
+    from ...evaluation.judges_tables import judges_tables
+    from .. import output
+
+    with progress_bar() as progress:
+        report = evaluate_judges(options_from(folder, criteria or "production", asked, profile=profile), progress)
+    if style == "json":
+        output.show_json(judges_json(report))
+    else:
+        output.show(judges_tables(report))
+    answered = report.repetitions[0].answered
+    if answered.failures and not answered.scored:
+        raise Failure(f"no agent run has a score: {max(answered.failures, key=answered.failures.__getitem__)}")
+
+
+def _tokens(folder: Path, criteria: str, asked: dict[str, Any], profile: str, style: str) -> None:
+    from ...evaluation.token_report import report_tokens
+    from ...evaluation.token_tables import token_json, token_tables
+    from .. import output
+
+    with progress_bar() as progress:
+        report = report_tokens(options_from(folder, criteria or "production", asked, profile=profile), progress)
+    if style == "json":
+        output.show_json(token_json(report))
+    else:
+        output.show(token_tables(report))

@@ -1,0 +1,122 @@
+"""`tracejury export`."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Final
+
+import click
+
+from ....schemas.errors import ConfigError
+from ..options import profile_option, since_option, url_option
+from .errors import SEVERITIES
+
+_NOT_PLAIN: Final = re.compile(r"[^\n -~]")
+
+
+@click.command("export")
+@click.argument("file", type=click.Path(dir_okay=False, readable=False, path_type=Path))
+@click.option("--runs", "rows", flag_value="runs", help="A row an agent run, instead of a row a finding.")
+@click.option("--trail", "rows", flag_value="trail", help="A row a trace, in the layout of TRAIL's annotations.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "parquet"]),
+    help="JSON lines or Parquet (default: by the name of FILE).",
+)
+@click.option("--trace", default="", metavar="ID", help="Only of this trace.")
+@click.option("--span", default="", metavar="ID", help="Findings: only at this span.")
+@click.option("--service", default="", help="Only of this service.")
+@click.option("--agent", default="", help="Only of runs of this agent.")
+@click.option("--session", default="", help="Runs and traces: only of this session.")
+@click.option("--judge", default="", help="Findings: only by this detector or judge.")
+@click.option("--category", default="", help="Findings: only of this category.")
+@click.option(
+    "--severity", type=SEVERITIES, metavar="LOW|MEDIUM|HIGH", help="Findings: only of this severity or above."
+)
+@profile_option
+@since_option
+@click.option("--no-transcripts", "bare", is_flag=True, help="Leave the transcripts out.")
+@click.option("--limit", type=click.IntRange(min=1), help="At most so many rows; without it all.")
+@url_option
+def export_command(
+    file: Path, *, rows: str | None, form: str | None, bare: bool, limit: int | None, url: str, **given: str | None
+) -> None:
+    """Write findings with the agent run around them, or agent runs, to FILE for a data set ("-" is stdout).
+
+    Latest first. A row holds the run's transcript, its steps labelled, and what people say of it. FILE appears once it
+    is complete; a pipe or a device is written to as rows come.
+    """
+    from ...api.client.client import Client
+
+    params = {name: value for name, value in given.items() if value}
+    params["rows"] = rows or "findings"
+    params["format"] = form or _form(file)
+    params["transcripts"] = "false" if bare else "true"
+    if limit:
+        params["limit"] = str(limit)
+    with Client(url) as client:
+        _write(file, client.stream("/api/export", params))
+
+
+def _form(file: Path) -> str:
+    """By the name of the file; raises ConfigError for a name that says something else."""
+    known = {"": "jsonl", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+    if file.suffix.lower() not in known:
+        raise ConfigError(
+            f"no format {file.suffix!r}: a data set is JSON lines (.jsonl) or Parquet (.parquet); "
+            "--format says which, whatever the name"
+        )
+    return known[file.suffix.lower()]
+
+
+def _write(file: Path, pieces: Iterable[bytes]) -> None:
+    if str(file) == "-" or _is_stdout(file):
+        _copy(for_terminal(pieces) if sys.stdout.isatty() else pieces, sys.stdout.buffer)
+        return
+    try:
+        if file.exists() and not file.is_file():  # a pipe or a device: whoever reads it has it open
+            with file.open("wb") as target:
+                _copy(pieces, target)
+        else:
+            _replace(file.resolve(), pieces)
+    except (OSError, RuntimeError) as error:  # the latter: links in a circle
+        raise ConfigError(f"cannot write {file}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def for_terminal(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The same JSON lines in ASCII: what controls a terminal stands in their texts as it was sent."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    for piece in pieces:
+        yield _NOT_PLAIN.sub(lambda found: json.dumps(found.group())[1:-1], decoder.decode(piece)).encode()
+
+
+def _is_stdout(file: Path) -> bool:
+    """Also by another name, as /dev/stdout and /dev/fd/1 are: where it is a file, it is not to be replaced."""
+    try:
+        return os.path.samestat(file.stat(), os.fstat(sys.stdout.fileno()))
+    except (OSError, ValueError):  # there is no such file, or no stdout
+        return False
+
+
+def _replace(file: Path, pieces: Iterable[bytes]) -> None:
+    part = file.with_name(f"{file.name}.{os.getpid()}.part")
+    try:
+        with part.open("xb") as target:
+            _copy(pieces, target)
+            target.flush()
+            os.fsync(target.fileno())
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _copy(pieces: Iterable[bytes], target: IO[bytes]) -> None:
+    for piece in pieces:
+        target.write(piece)

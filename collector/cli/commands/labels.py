@@ -1,0 +1,146 @@
+"""`tracejury labels`: what people say of findings and runs, and what to label next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from ....schemas.text.counting import counted
+from ..labels_options import as_option, show
+from ..options import Decorator, Moment, format_option, limit_option, since_option, url_option
+from .labels_delete import delete_labels
+from .labels_import import import_labels
+from .labels_say import add, review, score, take_back
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+until_option: Decorator = click.option("--until", type=Moment(), default="", help="Only before this point in time.")
+service_option: Decorator = click.option("--service", default="", help="Only of this service.")
+
+
+@click.group("labels")
+def labels_command() -> None:
+    """Labels of people: opinions on findings, missed errors, scores of agent runs; and what to label next."""
+
+
+@labels_command.command("queue")
+@click.option(
+    "--for",
+    "purpose",
+    type=click.Choice(["calibration", "learning"]),
+    default="calibration",
+    show_default=True,
+    help="A random sample that rates are corrected by, or what is disputed.",
+)
+@service_option
+@since_option
+@until_option
+@click.option("--overlap", type=click.FloatRange(0, 1), help="The share that everybody is asked for (default: 0.2).")
+@click.option("--limit", type=click.IntRange(1, 500), default=50, show_default=True, help="Show at most this many.")
+@as_option
+@format_option
+@url_option
+def show_queue(*, limit: int, overlap: float | None, style: str, url: str, **given: str) -> None:
+    """List the agent runs to look at next, in this order."""
+    from ...api.client.client import Client
+    from ...api.client.labels import queue
+    from ..render.labels import queue_table
+
+    filters = given | {"limit": str(limit), "overlap": "" if overlap is None else str(overlap)}
+    with Client(url) as client:
+        items = queue(client, filters)
+    show(items, queue_table, style)
+
+
+@labels_command.command("list")
+@click.option(
+    "--kind",
+    type=click.Choice(["annotations", "scores", "reviews"]),
+    default="annotations",
+    show_default=True,
+    help="What to list.",
+)
+@click.option("--trace", default="", metavar="ID", help="Only of this trace.")
+@click.option("--run", default="", metavar="ID", help="Only of this agent run.")
+@click.option("--by", "annotator", default="", metavar="NAME", help="Only of this annotator.")
+@service_option
+@since_option
+@click.option("--withdrawn", is_flag=True, help="Also those that were taken back.")
+@limit_option
+@format_option
+@url_option
+def list_labels(*, kind: str, withdrawn: bool, limit: int, style: str, url: str, **given: str) -> None:
+    """List what people said, latest first."""
+    from ...api.client.client import Client
+    from ...api.client.labels import labels
+    from .. import output
+    from ..render import labels as label_tables
+
+    tables: dict[str, Callable[[Any], RenderableType]] = {
+        "annotations": label_tables.annotations_table,
+        "scores": label_tables.scores_table,
+        "reviews": label_tables.reviews_table,
+    }
+    with Client(url) as client:
+        rows, more = labels(client, kind, given | {"withdrawn": "true" if withdrawn else ""}, limit)
+    show(rows, tables[kind], style)
+    if more:
+        output.note(f"there are more than {limit}: raise --limit to see them")
+
+
+@labels_command.command("quality")
+@service_option
+@since_option
+@until_option
+@format_option
+@url_option
+def show_quality(*, style: str, url: str, **given: str) -> None:
+    """Show precision and recall of each judge and detector against labels, and how much is labelled."""
+    from ...api.client.client import Client
+    from ...api.client.labels import quality
+    from ..render.labels import quality_tables
+
+    with Client(url) as client:
+        page = quality(client, given)
+    show(page, quality_tables, style)
+
+
+@labels_command.command("export")
+@click.argument("file", type=click.File("wb"), default="-")
+@click.option("--trace", default="", metavar="ID", help="Only of this trace.")
+@click.option("--by", "annotator", default="", metavar="NAME", help="Only of this annotator.")
+@service_option
+@since_option
+@click.option(
+    "--traces",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Also the reviewed traces, to DIR/traces: what judges are compared on.",
+)
+@url_option
+def export_labels(*, file: IO[bytes], folder: Path | None, url: str, **given: str) -> None:
+    """Write all labels to FILE (-: stdout) as JSON lines, withdrawn ones too; `labels import` takes them."""
+    from ...api.client.client import Client
+    from ...api.client.labels import export
+    from ...labels.traces import Reviewed, write_traces
+    from .. import output
+
+    with Client(url) as client:
+        reviewed = Reviewed()
+        for piece in export(client, given):
+            file.write(piece)
+            reviewed.feed(piece)
+        if folder is not None:
+            written, gone = write_traces(client, reviewed.trace_ids, folder)
+            lost = f"; {gone} are not stored any more" if gone else ""
+            output.note(f"{counted(written, 'reviewed trace')} in {folder / 'traces'}{lost}")
+
+
+for _command in (add, take_back, score, review, delete_labels, import_labels):
+    labels_command.add_command(_command)

@@ -1,0 +1,84 @@
+"""`tracejury labels import`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..failures import EXIT_ERROR
+from ..labels_options import as_option
+from ..options import url_option
+
+if TYPE_CHECKING:
+    from ...api.client.client import Client
+    from ...labels.lines import Line
+
+
+@click.command("import")
+@click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR...", type=click.Path(exists=True, allow_dash=True))
+@click.option("--reviewed", is_flag=True, help="Annotators have looked at the whole of each TRAIL trace.")
+@as_option
+@url_option
+def import_labels(*, paths: tuple[str, ...], reviewed: bool, annotator: str, url: str) -> None:
+    """Take labels from files: JSON lines as `labels export` writes them (-: stdin), or TRAIL annotations (.json, DIR).
+
+    The same again changes nothing. A line that cannot be taken is named on stderr, and the others are taken. TRAIL's
+    annotators have no names: they are --as.
+    """
+    from ...api.client.client import Client
+    from ...labels.lines import pages
+
+    changed = unchanged = refused = 0
+    with Client(url) as client:
+        for page in pages(_good(_lines(client, paths, annotator, reviewed=reviewed), bad := list[str]())):
+            answer = _bring(client, page)
+            changed, unchanged = changed + answer[0], unchanged + answer[1]
+            refused += answer[2]
+    refused += len(bad)
+    click.echo(f"{changed} taken, {unchanged} known already" + (f", {refused} refused" if refused else ""))
+    if refused:
+        raise click.exceptions.Exit(EXIT_ERROR)
+
+
+def _bring(client: Client, page: list[Line]) -> tuple[int, int, int]:
+    """Lines of one request that were taken, known already, and refused."""
+    from ...api.client.labels import bring
+
+    answer = bring(client, [line.item for line in page], only_new=not page[0].settled)
+    for refusal in answer["refused"]:
+        _complain(page[refusal["index"]].place, refusal["detail"])
+    return answer["changed"], answer["unchanged"], len(answer["refused"])
+
+
+def _good(lines: Iterable[Line], bad: list[str]) -> Iterator[Line]:
+    for line in lines:
+        if line.problem:
+            _complain(line.place, line.problem)
+            bad.append(line.place)
+        else:
+            yield line
+
+
+def _lines(client: Client, paths: Iterable[str], annotator: str, *, reviewed: bool) -> Iterator[Line]:
+    from ...labels.lines import read_lines, read_trail, reviews_of, trail_files
+
+    for path in paths:
+        files = trail_files(Path(path)) if path != "-" else []
+        if files or (path != "-" and Path(path).is_dir()):
+            lines = list(read_trail(files, annotator))
+            yield from lines
+            if reviewed:
+                yield from reviews_of(lines, annotator, lambda trace_id: client.trace(trace_id)["agent_runs"])
+        else:
+            with click.open_file(path, "rb") as stream:
+                yield from read_lines(path, stream, annotator)
+
+
+def _complain(place: str, why: str) -> None:
+    from ....schemas.text.terminal import one_line
+    from .. import output
+
+    output.note(one_line(f"{place}: {why}", 500))

@@ -1,0 +1,139 @@
+"""`tracejury labels add`, `withdraw`, `score` and `review`: what people say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ....schemas.annotations import Opinion
+from ....schemas.taxonomy import Dimension, Severity
+from ..labels_options import as_option, show
+from ..options import Decorator, Moment, format_option, url_option
+
+run_option: Decorator = click.option(
+    "--run", default="", metavar="ID", help="The agent run; that of the trace's one manager by default."
+)
+why_option: Decorator = click.option("--why", default="", metavar="TEXT", help="An explanation.")
+
+
+@click.command("add")
+@click.argument("finding", default="", metavar="[FINDING]")
+@click.option("--agree", "opinion", flag_value=Opinion.AGREE.value, help="The finding is right.")
+@click.option("--disagree", "opinion", flag_value=Opinion.DISAGREE.value, help="It is no error.")
+@click.option("--other-span", "opinion", flag_value=Opinion.OTHER_SPAN.value, help="It was made at --span.")
+@click.option("--missed", "opinion", flag_value=Opinion.MISSED.value, help="No finding names it (no FINDING).")
+@click.option("--trace", "trace_id", default="", metavar="ID")
+@click.option("--span", "span_id", default="", metavar="ID", help="Where the error was made.")
+@click.option("--category", default="", help="Of a missed error; one of TRAIL's unless --taxonomy names another.")
+@click.option("--taxonomy", default="", metavar="NAME")
+@click.option("--severity", type=click.Choice(list(map(str, Severity))), help="Of a missed error (default: MEDIUM).")
+@click.option("--quote", "evidence", default="", metavar="TEXT", help="The evidence.")
+@why_option
+@as_option
+@format_option
+@url_option
+def add(*, finding: str, opinion: str | None, why: str, style: str, url: str, **given: str | None) -> None:
+    """Say what you think of FINDING (an id), or, with --missed, that there is an error at a span.
+
+    Another opinion of yours on the same replaces it.
+    """
+    from ...api.client.client import Client
+    from ...api.client.labels import take
+    from ..render.labels import annotations_table
+
+    if opinion is None:
+        raise click.UsageError("say one of --agree, --disagree, --other-span and --missed")
+    if (opinion == Opinion.MISSED) == bool(finding):
+        raise click.UsageError("name the FINDING, or say --missed with --trace, --span and --category")
+    item = {**given, "finding_id": finding, "opinion": opinion, "explanation": why}
+    with Client(url) as client:
+        rows = take(client, "annotations", [item])
+    show(rows, annotations_table, style)
+
+
+@click.command("withdraw")
+@click.argument("ids", nargs=-1, required=True, metavar="ANNOTATION...")
+@click.option("--trace", default="", metavar="ID", help="Where annotations of several traces have that id.")
+@format_option
+@url_option
+def take_back(*, ids: tuple[str, ...], trace: str, style: str, url: str) -> None:
+    """Take annotations back: they are kept, and count nowhere."""
+    from ...api.client.client import Client
+    from ...api.client.labels import withdraw
+    from ..render.labels import annotations_table
+
+    with Client(url) as client:
+        rows = [withdraw(client, annotation_id, trace) for annotation_id in ids]
+    show(rows, annotations_table, style)
+
+
+@click.command("score")
+@click.argument("trace")
+@click.argument("scores", nargs=-1, required=True, metavar="DIMENSION=SCORE...")
+@run_option
+@why_option
+@click.option("--withdraw", "withdrawn", is_flag=True, help="Take the scores of these dimensions back.")
+@as_option
+@format_option
+@url_option
+def score(
+    *, trace: str, scores: tuple[str, ...], run: str, why: str, withdrawn: bool, annotator: str, style: str, url: str
+) -> None:
+    """Score an agent run: GF=2 TC=0 PQ=na (0 to 3, 3 best; na: not applicable).
+
+    The dimensions are PQ PA GF LC EE TS TC.
+    """
+    from ...api.client.client import Client
+    from ...api.client.labels import take
+    from ..render.labels import scores_table
+
+    about = {"annotator": annotator, "trace_id": trace, "agent_run_id": run, "explanation": why}
+    items = [{**about, **_score(text, withdrawn=withdrawn)} for text in scores]
+    with Client(url) as client:
+        rows = take(client, "scores", items)
+    show(rows, scores_table, style)
+
+
+@click.command("review")
+@click.argument("trace")
+@run_option
+@click.option("--drawn", is_flag=True, help="`labels queue` gave it to you, for calibration.")
+@click.option("--since", type=Moment(), default="", help="As you gave it to `labels queue`, with --drawn.")
+@click.option("--until", type=Moment(), default="", help="Likewise.")
+@click.option("--withdraw", "withdrawn", is_flag=True, help="Take it back.")
+@as_option
+@format_option
+@url_option
+def review(
+    *, trace: str, run: str, drawn: bool, withdrawn: bool, annotator: str, style: str, url: str, **times: str
+) -> None:
+    """Say that you have looked at the whole of an agent run: what is not marked in it, is no error.
+
+    Only what was --drawn calibrates rates: runs that somebody picked are not like the others.
+    """
+    from ...api.client.client import Client
+    from ...api.client.labels import draw_of, take
+    from ..render.labels import reviews_table
+
+    item: dict[str, Any] = {"annotator": annotator, "trace_id": trace, "agent_run_id": run, "withdrawn": withdrawn}
+    with Client(url) as client:
+        if drawn:
+            item |= draw_of(client, trace, run, {"annotator": annotator, **times})
+        rows = take(client, "reviews", [item])
+    show(rows, reviews_table, style)
+
+
+def _score(text: str, *, withdrawn: bool) -> dict[str, Any]:
+    dimension, _, value = text.partition("=")
+    if dimension.upper() not in set(Dimension):
+        raise click.UsageError(f"{dimension!r} is none of {' '.join(Dimension)}")
+    if value == "" and withdrawn:
+        value = "na"
+    if value.lower() not in {"0", "1", "2", "3", "na"}:
+        raise click.UsageError(f"{text!r}: a score is 0, 1, 2, 3 or na")
+    return {
+        "dimension": dimension.upper(),
+        "score": None if value.lower() == "na" else int(value),
+        "withdrawn": withdrawn,
+    }

@@ -1,0 +1,31 @@
+"""`tracejury migrate`."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("migrate")
+@click.option("--store", "dsn", default="chdb:///./.tracejury/db", show_default=True, metavar="DSN", help="The store.")
+@click.option("--status", "only_status", is_flag=True, help="Only say what is applied and what is pending.")
+def migrate_command(*, dsn: str, only_status: bool) -> None:
+    """Bring a store's tables up to date; safe to repeat (serve does it by itself for an embedded store)."""
+    from ...store.client import Store
+    from ...store.migrate import migrate, status
+
+    store = Store.open(dsn)
+    try:
+        if only_status:
+            found = status(store)
+            for name in found.applied:
+                click.echo(f"applied  {name}")
+            for migration in found.pending:
+                click.echo(f"pending  {migration.name}")
+            return
+        done = migrate(store)
+    finally:
+        store.close()
+    for name in done:
+        click.echo(f"applied  {name}")
+    if not done:
+        click.echo("nothing to do: the store is up to date")

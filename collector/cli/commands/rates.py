@@ -1,0 +1,77 @@
+"""`tracejury rates`."""
+
+from __future__ import annotations
+
+import click
+
+from ....schemas.rates import By, Population, Unit
+from ..options import format_option, profile_option, since_option, url_option
+
+
+@click.command("rates")
+@click.option("--by", type=click.Choice([by.value for by in By]), help="Tell apart by this.")
+@click.option("--unit", type=click.Choice([unit.value for unit in Unit]), help="Count these (default: runs).")
+@click.option(
+    "--population",
+    type=click.Choice([population.value for population in Population]),
+    help="Whose errors count (default: both where LLM judges looked at anything, else detectors).",
+)
+@click.option("--step", default="", metavar="15m|1h|1d", help="A point in time for each such length.")
+@since_option
+@click.option("--until", default="", metavar="1h|ISO", help="Only before this point in time.")
+@profile_option
+@click.option("--service", default="", help="Only of this service.")
+@click.option("--version", default="", help="Only of this version of the service.")
+@click.option("--agent", default="", help="Only runs of this agent.")
+@click.option("--role", type=click.Choice(["manager", "sub-agent"]), help="Only runs in this role.")
+@click.option("--model", default="", help="Only runs with this model.")
+@click.option("--session", default="", help="Only of this session.")
+@click.option("--judge", default="", help="Only errors found by this detector or judge, in what it looked at.")
+@click.option("--dimension", default="", metavar="PQ|PA|GF|LC|EE|TS|TC", help="Only errors in this dimension.")
+@click.option("--taxonomy", default="", help="Only errors of this taxonomy.")
+@click.option("--category", default="", help='Only errors of this category, e.g. "Formatting Errors".')
+@click.option("--severity", default="", metavar="LOW|MEDIUM|HIGH", help="Only errors this severe or more.")
+@click.option("--tool", default="", help="Only errors at this tool.")
+@click.option("--calibrated", is_flag=True, help="Also the shares corrected by human labels.")
+@click.option("--limit", type=click.IntRange(min=1, max=1000), default=100, show_default=True, help="Groups at most.")
+@click.option(
+    "--compare-to",
+    default="",
+    metavar="previous|version=X|service=X|FROM..UNTIL",
+    help="Say whether these rates differ from those.",
+)
+@format_option
+@url_option
+def rates_command(*, compare_to: str, calibrated: bool, limit: int, style: str, url: str, **given: str | None) -> None:
+    """Show what share of agent runs (turns, traces, sessions) has errors, with 95% intervals.
+
+    Without --since: of the last day. Did the deploy make it worse? --version 2.1 --compare-to version=2.0
+    """
+    from ...api.client.client import Client
+    from ...api.client.rates import ask_rates, compare_rates
+    from .. import output
+    from ..render.rates import comparison_table, rates_table
+
+    given_too = [option for option, value in (("--by", given["by"]), ("--step", given["step"])) if value]
+    given_too += ["--calibrated"] * calibrated
+    if compare_to and given_too and style != "json":
+        raise click.UsageError(
+            f"--compare-to compares all that is asked for, and shows no {given_too[0]}: leave it out"
+        )
+    found: object
+    filters = {name: value for name, value in given.items() if value} | {"limit": str(limit)}
+    if "severity" in filters:
+        filters["severity"] = filters["severity"].upper()
+    if calibrated:
+        filters["calibrated"] = "true"
+    with Client(url) as client:
+        if compare_to:
+            compared = compare_rates(client, filters, compare_to)
+            found, table = compared, comparison_table(compared)
+        else:
+            page = ask_rates(client, filters)
+            found, table = page, rates_table(page)
+    if style == "json":
+        output.show_json(found)
+    else:
+        output.show(table)

@@ -1,0 +1,27 @@
+"""`tracejury session ID`."""
+
+from __future__ import annotations
+
+import click
+
+from ..options import format_option, profile_option, url_option
+
+
+@click.command("session")
+@click.argument("session_id", metavar="ID")
+@click.option("--service", default="", help="Only of this service, where several have a session of that id.")
+@profile_option
+@format_option
+@url_option
+def session_command(*, session_id: str, service: str, profile: str, style: str, url: str) -> None:
+    """Show one session: what users said and agents answered, with findings at their place."""
+    from ...api.client.client import Client
+    from .. import output
+    from ..render.lists import session_view
+
+    with Client(url) as client:
+        session = client.session(session_id, service=service, profile=profile)
+    if style == "json":
+        output.show_json(session)
+    else:
+        output.show(session_view(session))

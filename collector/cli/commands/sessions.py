@@ -1,0 +1,31 @@
+"""`tracejury sessions`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ..lists_options import asked, list_options
+from ..options import format_option, limit_option, url_option
+
+
+@click.command("sessions")
+@list_options
+@limit_option
+@format_option
+@url_option
+def sessions_command(*, limit: int, style: str, url: str, **filters: Any) -> None:
+    """List sessions that hold a trace of the filters; state, duration and order are the session's."""
+    from ...api.client.client import Client
+    from .. import output
+    from ..render.lists import sessions_table
+
+    with Client(url) as client:
+        rows, more = client.sessions(asked(filters), limit)
+    if style == "json":
+        output.show_json(rows)
+    else:
+        output.show(sessions_table(rows))
+    if more:
+        output.note(f"there are more than {limit}: raise --limit to see them")

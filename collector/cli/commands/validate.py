@@ -1,0 +1,35 @@
+"""`tracejury validate FILE`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ....schemas.text.terminal import one_line
+from ..failures import EXIT_ERROR
+
+
+@click.command("validate")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.pass_context
+def validate_command(ctx: click.Context, /, *, file: Path) -> None:
+    """Check a configuration file: prints ok, or a line a problem with its place in the file."""
+    from ....schemas.errors import ConfigError
+    from ...app.endpoints import check_loopback
+    from ...config import load_config
+    from ...judging.llm.build import check_judges
+    from ...outbound.otlp.backend_connection import check_exports
+    from ...outbound.webhooks.build import check_webhooks
+
+    try:
+        config = load_config(file)
+        check_loopback(config)
+        check_judges(config.judges)
+        check_exports(config.export)
+        check_webhooks(config.webhooks)
+    except ConfigError as error:
+        for line in str(error).splitlines():
+            click.echo(f"tracejury: {one_line(line)}", err=True)
+        ctx.exit(EXIT_ERROR)
+    click.echo("ok")

@@ -1,0 +1,71 @@
+"""The configuration reference as Markdown: `python -m tracejury.collector.cli.config_docs`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from ..config import CollectorConfig
+
+HEAD = """# Configuration
+
+`tracejury serve --config FILE` reads one YAML file; every key has a usable default, and a key that is not listed
+here is an error. `tracejury validate FILE` checks a file without starting anything. Options of the command line win
+over the file. This page is generated from the config classes (`make docs`).
+"""
+
+
+def reference(model: type[BaseModel] = CollectorConfig) -> str:
+    """The whole page."""
+    return HEAD + "\n" + "\n".join(section("", model)) + "\n"
+
+
+def section(path: str, model: type[BaseModel], meaning: str = "") -> Iterator[str]:
+    """What a section means as a whole, a table of its plain keys, then its subsections."""
+    fields = model.model_fields.items()
+    plain = [(name, field) for name, field in fields if nested(field) is None]
+    if plain:
+        yield from (f"## `{path}`" if path else "## Top level", "")
+        if meaning:
+            yield from (meaning, "")
+        yield from ("| key | default | meaning |", "|---|---|---|")
+        yield from (row(name, field) for name, field in plain)
+        yield ""
+    for name, field in fields:
+        below = nested(field)
+        if below is not None:
+            yield from section((f"{path}.{name}" if path else name) + several(field), below, text(field))
+
+
+def several(field: FieldInfo) -> str:
+    """What follows the name of a list or mapping of sections; "" for a single one."""
+    kind = get_origin(field.annotation)
+    return "[]" if kind is tuple else ".*" if kind is dict else ""
+
+
+def nested(field: FieldInfo) -> type[BaseModel] | None:
+    """The section class of a field, or None for a plain value."""
+    kinds = (field.annotation, *get_args(field.annotation))
+    return next((k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel)), None)
+
+
+def row(name: str, field: FieldInfo) -> str:
+    """One key as a table row."""
+    # As YAML has it, too.
+    default = "required" if field.is_required() else f"`{json.dumps(field.get_default(call_default_factory=True))}`"
+    meaning = text(field).replace("|", "\\|")
+    return f"| `{name}` | {default} | {meaning} |"
+
+
+def text(field: FieldInfo) -> str:
+    """What the class says of a field, on one line; "" where it says nothing."""
+    return " ".join((field.description or "").split())
+
+
+if __name__ == "__main__":
+    sys.stdout.write(reference())

@@ -1,0 +1,49 @@
+"""What the demo prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from ....schemas.wire.traces import ErrorJson, TraceJson
+from ..render.tables import content, headline
+from ..render.tree import trace_tree
+from .watching import Performed
+
+
+def finding_line(row: ErrorJson, seconds: float) -> Text:
+    """A finding as it came, so many seconds after the program started."""
+    return Text.assemble(f"+{seconds:4.1f} s  ", *headline(row), "  “", content(row["evidence"], 60, "italic"), "”")
+
+
+def run_report(run: Performed, trace: TraceJson) -> RenderableType:
+    """One run: what was put into it and what was found, as a tree where there is something to see."""
+    heading = Text.assemble("\n", (run.title, "bold"), f": {run.fault or 'nothing put in'}")
+    if not trace["findings"]:
+        verdict = Text(f"no findings in {trace['spans']} spans", style="yellow" if run.fault else "green")
+        return Group(heading, verdict)
+    return Group(heading, trace_tree(trace))
+
+
+def summary(judged: Sequence[tuple[Performed, TraceJson]]) -> Text:
+    """One line: in how many runs something was found."""
+    faulty = [trace for run, trace in judged if run.fault]
+    healthy = [trace for run, trace in judged if not run.fault]
+    found = sum(1 for trace in faulty if trace["findings"])
+    dirty = sum(1 for trace in healthy if trace["findings"])
+    return Text(f"\nfindings in {found} of {len(faulty)} runs with a fault, in {dirty} of {len(healthy)} healthy ones")
+
+
+def next_steps(grpc_port: int, http_port: int, api_port: int) -> str:
+    """How to point an agent of one's own here, and how to ask."""
+    url = "" if api_port == 8321 else f" --url http://127.0.0.1:{api_port}"  # noqa: PLR2004  the client's default
+    return f"""
+Point your own agent here (anything with OpenInference or OpenTelemetry GenAI instrumentation):
+  export OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:{http_port}      # http/protobuf, the default of many SDKs
+  export OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:{grpc_port}      # the gRPC exporters
+and ask what went wrong:
+  tracejury errors --follow{url}
+  tracejury traces{url}
+"""

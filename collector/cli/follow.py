@@ -1,0 +1,78 @@
+"""New findings as they come, each once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timedelta
+
+from ...schemas.errors import RetryableError
+from ...schemas.wire.traces import ErrorJson
+from ..api.client.client import Client
+
+PAUSE = 0.5
+OVERLAP = timedelta(seconds=10)
+"""Findings become readable in about the order of their times, not exactly: each look goes back this far."""
+
+
+class Follower:
+    """Looks again and again, from `since` on (ISO 8601; without it from now on).
+
+    Remembers the findings of the last `OVERLAP` only: what it has shown before that, it never asks for again.
+    """
+
+    def __init__(self, client: Client, filters: Mapping[str, str], since: str = "") -> None:
+        self._client = client
+        self._filters = dict(filters)
+        self._after = since
+        self._seen: dict[str, datetime] = {}
+        self._earliest: datetime | None = None
+
+    def look(self) -> Iterator[ErrorJson]:
+        """What is new since the last look, earliest first. Raises what the client raises; look again then."""
+        if not self._after:
+            rows, self._after = self._client.errors_after(self._filters, "now")
+            yield from self._fresh(rows)
+        rows, cursor = self._client.errors_after(self._filters, self._after)
+        while rows:
+            yield from self._fresh(rows)
+            rows, cursor = self._client.errors_after(self._filters, cursor)
+        self._advance()
+
+    def _fresh(self, rows: list[ErrorJson]) -> Iterator[ErrorJson]:
+        for row in rows:
+            if row["id"] not in self._seen:
+                moment = datetime.fromisoformat(row["first_seen"] or "1970-01-01T00:00:00Z")
+                self._seen[row["id"]] = moment
+                self._earliest = self._earliest or moment
+                yield row
+
+    def _advance(self) -> None:
+        if self._earliest is None:
+            return
+        start = max(self._seen.values()) - OVERLAP
+        if start > self._earliest:
+            self._after = start.isoformat()
+            self._seen = {item: moment for item, moment in self._seen.items() if moment >= start}
+
+
+def follow(
+    follower: Follower, *, on_gap: Callable[[str], None], wait: Callable[[float], None] = time.sleep
+) -> Iterator[ErrorJson]:
+    """Findings without end. Once the collector has answered, its going away is told to `on_gap` and waited out.
+
+    Raises:
+        RetryableError: no collector answers at the first look.
+    """
+    answered = gap = False
+    while True:
+        try:
+            yield from follower.look()
+            answered, gap = True, False
+        except RetryableError as error:
+            if not answered:
+                raise
+            if not gap:
+                on_gap(f"{error}; waiting for it")
+            gap = True
+        wait(PAUSE)

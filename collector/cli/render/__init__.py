@@ -1,0 +1,1 @@
+"""API answers for people: tables, trees, terminals."""

@@ -1,0 +1,38 @@
+"""The glossary for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from ....schemas.text.terminal import one_line, safe
+from ...queries.explain.glossary import Term, by_kind
+from .tables import plain_table
+
+_TEXT = 90
+
+
+def terms_table(terms: Iterable[Term]) -> RenderableType:
+    """A line a term, under the heading of its kind."""
+    parts: list[RenderableType] = []
+    for heading, group in by_kind(terms).items():
+        parts += [Text(f"\n{heading}", style="bold")]
+        table = plain_table("term", "")
+        for term in group:
+            table.add_row(Text(safe(term.key)), Text(one_line(term.text, _TEXT)))
+        parts.append(table)
+    return Group(*parts)
+
+
+def term_text(term: Term) -> RenderableType:
+    """All there is to say of one."""
+    parts: list[RenderableType] = [Text(safe(term.title), style="bold"), Text(safe(term.text))]
+    for section in term.sections:
+        if section.lines:
+            parts.append(Text(f"\n{section.title}"))
+            parts += [Text(f"  - {safe(line)}") for line in section.lines]
+    if term.see:
+        parts.append(Text(f"\nSee also: {', '.join(term.see)}", style="dim"))
+    return Group(*parts)

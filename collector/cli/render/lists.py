@@ -1,0 +1,135 @@
+"""Sessions for people, from the JSON of the API. What came from spans is plain text, made safe, never markup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from ....schemas.text.counting import counted
+from ....schemas.text.naming import agent_name
+from ....schemas.wire.lists import ExchangeJson, SessionJson, SessionRowJson
+from ....schemas.wire.traces import TraceRowJson, VerdictJson
+from .tables import STATE_STYLE, content, counts, details, headline, moment, plain_table
+
+SAID: Final = 2_000
+"""Characters of a message that a terminal shows; the JSON has the whole."""
+_MINUTE: Final = 60
+_HOUR: Final = 3600
+
+
+def traces_table(rows: Sequence[TraceRowJson]) -> RenderableType:
+    """A line a trace."""
+    if not rows:
+        return Text("no traces")
+    table = plain_table("trace", "received", "service", "agents", "spans", "took", "cost", "state", "findings")
+    for row in rows:
+        table.add_row(
+            content(row["trace_id"]),
+            moment(row["received"]),
+            content(row["service"], 40),
+            content(", ".join(map(agent_name, row["agents"])), 50),
+            str(row["spans"]),
+            length(row["duration_ms"]),
+            money(row["usd"]),
+            _state(row["state"]),
+            counts(row["findings"]),
+        )
+    return table
+
+
+def sessions_table(rows: Sequence[SessionRowJson]) -> RenderableType:
+    """A line a session."""
+    if not rows:
+        return Text("no sessions")
+    table = plain_table("session", "service", "received", "traces", "turns", "took", "cost", "state", "findings")
+    for row in rows:
+        table.add_row(
+            content(row["session_id"], 80),
+            content(row["service"], 40),
+            moment(row["received"]),
+            str(row["traces"]),
+            str(row["turns"]),
+            length(row["duration_ms"]),
+            money(row["usd"]),
+            _state(row["state"]),
+            counts(row["findings"]),
+        )
+    return table
+
+
+def session_view(session: SessionJson) -> RenderableType:
+    """The conversation: who said what, with findings and verdicts at their exchange."""
+    head = Text.assemble(
+        "session ",
+        content(session["session_id"], 200, "bold"),
+        f"  {counted(session['traces'], 'trace')}, {counted(session['turns'], 'turn')}, ",
+        _state(session["state"]),
+        "  ",
+        counts(session["findings"]),
+    )
+    services = Text.assemble("of ", content(", ".join(session["services"]), 200))
+    parts: list[RenderableType] = [head, services, Text()]
+    parts += [part for exchange in session["exchanges"] for part in _exchange(exchange)]
+    if session["left"]:
+        parts.append(Text(f"{counted(session['left'], 'later trace')} not shown", "dim"))
+    return Group(*parts)
+
+
+def length(milliseconds: float) -> Text:
+    """A length of time: 120 ms, 4.2 s, 3m20s, 2h05m."""
+    seconds = milliseconds / 1000
+    if seconds < 1:
+        return Text(f"{milliseconds:.0f} ms")
+    if seconds < _MINUTE:
+        return Text(f"{seconds:.1f} s")
+    whole = round(seconds)
+    if whole < _HOUR:
+        return Text(f"{whole // _MINUTE}m{whole % _MINUTE:02}s")
+    return Text(f"{whole // _HOUR}h{whole % _HOUR // _MINUTE:02}m")
+
+
+def money(usd: float | None) -> Text:
+    """US dollars, or that they are not known."""
+    return Text("-", "dim") if usd is None else Text(f"${usd:.4f}" if usd < 1 else f"${usd:,.2f}")
+
+
+def _exchange(exchange: ExchangeJson) -> Iterator[RenderableType]:
+    yield Text.assemble(moment(exchange["start"]), "  trace ", content(exchange["trace_id"], style="bold"))
+    yield _said("user", exchange["goal"])
+    yield _said(agent_name(exchange["agent"]), exchange["answer"], "green")
+    for finding in exchange["findings"]:
+        yield Padding(Text.assemble(*headline(finding)), (0, 0, 0, 2), expand=False)
+        for line in details(finding):
+            yield Padding(line, (0, 0, 0, 2), expand=False)
+    for line in _scores(exchange["verdicts"], exchange["agents"]):
+        yield Padding(line, (0, 0, 0, 2), expand=False)
+    yield Text()
+
+
+def _said(who: str, text: str, style: str = "cyan") -> Table:
+    """One message beside the name of who said it."""
+    table = Table.grid(padding=(0, 1))
+    table.add_column(no_wrap=True, width=14)
+    table.add_column(overflow="fold")
+    table.add_row(content(who, 14, style), content(text, SAID) if text else Text("(nothing recorded)", "dim"))
+    return table
+
+
+def _scores(verdicts: Sequence[VerdictJson], agents: Mapping[str, str]) -> Iterator[Text]:
+    """A line an agent run, with the agent's name; what is of no run (the trace, the session) has a line of its own."""
+    scored: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        if verdict["score"] is not None:
+            scored.setdefault(verdict["subject"]["id"], []).append(f"{verdict['judge']} {verdict['score']} of 3")
+    for run_id, words in scored.items():
+        who = content(agent_name(agents[run_id]), 60).append(": ") if run_id in agents else Text()
+        yield Text.assemble(who, content(", ".join(words)), style="dim")
+
+
+def _state(state: str) -> Text:
+    return Text(state, style=STATE_STYLE.get(state, ""))

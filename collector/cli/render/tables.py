@@ -1,0 +1,101 @@
+"""Tables for people, from the JSON of the API. What came from spans is plain text, made safe, never markup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from ....schemas.text.counting import counted
+from ....schemas.text.naming import agent_name
+from ....schemas.text.terminal import one_line
+from ....schemas.wire.traces import ErrorJson, FindingJson, JudgedJson
+
+SEVERITY_STYLE: Final[Mapping[str, str]] = {"HIGH": "bold red", "MEDIUM": "yellow", "LOW": "cyan"}
+STATE_STYLE: Final[Mapping[str, str]] = {"settled": "green", "open": "yellow", "incomplete": "red"}
+QUOTE = 160
+WHY = 240
+
+
+def content(text: str | None, limit: int = 0, style: str = "") -> Text:
+    """Text of a span on one line, safe to print, cut at `limit` characters (0: whole)."""
+    return Text(one_line(text or "", limit), style=style)
+
+
+def errors_table(rows: Sequence[ErrorJson]) -> RenderableType:
+    """A block a finding: ids and what it is on top, then the quote and the reason."""
+    if not rows:
+        return Text("no findings")
+    return Group(*(error_block(row) for row in rows))
+
+
+def error_block(row: ErrorJson) -> RenderableType:
+    """One finding outside its trace: what and at which span; where that is; the quote; the reason."""
+    head = Text.assemble(*headline(row), "  trace ", content(row["trace_id"], style="bold"))
+    agent = agent_name(row["agent"] or "") if row["agent_run_id"] else "no agent run"
+    place = content(f"{row['service'] or 'unknown service'} / {agent}", 90)
+    if row["turn"] is not None:
+        place.append(f" / turn {row['turn']}")
+    place = Text.assemble(place, "  ", moment(row["first_seen"]))
+    return Group(head, _indented(place), *details(row), Text())
+
+
+def headline(row: FindingJson) -> tuple[Text | str, ...]:
+    """Severity, dimension, category, span id: the parts of a finding's first line."""
+    return (
+        Text(row["severity"], style=SEVERITY_STYLE.get(row["severity"], "")),
+        " ",
+        Text("+".join(row["dimensions"]), style="magenta"),
+        " ",
+        content(row["category"], 60),
+        "  span ",
+        content(row["span_id"], style="bold"),
+    )
+
+
+def details(row: FindingJson) -> Iterable[RenderableType]:
+    """The lines under a finding's first: the quote, and why it is an error, by whom and how surely."""
+    judge = Text(f"  ({one_line(row['judge'], 60)} {row['confidence']:.2f})", "dim")
+    yield _indented(Text.assemble("“", content(row["evidence"], QUOTE, "italic"), "”"))
+    yield _indented(Text.assemble(content(row["explanation"], WHY), judge))
+
+
+def _indented(line: Text) -> Padding:
+    return Padding(line, (0, 0, 0, 2), expand=False)
+
+
+def judged_table(rows: Sequence[JudgedJson]) -> RenderableType:
+    """A line a trace that was judged again."""
+    if not rows:
+        return Text("no traces to judge")
+    table = plain_table("trace", "findings", "failures")
+    for row in rows:
+        table.add_row(content(row["trace_id"]), str(row["findings"]), content("; ".join(row["failures"]), 200))
+    summary = Text(f"{counted(len(rows), 'trace')} judged, {counted(sum(row['findings'] for row in rows), 'finding')}")
+    waiting = sum(row["pending_judges"] for row in rows)
+    if waiting:
+        summary.append(f"; {waiting} agent run{'s' * (waiting != 1)} await LLM judges (see tracejury ledger)")
+    return Group(table, summary)
+
+
+def counts(findings: Mapping[str, int]) -> Text:
+    """Findings by severity, the worst first: "2 HIGH 1 LOW"."""
+    parts = [Text(f"{findings[s]} {s}", style) for s, style in SEVERITY_STYLE.items() if findings.get(s)]
+    return Text(" ").join(parts) if parts else Text("-", style="dim")
+
+
+def moment(iso: str | None) -> Text:
+    """A time to the second, as in the JSON."""
+    return Text(f"{iso[:10]} {iso[11:19]}Z" if iso else "-", style="dim")
+
+
+def plain_table(*columns: str) -> Table:
+    """An empty table without lines; its first column is never folded."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for position, column in enumerate(columns):
+        table.add_column(column, no_wrap=position == 0, overflow="fold")
+    return table

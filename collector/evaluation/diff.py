@@ -1,0 +1,161 @@
+"""Two versions of the judges on the same labelled traces: what would change with a switch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ...judges.agreement import Predicted
+from ...judges.measures.comparison import Comparison, compare
+from ...judges.measures.matching import Match
+from ...judges.profiles import threshold
+from ..otlp.files import BrokenFileError
+from .folder import read_json
+from .judges_json import judges_json
+from .judges_options import JudgesOptions
+from .judges_report import evaluate_judges
+from .judges_run import Progress
+from .matches import Matches, Sides
+from .people_file import read_people
+from .rebuilt import Rebuilt, rebuild_folder
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What one version said, from a report: `findings` with (name of the trace, id), whatever their confidence.
+
+    `traces` that it judged; `scores` by (trace, run, judge); `matches`: with annotated errors, None where nobody
+    decided; `versions` of its judges; `runs`: the agent run of each finding.
+    """
+
+    name: str
+    traces: frozenset[str]
+    findings: Sequence[tuple[Predicted, tuple[str, str]]]
+    scores: Mapping[tuple[str, str, str], int]
+    matches: Matches | None
+    versions: Mapping[str, str]
+    runs: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreChange:
+    """One judge's scores of the `n` runs that both versions scored: means, and how many went which way."""
+
+    judge: str
+    n: int
+    mean_a: float
+    mean_b: float
+    higher: int
+    lower: int
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """b beside a, at one profile."""
+
+    a: Version
+    b: Version
+    profile: str
+    comparison: Comparison
+    scores: tuple[ScoreChange, ...]
+
+
+def judges_diff(a: str, b: str, options: JudgesOptions, progress: Progress) -> Difference:
+    """Compare two versions: each a criteria set (name or folder), which is put before the model, or a stored report.
+
+    Raises:
+        BrokenFileError, PermanentError: the folder or a report does not hold what it should.
+        ConfigError: as `evaluate_judges`.
+    """
+    least = threshold(options.profile)
+    people = read_people(options.labels) if options.labels else None
+    rebuilt = rebuild_folder(options.folder, limit=options.limit, people=people)
+    one, two = (_version(name, options, progress) for name in (a, b))
+    traces = sorted(one.traces & two.traces & rebuilt.folder.annotations.keys())
+    return Difference(one, two, options.profile, _comparison(rebuilt, one, two, traces, least), _scores(one, two))
+
+
+def _comparison(rebuilt: Rebuilt, a: Version, b: Version, traces: Sequence[str], least: float) -> Comparison:
+    errors = [e for e in rebuilt.errors if e.trace_id in set(traces)]
+    shown = [[f for f in v.findings if f[0].confidence >= least and _scored(rebuilt, v, f[1], traces)] for v in (a, b)]
+    pairs: list[list[Match] | None] = [
+        None if v.matches is None else list(Sides(errors, [key for _, key in own]).decisions(v.matches))
+        for v, own in zip((a, b), shown, strict=True)
+    ]
+    found = [[predicted for predicted, _ in own] for own in shown]
+    return compare(traces, errors, found[0], found[1], matches_a=pairs[0], matches_b=pairs[1])
+
+
+def _scored(rebuilt: Rebuilt, version: Version, key: tuple[str, str], traces: Sequence[str]) -> bool:
+    return key[0] in traces and rebuilt.folder.scored(key[0], version.runs[key])
+
+
+def _scores(a: Version, b: Version) -> tuple[ScoreChange, ...]:
+    common = a.scores.keys() & b.scores.keys()
+    changes = []
+    for judge in sorted({key[2] for key in common}):
+        pairs = [(a.scores[key], b.scores[key]) for key in common if key[2] == judge]
+        changes.append(
+            ScoreChange(
+                judge=judge,
+                n=len(pairs),
+                mean_a=sum(one for one, _ in pairs) / len(pairs),
+                mean_b=sum(two for _, two in pairs) / len(pairs),
+                higher=sum(two > one for one, two in pairs),
+                lower=sum(two < one for one, two in pairs),
+            )
+        )
+    return tuple(changes)
+
+
+def _version(name: str, options: JudgesOptions, progress: Progress) -> Version:
+    path = Path(name)
+    if path.is_file():
+        return read_version(name, read_json(path))
+    asked = replace(options, llm=options.llm.model_copy(update={"criteria": name}), detectors=False)
+    return read_version(name, judges_json(evaluate_judges(asked, progress)))
+
+
+def read_version(name: str, report: Any) -> Version:
+    """From the JSON of a report; of several runs the first.
+
+    Raises:
+        BrokenFileError: it is no such report.
+    """
+    try:
+        results = [result for result in report["results"] if result["repetition"] == 0]
+        runs = [(result["trace"], run) for result in results for run in result["runs"]]
+        matches = report["matches"]
+        return Version(
+            name=name,
+            traces=frozenset(result["trace"] for result in results),
+            findings=[(_predicted(trace, f), (trace, str(f["id"]))) for trace, run in runs for f in run["findings"]],
+            scores={
+                (trace, run["run"], v["judge"]): int(v["score"])
+                for trace, run in runs
+                for v in run["verdicts"]
+                if v["score"] is not None
+            },
+            matches=None
+            if matches is None
+            else {trace: frozenset((int(e), str(f)) for e, f in pairs) for trace, pairs in matches.items()},
+            versions=dict(report["asked"]["versions"]),
+            runs={(trace, str(f["id"])): str(run["run"]) for trace, run in runs for f in run["findings"]},
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise BrokenFileError(f"{name} is no report of judges ({type(error).__name__}: {error})"[:200]) from None
+
+
+def _predicted(trace: str, f: Mapping[str, Any]) -> Predicted:
+    return Predicted(
+        trace_id=trace,
+        span_id=str(f["span_id"]),
+        category=str(f["category"]),
+        judge=str(f["judge"]),
+        confidence=float(f["confidence"]),
+        dimensions=tuple(map(str, f["dimensions"])),
+        severity=str(f["severity"]),
+        elsewhere=tuple(map(str, f["elsewhere"])),
+    )

@@ -1,0 +1,169 @@
+"""A TRAIL folder: `traces/<name>.json[.gz]`, `annotations/<name>.json[.gz]`, perhaps `dimensions.json`."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ...judges.agreement import Annotated
+from ...judges.annotations import canonical_category
+from ..otlp.files import BrokenFileError, read
+from ..otlp.files.groups import SPANS, Request, rows, signal_of
+from .people import Marked, People, Reviewed
+
+DIMENSIONS = "dimensions.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """One annotated error with the words of its annotator."""
+
+    error: Annotated
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TrailFolder:
+    """What a folder holds.
+
+    `names` maps each trace id to the name of its file: the unit that is scored. `annotations` by that name, for the
+    traces at hand that have any file of annotations, an empty one included. `spare` counts annotation files without
+    a trace. `reviewed`: by name, the agent runs that people have looked at; None: all of what is annotated.
+    """
+
+    requests: tuple[Request, ...]
+    names: Mapping[str, str]
+    annotations: Mapping[str, tuple[Annotation, ...]]
+    spare: int
+    reviewed: Reviewed | None = None
+
+    def scored(self, name: str, run_id: str) -> bool:
+        """Whether what is found in an agent run can be held against what people marked."""
+        return name in self.annotations and (self.reviewed is None or run_id in self.reviewed[name])
+
+    @property
+    def unannotated(self) -> int:
+        """Traces without a file of annotations: judged and counted, not scored."""
+        return len(set(self.names.values()) - set(self.annotations))
+
+
+def load(
+    folder: Path,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+    *,
+    limit: int = 0,
+    people: People | None = None,
+) -> TrailFolder:
+    """Read a folder, the first `limit` traces by name (0: all); `progress` is told (files read, files).
+
+    With reviews of `people`, what they marked takes the place of the folder's annotations.
+
+    Raises:
+        BrokenFileError: there are no traces, or a file is not what it should be; names the file.
+    """
+    files = dict(islice(_named(folder / "traces").items(), limit or None))
+    if not files:
+        raise BrokenFileError(f"no traces in {folder}: expected {folder}/traces/*.json or *.json.gz")
+    requests: list[Request] = []
+    names: dict[str, str] = {}
+    for done, (name, path) in enumerate(files.items()):
+        progress(done, len(files))
+        for source in read([path]):
+            requests.append(source.request)
+            if signal_of(source.request) is SPANS:
+                names.update((span.trace_id.hex(), name) for _, _, span in rows(source.request))
+    progress(len(files), len(files))
+    if people is not None and people.reviewed is not None:
+        return _labelled(requests, names, people.marked, people.reviewed)
+    labels = _dimensions(folder / DIMENSIONS)
+    marked = _named(folder / "annotations")
+    annotations = {name: _annotations(name, path, labels) for name, path in marked.items() if name in files}
+    spare = 0 if limit else len(marked) - len(annotations)
+    return TrailFolder(tuple(requests), names, annotations, spare)
+
+
+def _labelled(
+    requests: Iterable[Request], names: Mapping[str, str], marked: Iterable[Marked], reviewed: Reviewed
+) -> TrailFolder:
+    """With the labels of the traces at hand, by name."""
+    runs: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
+    for trace_id, own in reviewed.items():
+        if trace_id in names:
+            runs[names[trace_id]] |= own
+    annotations: dict[str, list[Annotation]] = {name: [] for name in runs}
+    for m in marked:
+        name = names.get(m.trace_id, "")
+        if m.run_id in runs.get(name, ()):
+            error = Annotated(name, m.span_id, m.category, m.severity.value)
+            annotations[name].append(Annotation(error, m.text))
+    spare = len(reviewed.keys() - names.keys())
+    found = {name: tuple(own) for name, own in annotations.items()}
+    return TrailFolder(tuple(requests), names, found, spare, dict(runs))
+
+
+def _named(folder: Path) -> dict[str, Path]:
+    """JSON files by what stands before `.json`, sorted."""
+    found = (p for pattern in ("*.json", "*.json.gz") for p in folder.glob(pattern))
+    return {p.name.removesuffix(".gz").removesuffix(".json"): p for p in sorted(found)}
+
+
+def _annotations(name: str, path: Path, labels: Mapping[str, Any]) -> tuple[Annotation, ...]:
+    document = read_json(path)
+    errors = document.get("errors") if isinstance(document, dict) else None
+    if not isinstance(errors, list) or not all(isinstance(e, dict) for e in errors):
+        raise BrokenFileError(f'{path} holds no annotations: expected {{"errors": [...]}}')
+    dimensions = labels.get(name) or [[] for _ in errors]
+    if len(dimensions) != len(errors):
+        raise BrokenFileError(f"{DIMENSIONS} labels {len(dimensions)} errors of {name}, {path} has {len(errors)}")
+    return tuple(_annotation(name, e, labelled) for e, labelled in zip(errors, dimensions, strict=True))
+
+
+def _annotation(name: str, error: Mapping[str, Any], dimensions: list[Any]) -> Annotation:
+    def field(key: str) -> str:
+        return str(error.get(key) or "").strip()
+
+    annotated = Annotated(
+        trace_id=name,
+        span_id=field("location").lower(),
+        category=canonical_category(field("category")),
+        impact=field("impact").upper(),
+        dimensions=tuple(str(d) for d in dimensions),
+    )
+    return Annotation(annotated, f"{field('evidence')} || {field('description')}")
+
+
+def _dimensions(path: Path) -> Mapping[str, Any]:
+    if not path.exists():
+        return {}
+    labels = read_json(path)
+    if not isinstance(labels, dict) or not all(isinstance(rows, list) for rows in labels.values()):
+        raise BrokenFileError(f"{path} holds no dimensions: expected {{trace: [[dimension, ...], ...]}}")
+    return labels
+
+
+_TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
+
+
+def read_json(path: Path) -> Any:
+    """A JSON file, gzipped or not; a comma too many before a bracket, which published annotations have, is mended.
+
+    Raises:
+        BrokenFileError: it cannot be read, or is no JSON; names the file.
+    """
+    try:
+        data = path.read_bytes()
+        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError:
+            return json.loads(_TRAILING_COMMA.sub("", text))
+    except (OSError, ValueError, EOFError, zlib.error, RecursionError) as error:
+        raise BrokenFileError(f"{path} is broken: {' '.join(str(error).split())[:200]}") from error

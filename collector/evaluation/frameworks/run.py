@@ -1,0 +1,78 @@
+"""`tracejury evaluate frameworks`: read captures, rebuild them, score what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ....judges.registry import default_suite
+from ....judges.suite import Suite
+from ...otlp.client import shuffled
+from . import score_agents, score_calls, score_failures
+from .capture import Capture, load, paths
+from .export import export_of
+from .items import Item
+from .rebuilt import through_collector
+from .stated import stated
+
+CHUNK = 4
+"""Spans or log records in a request of a shuffled capture."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """All items of the captures in a folder; `scenarios` by capture, `shuffle` the seed of the order (None: theirs)."""
+
+    items: tuple[Item, ...]
+    scenarios: dict[str, str]
+    spans: int
+    shuffle: int | None = None
+
+
+def evaluate_frameworks(
+    folder: Path,
+    *,
+    label: str = "",
+    shuffle: int | None = None,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+) -> Evaluation:
+    """Score the captures in a folder; `progress` is told (captures done, captures).
+
+    With a seed to `shuffle`, each capture's spans and log records come a few at a time in random order.
+
+    Raises:
+        BrokenFileError: the folder does not hold what it should; names the file.
+    """
+    archives = paths(folder, label)
+    suite = default_suite()
+    items: list[Item] = []
+    scenarios: dict[str, str] = {}
+    spans = 0
+    for done, capture in enumerate(load(archives)):
+        progress(done, len(archives))
+        scenarios[capture.id] = capture.truth.scenario
+        found, count = score(capture, suite, shuffle)
+        items += found
+        spans += count
+    progress(len(archives), len(archives))
+    return Evaluation(tuple(items), scenarios, spans, shuffle)
+
+
+def score(capture: Capture, suite: Suite, shuffle: int | None = None) -> tuple[list[Item], int]:
+    """All items of one capture, and how many spans it has."""
+    requests = capture.requests if shuffle is None else shuffled(capture.requests, shuffle, CHUNK)
+    export = export_of(capture.requests)
+    rebuilt = through_collector(requests, suite)
+    told = stated(export, capture.truth)
+
+    def all_items() -> Iterator[Item]:
+        yield from score_agents.agents(capture, export, rebuilt, told)
+        yield from score_agents.parents(capture, rebuilt, told)
+        yield from score_agents.llm_calls(capture, rebuilt, told)
+        yield from score_calls.tool_calls(capture, export, rebuilt, told)
+        yield from score_failures.failures(capture, export, rebuilt)
+        yield from score_failures.happy(capture, rebuilt)
+        yield from score_failures.faults(capture, rebuilt)
+
+    return list(all_items()), rebuilt.spans

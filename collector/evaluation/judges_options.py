@@ -1,0 +1,41 @@
+"""What an evaluation of LLM judges is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from ..judging.model.config import LlmConfig
+
+CassetteMode = Literal["auto", "record", "replay"]
+
+NO_ARCHITECTURE: Final = "none"
+DERIVED: Final = "derived"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgesOptions:
+    """Which judges, with which model, over how much of a folder, and what is measured.
+
+    `llm`: as production has it: model, criteria, mode, hints, streaming; without a model only a cassette can answer.
+    `architecture`: "none", "derived", or a file with a description. `detectors`: score them, too, alone and together
+    with the judges. `runs`: how often each trace is judged. `adjudicator`: a model for the matcher, "" for the judges'
+    own. `human`: matches by people; `labels`: what people said, a file or a collector's address (see
+    `people_file.read_people`). `limit`: traces, 0 for all.
+    """
+
+    folder: Path
+    llm: LlmConfig
+    architecture: str = DERIVED
+    detectors: bool = True
+    baseline: bool = False
+    runs: int = 1
+    adjudicate: bool = False
+    adjudicator: str = ""
+    human: Path | None = None
+    labels: Path | str | None = None
+    cassette: Path | None = None
+    cassette_mode: CassetteMode = "auto"
+    profile: str = "balanced"
+    limit: int = 0

@@ -1,0 +1,153 @@
+"""An evaluation of LLM judges, scored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...judges.measures.consistency import Embedder
+from ...judges.measures.scales import ScaleAgreement
+from ...judges.profiles import threshold
+from ...schemas.errors import ConfigError
+from .judges_options import JudgesOptions
+from .judges_result import TraceResult, dropped, not_applicable, unscored
+from .judges_run import Progress, Sessions, hold
+from .judges_score import (
+    AgainstAnnotators,
+    Repeatability,
+    against_annotators,
+    against_people,
+    by_source,
+    repeatability,
+)
+from .matches import Matches, load_matches
+from .people_file import named, read_people
+from .rebuilt import Rebuilt, rebuild_folder
+from .score import Evaluation
+from .spend import Spend
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """How much of what was asked has an answer.
+
+    `scored` verdicts; `unscored` ones by judge, with `failures` (reason to number); `not_applicable` by judge; claims
+    `dropped` by reason; `lost` windows or plans without an answer; `provisional` findings of windows.
+    """
+
+    scored: int
+    unscored: Mapping[str, int]
+    failures: Mapping[str, int]
+    not_applicable: Mapping[str, int]
+    dropped: Mapping[str, int]
+    provisional: int
+    lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One judging of all traces (a repetition, a baseline) against the annotators."""
+
+    evaluation: Evaluation
+    answered: Answered
+    spend: Mapping[str, Spend]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgesReport:
+    """All that is reported.
+
+    Agreement, precision and scales are of the first repetition; `repetitions` holds each one's figures over spans.
+    `sources`: those of the judges alone and, unless left out, of the detectors alone and both together.
+    `unadjudicated`: traces whose matching has a batch without an answer.
+    """
+
+    options: JudgesOptions
+    rebuilt: Rebuilt
+    sessions: Sessions
+    agreement: AgainstAnnotators
+    sources: Mapping[str, Evaluation]
+    repetitions: Sequence[Judged]
+    scales: Sequence[ScaleAgreement]
+    repeatability: Mapping[str, Repeatability]
+    baseline: Mapping[str, Judged]
+    matches: Matches | None
+    unadjudicated: int
+
+
+def evaluate_judges(options: JudgesOptions, progress: Progress) -> JudgesReport:
+    """Judge a folder's traces with LLM judges and score what they said; runs its own event loop.
+
+    Raises:
+        BrokenFileError, PermanentError: the folder or a file does not hold what it should; names it.
+        ConfigError: the judges, the model, the cassette or the profile cannot be used.
+    """
+    threshold(options.profile)  # a typing error should not cost a run
+    human = load_matches(options.human) if options.human else None
+    people = read_people(options.labels) if options.labels else None
+    progress("reading", 0, 0)
+    rebuilt = rebuild_folder(options.folder, limit=options.limit, people=people)
+    sessions = asyncio.run(hold(options, rebuilt, progress))
+    progress("scoring", 0, 0)
+    first = [result for result in sessions.results if result.repetition == 0]
+    findings = [f for result in first for f in result.findings]
+    matches = {name: a.pairs for name, a in sessions.adjudicated.items()} if options.adjudicate else None
+    sources = by_source(rebuilt, findings, options.profile)
+    return JudgesReport(
+        options=options,
+        rebuilt=rebuilt,
+        sessions=sessions,
+        agreement=against_annotators(rebuilt, findings, options.profile, matches, human),
+        sources=sources if options.detectors else {"judges": sources["judges"]},
+        repetitions=[_judged(rebuilt, own, options.profile) for own in _by_repetition(sessions.results)],
+        scales=against_people(first, named(people.scores, rebuilt.folder.names)) if people else (),
+        repeatability=repeatability(sessions.results, _embedder()) if options.runs > 1 else {},
+        baseline={name: _judged(rebuilt, own, options.profile) for name, own in sessions.baseline.items()},
+        matches=matches,
+        unadjudicated=sum(bool(a.failed) for a in sessions.adjudicated.values()),
+    )
+
+
+def _judged(rebuilt: Rebuilt, results: Sequence[TraceResult], profile: str) -> Judged:
+    findings = [f for result in results for f in result.findings]
+    runs = [run for result in results for run in result.runs]
+    return Judged(
+        by_source(rebuilt, findings, profile)["judges"],
+        Answered(
+            scored=sum(v.score is not None for run in runs for v in run.verdicts),
+            unscored=unscored(results),
+            failures=Counter(why for run in runs for why in run.failures.values()),
+            not_applicable=not_applicable(results),
+            dropped=dropped(results),
+            provisional=sum(run.provisional for run in runs),
+            lost=sum(run.lost for run in runs),
+        ),
+        total(results),
+    )
+
+
+def total(results: Iterable[TraceResult]) -> dict[str, Spend]:
+    """Spend by purpose of the calls."""
+    spent: defaultdict[str, Spend] = defaultdict(Spend)
+    for result in results:
+        for purpose, spend in result.spend.items():
+            spent[purpose] += spend
+    return dict(sorted(spent.items()))
+
+
+def _by_repetition(results: Iterable[TraceResult]) -> list[list[TraceResult]]:
+    grouped: defaultdict[int, list[TraceResult]] = defaultdict(list)
+    for result in results:
+        grouped[result.repetition].append(result)
+    return [grouped[number] for number in sorted(grouped)]
+
+
+def _embedder() -> Embedder | str:
+    from .embedding import embedder
+
+    try:
+        return embedder()
+    except ConfigError as error:
+        return str(error)

@@ -1,0 +1,105 @@
+"""What judges said of one trace in one run of an evaluation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from ...judges.agreement import Predicted
+from ...schemas.findings import Finding
+from ...schemas.verdicts import Verdict
+from ..judging.detect.judged import Found, of_finding
+from .spend import Spend
+
+WHOLE_TRACE: Final = ""
+"""In the place of a run's id: the trace as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """One agent run judged. `failures`: judge to one line why it gave no answer; `dropped`: claims by reason.
+
+    `provisional`: findings of its windows, before the closing pass; `lost`: windows and plans without an answer.
+    """
+
+    run_id: str
+    role: str
+    verdicts: tuple[Verdict, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    failures: Mapping[str, str] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    provisional: int = 0
+    lost: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TraceResult:
+    """One trace judged once. `name`: of its file; `repetition` from 0; `spend` by purpose of the calls."""
+
+    name: str
+    trace_id: str
+    repetition: int
+    runs: tuple[RunResult, ...] = ()
+    spend: Mapping[str, Spend] = field(default_factory=dict)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Those of all its runs."""
+        return tuple(f for run in self.runs for f in run.findings)
+
+    @property
+    def verdicts(self) -> tuple[tuple[RunResult, Verdict], ...]:
+        """Each with the run that it is about."""
+        return tuple((run, v) for run in self.runs for v in run.verdicts)
+
+
+def trace_scores(result: TraceResult) -> dict[str, int]:
+    """A judge's score of the trace as a whole: the mean of its scores of the trace's runs, rounded half up."""
+    given: dict[str, list[int]] = {}
+    for _, verdict in result.verdicts:
+        if verdict.score is not None:
+            given.setdefault(verdict.judge, []).append(verdict.score)
+    return {judge: (2 * sum(scores) + len(scores)) // (2 * len(scores)) for judge, scores in given.items()}
+
+
+def predicted(findings: Iterable[Finding], names: Mapping[str, str]) -> list[Predicted]:
+    """Findings as metrics take them; `names` by trace id."""
+    return [
+        Predicted(
+            trace_id=names.get(f.trace_id, f.trace_id),
+            span_id=f.span_id,
+            category=f.category,
+            judge=f.judge,
+            confidence=f.confidence,
+            dimensions=tuple(d.value for d in f.dimensions),
+            severity=f.severity.value,
+            elsewhere=tuple(i for i in (f.tool_span_id, f.seen_by_span_id, *f.also_at) if i),
+        )
+        for f in findings
+    ]
+
+
+def found(results: Iterable[TraceResult]) -> tuple[Found, ...]:
+    """Findings as the evaluation of detectors takes them."""
+    return tuple(of_finding(f) for result in results for f in result.findings)
+
+
+def unscored(results: Iterable[TraceResult]) -> Counter[str]:
+    """By judge, how many verdicts are missing because it failed."""
+    return Counter(judge for result in results for run in result.runs for judge in run.failures)
+
+
+def not_applicable(results: Iterable[TraceResult]) -> Counter[str]:
+    """By judge, of how many runs it said that there is nothing to judge."""
+    return Counter(v.judge for result in results for _, v in result.verdicts if v.not_applicable)
+
+
+def dropped(results: Iterable[TraceResult]) -> Counter[str]:
+    """Claims by why they became no finding."""
+    total: Counter[str] = Counter()
+    for result in results:
+        for run in result.runs:
+            total.update(run.dropped)
+    return total

@@ -1,0 +1,141 @@
+"""`tracejury evaluate trail DIR --judges ...`: a folder's traces before the judges, many calls at a time, resumable."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ...judges.llm.members import Panel
+from ...schemas.errors import TracejuryError
+from ...schemas.findings import Finding
+from ...schemas.trajectory import Trace
+from ..judging.llm.build import panel_from, windows_from
+from ..judging.llm.prompt_budget import preparation
+from .adjudicate import Adjudicated, adjudicate
+from .adjudication_sides import adjudication_sides
+from .architecture import Architecture
+from .baseline import judge_baseline
+from .judges_client import Ledger, Models, open_models, replace_model
+from .judges_options import NO_ARCHITECTURE, JudgesOptions
+from .judges_result import TraceResult
+from .judges_trace import Judging, judge_trace
+from .rebuilt import Rebuilt
+from .spend import Spend
+
+Job = TypeVar("Job")
+Made = TypeVar("Made")
+Progress = Callable[[str, int, int], None]
+"""Told (stage, done, of)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """All that was said in an evaluation.
+
+    `results`: of every trace and repetition; `baseline` by variant ("without-architecture", "with-architecture").
+    `adjudicated` by name of the trace, of the first repetition; `adjudication`: what that cost. `troubles`: a line for
+    each judge of an installed package that cannot be had.
+    """
+
+    panel: Panel
+    troubles: tuple[str, ...]
+    models: tuple[str, str]
+    results: tuple[TraceResult, ...]
+    baseline: dict[str, tuple[TraceResult, ...]]
+    adjudicated: dict[str, Adjudicated]
+    adjudication: Spend
+
+
+async def hold(options: JudgesOptions, rebuilt: Rebuilt, progress: Progress) -> Sessions:
+    """Put every trace before the judges, as often as asked; calls that fail leave their judges unscored.
+
+    Raises:
+        ConfigError: the judges, the model or the cassette cannot be used at all.
+    """
+    architecture = Architecture.of(options.architecture, rebuilt.traces)
+    panel_from(options.llm)  # what is wrong with the criteria should not cost a look at the model
+    async with open_models(options) as models:
+        model = models.judges.about
+        llm = replace_model(options.llm, model.model)
+        panel, troubles = panel_from(llm)
+        room = preparation(panel, model.max_input_tokens, models.judges.count, hints=llm.hints)
+        how = Judging(room, windows_from(llm) if llm.streaming else None)
+        held = _Held(options, rebuilt, models, progress)
+        results = await held.judged(how, architecture)
+        adjudicated, cost = await held.adjudicated(results) if options.adjudicate else ({}, Spend())
+        baseline = await held.baseline(architecture) if options.baseline else {}
+        names = models.judges.about.model, models.adjudicator.about.model
+        return Sessions(panel, troubles, names, results, baseline, adjudicated, cost)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    options: JudgesOptions
+    rebuilt: Rebuilt
+    models: Models
+    progress: Progress
+
+    async def judged(self, how: Judging, architecture: Architecture) -> tuple[TraceResult, ...]:
+        async def one(job: tuple[int, Trace]) -> TraceResult:
+            repetition, trace = job
+            ledger: Ledger = defaultdict(Spend)
+            client = self.models.judges.of_run(repetition, ledger)
+            detected = self.rebuilt.detected.get(trace.trace_id, ())
+            runs = await judge_trace(trace, how, client, detected, architecture.text(trace))
+            return TraceResult(self.rebuilt.name(trace), trace.trace_id, repetition, runs, dict(ledger))
+
+        jobs = [(repetition, trace) for repetition in range(self.options.runs) for trace in self.rebuilt.traces]
+        return tuple(await self._all("judging", jobs, one))
+
+    async def adjudicated(self, results: Sequence[TraceResult]) -> tuple[dict[str, Adjudicated], Spend]:
+        findings: defaultdict[str, list[Finding]] = defaultdict(list)
+        for result in results:
+            if result.repetition == 0:
+                findings[result.name] += result.findings
+        ledger: Ledger = defaultdict(Spend)
+        client = self.models.adjudicator.of_run(0, ledger)
+        sides = adjudication_sides(self.rebuilt, findings)
+
+        async def one(name: str) -> Adjudicated:
+            try:
+                return await adjudicate(name, sides[name][0], sides[name][1], client)
+            except TracejuryError as error:
+                return Adjudicated(failed=str(error))
+
+        names = sorted(sides)
+        made = await self._all("matching", names, one)
+        return dict(zip(names, made, strict=True)), sum(ledger.values(), Spend())
+
+    async def baseline(self, architecture: Architecture) -> dict[str, tuple[TraceResult, ...]]:
+        variants = {"without-architecture": Architecture.of(NO_ARCHITECTURE, ())}
+        if architecture.shown:
+            variants["with-architecture"] = architecture
+        return {name: await self._baseline(variant) for name, variant in variants.items()}
+
+    async def _baseline(self, architecture: Architecture) -> tuple[TraceResult, ...]:
+        async def one(trace: Trace) -> TraceResult:
+            ledger: Ledger = defaultdict(Spend)
+            client = self.models.judges.of_run(0, ledger)
+            run = await judge_baseline(trace, architecture.text(trace), client)
+            return TraceResult(self.rebuilt.name(trace), trace.trace_id, 0, (run,), dict(ledger))
+
+        return tuple(await self._all("baseline", self.rebuilt.traces, one))
+
+    async def _all(self, stage: str, jobs: Sequence[Job], do: Callable[[Job], Awaitable[Made]]) -> list[Made]:
+        """Every job done, as many at a time as calls may be in flight; what is made, in the order of the jobs."""
+        made: dict[int, Made] = {}
+        waiting = iter(enumerate(jobs))
+
+        async def work() -> None:
+            for number, job in waiting:
+                made[number] = await do(job)
+                self.progress(stage, len(made), len(jobs))
+
+        self.progress(stage, 0, len(jobs))
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(self.options.llm.concurrency, len(jobs))):
+                group.create_task(work())
+        return [made[number] for number in range(len(jobs))]

@@ -1,0 +1,155 @@
+"""What LLM judges said of a folder's traces, scored: against annotators, against human scores, against themselves."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from ...judges.agreement import Annotated
+from ...judges.measures.consistency import Consistency, Embedder, absent, semantic_consistency
+from ...judges.measures.finding_precision import FindingRow, finding_precision
+from ...judges.measures.judge_agreement import JudgeAgreement, judge_agreement
+from ...judges.measures.kappa import Kappa, matcher_kappa
+from ...judges.measures.matching import Match
+from ...judges.measures.reliability import Reliability, by_repetition, reliability
+from ...judges.measures.scales import ScaleAgreement, Scored, scale_agreement
+from ...judges.profiles import threshold
+from ...schemas.findings import Finding
+from ..judging.detect.judged import Judged, of_finding
+from .judges_result import WHOLE_TRACE, TraceResult, predicted, trace_scores
+from .matches import Matches, Sides
+from .rebuilt import Rebuilt
+from .score import Evaluation, evaluate
+
+
+@dataclass(frozen=True, slots=True)
+class AgainstAnnotators:
+    """Agreement over all annotated errors and over the `valid` ones, and precision over findings.
+
+    `traces`: how many took part: those with annotations, where there is a matcher only those that it looked at.
+    `kappa`: of the adjudicator with people, where both are there.
+    """
+
+    traces: int
+    all: JudgeAgreement
+    valid: JudgeAgreement
+    precision: tuple[FindingRow, ...]
+    kappa: Kappa | None
+
+
+def against_annotators(
+    rebuilt: Rebuilt, findings: Iterable[Finding], profile: str, matches: Matches | None, human: Matches | None
+) -> AgainstAnnotators:
+    """Judge by judge, over the findings that `profile` shows.
+
+    Without `matches` the `human` ones decide what is caught; without either only what is localised is caught.
+
+    Raises:
+        ConfigError: no such profile.
+    """
+    decided = matches if matches is not None else human
+    names = set(rebuilt.folder.annotations) if decided is None else set(rebuilt.folder.annotations) & decided.keys()
+    errors = [e for e in rebuilt.errors if e.trace_id in names]
+    shown = [
+        f
+        for f in findings
+        if f.confidence >= threshold(profile)
+        and (name := rebuilt.folder.names[f.trace_id]) in names
+        and rebuilt.folder.scored(name, f.agent_run_id)
+    ]
+    said = predicted(shown, rebuilt.folder.names)
+    sides = Sides(errors, [(p.trace_id, f.id) for p, f in zip(said, shown, strict=True)])
+    pairs = None if decided is None else list(sides.decisions(decided))
+    kappa = None
+    if matches is not None and human is not None:
+        kappa = matcher_kappa(sides.decisions(matches), sides.decisions(human))
+    valid, valid_pairs = _valid(errors, pairs)
+    return AgainstAnnotators(
+        traces=len(names),
+        all=judge_agreement(errors, said, pairs),
+        valid=judge_agreement(valid, said, valid_pairs),
+        precision=finding_precision(errors, said, pairs),
+        kappa=kappa,
+    )
+
+
+def _valid(errors: Sequence[Annotated], pairs: Sequence[Match] | None) -> tuple[list[Annotated], list[Match] | None]:
+    """Errors that blame an error, and the pairs with them."""
+    valid = [(place, error) for place, error in enumerate(errors) if not error.invalid]
+    now = {place: number for number, (place, _) in enumerate(valid)}
+    kept = None if pairs is None else [replace(m, error=now[m.error]) for m in pairs if m.error in now]
+    return [error for _, error in valid], kept
+
+
+def by_source(rebuilt: Rebuilt, findings: Sequence[Finding], profile: str) -> dict[str, Evaluation]:
+    """The figures over spans of the judges alone, the detectors alone, and both together.
+
+    Raises:
+        ConfigError: no such profile.
+    """
+    detected = [f for own in rebuilt.detected.values() for f in own]
+    sources = {"judges": list(findings), "detectors": detected, "both": [*findings, *detected]}
+    return {
+        source: evaluate(
+            rebuilt.folder,
+            Judged(tuple(map(of_finding, own)), rebuilt.failures, rebuilt.received.refused),
+            profile=profile,
+            protocol="direct",
+            received=rebuilt.received,
+        )
+        for source, own in sources.items()
+    }
+
+
+def against_people(results: Iterable[TraceResult], labels: Sequence[Scored]) -> tuple[ScaleAgreement, ...]:
+    """Scores beside those that people gave, of runs, of whole traces, or both, as people scored."""
+    wanted = {bool(label.run) for label in labels}
+    scored: list[Scored] = []
+    for result in results:
+        if False in wanted:
+            scored += [Scored(result.name, WHOLE_TRACE, j, score) for j, score in trace_scores(result).items()]
+        if True in wanted:
+            scored += [
+                Scored(result.name, run.run_id, v.judge, v.score) for run, v in result.verdicts if v.score is not None
+            ]
+    return scale_agreement(scored, labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeatability:
+    """One judge over several repetitions: of its scores (per trace), and of its reasons (per run)."""
+
+    scores: Reliability
+    reasons: Consistency
+
+
+def repeatability(results: Sequence[TraceResult], embedder: Embedder | str) -> dict[str, Repeatability]:
+    """By judge. A trace's score is the mean of its runs' scores. `embedder`: of reasons, or why there is none."""
+    judges = sorted({v.judge for result in results for _, v in result.verdicts})
+    return {
+        judge: Repeatability(
+            reliability(by_repetition(_means(results, judge))),
+            absent(embedder) if isinstance(embedder, str) else semantic_consistency(_reasons(results, judge), embedder),
+        )
+        for judge in judges
+    }
+
+
+def _means(results: Iterable[TraceResult], judge: str) -> list[dict[str, float | None]]:
+    """Of each repetition, trace to mean score."""
+    repetitions: defaultdict[int, dict[str, float | None]] = defaultdict(dict)
+    for result in results:
+        scores = [v.score for _, v in result.verdicts if v.judge == judge and v.score is not None]
+        repetitions[result.repetition][result.name] = fmean(scores) if scores else None
+    return [repetitions[number] for number in sorted(repetitions)]
+
+
+def _reasons(results: Iterable[TraceResult], judge: str) -> dict[str, list[str]]:
+    said: defaultdict[str, list[str]] = defaultdict(list)
+    for result in results:
+        for run, verdict in result.verdicts:
+            if verdict.judge == judge and not verdict.not_applicable:
+                said[f"{result.name}/{run.run_id}"].append(verdict.reasons)
+    return dict(said)

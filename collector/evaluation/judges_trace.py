@@ -1,0 +1,165 @@
+"""One trace before the judges, as in production: windows while it ran, if wanted, then a closing pass a run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from ...judges.llm.case import Deliberation, Stage
+from ...judges.llm.client import Client
+from ...judges.llm.members import Panel
+from ...judges.llm.schedule import Progress, WindowRules, closed_turns, content_hash, new_plans, window_due
+from ...schemas.errors import TracejuryError
+from ...schemas.findings import Finding
+from ...schemas.trajectory import AgentRun, Trace, Turn
+from ..judging.llm.judge_queue import Entry
+from ..judging.llm.judge_request import Hearing, Preparation, hearings
+from ..judging.llm.judge_with_fallback import put
+from .judges_result import RunResult
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """How traces are judged. `windows`: when those of a live run close; None: only finished runs are judged."""
+
+    preparation: Preparation
+    windows: WindowRules | None = None
+
+
+@dataclass(slots=True)
+class _Heard:
+    """What windows said of a run so far."""
+
+    findings: dict[str, Finding] = field(default_factory=dict)
+    dropped: Counter[str] = field(default_factory=Counter)
+    lost: int = 0
+
+    def add(self, said: Deliberation | TracejuryError) -> None:
+        if isinstance(said, TracejuryError):
+            self.lost += 1
+            return
+        self.findings.update((f.id, f) for f in said.findings)
+        self.dropped.update(said.dropped)
+        self.lost += bool(said.failures)
+
+
+async def judge_trace(
+    trace: Trace, how: Judging, client: Client, detected: Sequence[Finding] = (), architecture: str = ""
+) -> tuple[RunResult, ...]:
+    """Every agent run of a finished trace judged, all of them at once; what fails is unscored, and never raised.
+
+    `detected`: the detectors' findings in it, shown as hints where the preparation says so.
+    """
+    return tuple(
+        await asyncio.gather(*(_judge_run(trace, run, how, client, detected, architecture) for run in trace.runs))
+    )
+
+
+async def _judge_run(
+    trace: Trace, run: AgentRun, how: Judging, client: Client, detected: Sequence[Finding], architecture: str
+) -> RunResult:
+    judges = tuple(judge.name for judge in how.preparation.panel.of_run(run.role))
+    try:
+        return await _sit(trace, run, how, client, detected, architecture, judges)
+    except Exception as error:  # noqa: BLE001  a fault of ours costs one run, not a night of calls
+        return RunResult(run.id, run.role, failures=dict.fromkeys(judges, _told(error)))
+
+
+def _told(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return " ".join(f"unexpected {type(error).__name__}: {error}".split())[:300]
+
+
+async def _sit(
+    trace: Trace,
+    run: AgentRun,
+    how: Judging,
+    client: Client,
+    detected: Sequence[Finding],
+    architecture: str,
+    judges: tuple[str, ...],
+) -> RunResult:
+    heard = _Heard()
+    panel = how.preparation.panel
+    for entry, so_far in moments(trace, run, panel, how.windows, detected) if how.windows else ():
+        for hearing in hearings(entry, trace, so_far, how.preparation, (), architecture):
+            heard.add(await _hear(hearing, how.preparation, client))
+    last = _entry(trace, run, Stage.CLOSING, judges, detected)
+    (hearing,) = hearings(last, trace, run, how.preparation, heard.findings.values(), architecture)
+    said = await _hear(hearing, how.preparation, client)
+    if isinstance(said, TracejuryError):
+        said = Deliberation(failures=dict.fromkeys(judges, str(said)))
+    return RunResult(
+        run_id=run.id,
+        role=run.role,
+        verdicts=said.verdicts,
+        findings=said.findings,
+        failures=dict(said.failures),
+        dropped=dict(heard.dropped + Counter(said.dropped)),
+        provisional=len(heard.findings),
+        lost=heard.lost,
+    )
+
+
+async def _hear(hearing: Hearing, how: Preparation, client: Client) -> Deliberation | TracejuryError:
+    try:
+        return await put(hearing, how, client)
+    except TracejuryError as error:
+        return error
+
+
+def moments(
+    trace: Trace, run: AgentRun, panel: Panel, rules: WindowRules, detected: Iterable[Finding]
+) -> Iterator[tuple[Entry, AgentRun]]:
+    """When a window or a plan of the run would have been judged while it ran, with the run as it was then.
+
+    Turn by turn, by the rules of production; the last turn belongs to the closing pass.
+    """
+    progress = Progress()
+    for count in range(1, len(closed_turns(run))):
+        so_far = _up_to(run, count)
+        now = _end(run.turns[count - 1])
+        known = [f for f in detected if f.agent_run_id == run.id and f.turn is not None and f.turn < count]
+        progress = replace(progress, since=progress.since or now)
+        due, plans = window_due(so_far, progress, known, now, rules), new_plans(so_far, progress)
+        if not due and not plans:
+            continue
+        stage = Stage.WINDOW if due else Stage.PLAN
+        judges = panel.asked(run.role, stage, has_plan=bool(so_far.plans))
+        entry = _entry(trace, so_far, stage, judges, known)
+        yield replace(entry, turns=(progress.turns, count), plans=plans), so_far
+        progress = Progress(count if due else progress.turns, 0 if due else progress.since, len(_planned(so_far)))
+
+
+def _up_to(run: AgentRun, count: int) -> AgentRun:
+    """The run as it was when the call after its first `count` turns arrived: that call's turn is still open."""
+    turns = (*run.turns[:count], replace(run.turns[count], closed=False))
+    known = {turn.index for turn in turns}
+    plans = tuple(plan for plan in run.plans if plan in known)
+    return replace(run, turns=turns, plans=plans, answer="", status="unfinished")
+
+
+def _planned(run: AgentRun) -> list[Turn]:
+    return [turn for turn in closed_turns(run) if turn.index in run.plans]
+
+
+def _entry(trace: Trace, run: AgentRun, stage: Stage, judges: Sequence[str], findings: Iterable[Finding]) -> Entry:
+    return Entry(
+        key=(trace.tenant, trace.trace_id),
+        run_id=run.id,
+        stage=stage,
+        judges=tuple(judges),
+        content=content_hash(trace, run),
+        probability=1.0,
+        trace=trace,
+        findings=tuple(findings),
+    )
+
+
+def _end(turn: Turn) -> int:
+    """When all of the turn was over, in unix nanos."""
+    spans = (turn.llm, *(call.span for call in turn.tool_calls), *turn.wrappers)
+    return max((span.raw.end for span in spans if span is not None), default=0)

@@ -1,0 +1,147 @@
+"""What people said, read: labels of a running collector or of an export, or a list of scores."""
+
+from __future__ import annotations
+
+import io
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from ...judges.measures.dimension_labels import JUDGES
+from ...judges.measures.people import DIVIDED, seen_errors
+from ...judges.measures.scales import Scored
+from ...schemas.annotations import Annotation, Opinion
+from ...schemas.taxonomy import TRAIL, Severity
+from ...schemas.text.moments import parse_since
+from ..api.client.client import Client
+from ..api.client.labels import export
+from ..labels.lines import Line, read_lines
+from ..otlp.files import BrokenFileError
+from .labels import load_labels
+from .people import Marked, People
+
+Source = Path | str
+"""A file, or the address of a collector."""
+
+_URLS: Final = ("http://", "https://")
+
+
+def is_url(source: Source) -> bool:
+    """Whether it is a collector to ask."""
+    return str(source).startswith(_URLS)
+
+
+def read_people(source: Source) -> People:
+    """Labels, as `tracejury labels export` gives them, or a list of scores (see `load_labels`).
+
+    Raises:
+        BrokenFileError: it holds neither, or no review; names the line.
+        TracejuryError: the collector cannot be asked.
+    """
+    if is_url(source):
+        with Client(str(source)) as client:
+            return _people(str(source), read_lines(str(source), io.BytesIO(b"".join(export(client, {}))), ""))
+    path = Path(source)
+    try:
+        with path.open("rb") as stream:
+            if stream.read(1000).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":
+                stream.seek(0)
+                return _people(str(source), read_lines(str(source), stream, ""))
+    except OSError as error:
+        raise BrokenFileError(f"{path} cannot be read: {error.strerror}") from None
+    return People(load_labels(path))
+
+
+def named(scores: Iterable[Scored], names: Mapping[str, str]) -> list[Scored]:
+    """Scores by the names that a folder gives to its traces."""
+    return [replace(score, trace_id=names.get(score.trace_id, score.trace_id)) for score in scores]
+
+
+def _people(name: str, lines: Iterable[Line]) -> People:
+    rows = list(_standing(_good(lines)))
+    reviewed: defaultdict[str, set[str]] = defaultdict(set)
+    for row in _of(rows, "review"):
+        reviewed[row["trace_id"]].add(row["agent_run_id"])
+    if not reviewed:
+        raise BrokenFileError(f"{name} holds no review: nothing tells which runs people have looked at as a whole")
+    annotations = [_annotation(row) for row in _of(rows, "annotation")]
+    scores = [_score(row) for row in _of(rows, "score") if row["score"] is not None]
+    return People(scores, list(_marked(annotations)), {trace: frozenset(runs) for trace, runs in reviewed.items()})
+
+
+def _good(lines: Iterable[Line]) -> Iterator[Mapping[str, Any]]:
+    """Rows with what each kind must have."""
+    for line in lines:
+        needed = _NEEDED.get(str(line.item.get("kind")))
+        wrong = [key for key in needed if not isinstance(line.item.get(key), str)] if needed else ["a known kind"]
+        if line.problem or wrong:
+            raise BrokenFileError(f"{line.place}: {line.problem or f'no label: {wrong[0]} is missing'}")
+        yield line.item
+
+
+_NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
+    "annotation": ("kind", "id", "annotator", "trace_id", "span_id", "category"),
+    "score": ("kind", "annotator", "trace_id", "agent_run_id", "dimension"),
+    "review": ("kind", "annotator", "trace_id", "agent_run_id"),
+}
+
+
+def _standing(rows: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """The last change of each label, unless that withdrew it."""
+    last: dict[tuple[str, ...], Mapping[str, Any]] = {}
+    for row in sorted(rows, key=_at):
+        own = [row["id"]] if row["kind"] == "annotation" else [row["agent_run_id"], row["annotator"]]
+        last[row["kind"], row["trace_id"], *own, str(row.get("dimension") or "")] = row
+    yield from (row for row in last.values() if not row.get("withdrawn"))
+
+
+def _at(row: Mapping[str, Any]) -> int:
+    try:
+        return parse_since(row["changed_at"], 0) if row.get("changed_at") else 0
+    except (ValueError, AttributeError) as error:
+        raise BrokenFileError(f"a label of trace {row['trace_id']}: {error}") from None
+
+
+def _of(rows: Iterable[Mapping[str, Any]], kind: str) -> Iterator[Mapping[str, Any]]:
+    return (row for row in rows if row["kind"] == kind)
+
+
+def _annotation(row: Mapping[str, Any]) -> Annotation:
+    try:
+        return Annotation(
+            id=row["id"],
+            trace_id=row["trace_id"],
+            span_id=row["span_id"],
+            annotator=row["annotator"],
+            category=row["category"],
+            severity=Severity(row.get("severity") or Severity.MEDIUM),
+            evidence=str(row.get("evidence") or ""),
+            explanation=str(row.get("explanation") or ""),
+            taxonomy=str(row.get("taxonomy") or TRAIL),
+            changed_at=_at(row),
+            opinion=Opinion(row.get("opinion") or Opinion.MISSED),
+            agent_run_id=str(row.get("agent_run_id") or ""),
+        )
+    except ValueError as error:
+        raise BrokenFileError(f"a label of trace {row['trace_id']}: {error}") from None
+
+
+def _marked(annotations: Iterable[Annotation]) -> Iterator[Marked]:
+    for error in seen_errors(annotations):
+        if error.truth > DIVIDED:
+            first = error.said[0]
+            yield Marked(
+                trace_id=first.trace_id,
+                run_id=first.agent_run_id,
+                span_id=first.span_id,
+                category=first.category,
+                severity=max((a.severity for a in error.said), key=lambda s: s.rank),
+                text=" || ".join(text for a in error.said for text in (a.evidence, a.explanation) if text),
+            )
+
+
+def _score(row: Mapping[str, Any]) -> Scored:
+    judge = JUDGES.get(row["dimension"], row["dimension"])
+    return Scored(row["trace_id"], row["agent_run_id"], judge, int(row["score"]), row["annotator"])

@@ -1,0 +1,64 @@
+"""A TRAIL folder made ready for judges: its traces rebuilt, with what the detectors found in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...judges.agreement import Annotated
+from ...judges.measures.dimension_labels import LabelledErrors, parse_labels, with_dimensions
+from ...judges.registry import default_suite
+from ...schemas.findings import Finding
+from ...schemas.trajectory import Trace
+from ..judging.detect.direct import Stored, normalized, stored, traces
+from .folder import DIMENSIONS, TrailFolder, load, read_json
+from .people import People
+from .score import annotated
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """The traces by (name of the file, trace id), and the detectors' findings by trace id."""
+
+    folder: TrailFolder
+    received: Stored
+    gold: LabelledErrors
+    traces: tuple[Trace, ...]
+    detected: Mapping[str, tuple[Finding, ...]]
+    failures: Mapping[str, str]
+
+    def name(self, trace: Trace) -> str:
+        """The name of the trace's file: the unit that is scored."""
+        return self.folder.names.get(trace.trace_id, trace.trace_id)
+
+    @property
+    def errors(self) -> Sequence[Annotated]:
+        """Annotated errors with their dimensions, by name of the trace, then in the order of its file."""
+        return self.gold.errors
+
+
+def rebuild_folder(path: Path, *, limit: int = 0, people: People | None = None) -> Rebuilt:
+    """Read a folder, rebuild its traces (the first `limit`; 0: all) and run the detectors over them.
+
+    With reviews of `people`, what they marked takes the place of the folder's annotations.
+
+    Raises:
+        BrokenFileError: the folder does not hold what it should; names the file.
+        PermanentError: `dimensions.json` does not fit the annotations; names the trace.
+    """
+    folder = load(path, limit=limit, people=people)
+    received = stored(folder.requests)
+    built = sorted(traces(normalized(received.spans, received.logs)), key=lambda t: folder.names.get(t.trace_id, ""))
+    told = folder.reviewed is None and (path / DIMENSIONS).exists()
+    labels = parse_labels(read_json(path / DIMENSIONS)) if told else {}
+    suite = default_suite()
+    results = {trace.trace_id: suite.judge(trace) for trace in built}
+    return Rebuilt(
+        folder=folder,
+        received=received,
+        gold=with_dimensions(annotated(folder, received.spans), labels),
+        traces=tuple(built),
+        detected={trace_id: result.findings for trace_id, result in results.items()},
+        failures={name: why for result in results.values() for name, why in result.failures},
+    )

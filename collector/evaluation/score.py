@@ -1,0 +1,134 @@
+"""Agreement with human annotations: a TRAIL folder through the code of production, scored (docs/evaluate.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
+
+from ...judges.agreement import Agreement, Annotated, Predicted, agreement
+from ...judges.agreement_tables import (
+    DetectorRow,
+    ImpactRow,
+    LabelRow,
+    per_category,
+    per_detector,
+    per_dimension,
+    per_impact,
+)
+from ...judges.annotations import missing_stop_sequence
+from ...judges.profiles import threshold
+from ...schemas.normalized import NormalizedSpan
+from ...schemas.spans import Span
+from ..judging.detect.direct import Stored, normalized, stored
+from ..judging.detect.judged import Found, Judged
+from .evidence import Grounding, grounding
+from .folder import TrailFolder
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What `evaluate trail` reports.
+
+    `findings` counts those in the profile over all traces, scored or not. `unannotated` traces were judged and not
+    scored; `spare` annotation files had no trace; `refused` items the receiver did not take. `invalid` lists the
+    annotations that blame what is no error.
+    """
+
+    profile: str
+    protocol: str
+    shuffle: int | None
+    findings: int
+    unannotated: int
+    spare: int
+    agreement: Agreement
+    per_category: Mapping[str, LabelRow]
+    per_dimension: Mapping[str, LabelRow]
+    per_detector: Mapping[str, DetectorRow]
+    per_impact: Mapping[str, ImpactRow]
+    invalid: tuple[Annotated, ...]
+    grounding: Grounding
+    failures: Mapping[str, str]
+    refused: int
+
+
+def evaluate(
+    folder: TrailFolder,
+    judged: Judged,
+    *,
+    profile: str,
+    protocol: str,
+    shuffle: int | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+    received: Stored | None = None,
+) -> Evaluation:
+    """Score what was found in a folder's traces at the threshold of `profile`.
+
+    `received`: what a receiver makes of the folder's requests, where that is known already.
+
+    Raises:
+        ConfigError: no such profile.
+    """
+    shown = [f for f in judged.findings if f.confidence >= threshold(profile)]
+    names = sorted(folder.annotations)
+    received = received or stored(folder.requests)
+    gold = annotated(folder, received.spans)
+    # In one order, so that sums of floats are the same however the findings were read.
+    scored = [f for f in shown if folder.scored(folder.names.get(f.trace_id, f.trace_id), f.run_id)]
+    predicted = sorted(_predicted(scored, folder.names), key=astuple)
+    return Evaluation(
+        profile=profile,
+        protocol=protocol,
+        shuffle=shuffle,
+        findings=len(shown),
+        unannotated=folder.unannotated,
+        spare=folder.spare,
+        agreement=agreement(names, gold, predicted, resamples=resamples, seed=seed),
+        per_category=per_category(gold, predicted),
+        per_dimension=per_dimension(gold, predicted),
+        per_detector=per_detector(gold, predicted),
+        per_impact=per_impact(gold, predicted),
+        invalid=tuple(a for a in gold if a.invalid),
+        grounding=grounding(judged.findings, received.spans, received.logs),
+        failures=judged.failures,
+        refused=judged.refused,
+    )
+
+
+def annotated(folder: TrailFolder, stored_spans: Iterable[Span]) -> list[Annotated]:
+    """All annotated errors, those marked as invalid that blame a missing tag which their call had to stop at."""
+    spans = _annotated_spans(folder, stored_spans)
+    gold = []
+    for annotation in (a for name in sorted(folder.annotations) for a in folder.annotations[name]):
+        error = annotation.error
+        span = spans.get((error.trace_id, error.span_id))
+        tag = missing_stop_sequence(annotation.text, span.stop_sequences, span.output) if span else ""
+        why = f"blames the absence of {tag}, a stop sequence of the annotated call" if tag else ""
+        gold.append(replace(error, invalid=why))
+    return gold
+
+
+def _annotated_spans(folder: TrailFolder, spans: Iterable[Span]) -> dict[tuple[str, str], NormalizedSpan]:
+    """By (trace name, span id)."""
+    wanted = {(a.error.trace_id, a.error.span_id) for entries in folder.annotations.values() for a in entries}
+    places = ((folder.names.get(span.trace_id, ""), span) for span in spans)
+    return {
+        (name, one.span_id): one
+        for name, span in places
+        if (name, span.span_id) in wanted
+        for one in normalized([span], ())
+    }
+
+
+def _predicted(findings: Iterable[Found], names: Mapping[str, str]) -> Sequence[Predicted]:
+    return [
+        Predicted(
+            trace_id=names.get(f.trace_id, f.trace_id),
+            span_id=f.span_id,
+            category=f.category,
+            judge=f.judge,
+            confidence=f.confidence,
+            dimensions=f.dimensions,
+        )
+        for f in findings
+    ]

@@ -1,0 +1,79 @@
+"""What an evaluation's calls read, wrote and cost."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from ...judges.llm.client import Client, Prompt, Reply
+from ...schemas.errors import TracejuryError
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """Calls that were answered, and that were not; tokens; USD of the calls with a known price (the rest: `unpriced`).
+
+    `cached_tokens` of the `input_tokens` came from the provider's prefix cache. `known`: prompts that were answered
+    before in the same run, so that nothing was sent; they are in no other figure.
+    """
+
+    calls: int = 0
+    failed: int = 0
+    known: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    usd: float = 0.0
+    unpriced: int = 0
+
+    def __add__(self, other: Spend) -> Spend:
+        return Spend(
+            self.calls + other.calls,
+            self.failed + other.failed,
+            self.known + other.known,
+            self.input_tokens + other.input_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.output_tokens + other.output_tokens,
+            self.usd + other.usd,
+            self.unpriced + other.unpriced,
+        )
+
+
+FAILED = Spend(failed=1)
+
+
+def of_reply(reply: Reply) -> Spend:
+    """One answered call."""
+    if reply.known:
+        return Spend(known=1)
+    return Spend(
+        calls=1,
+        input_tokens=reply.input_tokens,
+        cached_tokens=reply.cached_tokens,
+        output_tokens=reply.output_tokens,
+        usd=reply.cost or 0.0,
+        unpriced=int(reply.cost is None),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MeteredClient:
+    """Adds up, by purpose, what passes through; share one `ledger` to add up over several clients."""
+
+    inner: Client
+    ledger: defaultdict[str, Spend] = field(default_factory=lambda: defaultdict(Spend))
+
+    @property
+    def model(self) -> str:
+        """The inner client's."""
+        return self.inner.model
+
+    async def complete(self, prompt: Prompt) -> Reply:
+        """The inner client's reply, counted; so is its failure."""
+        try:
+            reply = await self.inner.complete(prompt)
+        except TracejuryError:
+            self.ledger[prompt.purpose] += FAILED
+            raise
+        self.ledger[prompt.purpose] += of_reply(reply)
+        return reply

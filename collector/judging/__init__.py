@@ -1,0 +1,1 @@
+"""Judges at work: detectors, LLM judges, models and prices."""

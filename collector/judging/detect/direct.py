@@ -1,0 +1,76 @@
+"""The judging of the collector without its transport, store and pipeline: decode, normalise, rebuild, detect.
+
+What the running collector finds must equal this; for work on detectors it is the shorter way.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ....judges.suite import Suite
+from ....processors.joining import rebuild_joined
+from ....processors.normalize import normalize
+from ....schemas.normalized import NormalizedSpan
+from ....schemas.spans import LogRecord, Span
+from ....schemas.trajectory import Trace
+from ...otlp.codec.decode import Encoding, Signal, decode
+from ...otlp.files.groups import SPANS, Request, signal_of
+from .judged import Found, Judged, of_finding
+
+ARRIVAL = 1
+"""Arrival time of spans read from files, in unix nanos: nothing that is judged depends on it."""
+
+SpanKey = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Spans and log records as the receiver hands them on, and how many it refuses."""
+
+    spans: list[Span]
+    logs: list[LogRecord]
+    refused: int
+
+
+def stored(requests: Iterable[Request]) -> Stored:
+    """What a receiver makes of the requests."""
+    refused = 0
+    spans: list[Span] = []
+    logs: list[LogRecord] = []
+    for request in requests:
+        signal = Signal.TRACES if signal_of(request) is SPANS else Signal.LOGS
+        decoded = decode(signal, Encoding.PROTOBUF, request.SerializeToString(), received_at=ARRIVAL)
+        spans += decoded.batch.spans
+        logs += decoded.batch.logs
+        refused += decoded.rejected
+    return Stored(spans, logs, refused)
+
+
+def normalized(spans: Iterable[Span], logs: Iterable[LogRecord]) -> list[NormalizedSpan]:
+    """Every span in one vocabulary, with the log records that were written under it."""
+    by_span: defaultdict[SpanKey, list[LogRecord]] = defaultdict(list)
+    for log in logs:
+        by_span[log.trace_id, log.span_id].append(log)
+    return [normalize(span, by_span.get((span.trace_id, span.span_id), ())) for span in spans]
+
+
+def traces(spans: Iterable[NormalizedSpan]) -> list[Trace]:
+    """The traces that the spans belong to, each rebuilt, those that are one as one; by trace id."""
+    grouped: defaultdict[str, list[NormalizedSpan]] = defaultdict(list)
+    for span in spans:
+        grouped[span.raw.trace_id].append(span)
+    return sorted(rebuild_joined(grouped), key=lambda trace: trace.trace_id)
+
+
+def judge(requests: Sequence[Request], suite: Suite) -> Judged:
+    """All findings of a suite in the traces of the requests."""
+    findings: list[Found] = []
+    failures: dict[str, str] = {}
+    received = stored(requests)
+    for trace in traces(normalized(received.spans, received.logs)):
+        result = suite.judge(trace)
+        findings += map(of_finding, result.findings)
+        failures.update(result.failures)
+    return Judged(tuple(findings), failures, received.refused)

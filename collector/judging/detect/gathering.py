@@ -1,0 +1,158 @@
+"""Due traces with all that is stored of them, and with those that they are one with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from ....processors.assemble import Assembler, OpenTrace, TraceKey
+from ....processors.joining import join_keys
+from ....schemas.findings import Finding
+from ....schemas.spans import LogRecord, Span
+from ..llm.run_selector import Ledger
+
+LOAD_ROWS: Final = 20_000
+
+
+class GatheringStore(Protocol):
+    """What is read of traces; all of it blocks."""
+
+    def known_rows(self, trace_ids: Sequence[str]) -> dict[str, int]:
+        """Distinct spans and log records stored of each trace, one more where it was judged."""
+
+    def load_spans(self, trace_ids: Sequence[str]) -> dict[str, tuple[list[Span], list[LogRecord]]]:
+        """All rows of these traces."""
+
+    def load_findings(self, trace_ids: Sequence[str]) -> dict[str, list[Finding]]:
+        """The detectors' findings in them, of any state."""
+
+    def load_ledger(self, trace_ids: Sequence[str]) -> Mapping[str, Ledger]:
+        """What LLM judges have said of them, or are to say."""
+
+    def any_joins(self) -> bool:
+        """Whether any trace has keys that lead to others."""
+
+    def keep_joins(self, keys: Mapping[str, Iterable[str]], received_at: int) -> None:
+        """Keep the keys of these traces."""
+
+    def tied(self, trace_ids: Sequence[str]) -> set[str]:
+        """Those of these traces that have keys, or that a key of another names."""
+
+    def joined_to(self, trace_ids: Sequence[str]) -> dict[str, str]:
+        """As part of which trace each was judged, "" for itself; absent: never judged."""
+
+    def joined(self, trace_ids: Sequence[str]) -> dict[str, frozenset[str]]:
+        """By trace id: all traces that its keys lead to, its own id among them; absent: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What the store has of one trace."""
+
+    spans: list[Span]
+    logs: list[LogRecord]
+    findings: list[Finding]
+    ledger: Ledger
+
+
+class Gathering:
+    """Fills traces of `assembler` from the store. `reads_ledger`: whether what LLM judges said is wanted, too."""
+
+    def __init__(self, store: GatheringStore, assembler: Assembler, *, reads_ledger: Callable[[], bool]) -> None:
+        self._store, self._assembler, self._reads_ledger = store, assembler, reads_ledger
+        self._joins: bool | None = None
+        self._tied: set[str] = set()
+
+    def read(self, due: Sequence[OpenTrace]) -> dict[TraceKey, Stored]:
+        """What the store has of the traces that are not held, as far as about `LOAD_ROWS` rows go."""
+        cold = [t for t in due if not t.held]
+        if not cold:
+            return {}
+        counts = self._store.known_rows([t.key[1] for t in cold])
+        keys: list[TraceKey] = []
+        rows = 0
+        for trace in cold:
+            count = counts.get(trace.key[1], 0)
+            if not trace.forced and count <= trace.rows:
+                trace.stored, trace.ledger = {}, {}
+                self._assembler.hold(trace.key)
+            elif not keys or rows + count <= LOAD_ROWS:
+                keys.append(trace.key)
+                rows += count
+        return self._load(keys)
+
+    def fill(self, trace: OpenTrace, stored: Stored) -> None:
+        """Complete an open trace."""
+        trace.stored = {f.id: f for f in stored.findings}
+        trace.ledger = dict(stored.ledger)
+        self._assembler.fill(trace.key, stored.spans, stored.logs, _newest(stored) or trace.last_arrival)
+
+    def note(self, traces: Sequence[OpenTrace]) -> None:
+        """Keep the keys of these traces, which are held, where they lead to others."""
+        keys = {t.key[1]: own for t in traces if (own := _leading(t))}
+        if keys:
+            self._store.keep_joins(keys, max(t.received_through for t in traces))
+            self._joins = True
+            self._tied |= keys.keys()
+
+    def look(self, due: Sequence[OpenTrace]) -> None:
+        """Ask which of the traces of this step are tied to others at all: for most stores, and most traces, none is."""
+        if self._joins is None:
+            self._joins = self._store.any_joins()
+        self._tied = self._store.tied([t.key[1] for t in due]) if self._joins and due else set()
+
+    def holds(self, trace: OpenTrace) -> bool:
+        """Whether it is an open trace here, and all of it is."""
+        return self._assembler.get(trace.key) is trace and trace.held
+
+    def group(self, trace: OpenTrace) -> tuple[OpenTrace, ...]:
+        """The trace with those that may be one with it, which are read where they are not held here."""
+        tenant, trace_id = trace.key
+        together = self._store.joined([trace_id]).get(trace_id) if trace_id in self._tied else None
+        if together is None:
+            return (trace,)
+        open_here = [self._assembler.get((tenant, t)) for t in sorted(together - {trace_id})]
+        members = [trace, *(t for t in open_here if t is not None and t.held and t.stored is not None)]
+        missing = self._load([(tenant, t) for t in sorted(together - {t.key[1] for t in members})])
+        told = self._store.joined_to(sorted(together))
+        members += [_closed(key, stored, told.get(key[1])) for key, stored in missing.items() if stored.spans]
+        return tuple(members)
+
+    def refresh(self, group: Sequence[OpenTrace]) -> None:
+        """Read what LLM judges have said of these traces: of an open one it is not followed while they work."""
+        if not self._reads_ledger():
+            return
+        ledgers = self._store.load_ledger([t.key[1] for t in group])
+        for trace in group:
+            trace.ledger = dict(ledgers.get(trace.key[1], {}))
+
+    def _load(self, keys: Sequence[TraceKey]) -> dict[TraceKey, Stored]:
+        ids = [key[1] for key in keys]
+        if not ids:
+            return {}
+        rows_of, findings = self._store.load_spans(ids), self._store.load_findings(ids)
+        ledgers = self._store.load_ledger(ids) if self._reads_ledger() else {}
+        return {k: Stored(*rows_of.get(k[1], ([], [])), findings.get(k[1], []), ledgers.get(k[1], {})) for k in keys}
+
+
+def _leading(trace: OpenTrace) -> frozenset[str]:
+    """The keys of a trace that lead to others."""
+    return join_keys(trace.spans.values()) - {f"trace:{trace.key[1]}"}
+
+
+def _closed(key: TraceKey, stored: Stored, joined_to: str | None) -> OpenTrace:
+    """A trace that is not open here, for the moment in which it is judged with others."""
+    newest = _newest(stored)
+    trace = OpenTrace(key, first_arrival=newest, last_arrival=newest, held=True, received_through=newest)
+    trace.take_logs(stored.logs)
+    for span in stored.spans:
+        trace.take(span)
+    trace.stored = {f.id: f for f in stored.findings}
+    trace.ledger = dict(stored.ledger)
+    trace.joined_to = joined_to
+    return trace
+
+
+def _newest(stored: Stored) -> int:
+    return max([s.received_at for s in stored.spans] + [r.received_at for r in stored.logs], default=0)

@@ -1,0 +1,139 @@
+"""Between commit and judging: a bounded inbox that never blocks the writer.
+
+Beyond its bound it keeps only *which* traces changed; their spans are read from the store when they are judged.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+
+from ....processors.assemble import TraceKey
+from ....schemas.batch import Batch
+from ....schemas.spans import LogRecord, Span
+
+
+@dataclass(slots=True)
+class Arrivals:
+    """Rows of one trace in one batch."""
+
+    spans: list[Span] = field(default_factory=list)
+    logs: list[LogRecord] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What one call of `Inbox.take` hands over.
+
+    `asked`: traces to judge (again) from the store; `gone`: traces that were deleted and must be forgotten first.
+    """
+
+    batches: Sequence[tuple[Batch, int]]
+    asked: frozenset[TraceKey]
+    gone: frozenset[TraceKey] = frozenset()
+
+
+class Inbox:
+    """Committed batches for the judging thread. `put` and `ask` from any thread, `take` from one."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self.spilled = 0  # batches of which only the trace ids were kept
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._batches: deque[tuple[Batch, int]] = deque()
+        self._asked: set[TraceKey] = set()
+        self._gone: set[TraceKey] = set()
+        self._in_hand = False
+        self._ready = threading.Condition()
+        self._closed = False
+
+    @property
+    def queued_bytes(self) -> int:
+        """Bytes of the batches that wait."""
+        return self._bytes
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing waits, and nothing that was taken is still being worked on."""
+        with self._ready:
+            return not (self._batches or self._asked or self._gone or self._in_hand)
+
+    def put(self, batch: Batch, received_at: int) -> None:
+        """Queue a committed batch (`received_at`: the stored arrival time of its rows, unix nanos)."""
+        with self._ready:
+            if self._bytes + batch.size > self._max_bytes and self._batches:
+                self.spilled += 1
+                self._asked.update(by_trace(batch))
+            else:
+                self._bytes += batch.size
+                self._batches.append((batch, received_at))
+            self._ready.notify()
+
+    def ask(self, keys: Sequence[TraceKey]) -> None:
+        """Have these traces judged from the store."""
+        with self._ready:
+            self._asked.update(keys)
+            self._ready.notify()
+
+    def forget(self, keys: Collection[TraceKey], through: int) -> None:
+        """These traces are deleted as far as they arrived by `through` (unix nanos): whatever waits of that, too."""
+        with self._ready:
+            self._gone.update(keys)
+            kept = [(_without(b, keys) if at <= through else b, at) for b, at in self._batches]
+            self._batches = deque((batch, at) for batch, at in kept if batch.spans or batch.logs)
+            self._bytes = sum(batch.size for batch, _ in self._batches)
+            self._ready.notify()
+
+    def wake(self) -> None:
+        """End a waiting `take` at once, now and from now on."""
+        with self._ready:
+            self._closed = True
+            self._ready.notify()
+
+    def done(self) -> None:
+        """What was taken has been worked off."""
+        with self._ready:
+            self._in_hand = False
+
+    def take(self, timeout: float, max_bytes: int) -> Taken:
+        """What waits, up to about `max_bytes` of batches; waits up to `timeout` seconds for the first.
+
+        Until `done` is called the inbox does not count as empty.
+        """
+        with self._ready:
+            if not (self._batches or self._asked or self._gone or self._closed) and timeout > 0:
+                self._ready.wait(timeout)
+            batches: list[tuple[Batch, int]] = []
+            size = 0
+            while self._batches and (not batches or size < max_bytes):
+                batch, received_at = self._batches.popleft()
+                size += batch.size
+                batches.append((batch, received_at))
+            self._bytes -= size
+            asked, self._asked = frozenset(self._asked), set()
+            gone, self._gone = frozenset(self._gone), set()
+            self._in_hand = True
+            return Taken(batches, asked, gone)
+
+
+def _without(batch: Batch, keys: Collection[TraceKey]) -> Batch:
+    spans = [s for s in batch.spans if (s.tenant, s.trace_id) not in keys]
+    logs = [r for r in batch.logs if (r.tenant, r.trace_id) not in keys]
+    return (
+        batch
+        if len(spans) == len(batch.spans) and len(logs) == len(batch.logs)
+        else replace(batch, spans=spans, logs=logs)
+    )
+
+
+def by_trace(batch: Batch) -> dict[TraceKey, Arrivals]:
+    """The rows of a batch by trace; log records without a trace id belong to none."""
+    groups: dict[TraceKey, Arrivals] = {}
+    for span in batch.spans:
+        groups.setdefault((span.tenant, span.trace_id), Arrivals()).spans.append(span)
+    for record in batch.logs:
+        if record.trace_id:
+            groups.setdefault((record.tenant, record.trace_id), Arrivals()).logs.append(record)
+    return groups

@@ -1,0 +1,116 @@
+"""From one judging of a trace to what must be stored: which findings are new, changed or gone."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from ....processors.assemble import OpenTrace, span_size
+from ....schemas.findings import Finding, FindingState
+from ....schemas.normalized import NormalizedSpan
+from ....schemas.sampling import upstream_probability
+from ....schemas.trajectory import Trace, TraceState
+
+LIVE = frozenset({FindingState.CURRENT, FindingState.PROVISIONAL})
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`findings`: all that now hold; `written`: those that differ from what is stored; `retracted`: those gone."""
+
+    findings: tuple[Finding, ...]
+    written: tuple[Finding, ...]
+    retracted: tuple[Finding, ...]
+
+
+def standing(state: TraceState) -> FindingState:
+    """How a detector's finding stands in a trace of that state."""
+    return FindingState.PROVISIONAL if state is TraceState.OPEN else FindingState.CURRENT
+
+
+def compare(
+    found: Iterable[Finding],
+    stored: Mapping[str, Finding],
+    standing: FindingState,
+    now: int,
+    others: Iterable[Finding] = (),
+) -> Change:
+    """Give each finding its state and first sight, and retract the stored ones that no longer hold.
+
+    `stored`: by id, the findings of the same judges in the same subject, of any state; `others`: those of other judges.
+    `first_seen` is the fingerprint's earliest, whichever judge saw it, else `now`.
+    """
+    first_seen: dict[str, int] = {}
+    for old in (*stored.values(), *others):
+        first_seen[old.fingerprint] = min(first_seen.get(old.fingerprint, old.first_seen), old.first_seen)
+    findings = tuple(
+        replace(f, state=standing, first_seen=first_seen.get(f.fingerprint, now))
+        for f in {f.id: f for f in found}.values()
+    )
+    ids = {f.id for f in findings}
+    return Change(
+        findings=findings,
+        written=tuple(f for f in findings if stored.get(f.id) != f),
+        retracted=tuple(
+            replace(old, state=FindingState.RETRACTED)
+            for old in stored.values()
+            if old.id not in ids and old.state in LIVE
+        ),
+    )
+
+
+def input_hash(trace: Trace) -> str:
+    """What a judgement saw: the trace's state and each of its spans, told by end, status and size (32 hex digits)."""
+    digest = hashlib.blake2b(trace.state.encode(), digest_size=16)
+    for span_id in sorted(trace.spans):
+        span = trace.spans[span_id]
+        raw, size = span.raw, span_size(span.raw)
+        digest.update(f"{span_id} {raw.end} {raw.pending} {raw.status_code} {size} {len(span.log_text)};".encode())
+    return digest.hexdigest()
+
+
+def together(states: Iterable[TraceState]) -> TraceState:
+    """The state of traces that are one: open as long as one of them is, incomplete if one of them is."""
+    found = set(states)
+    return next(s for s in (TraceState.OPEN, TraceState.INCOMPLETE, TraceState.SETTLED) if s in found)
+
+
+def part(joined: Trace, trace: OpenTrace, state: TraceState) -> Trace:
+    """What stands for one of the traces that were judged as one: the runs of all of them, spans of its own."""
+    own = {i: span for i, span in joined.spans.items() if span.raw.trace_id == trace.key[1]}
+    return replace(
+        joined,
+        trace_id=trace.key[1],
+        state=state,
+        spans=own,
+        remainder=tuple(span for span in joined.remainder if span.span_id in own),
+        start=min((s.raw.start for s in own.values()), default=joined.start),
+        end=max((s.raw.end for s in own.values()), default=joined.end),
+        received_through=trace.received_through,
+        joined_to=joined.trace_id,
+    )
+
+
+def upstream(trace: Trace) -> float:
+    """The probability with which an upstream sampler kept the trace: that of its first span, since its root decides."""
+    first = next(iter(trace.spans.values()), None)
+    return upstream_probability(first.raw.trace_state) if first else 1.0
+
+
+def unbuilt_trace(trace: OpenTrace, spans: Iterable[NormalizedSpan], state: TraceState) -> Trace:
+    """What stands for a trace that could not be rebuilt: its spans, all in the remainder."""
+    ordered = sorted(spans, key=lambda s: (s.raw.start, s.span_id))
+    return Trace(
+        trace_id=trace.key[1],
+        tenant=trace.key[0],
+        service=ordered[0].raw.service,
+        session_id="",
+        state=state,
+        runs=(),
+        spans={s.span_id: s for s in ordered},
+        remainder=tuple(ordered),
+        start=ordered[0].raw.start,
+        end=max(s.raw.end for s in ordered),
+        received_through=trace.received_through,
+    )

@@ -1,0 +1,66 @@
+"""Those who wait for traces to be judged: each is answered, whatever happens."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from ....processors.assemble import TraceKey
+from ....schemas.errors import RetryableError
+from ....schemas.verdicts import JudgedTrace, Judgement
+
+
+@dataclass(slots=True)
+class Request:
+    """Traces that somebody waits for."""
+
+    wanted: set[TraceKey]
+    judgements: list[Judgement] = field(default_factory=list)
+    future: Future[list[Judgement]] = field(default_factory=Future)
+
+    def take(self, done: Sequence[TraceKey], judged: Sequence[JudgedTrace]) -> None:
+        """Note what is done; answers when nothing is left."""
+        self.judgements += [j.judgement for j in judged if (j.trace.tenant, j.trace.trace_id) in self.wanted]
+        self.wanted.difference_update(done)
+        if not self.wanted:
+            self.future.set_result(self.judgements)
+
+
+class WaitingRequests:
+    """Requests until they are answered. All methods from any thread."""
+
+    def __init__(self) -> None:
+        self._requests: list[Request] = []
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def add(self, keys: Sequence[TraceKey]) -> Future[list[Judgement]]:
+        """Wait for these traces; after `dismiss` the future fails at once."""
+        request = Request(set(keys))
+        with self._lock:
+            if self._closed:
+                request.future.set_exception(_stopping())
+            else:
+                self._requests.append(request)
+        return request.future
+
+    def answer(self, done: Sequence[TraceKey], judged: Sequence[JudgedTrace]) -> None:
+        """These traces are `done`, with what came of those that exist."""
+        with self._lock:
+            for request in self._requests:
+                request.take(done, judged)
+            self._requests = [r for r in self._requests if r.wanted]
+
+    def dismiss(self) -> None:
+        """Tell all who wait, now and later, to try again: the collector is stopping. Idempotent."""
+        with self._lock:
+            self._closed = True
+            requests, self._requests = self._requests, []
+        for request in requests:
+            request.future.set_exception(_stopping())
+
+
+def _stopping() -> RetryableError:
+    return RetryableError("the collector is stopping")

@@ -1,0 +1,90 @@
+"""Spans of this process through the collector's own steps: decode, normalise, rebuild, detect.
+
+`tracejury.sdk.judged` loads it by the entry point `tracejury.in_process` (docs/sdk.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
+from opentelemetry.sdk.trace import ReadableSpan
+
+from ...judges.profiles import threshold
+from ...judges.registry import default_suite
+from ...judges.suite import Suite, SuiteResult
+from ...schemas.errors import ConfigError
+from ...schemas.findings import Finding
+from ...schemas.taxonomy import Severity
+from ...schemas.text.terminal import one_line
+from ...schemas.trajectory import Trace
+from .detect.direct import normalized, stored, traces
+
+_LINE = 300  # characters of a quote or a reason that a failing test shows
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The traces in order of start, and what the detectors said of each."""
+
+    traces: tuple[Trace, ...]
+    results: tuple[SuiteResult, ...]
+
+    def shown(self, profile: str) -> tuple[Finding, ...]:
+        """Findings that are sure enough for the profile. Raises ConfigError for an unknown one."""
+        least = threshold(profile)
+        return tuple(f for result in self.results for f in result.findings if f.confidence >= least)
+
+    def complaint(self, severity: str, profile: str) -> str:
+        """Why the run is not free of errors, for people; "" where it is. Raises ConfigError for unknown names."""
+        least = _severity(severity)
+        errors = [f for f in self.shown(profile) if f.severity.rank >= least.rank]
+        failures = [failure for result in self.results for failure in result.failures]
+        if errors:
+            head = f"{len(errors)} error{'s' if len(errors) > 1 else ''} found ({least.value} or worse, {profile}):"
+            return "\n".join([head, *(self._told(number, f) for number, f in enumerate(errors, 1))])
+        if not any(trace.runs for trace in self.traces):
+            spans = sum(len(trace.spans) for trace in self.traces)
+            return f"nothing was judged: no agent in {spans} spans. Is the agent framework instrumented?"
+        if failures:
+            return "\n".join(["a detector failed:", *(f"  {name}: {one_line(why, _LINE)}" for name, why in failures)])
+        return ""
+
+    def _told(self, number: int, finding: Finding) -> str:
+        trace = next(t for t in self.traces if finding.trace_id in t.trace_ids)
+        run = trace.run(finding.agent_run_id)
+        where = (
+            f"{one_line(run.name, 80) or 'unnamed agent'}, turn {finding.turn}, "
+            if run and finding.turn is not None
+            else ""
+        )
+        name = one_line(trace.spans[finding.span_id].raw.name, 80)
+        return "\n".join(
+            (
+                f"{number}. {finding.severity.value} {finding.category} ({finding.judge}, {finding.confidence:.2f})",
+                f"   where: {where}span {name} {finding.span_id} of trace {finding.trace_id}",
+                f"   quote: {one_line(finding.evidence, _LINE)}",
+                f"   why:   {one_line(finding.explanation, _LINE)}",
+            )
+        )
+
+
+def judge(spans: Sequence[ReadableSpan]) -> Outcome:
+    """What a collector would find in these spans."""
+    received = stored([encode_spans(spans)])
+    built = sorted(traces(normalized(received.spans, received.logs)), key=lambda t: (t.start, t.trace_id))
+    return Outcome(tuple(built), tuple(_suite().judge(trace) for trace in built))
+
+
+@cache
+def _suite() -> Suite:
+    return default_suite()
+
+
+def _severity(name: str) -> Severity:
+    try:
+        return Severity(name.upper())
+    except ValueError:
+        raise ConfigError(f"unknown severity {name[:40]!r}: use one of {', '.join(Severity)}") from None

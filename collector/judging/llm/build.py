@@ -1,0 +1,186 @@
+"""LLM judging put together from the configuration."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from ....judges.llm.budget import DAY, HOUR
+from ....judges.llm.criteria import extended, load_judge, load_set, offered_judges
+from ....judges.llm.members import Panel, panel_of
+from ....judges.llm.schedule import WindowRules
+from ....judges.llm.selection import Policy, Rule
+from ....judges.profiles import DEFAULT_PROFILE, threshold
+from ....processors.assemble import AssemblerConfig, TraceKey
+from ....schemas.errors import ConfigError
+from ....schemas.queries.ledger import JudgesStatus
+from ....schemas.spans import Span
+from ....schemas.taxonomy import Severity
+from ...store.client import Store
+from ...store.llm_judging import StoredPanel
+from ...telemetry import Telemetry
+from ...worker.listeners import Listeners
+from ..model.budgeted import budget_of
+from ..model.build import open_model, parameters
+from ..model.config import LlmConfig
+from ..model.ready import check_ready
+from .descriptions import Descriptions, NoDescriptions
+from .enqueue import Calendar
+from .judge_queue import Docket
+from .judge_worker import Bench
+from .metrics import PanelMetrics, watch_panel
+from .prompt_budget import preparation
+from .retry_until_available import patiently
+from .run_judge import Sitting
+from .run_selector import Clerk
+from .stored import StoredCases
+from .windows import Windows
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LlmJudging:
+    """All of it: `clerk` for the judging thread, `bench` to be started and stopped, `status` for whoever asks.
+
+    `drop`: take the runs of deleted traces from the judges' hands.
+    """
+
+    panel: Panel
+    clerk: Clerk
+    bench: Bench
+    status: Callable[[], JudgesStatus]
+    drop: Callable[[Collection[TraceKey]], None]
+
+
+def build_llm_judging(
+    store: Store,
+    config: LlmConfig,
+    assembler: AssemblerConfig,
+    telemetry: Telemetry,
+    ours: Callable[[Span], bool],
+    clock: Callable[[], int] = time.time_ns,
+    listeners: Listeners | None = None,
+) -> LlmJudging:
+    """LLM judging over an open store; blocks for a moment. litellm is imported once the bench is started.
+
+    `listeners` hear of what was said and stored.
+
+    Raises:
+        ConfigError: criteria, judges or a policy cannot be had as configured; litellm or a key is missing.
+    """
+    check_ready(config)
+    panel, troubles = panel_from(config)
+    for trouble in troubles:
+        log.warning("%s", trouble)
+    policy = policy_from(config, panel)
+    docket = Docket()
+    versions = {judge.name: panel.version(judge.name) for judge in panel.judges}
+    windows = Windows(panel, policy, windows_from(config), docket) if config.streaming else None
+    calendar = Calendar(docket, windows, versions, clock)
+    clerk = Clerk(panel, policy, calendar, clock)
+    kept = StoredPanel(store, answer_age=round(config.answer_cache_days * DAY), clock=clock)
+    cases = StoredCases(store, assembler, ours, clock)
+    metrics = PanelMetrics(telemetry)
+    describe = Descriptions(kept) if config.architecture == "derived" else NoDescriptions()
+
+    @asynccontextmanager
+    async def open_sitting() -> AsyncIterator[Sitting]:
+        budget = budget_of(config.budget)
+        budget.load(await patiently(lambda: kept.spend(clock() - DAY - HOUR)))
+        secret = await patiently(kept.mark_key)
+        async with open_model(config, answers=kept, budget=budget, secret=secret, clock=clock) as model:
+            limit = model.llm.max_input_tokens
+            how = preparation(panel, limit, model.llm.count_tokens, hints=config.hints)
+            yield Sitting(model.client, how, cases, describe, versions, metrics, clock)
+
+    bench = Bench(
+        cases,
+        docket,
+        calendar,
+        windows,
+        open_sitting,
+        versions,
+        metrics,
+        concurrency=config.concurrency,
+        listeners=listeners,
+        clock=clock,
+    )
+    watch_panel(telemetry, docket, windows, clerk)
+
+    def status() -> JudgesStatus:
+        caps = {name: cap for name, cap in config.budget.model_dump().items() if isinstance(cap, int | float)}
+        return JudgesStatus(
+            on=True,
+            model=config.model,
+            caps=caps,
+            pending=len(docket),
+            in_flight=docket.in_flight,
+            trouble=bench.trouble,
+            failing=bench.complaint.now,
+        )
+
+    def drop(keys: Collection[TraceKey]) -> None:
+        if windows is not None:
+            for key in keys:
+                windows.forget(key)
+        docket.drop(keys)
+
+    return LlmJudging(panel, clerk, bench, status, drop)
+
+
+def check_judges(config: LlmConfig) -> None:
+    """What `build_llm_judging` would refuse of criteria, judges and policies; without a model nothing is looked at.
+
+    Raises:
+        ConfigError: criteria, judges or a policy cannot be had as configured.
+    """
+    if config.on:
+        policy_from(config, panel_from(config)[0])
+
+
+def panel_from(config: LlmConfig) -> tuple[Panel, tuple[str, ...]]:
+    """The panel that sits, and one line for each judge of an installed package that cannot be had.
+
+    Raises:
+        ConfigError: criteria or a judge that the configuration names cannot be had.
+    """
+    offered, broken = offered_judges()
+    named, refused = extended(load_set(config.criteria), [load_judge(path) for path in config.judge_files])
+    if refused:
+        raise ConfigError(f"judges.judge_files: {refused[0][1]}")
+    criteria, taken = extended(named, offered)
+    panel = panel_of(
+        criteria,
+        config.model,
+        config.judges,
+        parameters=parameters(config),
+        mode=config.mode,
+        max_answer_tokens=config.max_answer_tokens,
+    )
+    return panel, tuple(f"judge {name}: {why}" for name, why in (*broken, *taken))
+
+
+def policy_from(config: LlmConfig, panel: Panel) -> Policy:
+    """Whom the panel judges; findings count here as they do in the profile that users start with.
+
+    Raises:
+        ConfigError: a policy names a judge that does not sit.
+    """
+    sitting = {judge.name for judge in panel.judges}
+    for number, policy in enumerate(config.policies):
+        for name in policy.judges:
+            if name not in sitting:
+                known = ", ".join(sorted(sitting))
+                raise ConfigError(f"judges.policies.{number}.judges: no judge {name[:60]!r} sits: use {known}")
+    rules = tuple(Rule(p.service, p.agent, p.attributes, p.rate, p.judges) for p in config.policies) or (Rule(),)
+    least = None if config.always_severity == "none" else Severity(config.always_severity)
+    return Policy(rules, least, config.always_on_error, threshold(DEFAULT_PROFILE))
+
+
+def windows_from(config: LlmConfig) -> WindowRules:
+    """When windows of live runs close."""
+    return WindowRules(config.window.turns, config.window.seconds, config.window.tokens)

@@ -1,0 +1,114 @@
+"""The architecture description of each service: derived from its trajectories as they come, or written by the user."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from ....processors.architecture import Architecture as Derived
+from ....schemas.errors import TracejuryError
+from ....schemas.llm_rows import Architecture, Source
+from ....schemas.trajectory import AgentRun, Trace, TraceState
+
+log = logging.getLogger(__name__)
+
+DERIVED_AT: Final = (1, 5, 25, 125, 625)
+"""Numbers of traces seen after which a description is derived anew: often at first, then it should rest."""
+ENOUGH: Final = 25
+MAX_SERVICES: Final = 1000
+MAX_PINNED: Final = 10_000
+
+
+class ArchitectureStore(Protocol):
+    """Where descriptions are kept; it blocks."""
+
+    def architecture(self, service: str) -> Architecture | None:
+        """The one that holds."""
+
+    def keep_architecture(self, service: str, text: str, source: Source) -> Architecture:
+        """Keep a version."""
+
+
+@dataclass(slots=True)
+class _Service:
+    """`new`: nothing was stored of it when this process first saw it."""
+
+    new: bool
+    derived: Derived = field(default_factory=Derived)
+    seen: int = 0
+
+
+class Descriptions:
+    """Descriptions by service, bounded, least recently used out first. Any thread; blocks.
+
+    A description changes what every prompt begins with, so all runs of a trace are shown the same, as long as it goes
+    on, and a service's is derived anew only now and then. What an earlier process derived stands until this one has
+    seen `ENOUGH` traces.
+    """
+
+    def __init__(self, store: ArchitectureStore) -> None:
+        self._store = store
+        self._services: OrderedDict[str, _Service] = OrderedDict()
+        self._pinned: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, trace: Trace, run: AgentRun) -> str:
+        """The description shown with a run, "" for none; a settled trace teaches, once, with its manager's run.
+
+        Raises:
+            RetryableError: the store is away.
+        """
+        with self._lock:
+            text = self._pin(trace)
+            if not run.parent_id and trace.state is not TraceState.OPEN:
+                self._learn(trace)
+            return text
+
+    def _pin(self, trace: Trace) -> str:
+        key = (trace.tenant, trace.trace_id)
+        # A joined run goes on from traces that were shown something already.
+        before = (self._pinned.get((trace.tenant, part), "") for part in trace.trace_ids)
+        text = next(filter(None, before), "") or self._text(trace)
+        self._pinned.pop(key, None)
+        self._pinned[key] = text
+        while len(self._pinned) > MAX_PINNED:
+            self._pinned.popitem(last=False)
+        return text
+
+    def _text(self, trace: Trace) -> str:
+        kept = self._store.architecture(trace.service)
+        if kept is not None:
+            return kept.text
+        # The first trace of a service describes itself, once it is whole.
+        return Derived().take(trace).text if trace.state is not TraceState.OPEN else ""
+
+    def _learn(self, trace: Trace) -> None:
+        service = self._services.pop(trace.service, None)
+        if service is None:
+            service = _Service(new=self._store.architecture(trace.service) is None)
+        self._services[trace.service] = service
+        while len(self._services) > MAX_SERVICES:
+            self._services.popitem(last=False)
+        if service.seen >= DERIVED_AT[-1]:
+            return
+        service.derived = service.derived.take(trace)
+        service.seen += 1
+        if service.seen in DERIVED_AT and (service.new or service.seen >= ENOUGH):
+            self._keep(trace.service, service.derived.text)
+
+    def _keep(self, service: str, text: str) -> None:
+        try:
+            self._store.keep_architecture(service, text, Source.DERIVED)
+        except TracejuryError as error:  # the next one will be
+            log.warning("the description of a service cannot be kept: %s", error)
+
+
+class NoDescriptions:
+    """Judges are told nothing of a service."""
+
+    def of(self, trace: Trace, run: AgentRun) -> str:  # noqa: ARG002  the protocol's
+        """Nothing."""
+        return ""

@@ -1,0 +1,197 @@
+"""What waits for the judges: bounded, each run once, one at a time; what does not fit stays pending in the store."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ....judges.llm.case import Stage
+from ....processors.assemble import TraceKey, span_size
+from ....schemas.findings import Finding
+from ....schemas.trajectory import Trace
+
+RunKey = tuple[TraceKey, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A run that is to go before the judges.
+
+    `content`: hash of what it will show, `received_through`: unix nanos of the newest arrival in it. `noted_at`: unix
+    nanos of the ledger's word on it. `trace`: None where it must be read from the store. `findings`: the detectors'.
+    `turns`: of a window, positions of its first turn and one past its last; `plans`: indices of the planning turns to
+    judge by then. `fresh`: nothing of LLM judges is stored of this run. `anew`: the answers that are known were of no
+    use. `tries`: how often it was put back, not to be taken before `not_before` (unix nanos).
+    """
+
+    key: TraceKey
+    run_id: str
+    stage: Stage
+    judges: tuple[str, ...]
+    content: str
+    probability: float
+    received_through: int = 0
+    noted_at: int = 0
+    trace: Trace | None = None
+    findings: tuple[Finding, ...] = ()
+    turns: tuple[int, int] = (0, 0)
+    plans: tuple[int, ...] = ()
+    fresh: bool = False
+    anew: bool = False
+    tries: int = 0
+    not_before: int = 0
+
+    def later(self, now: int) -> int:
+        """`now`, but after the run was noted as pending, even where the clock was set back: the later word counts."""
+        return max(now, self.noted_at + 1)
+
+    @property
+    def run_key(self) -> RunKey:
+        """Which run of which trace."""
+        return (self.key, self.run_id)
+
+
+@dataclass(slots=True)
+class Held:
+    """A trace in memory, its bytes, and how many of its runs wait."""
+
+    trace: Trace
+    size: int
+    runs: int = 0
+
+
+MAX_WINDOWS: Final = 256
+"""Windows that wait; a later one is not judged by itself: the closing pass sees what it would have seen."""
+
+
+class Docket:
+    """Runs in the order in which they came. Any thread.
+
+    Holds at most `max_entries` and, of their traces, about `max_bytes`. `overflowed` says that runs were left to the
+    store since it was last cleared.
+    """
+
+    def __init__(self, max_entries: int = 20_000, max_bytes: int = 256 * 1024 * 1024) -> None:
+        self.overflowed = False
+        self.wake: Callable[[], None] = lambda: None
+        self._max_entries, self._max_bytes = max_entries, max_bytes
+        self._waiting: OrderedDict[RunKey, Entry] = OrderedDict()
+        self._traces: dict[int, Held] = {}
+        self._taken: dict[RunKey, Entry] = {}
+        self._dropped: set[RunKey] = set()
+        self._bytes = self._windows = 0
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def in_flight(self) -> int:
+        """Runs before the judges just now."""
+        return len(self._taken)
+
+    @property
+    def held_bytes(self) -> int:
+        """Approximate bytes of the traces held."""
+        return self._bytes
+
+    def put(self, entry: Entry) -> bool:
+        """Add a run, in the place of what waits of it; False where there is no room (a closing pass stays pending)."""
+        with self._lock:
+            fits = self._put(entry)
+        self.wake()
+        return fits
+
+    def _put(self, entry: Entry) -> bool:
+        old = self._waiting.get(entry.run_key)
+        if entry.stage is not Stage.CLOSING:
+            if (old is None and self._windows >= MAX_WINDOWS) or (old and old.stage is Stage.CLOSING):
+                return False
+        elif old is None and len(self._waiting) >= self._max_entries:
+            self.overflowed = True
+            return False
+        if old is not None:
+            self._forget(entry.run_key)
+        if not self._hold(entry.trace):
+            if entry.stage is not Stage.CLOSING:
+                return False
+            entry = replace(entry, trace=None)
+        self._waiting[entry.run_key] = entry
+        self._windows += entry.stage is not Stage.CLOSING
+        return True
+
+    def put_again(self, entry: Entry) -> None:
+        """Add a run that is in flight, to be tried later; what waits of it by now is newer and goes first."""
+        with self._lock:
+            if entry.run_key not in self._waiting and entry.run_key not in self._dropped:
+                self._put(entry)
+
+    def take(self, now: int) -> Entry | None:
+        """The next run of which nothing is in flight and whose time has come; to be answered by `done`."""
+        with self._lock:
+            for run_key, entry in self._waiting.items():
+                if run_key not in self._taken and entry.not_before <= now:
+                    self._forget(run_key)
+                    self._taken[run_key] = entry
+                    return entry
+            return None
+
+    def done(self, entry: Entry) -> None:
+        """The run's judging is over, for now."""
+        with self._lock:
+            self._taken.pop(entry.run_key, None)
+            self._dropped.discard(entry.run_key)
+        self.wake()
+
+    def drop(self, keys: Collection[TraceKey]) -> None:
+        """These traces are deleted: none of their runs waits, and what comes of those in flight is out of date."""
+        self._drop(lambda run_key: run_key[0] in keys)
+
+    def withdraw(self, key: TraceKey, but: Collection[str]) -> None:
+        """The same for the runs of one trace, `but` these."""
+        self._drop(lambda run_key: run_key[0] == key and run_key[1] not in but)
+
+    def _drop(self, gone: Callable[[RunKey], bool]) -> None:
+        with self._lock:
+            for run_key in [run_key for run_key in self._waiting if gone(run_key)]:
+                self._forget(run_key)
+            self._dropped.update(run_key for run_key in self._taken if gone(run_key))
+
+    def replaced(self, entry: Entry) -> bool:
+        """Whether what comes of `entry` is out of date: the run waits with other content, is deleted or withdrawn."""
+        with self._lock:
+            if entry.run_key in self._dropped:
+                return True
+            later = self._waiting.get(entry.run_key)
+        return later is not None and later.stage is Stage.CLOSING and later.content != entry.content
+
+    def holds(self, run_key: RunKey) -> bool:
+        """Whether the run waits or is in flight."""
+        with self._lock:
+            return run_key in self._waiting or run_key in self._taken
+
+    def _hold(self, trace: Trace | None) -> bool:
+        """Count the trace, once however many of its runs wait; False where there is no room for it."""
+        if trace is None:
+            return True
+        held = self._traces.get(id(trace))
+        if held is None:
+            size = sum(span_size(span.raw) for span in trace.spans.values())
+            if self._bytes + size > self._max_bytes:
+                return False
+            held = self._traces[id(trace)] = Held(trace, size)
+            self._bytes += size
+        held.runs += 1
+        return True
+
+    def _forget(self, run_key: RunKey) -> None:
+        entry = self._waiting.pop(run_key)
+        self._windows -= entry.stage is not Stage.CLOSING
+        held = self._traces.get(id(entry.trace))
+        if held is not None:
+            held.runs -= 1
+            if not held.runs:
+                self._bytes -= self._traces.pop(id(entry.trace)).size

@@ -1,0 +1,105 @@
+"""From a run on the docket to the cases that go before the judges. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ....judges.llm.case import Case, Stage
+from ....judges.llm.members import Panel
+from ....judges.llm.schedule import closed_turns
+from ....processors.transcript import plan_views, split, transcribe
+from ....schemas.findings import Finding
+from ....schemas.trajectory import AgentRun, Trace
+from ....schemas.transcript import Chapter
+from .judge_queue import Entry
+
+LEAST_PER_TOKEN: Final = 3
+"""Characters: fewer than a token has on average."""
+
+LEAST_BUDGET: Final = 2000
+"""Tokens that a transcript may always take, whatever a model's limit leaves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hearing:
+    """One case with its transcript cut to what the model can read. `turns`: indices of the first and last judged."""
+
+    case: Case
+    chapters: tuple[Chapter, ...]
+    turns: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """How cases are made: `budget` tokens for a transcript, `count` tells those of a text, `hints` shows findings."""
+
+    panel: Panel
+    budget: int
+    count: Callable[[str], int]
+    hints: bool = True
+
+    def room(self, description: str) -> int:
+        """Tokens that a transcript may take beside the description of its service."""
+        return max(self.budget - len(description) // LEAST_PER_TOKEN, LEAST_BUDGET)
+
+
+def hearings(
+    entry: Entry, trace: Trace, run: AgentRun, how: Preparation, provisional: Iterable[Finding], architecture: str
+) -> list[Hearing]:
+    """The cases of an entry: its plans, then its window or its closing pass."""
+    transcript = transcribe(trace, run)
+    views = plan_views(trace, run, transcript)
+    hints = tuple(f for f in entry.findings if how.hints and f.agent_run_id == run.id)
+    case = Case(
+        trace=trace,
+        run=run,
+        transcript=transcript,
+        judges=entry.judges,
+        stage=entry.stage,
+        plans=views,
+        provisional=tuple(f for f in provisional if entry.stage is Stage.CLOSING and f.agent_run_id == run.id),
+        hints=hints,
+        architecture=architecture,
+        probability=entry.probability,
+    )
+    if entry.stage is Stage.CLOSING:
+        chapters = split(transcript, how.room(architecture), how.count)
+        return [Hearing(case, chapters, (0, len(run.turns) - 1))]
+    made = _plans(case, entry, how)
+    return made + _window(case, entry, how) if entry.stage is Stage.WINDOW else made
+
+
+def cut_down(hearing: Hearing, how: Preparation) -> Hearing | None:
+    """The same case in smaller chapters, for a model that reads less than it should; None if it reads too little."""
+    shown = [chapter.text for chapter in hearing.chapters]
+    budget = max(map(how.count, shown), default=0) // 2
+    if budget < LEAST_BUDGET:
+        return None
+    chapters = split(hearing.case.transcript, budget, how.count)
+    return replace(hearing, chapters=chapters if hearing.case.stage is Stage.CLOSING else chapters[-1:])
+
+
+def _plans(case: Case, entry: Entry, how: Preparation) -> list[Hearing]:
+    """One case a plan: each is a subject of its own while the run goes on."""
+    judges = how.panel.asked(case.run.role, Stage.PLAN, has_plan=True)
+    views = [view for view in case.plans if view.turn in entry.plans] if judges else []
+    return [
+        Hearing(replace(case, stage=Stage.PLAN, judges=judges, plans=(view,)), (), (view.turn, view.turn))
+        for view in views
+    ]
+
+
+def _window(case: Case, entry: Entry, how: Preparation) -> list[Hearing]:
+    turns = closed_turns(case.run)[entry.turns[0] : entry.turns[1]]
+    indices = {turn.index for turn in turns}
+    at = [i for i, step in enumerate(case.transcript.steps) if step.turn in indices]
+    if not at or not entry.judges:
+        return []
+    so_far = replace(case.transcript, steps=case.transcript.steps[: at[-1] + 1], closing="")
+    window = replace(case, transcript=so_far, first=so_far.steps[at[0]].label, plans=())
+    # What came before the last chapter is in its index of steps.
+    return [
+        Hearing(window, split(so_far, how.room(case.architecture), how.count)[-1:], (turns[0].index, turns[-1].index))
+    ]

@@ -1,0 +1,88 @@
+"""The panel's metrics, each declared once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....judges.llm.case import Deliberation, Stage
+from ....schemas.findings import FindingState
+from ....schemas.verdicts import JudgedSubject, SubjectKind
+from ...telemetry import SECONDS, Telemetry
+from .judge_queue import Docket
+from .run_selector import Clerk
+from .windows import Windows
+
+NANOS = 1e9
+
+
+class PanelMetrics:
+    """Counts of the judges' thread."""
+
+    def __init__(self, telemetry: Telemetry) -> None:
+        meter = telemetry.meter
+        # Deliberations, by stage: a live run has several.
+        self._cases = meter.create_histogram(
+            "tracejury_panel_duration",
+            unit="s",
+            description="From putting a case before the LLM judges to their answer, by stage",
+            explicit_bucket_boundaries_advisory=SECONDS,
+        )
+        # The evidence gate: what a model claims without evidence is no finding.
+        self._dropped = meter.create_counter(
+            "tracejury_panel_dropped_claims", description="Claims of LLM judges that are no findings, by reason"
+        )
+        self._outcomes = meter.create_counter(
+            "tracejury_panel_judgements", description="Words of the ledger written, by judge and outcome"
+        )
+        self._findings = meter.create_counter(
+            "tracejury_panel_findings", description="Findings of LLM judges written, by state"
+        )
+        self._retried = meter.create_counter(
+            "tracejury_panel_retries", description="Runs put back because the model or the store could not be reached"
+        )
+        # What a user waits for: from the arrival of a run's newest span to the readable judgement.
+        self._delay = meter.create_histogram(
+            "tracejury_panel_delay",
+            unit="s",
+            description="From the newest span's arrival to the stored judgement, by subject",
+            explicit_bucket_boundaries_advisory=SECONDS,
+        )
+
+    def heard(self, stage: Stage, said: Deliberation, seconds: float) -> None:
+        """A case was judged, in so many seconds."""
+        self._cases.record(seconds, {"stage": stage.value})
+        for reason, count in said.dropped.items():
+            self._dropped.add(count, {"reason": reason})
+
+    def saved(self, subjects: Sequence[JudgedSubject], now: int) -> None:
+        """These are readable since `now` (unix nanos)."""
+        for subject in subjects:
+            for judgement in subject.judgements:
+                self._outcomes.add(1, {"judge": judgement.judge, "outcome": judgement.outcome.value})
+            for finding in subject.changed:
+                self._findings.add(1, {"state": finding.state.value})
+            if subject.retracted:
+                self._findings.add(len(subject.retracted), {"state": FindingState.RETRACTED.value})
+            last = subject.judgements[-1]
+            kind = last.subject.kind
+            if kind in (SubjectKind.AGENT_RUN, SubjectKind.TURN_WINDOW):
+                self._delay.record(max(now - last.received_through, 0) / NANOS, {"subject": kind.value})
+
+    def put_back(self, reason: str) -> None:
+        """A run is to be tried again later."""
+        self._retried.add(1, {"reason": reason})
+
+
+def watch_panel(telemetry: Telemetry, docket: Docket, windows: Windows | None, clerk: Clerk) -> None:
+    """Gauges and counters that are kept elsewhere and read when someone asks."""
+    gauge = telemetry.gauge
+    gauge("tracejury_panel_waiting_runs", "Runs that wait for LLM judges", lambda: len(docket))
+    gauge("tracejury_panel_runs_in_flight", "Runs before the LLM judges", lambda: docket.in_flight)
+    gauge("tracejury_panel_held_bytes", "Bytes of traces held for LLM judges", lambda: docket.held_bytes, "By")
+    if windows is not None:
+        gauge("tracejury_panel_live_traces", "Live traces watched for windows", lambda: len(windows))
+    telemetry.counter(
+        "tracejury_panel_left_out_runs",
+        "Runs beyond the limit of their trace, not judged by LLMs",
+        lambda: clerk.left_out,
+    )

@@ -1,0 +1,108 @@
+"""Runs that show at another trace than before, or are none any more: what was said of them there is taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final, Protocol
+
+from ....judges.llm.selection import Decision
+from ....schemas.trajectory import Trace
+from ....schemas.verdicts import TAKEN_BACK, Judgement, Outcome, Subject, SubjectKind, Verdict
+
+LedgerKey = tuple[str, str, str]  # (subject kind, subject id, judge)
+
+_GONE: Final = "it is part of another run or trace now"
+_MOVED: Final = "was to be judged where it showed before"
+_LEFT_OUT: Final = frozenset({Outcome.SAMPLED_OUT, Outcome.FILTERED})
+
+
+class Noted(Protocol):
+    """What the ledger says of one judge and one subject."""
+
+    @property
+    def version(self) -> str:
+        """The judge's."""
+
+    @property
+    def input_hash(self) -> str:
+        """What it saw, or is to see."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """What became of it."""
+
+    @property
+    def reason(self) -> str:
+        """One line on the outcome."""
+
+    @property
+    def probability(self) -> float:
+        """That it is judged at all."""
+
+    @property
+    def judged_at(self) -> int:
+        """Unix nanos."""
+
+
+def run_of(key: LedgerKey) -> str:
+    """The run that a word is about; a window's subject id is its run's, a colon and its turns."""
+    kind, subject_id, _ = key
+    return subject_id.rpartition(":")[0] if kind == SubjectKind.TURN_WINDOW else subject_id
+
+
+def stands(word: Noted) -> bool:
+    """Whether it was not taken back."""
+    return word.outcome is not Outcome.SUPERSEDED
+
+
+def elsewhere(ledgers: Iterable[Mapping[LedgerKey, Noted]]) -> dict[LedgerKey, Noted]:
+    """What stands in any of these ledgers, the latest word of each, and of windows also what stands no more."""
+    found: dict[LedgerKey, Noted] = {}
+    for ledger in ledgers:
+        for key, word in ledger.items():
+            if (stands(word) or key[0] == SubjectKind.TURN_WINDOW) and (
+                key not in found or found[key].judged_at < word.judged_at
+            ):
+                found[key] = word
+    return found
+
+
+def kept(decision: Decision, run_id: str, before: Mapping[LedgerKey, Noted]) -> Decision:
+    """The decision, as far as chance has not decided already: a run is drawn once, wherever it shows.
+
+    `before`: what stands of it elsewhere. What a policy says of its errors goes before that.
+    """
+    words = [w for key, w in before.items() if key[0] == SubjectKind.AGENT_RUN and run_of(key) == run_id]
+    if not words or (decision.outcome is Outcome.PENDING and decision.reason):
+        return decision
+    chosen = [w for w in words if w.outcome not in _LEFT_OUT]
+    if chosen:
+        return replace(decision, outcome=Outcome.PENDING, reason=_MOVED, probability=chosen[0].probability)
+    drawn = [w for w in words if w.outcome is Outcome.SAMPLED_OUT]
+    if drawn and decision.outcome is Outcome.PENDING:
+        return replace(decision, outcome=Outcome.SAMPLED_OUT, reason=drawn[0].reason, probability=drawn[0].probability)
+    return decision
+
+
+def withdrawn(words: Mapping[LedgerKey, Noted], trace: Trace, now: int) -> tuple[Judgement, ...]:
+    """Rows in the place of these words at `trace`, each with a verdict that takes a score back."""
+    return tuple(_withdrawn(key, word, trace, max(now, word.judged_at + 1)) for key, word in words.items())
+
+
+def _withdrawn(key: LedgerKey, word: Noted, trace: Trace, now: int) -> Judgement:
+    kind, subject_id, judge = key
+    subject = Subject(SubjectKind(kind), subject_id, trace.trace_id, trace.tenant)
+    blank = Verdict(judge, word.version, subject, None, unscored_reason=TAKEN_BACK, sampling_probability=0.0)
+    return Judgement(
+        subject=subject,
+        judge=judge,
+        version=word.version,
+        input_hash=word.input_hash,
+        judged_at=now,
+        received_through=trace.received_through,
+        outcome=Outcome.SUPERSEDED,
+        verdicts=(blank,) if subject.kind is SubjectKind.AGENT_RUN else (),
+        reason=_GONE,
+        probability=word.probability,
+    )

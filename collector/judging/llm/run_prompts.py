@@ -1,0 +1,43 @@
+"""A deliberation driven to its end: its prompts to a client, the outcomes back into it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from ....judges.llm.case import Deliberating, Deliberation
+from ....judges.llm.client import Client, Prompt, Reply
+from ....schemas.errors import TracejuryError
+
+
+async def drive(deliberating: Deliberating, client: Client) -> Deliberation:
+    """What came of the case; the prompts of a batch are sent at once.
+
+    Errors of ours become outcomes, and the deliberation decides what they mean. Any other error is a fault of ours: it
+    cancels the batch's other calls and is raised.
+
+    Raises:
+        OverBudgetError, RetryableError: the case was not judged and can be later (see `Deliberating`).
+    """
+    try:
+        prompts = next(deliberating)
+        while True:
+            prompts = deliberating.send(await _outcomes(prompts, client))
+    except StopIteration as end:
+        deliberation: Deliberation = end.value
+        return deliberation
+    finally:
+        deliberating.close()
+
+
+async def _outcomes(prompts: Sequence[Prompt], client: Client) -> list[Reply | TracejuryError]:
+    async with asyncio.TaskGroup() as group:
+        calls = [group.create_task(_outcome(prompt, client)) for prompt in prompts]
+    return [call.result() for call in calls]
+
+
+async def _outcome(prompt: Prompt, client: Client) -> Reply | TracejuryError:
+    try:
+        return await client.complete(prompt)
+    except TracejuryError as error:
+        return error

@@ -1,0 +1,274 @@
+"""In the judging thread: decides which agent runs go before LLM judges, and says so in the ledger."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from types import MappingProxyType
+from typing import Final, Protocol
+
+from ....judges.llm.members import Panel
+from ....judges.llm.schedule import content_hash, is_over
+from ....judges.llm.selection import Decision, Policy, decide
+from ....processors.assemble import TraceKey
+from ....schemas.findings import Finding
+from ....schemas.trajectory import AgentRun, Trace
+from ....schemas.verdicts import JudgedTrace, Judgement, Outcome, Subject, SubjectKind
+from .relocated_runs import LedgerKey, Noted, kept, run_of, stands, withdrawn
+
+MAX_RUNS: Final = 500
+"""Agent runs of one trace that go before LLM judges; later ones do not, and are counted."""
+MAX_NOTED: Final = 5000
+"""Agent runs of one trace that stand in the ledger."""
+
+CAUGHT_UP: Final = frozenset({Outcome.FAILED, Outcome.OVER_BUDGET})
+"""What is judged again when somebody asks to catch up."""
+
+AGAIN: Final = "asked for again after it failed"
+"""Why something is pending for which no known answer will do: it may be what the judge failed of."""
+
+MAX_ASKED: Final = 100_000
+"""Traces that somebody asked for and that were not seen since; beyond it the first are forgotten."""
+
+Ledger = MutableMapping[LedgerKey, Noted]
+
+Elsewhere = Mapping[LedgerKey, Noted]
+"""What stands of the same runs at other traces, under which they showed before."""
+
+NOTHING: Final[Elsewhere] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Considered:
+    """New rows of the ledger of a trace, and the ids of runs that had rows before."""
+
+    rows: tuple[Judgement, ...] = ()
+    heard: frozenset[str] = frozenset()
+
+
+class Offers(Protocol):
+    """Takes what was decided and stored."""
+
+    def offer(self, judged: Sequence[JudgedTrace]) -> None:
+        """These traces are stored, with their ledgers; any thread, never blocks for long."""
+
+    def withdraw(self, key: TraceKey, but: Collection[str]) -> None:
+        """Of this trace only these runs go on: nothing is said any more of others that wait or are being heard."""
+
+
+class Clerks(Protocol):
+    """What the judging thread needs."""
+
+    @property
+    def reads(self) -> bool:
+        """Whether it wants to know what the ledger says."""
+
+    def consider(
+        self, trace: Trace, findings: Sequence[Finding], ledger: Ledger, now: int, elsewhere: Elsewhere = NOTHING
+    ) -> Considered:
+        """New rows of the ledger."""
+
+    def release(self, trace: Trace, whole: Trace, ledger: Ledger, *, moved: bool) -> tuple[Judgement, ...]:
+        """Rows that take back what stands at a trace whose runs show at `whole` now."""
+
+    def offer(self, judged: Sequence[JudgedTrace]) -> None:
+        """These are stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How somebody asked for a trace: `by_hand` for this one, else to catch up with what was left."""
+
+    by_hand: bool
+
+
+class Clerk:
+    """Keeps the ledger of a panel. `expect` from any thread, the rest from the judging thread."""
+
+    reads = True
+
+    def __init__(self, panel: Panel, policy: Policy, calendar: Offers, clock: Callable[[], int] = time.time_ns) -> None:
+        self.left_out = 0  # runs beyond MAX_RUNS of their trace
+        self._clock = clock
+        self._panel, self._policy, self._calendar = panel, policy, calendar
+        self._versions = {judge.name: panel.version(judge.name) for judge in panel.judges}
+        self._asked: dict[TraceKey, Asked] = {}
+        self._lock = threading.Lock()
+
+    def expect(self, keys: Iterable[TraceKey], *, by_hand: bool) -> None:
+        """Somebody asks for these traces; it holds for their next judging."""
+        with self._lock:
+            self._asked.update(dict.fromkeys(keys, Asked(by_hand)))
+            for key in list(islice(self._asked, max(len(self._asked) - MAX_ASKED, 0))):
+                del self._asked[key]
+
+    def consider(
+        self, trace: Trace, findings: Sequence[Finding], ledger: Ledger, now: int, elsewhere: Elsewhere = NOTHING
+    ) -> Considered:
+        """What is new in the ledger of `trace`, whose detector findings are `findings`; `ledger` is brought up to date.
+
+        A run is considered when it is over, and again when what a closing pass looks at has changed, or when it showed
+        at another trace before. What was said of runs that are none any more is taken back.
+        """
+        with self._lock:
+            asked = self._asked.pop((trace.tenant, trace.trace_id), None)
+        over = [run for run in trace.runs if is_over(trace, run)]
+        rows: list[Judgement] = []
+        for run in over[:MAX_RUNS]:
+            rows += self._run(
+                trace, run, ledger, asked, now, partial(self._decide, trace, run, findings, asked, ledger, elsewhere)
+            )
+        for run in over[MAX_RUNS:MAX_NOTED]:
+            beyond = list(self._run(trace, run, ledger, None, now, lambda: _BEYOND))
+            self.left_out += bool(beyond)
+            rows += beyond
+        gone = self._take_back(trace, ledger, {run.id for run in trace.runs}) if over else ()
+        heard = frozenset(run_of(key) for key in (*ledger, *elsewhere)) if rows else frozenset()
+        ledger.update((_key(row), row) for row in (*rows, *gone))
+        return Considered((*rows, *gone), heard)
+
+    def release(self, trace: Trace, whole: Trace, ledger: Ledger, *, moved: bool) -> tuple[Judgement, ...]:
+        """What stands at `trace`, whose runs show at `whole` now, is taken back; `moved`: it has only just joined.
+
+        What was said of a run stands until it is over, when there is another word on it. `ledger` is brought up to
+        date.
+        """
+        if not moved and not any(map(stands, ledger.values())):
+            return ()
+        live = {run.id for run in whole.runs if not is_over(whole, run)}
+        words = {k: w for k, w in ledger.items() if k[0] == SubjectKind.TURN_WINDOW or k[1] not in live}
+        gone = self._take_back(trace, words, ())
+        ledger.update((_key(row), row) for row in gone)
+        return gone
+
+    def _take_back(self, trace: Trace, ledger: Elsewhere, known: Collection[str]) -> tuple[Judgement, ...]:
+        """Of these words none stands but of the runs that are `known`, and no other run goes on at this trace."""
+        gone = {key: word for key, word in ledger.items() if run_of(key) not in known and stands(word)}
+        if not gone and known:
+            return ()
+        self._calendar.withdraw((trace.tenant, trace.trace_id), known)
+        # Now, not when the judging began: whatever was said until they were withdrawn is older.
+        return withdrawn(gone, trace, self._clock())
+
+    def offer(self, judged: Sequence[JudgedTrace]) -> None:
+        """These are stored: what is pending in them can begin."""
+        self._calendar.offer(judged)
+
+    def _run(
+        self,
+        trace: Trace,
+        run: AgentRun,
+        ledger: Ledger,
+        asked: Asked | None,
+        now: int,
+        decide_run: Callable[[], Decision],
+    ) -> Iterable[Judgement]:
+        content = content_hash(trace, run)
+        decision: Decision | None = None
+        for judge in (j.name for j in self._panel.of_run(run.role)):
+            version = self._versions[judge]
+            subject = Subject(SubjectKind.AGENT_RUN, run.id, trace.trace_id, trace.tenant)
+            old = ledger.get((subject.kind, subject.id, judge))
+            if old is not None and old.outcome is Outcome.SUPERSEDED:
+                old = None
+            if old is not None and old.input_hash == content and not _again(old, version, asked):
+                continue
+            decision = decision or decide_run()
+            if decision.judges and judge not in decision.judges:
+                decided = Decision(Outcome.FILTERED, "not among the judges that the policy names for it", 0.0)
+            else:
+                decided = decision
+            if decided.outcome is Outcome.PENDING and old is not None and old.outcome is Outcome.FAILED:
+                decided = replace(decided, reason=AGAIN)
+            if (
+                old is not None
+                and old.outcome is Outcome.PENDING
+                and (old.version, old.input_hash) != (version, content)
+            ):
+                yield _row(subject, judge, old.version, old.input_hash, trace, now, _GONE_BY)
+            yield _row(subject, judge, version, content, trace, now, decided)
+
+    def _decide(
+        self,
+        trace: Trace,
+        run: AgentRun,
+        findings: Sequence[Finding],
+        asked: Asked | None,
+        ledger: Mapping[LedgerKey, Noted],
+        elsewhere: Elsewhere,
+    ) -> Decision:
+        decision = kept(decide(self._policy, trace, run, findings), run.id, elsewhere)
+        if decision.outcome is Outcome.PENDING:
+            return decision
+        if asked is not None and asked.by_hand:
+            return Decision(Outcome.PENDING, "asked for by hand", 0.0)
+        words = (*ledger.items(), *elsewhere.items())
+        live = [w.probability for k, w in words if k[0] == SubjectKind.TURN_WINDOW and run_of(k) == run.id]
+        if live:
+            # A finding that was taken back since had it judged while it ran: its provisional findings need an answer.
+            # What chance would have decided now does not matter: it was judged with the probability that it had then.
+            return replace(decision, outcome=Outcome.PENDING, reason="was judged while it ran", probability=max(live))
+        return decision
+
+
+_BEYOND: Final = Decision(Outcome.FILTERED, f"beyond the first {MAX_RUNS} agent runs of its trace", 0.0)
+_GONE_BY: Final = Decision(Outcome.SUPERSEDED, "it has changed since", 0.0)
+
+
+def _again(old: Noted, version: str, asked: Asked | None) -> bool:
+    """Whether a subject that has not changed since is to be judged again."""
+    if asked is None:
+        return False
+    if asked.by_hand:
+        return old.outcome is not Outcome.PENDING
+    if old.outcome in (Outcome.SAMPLED_OUT, Outcome.FILTERED):
+        return False
+    return old.outcome in CAUGHT_UP or (old.version != version and old.outcome is not Outcome.PENDING)
+
+
+def _row(
+    subject: Subject, judge: str, version: str, content: str, trace: Trace, now: int, decision: Decision
+) -> Judgement:
+    return Judgement(
+        subject=subject,
+        judge=judge,
+        version=version,
+        input_hash=content,
+        judged_at=now,
+        received_through=trace.received_through,
+        outcome=decision.outcome,
+        reason=decision.reason,
+        probability=decision.probability,
+    )
+
+
+def _key(row: Judgement) -> LedgerKey:
+    return (row.subject.kind, row.subject.id, row.judge)
+
+
+class NoClerk:
+    """Without LLM judges there is nothing to decide."""
+
+    reads = False
+
+    def consider(
+        self,
+        trace: Trace,  # noqa: ARG002  the protocol's
+        findings: Sequence[Finding],  # noqa: ARG002  the protocol's
+        ledger: Ledger,  # noqa: ARG002  the protocol's
+        now: int,  # noqa: ARG002  the protocol's
+        elsewhere: Elsewhere = NOTHING,  # noqa: ARG002  the protocol's
+    ) -> Considered:
+        """Nothing."""
+        return Considered()
+
+    def release(self, trace: Trace, whole: Trace, ledger: Ledger, *, moved: bool) -> tuple[Judgement, ...]:  # noqa: ARG002  the protocol's
+        """Nothing."""
+        return ()
+
+    def offer(self, judged: Sequence[JudgedTrace]) -> None:
+        """Nothing."""

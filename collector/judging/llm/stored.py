@@ -1,0 +1,61 @@
+"""The store as the judges' thread sees it. All of it blocks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from ....processors.assemble import AssemblerConfig, TraceKey
+from ....schemas.findings import Finding
+from ....schemas.llm_rows import LedgerRow
+from ....schemas.spans import Span
+from ....schemas.trajectory import Trace
+from ....schemas.verdicts import JudgedSubject, Outcome, SubjectKind
+from ...store.client import Store
+from ...store.judging import StoredJudging
+from ...store.llm_judging import StoredPanel
+from ...store.stored_trace import stored_trace
+from ..detect.outcome import LIVE
+from .outcome import Stored, judgement_of
+
+
+class StoredCases:
+    """Traces, and what LLM judges said of them, of every tenant. `ours` tells the spans of our own judge calls."""
+
+    def __init__(
+        self,
+        store: Store,
+        config: AssemblerConfig,
+        ours: Callable[[Span], bool],
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._store, self._config, self._ours, self._clock = store, config, ours, clock
+
+    def load(self, key: TraceKey) -> tuple[Trace, tuple[Finding, ...]] | None:
+        """The stored trace and the detectors' findings that hold in it, None where there is none (any more)."""
+        tenant, trace_id = key
+        judging = StoredJudging(self._store, tenant)
+        trace = stored_trace(judging, trace_id, tenant, self._config, self._clock(), self._ours)
+        if trace is None:
+            return None
+        findings = judging.load_findings(trace.trace_ids)
+        return trace, tuple(f for i in trace.trace_ids for f in findings.get(i, ()) if f.state in LIVE)
+
+    def stored(self, trace: Trace, run_id: str) -> Stored:
+        """What LLM judges have said of the trace; the windows are those of the run that still stand."""
+        panel = StoredPanel(self._store, trace.tenant)
+        rows = panel.outcomes([trace.trace_id]).get(trace.trace_id, {}).values()
+        found = panel.run_findings(trace.trace_ids)
+        windows = (r for r in rows if r.kind is SubjectKind.TURN_WINDOW and r.outcome is not Outcome.SUPERSEDED)
+        return Stored(
+            tuple(f for i in trace.trace_ids for f in found.get(i, ())),
+            tuple(judgement_of(r) for r in windows if r.subject_id.rpartition(":")[0] == run_id),
+        )
+
+    def pending(self, limit: int) -> Sequence[LedgerRow]:
+        """What was left pending, of all tenants, the oldest first."""
+        return StoredPanel(self._store).pending(limit)
+
+    def save(self, subjects: Sequence[JudgedSubject]) -> None:
+        """Store what was said."""
+        StoredPanel(self._store).save(subjects)

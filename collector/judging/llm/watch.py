@@ -1,0 +1,22 @@
+"""What LLM judging reports about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ....judges.llm.case import Deliberation, Stage
+from ....schemas.verdicts import JudgedSubject
+
+
+class PanelWatch(Protocol):
+    """Counts items, never logs one line an item. Called from the panel's thread."""
+
+    def heard(self, stage: Stage, said: Deliberation, seconds: float) -> None:
+        """A case was judged, in so many seconds."""
+
+    def saved(self, subjects: Sequence[JudgedSubject], now: int) -> None:
+        """These are readable since `now` (unix nanos)."""
+
+    def put_back(self, reason: str) -> None:
+        """A run is to be tried again later."""

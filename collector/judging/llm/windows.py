@@ -1,0 +1,121 @@
+"""Runs of open traces: which of them have a window of turns, or a plan, to be judged before they are over."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from ....judges.llm.case import Stage
+from ....judges.llm.members import Panel
+from ....judges.llm.schedule import Progress, WindowRules, closed_turns, is_over, new_plans, window_due
+from ....judges.llm.selection import Policy, decide
+from ....processors.assemble import TraceKey, span_size
+from ....schemas.findings import Finding
+from ....schemas.trajectory import AgentRun, Trace
+from ....schemas.verdicts import Outcome
+from .judge_queue import Docket, Entry, RunKey
+
+MAX_BYTES: Final = 128 * 1024 * 1024
+MAX_TRACES: Final = 10_000
+
+
+@dataclass(slots=True)
+class Watched:
+    """An open trace as it was last judged by the detectors, and how far the windows of its runs have come."""
+
+    trace: Trace
+    findings: Sequence[Finding]
+    size: int
+    progress: dict[str, Progress] = field(default_factory=dict)
+
+
+class Windows:
+    """Open traces, the least recently changed out first: their runs then have their closing pass only. Any thread."""
+
+    def __init__(self, panel: Panel, policy: Policy, rules: WindowRules, docket: Docket) -> None:
+        self._panel, self._policy, self._rules, self._docket = panel, policy, rules, docket
+        self._watched: OrderedDict[TraceKey, Watched] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._watched)
+
+    def watch(self, trace: Trace, findings: Sequence[Finding], now: int) -> None:
+        """The trace is open and has changed."""
+        key = (trace.tenant, trace.trace_id)
+        with self._lock:
+            old = self._watched.pop(key, None)
+            size = sum(span_size(span.raw) for span in trace.spans.values())
+            watched = Watched(trace, findings, size, old.progress if old else {})
+            self._watched[key] = watched
+            self._bytes += size - (old.size if old else 0)
+            self._look(key, watched, now)
+            while self._bytes > MAX_BYTES or len(self._watched) > MAX_TRACES:
+                self._bytes -= self._watched.popitem(last=False)[1].size
+
+    def tick(self, now: int) -> None:
+        """Time has passed: windows close by it, too."""
+        with self._lock:
+            for key, watched in self._watched.items():
+                self._look(key, watched, now)
+
+    def begun(self, run_key: RunKey) -> bool:
+        """Whether a window or a plan of this run went before the judges in this process."""
+        with self._lock:
+            watched = self._watched.get(run_key[0])
+            progress = watched.progress.get(run_key[1]) if watched else None
+            return progress is not None and bool(progress.turns or progress.plans)
+
+    def forget(self, key: TraceKey) -> None:
+        """The trace is no longer open."""
+        with self._lock:
+            watched = self._watched.pop(key, None)
+            self._bytes -= watched.size if watched else 0
+
+    def _look(self, key: TraceKey, watched: Watched, now: int) -> None:
+        for run in watched.trace.runs:
+            if run.turns and not is_over(watched.trace, run):
+                before = watched.progress.get(run.id, Progress())
+                after = self._advance(key, watched, run, before, now)
+                if after != before:
+                    watched.progress[run.id] = after
+
+    def _advance(self, key: TraceKey, watched: Watched, run: AgentRun, before: Progress, now: int) -> Progress:
+        closed = len(closed_turns(run))
+        if closed <= before.turns:
+            return before
+        seen = replace(before, since=before.since or now)
+        due = window_due(run, seen, watched.findings, now, self._rules)
+        plans = new_plans(run, seen)
+        if not due and not plans:
+            return seen
+        decision = decide(self._policy, watched.trace, run, watched.findings)
+        if decision.outcome is not Outcome.PENDING:
+            return seen
+        stage = Stage.WINDOW if due else Stage.PLAN
+        judges = tuple(
+            j
+            for j in self._panel.asked(run.role, stage, has_plan=bool(run.plans))
+            if not decision.judges or j in decision.judges
+        )
+        entry = Entry(
+            key=key,
+            run_id=run.id,
+            stage=stage,
+            judges=judges,
+            content=f"{before.turns}-{closed}",
+            probability=decision.probability,
+            received_through=watched.trace.received_through,
+            trace=watched.trace,
+            findings=tuple(watched.findings),
+            turns=(before.turns, closed),
+            plans=plans,
+        )
+        if (judges or plans) and not self._docket.put(entry):
+            return seen
+        judged_plans = sum(turn.index in set(run.plans) for turn in closed_turns(run))
+        return Progress(closed if due else before.turns, 0 if due else seen.since, judged_plans)

@@ -1,0 +1,91 @@
+"""A client that stops at a cap: what a call may cost is held back before it is sent, what it did cost counts after."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from ....judges.llm.budget import Budget, Caps, Reservation
+from ....judges.llm.client import Client, NoAnswerError, Prompt, Reply
+from ....schemas.errors import OverBudgetError
+from .config import BudgetConfig, ServiceCaps
+from .price import Price, tokens_in
+
+
+class BudgetedClient:
+    """Sends only what fits the budget. `price` is asked at each call; `clock` gives unix nanos.
+
+    What does not fit only because of what is held back for calls in flight waits for them: most take far less. Near a
+    cap calls so become fewer at a time.
+    """
+
+    def __init__(
+        self,
+        inner: Client,
+        budget: Budget,
+        price: Callable[[], Price | None],
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._inner = inner
+        self._budget = budget
+        self._price = price
+        self._clock = clock
+        self._over = asyncio.Event()  # set when the next call in flight is over
+
+    @property
+    def model(self) -> str:
+        """The inner client's."""
+        return self._inner.model
+
+    async def complete(self, prompt: Prompt) -> Reply:
+        """The inner client's reply; OverBudgetError before anything is sent. See `Client`."""
+        price, read = self._price(), tokens_in(prompt)
+        # The longest answer that it allows: what is held back is rather too much.
+        usd = None if price is None else price.of(read, prompt.max_tokens)
+        reservation = await self._admitted(prompt.service, read + prompt.max_tokens, usd)
+        try:
+            reply = await self._inner.complete(prompt)
+        except NoAnswerError as error:
+            self._settle(reservation, error.reply, price)
+            raise
+        except BaseException:
+            self._budget.release(reservation)
+            raise
+        else:
+            self._settle(reservation, reply, price)
+            return reply
+        finally:
+            self._over.set()
+            self._over = asyncio.Event()
+
+    def _settle(self, reservation: Reservation, reply: Reply, price: Price | None) -> None:
+        cost = reply.cost
+        if cost is None and price is not None:  # a fallback without a price is charged like the model
+            cost = price.of(reply.input_tokens, reply.output_tokens, reply.cached_tokens)
+        self._budget.settle(reservation, reply.input_tokens + reply.output_tokens, cost)
+
+    async def _admitted(self, service: str, tokens: int, usd: float | None) -> Reservation:
+        while True:
+            try:
+                return self._budget.admit(service, tokens, usd, self._clock())
+            except OverBudgetError as error:
+                if not error.held:
+                    raise
+            await self._over.wait()
+
+
+def caps_of(config: ServiceCaps) -> Caps:
+    """Caps as the configuration states them."""
+    return Caps(
+        usd_per_hour=config.usd_per_hour,
+        usd_per_day=config.usd_per_day,
+        tokens_per_hour=config.tokens_per_hour,
+        tokens_per_day=config.tokens_per_day,
+        unpriced_tokens_per_day=config.unpriced_tokens_per_day if isinstance(config, BudgetConfig) else None,
+    )
+
+
+def budget_of(config: BudgetConfig) -> Budget:
+    """An empty budget with these caps; `load` what was spent before."""
+    return Budget(caps_of(config), {service: caps_of(caps) for service, caps in config.per_service.items()})

@@ -1,0 +1,88 @@
+"""The judges' client put together: answer cache, around the budget, around spans, around litellm.
+
+In this order because a known answer costs nothing: it is given even at a cap, and it is no call, so it has no span.
+What is over budget is not sent and has no span either. The span is next to litellm and covers its retries.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from opentelemetry.trace import Tracer
+
+from ....judges.llm.budget import Budget
+from ....judges.llm.client import Client
+from .budgeted import BudgetedClient
+from .cache import AnswerStore, CachedClient
+from .config import LlmConfig
+from .library import LIBRARY, Library
+from .litellm_client import LiteLlmClient
+from .traced import TracedClient, close_provider, open_provider
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model that is ready. `client` is what judges are given, `llm` knows its limits and counts tokens."""
+
+    client: Client
+    llm: LiteLlmClient
+
+
+def parameters(config: LlmConfig) -> dict[str, Any]:
+    """What besides model and prompt decides an answer: part of a judge's version and of an answer's key."""
+    return {"temperature": config.temperature, "structured": config.structured, "answer": config.max_answer_tokens}
+
+
+def build_client(
+    config: LlmConfig,
+    llm: LiteLlmClient,
+    *,
+    answers: AnswerStore | None = None,
+    budget: Budget | None = None,
+    tracer: Tracer | None = None,
+    secret: bytes = b"",
+    clock: Callable[[], int] = time.time_ns,
+) -> Client:
+    """`llm` in the wrappers that there is something for; `secret` marks its spans."""
+    client: Client = llm
+    if tracer is not None:
+        client = TracedClient(client, tracer, secret)
+    if budget is not None:
+        client = BudgetedClient(client, budget, lambda: llm.price, clock)
+    if answers is not None:
+        client = CachedClient(client, answers, parameters(config), clock)
+    return client
+
+
+@asynccontextmanager
+async def open_model(
+    config: LlmConfig,
+    *,
+    answers: AnswerStore | None = None,
+    budget: Budget | None = None,
+    secret: bytes = b"",
+    clock: Callable[[], int] = time.time_ns,
+    library: Library = LIBRARY,
+) -> AsyncIterator[Model]:
+    """The model of the configuration, ready, in the running event loop; closed at the end.
+
+    Raises:
+        ConfigError: what the user must mend: no litellm, no such provider, a key's variable that is not set.
+    """
+    llm = LiteLlmClient(config, library)
+    await llm.prepare()
+    provider = open_provider(config.telemetry_endpoint) if config.telemetry_endpoint else None
+    tracer = provider.get_tracer("tracejury") if provider else None
+    client = build_client(config, llm, answers=answers, budget=budget, tracer=tracer, secret=secret, clock=clock)
+    try:
+        yield Model(client, llm)
+    finally:
+        if isinstance(client, CachedClient):
+            await client.flush()
+        await llm.close()
+        if provider is not None:
+            await close_provider(provider)

@@ -1,0 +1,221 @@
+"""Any litellm model behind the client protocol: its Router does fallbacks, cooldowns, retries and time-outs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ....judges.llm.client import NoAnswerError, Prompt, Reply
+from ....schemas.errors import ConfigError, LlmError, TracejuryError
+from ...otlp.secrets import secret_values
+from .config import LlmConfig, ModelConfig
+from .failures import failure, late, refuses_form
+from .library import LIBRARY, Library
+from .pace import Pace
+from .price import CHARACTERS_PER_TOKEN, Price, set_price, tokens_in
+from .routing import build_router, full_name, group, marks_prefixes, place
+from .structured import FORMS, Form, at_most, messages, response_format
+
+UNKNOWN_LIMIT: Final = 128_000
+"""Tokens of a prompt for a model that litellm does not know."""
+SLACK_SECONDS: Final = 60.0
+MOST_TOKENS: Final = 100_000_000
+"""Tokens of one call that are believed."""
+LONGEST_REASON: Final = 40
+
+
+class LiteLlmClient:
+    """Asks `config.model`, then its fallbacks. Belongs to one event loop; `close` it there.
+
+    Tokens of a reply that the provider did not count are estimated.
+
+    `price`, `max_input_tokens` and `count_tokens` block until litellm is imported: await `prepare` first.
+    """
+
+    def __init__(self, config: LlmConfig, library: Library = LIBRARY) -> None:
+        if not config.on:
+            raise ConfigError("judges.model: no model is named")
+        self._config = config
+        self._chain = config.chain
+        self._library = library
+        self._secrets = secret_values(m.api_key_env for m in self._chain)
+        self._places = asyncio.Semaphore(config.concurrency)
+        self._pace = Pace(config.requests_per_minute, config.tokens_per_minute)
+        self._router: Any = None
+        self._marked = False
+        self._known: dict[int, tuple[Price | None, int, bool]] = {}
+        self._forms: Sequence[Form] = FORMS if config.structured == "auto" else (config.structured,)
+        self._proven = config.structured != "auto"
+
+    @property
+    def model(self) -> str:
+        """The model's name as configured."""
+        return self._config.model
+
+    @property
+    def price(self) -> Price | None:
+        """What its tokens cost; None where neither litellm nor the configuration knows."""
+        return self._facts(0)[0]
+
+    @property
+    def max_input_tokens(self) -> int:
+        """Tokens that a prompt may have."""
+        return self._config.max_input_tokens or self._facts(0)[1] or UNKNOWN_LIMIT
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of `text`, by the tokenizer that litellm has for the model."""
+        module = self._library.module
+        return int(module.token_counter(model=full_name(module, self._chain[0]), text=text))
+
+    async def prepare(self) -> None:
+        """Wait for litellm and get ready to call.
+
+        Raises:
+            ConfigError: litellm is not installed, knows no such provider, or a key's variable is not set.
+        """
+        module = await self._library.ready()
+        if self._router is None:
+            names = [full_name(module, asked) for asked in self._chain]
+            for number in range(len(names)):
+                self._facts(number)  # while there is no Router; see Library.facts
+            self._marked = marks_prefixes(module, names[0])
+            self._router = build_router(module, self._config, names)
+            self._library.enter()
+
+    async def complete(self, prompt: Prompt) -> Reply:
+        """The model's reply; see `Client`."""
+        try:
+            if self._router is None:
+                await self.prepare()
+        except ConfigError as error:
+            raise LlmError(str(error)) from None
+        async with self._places:
+            await self._pace.turn(tokens_in(prompt) + self._longest(prompt))
+            return await self._asked(prompt)
+
+    async def close(self) -> None:
+        """Release connections and background work; cancel calls in flight before. It can be used again."""
+        if self._router is not None:
+            self._router.discard()
+            self._router = None
+            await self._library.leave()
+
+    async def _asked(self, prompt: Prompt) -> Reply:
+        """The reply in the strictest form of answer that the model takes; which one that is, is remembered."""
+        forms = self._forms if prompt.schema else ("none",)
+        # While that is not known, the model is asked alone: a fallback would hide that it takes a laxer form only.
+        alone = len(forms) > 1 and len(self._chain) > 1 and not self._proven
+        failed: TracejuryError | None = None
+        for form in forms:
+            outcome = await self._sent(prompt, form, alone=alone)
+            if not isinstance(outcome, Exception):
+                if prompt.schema and not self._proven:
+                    self._proven, self._forms = True, at_most(form)
+                return self._reply(prompt, outcome)
+            # The first refusal is the one to tell: a laxer form may fail of something else.
+            failed = failed or self._failure(outcome)
+            refused, says_so = refuses_form(outcome)
+            if not (says_so or (refused and not self._proven)):
+                failed = self._failure(outcome)
+                break
+        if alone:
+            outcome = await self._sent(prompt, forms[0])
+            if not isinstance(outcome, Exception):
+                return self._reply(prompt, outcome)
+        # Raised here, outside any handler: no exception with the provider's own words hangs on it.
+        raise failed or LlmError(f"{self.model} was not asked")
+
+    async def _sent(self, prompt: Prompt, form: Form, *, alone: bool = False) -> Any:
+        """What litellm responds, or the error; `alone`: without fallbacks."""
+        config = self._config
+        request = {
+            "messages": messages(prompt, form, marked=self._marked),
+            "response_format": response_format(prompt, form),
+            "max_tokens": self._longest(prompt),
+            "temperature": config.temperature,
+            "disable_fallbacks": alone or None,
+        }
+        given = {key: value for key, value in request.items() if value is not None}
+        # A time-out of the transport starts again with every byte; this one does not.
+        most = (config.timeout_seconds + SLACK_SECONDS) * (config.retries + 1) * len(self._chain)
+        try:
+            async with asyncio.timeout(most):
+                return await self._router.acompletion(model=group(0), **given)
+        except TimeoutError:
+            return late(self.model)
+        except Exception as error:  # noqa: BLE001  litellm lets through whatever its parts raise
+            return error
+
+    def _reply(self, prompt: Prompt, response: Any) -> Reply:
+        number = place(response, len(self._chain))
+        asked = self._chain[number]
+        choice = next(iter(response.choices or ()), None)
+        text = _plain(choice.message.content) if choice is not None else ""
+        reason = _plain(choice.finish_reason)[:LONGEST_REASON] if choice is not None else ""
+        read, written, cached = usage_of(response)
+        # A server that counts nothing is not free.
+        read, written = read or tokens_in(prompt), written or round(len(text) / CHARACTERS_PER_TOKEN)
+        reply = Reply(
+            text=text,
+            model=asked.model,
+            input_tokens=read,
+            cached_tokens=cached,
+            output_tokens=written,
+            cost=self._cost(number, response, read, written, cached),
+            finish_reason=reason,
+        )
+        if reason == "content_filter":
+            raise NoAnswerError(f"{asked.model}: the provider's content filter withheld the answer", reply)
+        if not text and reason != "length":
+            raise NoAnswerError(f"{asked.model} answered nothing", reply)
+        return reply
+
+    def _cost(self, number: int, response: Any, read: int, written: int, cached: int) -> float | None:
+        price, _limit, stated = self._facts(number)
+        if price is None:
+            return None
+        # litellm knows of tiers and cache writes, too.
+        computed = None if stated else response._hidden_params.get("response_cost")  # noqa: SLF001  documented
+        counted = usage_of(response)[:2] == (read, written)
+        return float(computed) if computed is not None and counted else price.of(read, written, cached)
+
+    def _facts(self, number: int) -> tuple[Price | None, int, bool]:
+        """Price and limit of a model of the chain, and whether the price is the configuration's (the first's only)."""
+        if number not in self._known:
+            price, limit = self._library.facts(full_name(self._library.module, self._chain[number]))
+            stated = set_price(self._config) if price is None and number == 0 else None
+            self._known[number] = (price or stated, limit, stated is not None)
+        return self._known[number]
+
+    def _longest(self, prompt: Prompt) -> int:
+        return min(prompt.max_tokens, self._config.max_answer_tokens)
+
+    def _failure(self, error: Exception) -> TracejuryError:
+        if isinstance(error, TracejuryError):
+            return error
+        return failure(error, self._whose(error), self._secrets)
+
+    def _whose(self, error: Exception) -> ModelConfig:
+        """The model that the error is of, as far as it tells."""
+        said = str(getattr(error, "model", None) or "")
+        return next((asked for asked in self._chain if said and asked.model.endswith(said)), self._chain[0])
+
+
+def usage_of(response: Any) -> tuple[int, int, int]:
+    """Tokens read, written, and read from the provider's cache; 0 where it counts none, or nonsense."""
+    usage = getattr(response, "usage", None)
+    details = getattr(usage, "prompt_tokens_details", None)
+    read, written = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    return read, written, min(_count(details, "cached_tokens"), read)
+
+
+def _count(counted: Any, name: str) -> int:
+    number = getattr(counted, name, 0)
+    # What no model reads would not fit the store, and less than nothing would make room under a cap.
+    return number if isinstance(number, int) and 0 <= number <= MOST_TOKENS else 0
+
+
+def _plain(value: object) -> str:
+    """As a text that can be stored: JSON may hold lone surrogates."""
+    return str(value or "").encode("utf-8", "replace").decode()

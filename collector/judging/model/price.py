@@ -1,0 +1,50 @@
+"""What a model's tokens cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ....judges.llm.client import Prompt
+from .config import LlmConfig
+
+MILLION: Final = 1_000_000
+CHARACTERS_PER_TOKEN: Final = 3.5
+"""Of English and code, on the safe side: tokenizers make 3.5 to 4.5 of them a token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars a token: read, read from the provider's prefix cache, written."""
+
+    read: float
+    cached: float
+    written: float
+
+    def of(self, read: int, written: int, cached: int = 0) -> float:
+        """US dollars of a call; `cached` of the tokens read came from the cache."""
+        cached = min(cached, read)
+        return (read - cached) * self.read + cached * self.cached + written * self.written
+
+
+def price_of(info: Mapping[str, Any]) -> Price | None:
+    """The price in litellm's facts about a model; None where they hold none."""
+    read, written = info.get("input_cost_per_token"), info.get("output_cost_per_token")
+    if read is None or written is None:
+        return None
+    cached = info.get("cache_read_input_token_cost")
+    return Price(float(read), float(read if cached is None else cached), float(written))
+
+
+def set_price(config: LlmConfig) -> Price | None:
+    """The price that the configuration states; None where it states none."""
+    read, written = config.input_usd_per_million, config.output_usd_per_million
+    if read is None and written is None:
+        return None
+    return Price((read or 0.0) / MILLION, (read or 0.0) / MILLION, (written or 0.0) / MILLION)
+
+
+def tokens_in(prompt: Prompt) -> int:
+    """About how many tokens a prompt has."""
+    return round(prompt.characters / CHARACTERS_PER_TOKEN) + len(prompt.messages)

@@ -1,0 +1,27 @@
+"""What LLM judges lack on this machine, told at the start: later it would be a line in the log of a running service."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from typing import Final
+
+from ....schemas.errors import ConfigError
+from .config import LlmConfig
+
+NEEDED: Final = "litellm"
+
+
+def check_ready(config: LlmConfig) -> None:
+    """Imports nothing, asks nobody.
+
+    Raises:
+        ConfigError: litellm is not installed, or the variable that a model's key is to be in is not set.
+    """
+    if importlib.util.find_spec(NEEDED) is None:
+        raise ConfigError(
+            f"LLM judges need {NEEDED}: pip install 'tracejury[llm]' (or leave judges.model out: detectors need none)"
+        )
+    for asked in config.chain:
+        if asked.api_key_env and not os.environ.get(asked.api_key_env):
+            raise ConfigError(f"judges.api_key_env: the environment variable {asked.api_key_env} is not set")

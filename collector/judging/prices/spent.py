@@ -1,0 +1,60 @@
+"""What a trace's agents spent."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from ....processors.costs import cached_tokens, stated_usd
+from ....processors.normalize.values import first
+from ....processors.tokens import LlmCall, llm_calls, total
+from ....schemas.trajectory import Trace
+from ....schemas.verdicts import Spent
+from .table import PriceTable
+
+_PROVIDER: Final = ("gen_ai.provider.name", "llm.provider", "gen_ai.system", "ai.model.provider", "llm.system")
+_MOST_TOKENS: Final = 2**63 - 1
+
+
+class SpentBy:
+    """Says what a trace's own LLM calls took, each counted once. Callable from any thread."""
+
+    def __init__(self, prices: PriceTable) -> None:
+        self._prices = prices
+
+    def __call__(self, trace: Trace) -> Spent:
+        """Tokens, and US dollars: as the spans state them, else by the price of the model.
+
+        None where no call recorded any; the dollars also where a call recorded tokens of unknown price, since the rest
+        would pass for the whole.
+        """
+        calls = llm_calls(trace.spans)
+        sums = total(calls)
+        return Spent(_count(sums.input_tokens), _count(sums.output_tokens), self._usd(calls))
+
+    def _usd(self, calls: list[LlmCall]) -> float | None:
+        amounts = []
+        for call in calls:
+            used = call.input_tokens is not None or call.output_tokens is not None
+            amount = self._amount(call)
+            if amount is None and used:
+                return None
+            if amount is not None:
+                amounts.append(amount)
+        whole = math.fsum(amounts) if amounts else math.nan
+        return whole if math.isfinite(whole) else None
+
+    def _amount(self, call: LlmCall) -> float | None:
+        # A stated nothing is what instrumentation writes of a model that it has no price for.
+        if stated := stated_usd(call):
+            return stated
+        sent, written = _count(call.input_tokens), _count(call.output_tokens)
+        if sent is None and written is None:
+            return None
+        price = self._prices.price(call.model, first(call.span.raw.attributes, *_PROVIDER))
+        return price.of(sent or 0, written or 0, max(cached_tokens(call), 0)) if price else None
+
+
+def _count(tokens: int | None) -> int | None:
+    """A count that a column holds, whatever a span says."""
+    return None if tokens is None else min(max(tokens, 0), _MOST_TOKENS)

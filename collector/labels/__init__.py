@@ -1,0 +1,1 @@
+"""What people say of findings and runs, and what to label next."""

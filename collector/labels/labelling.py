@@ -1,0 +1,288 @@
+"""Taking labels of people: checked against the store, completed, and kept.
+
+One annotator has one opinion on one finding; another one replaces it. What is withdrawn stays so until its annotator
+says something new. A label with a time of change (one from elsewhere) counts only where nothing later is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+from ...schemas.annotations import Annotation, HumanScore, Opinion, Review, missed_id, opinion_id
+from ...schemas.errors import ConfigError, NotFoundError
+from ...schemas.findings import Finding, fingerprint
+from ...schemas.queries.labels import Labelled, LabelQuery
+from ...schemas.queries.reader import Reader
+from ...schemas.taxonomy import TRAIL, Severity
+from .checks import MAX_STRATUM, MAX_TEXT, a_category, a_score, free_text, name
+from .surroundings import Surroundings
+
+MICROSECOND: Final = 1_000
+"""Nanos: changes are told apart, and written down elsewhere, by the microsecond."""
+SKEW: Final = 300_000_000_000
+"""Nanos by which another machine's clock may be ahead."""
+
+Label = TypeVar("Label", Annotation, HumanScore, Review)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a person says of the finding `finding_id`, or, without one, that there is an error at a span (MISSED).
+
+    Whatever follows from the finding may be left out. `changed_at` 0: now. `id`: of a missed error, where it has one.
+    """
+
+    annotator: str
+    opinion: Opinion
+    finding_id: str = ""
+    trace_id: str = ""
+    span_id: str = ""
+    category: str = ""
+    severity: Severity | None = None
+    evidence: str = ""
+    explanation: str = ""
+    taxonomy: str = ""
+    judge: str = ""
+    agent_run_id: str = ""
+    fingerprint: str = ""
+    id: str = ""
+    withdrawn: bool = False
+    changed_at: int = 0
+
+
+class Labelling:
+    """One request's labels: take them one by one, then `save`. Reads block; a label that is refused leaves no trace.
+
+    `now`: unix nanos. `only_new`: leave alone what anybody has said under that identity, withdrawn or not.
+    Every `take_*` gives what stands then, and raises ConfigError for what a label cannot say, NotFoundError where what
+    it is about is not stored, and what the store raises.
+    """
+
+    def __init__(self, reader: Reader, now: int, *, only_new: bool = False, tenant: str = "") -> None:
+        self._labels, self._now = reader.labels, now // MICROSECOND * MICROSECOND
+        self._only_new, self._tenant = only_new, tenant
+        self._about = Surroundings(reader, tenant)
+        self._changed: list[Annotation | HumanScore | Review] = []
+
+    @property
+    def changed(self) -> int:
+        """How many labels `save` will write."""
+        return len(self._changed)
+
+    def save(self) -> None:
+        """Keep what is new. Raises RetryableError, StoreError."""
+        changed, self._changed = self._changed, []
+        self._labels.save(
+            Labelled(
+                [c for c in changed if isinstance(c, Annotation)],
+                [c for c in changed if isinstance(c, HumanScore)],
+                [c for c in changed if isinstance(c, Review)],
+            )
+        )
+
+    def take_opinion(self, said: Said) -> Annotation:
+        """An opinion on a finding, or a missed error."""
+        said = _clean(said)
+        old = self._about.kept(said.trace_id).annotations.get(self._id(said)) if said.trace_id else None
+        if old is not None and self._stays(old, said.changed_at):
+            return old
+        new = self._missed(said) if said.opinion is Opinion.MISSED else self._opinion(said)
+        return self._take(new, self._about.kept(new.trace_id).annotations, new.id)
+
+    def take_score(self, score: HumanScore) -> HumanScore:
+        """A score of an agent run in one dimension; without a run: of the trace's manager, where it has one."""
+        score = replace(
+            score,
+            annotator=name("annotator", score.annotator),
+            score=a_score(score.score),
+            explanation=free_text("explanation", score.explanation),
+        )
+        kept = self._about.kept(_an_id(score.trace_id)).scores
+        old = kept.get(replace(score, trace_id=_an_id(score.trace_id)).place)
+        if old is not None and self._stays(old, score.changed_at):
+            return old
+        trace_id, run_id = self._about.run(_an_id(score.trace_id), score.agent_run_id)
+        score = replace(score, trace_id=trace_id, agent_run_id=run_id, tenant=self._tenant)
+        return self._take(score, self._about.kept(trace_id).scores, score.place)
+
+    def take_review(self, review: Review) -> Review:
+        """That somebody has looked at the whole of an agent run; without a run: as for scores."""
+        review = replace(review, annotator=name("annotator", review.annotator))
+        if bool(review.stratum) != (review.probability > 0):
+            raise ConfigError("a review that the queue drew has both a stratum and a probability, others have neither")
+        if not 0 <= review.probability <= 1:
+            raise ConfigError(f"probability {review.probability} is not one of 0 to 1")
+        if review.stratum:
+            name("stratum", review.stratum, MAX_STRATUM)
+        kept = self._about.kept(_an_id(review.trace_id)).reviews
+        old = kept.get(replace(review, trace_id=_an_id(review.trace_id)).place)
+        if old is not None and self._stays(old, review.changed_at):
+            return old
+        trace_id, run_id = self._about.run(_an_id(review.trace_id), review.agent_run_id)
+        review = replace(review, trace_id=trace_id, agent_run_id=run_id, tenant=self._tenant)
+        kept = self._about.kept(trace_id).reviews
+        return self._take(_still_drawn(review, kept.get(review.place)), kept, review.place)
+
+    def withdraw(self, annotation_id: str, annotator: str = "", trace_id: str = "") -> Annotation:
+        """Take an annotation back, where one is named, of that annotator only, and of that trace.
+
+        Raises:
+            NotFoundError: there is none. ConfigError: several traces have one of that id.
+        """
+        query = LabelQuery(
+            2,
+            id=annotation_id.strip(),
+            annotator=annotator,
+            trace_id=_an_id(trace_id),
+            withdrawn=True,
+            tenant=self._tenant,
+        )
+        found = self._labels.annotations(query) if query.id else ()
+        if not found:
+            of = f" of {annotator[:64]!r}" if annotator else ""
+            raise NotFoundError(f"no annotation {annotation_id[:64]!r}{of} is stored")
+        if len(found) > 1:
+            raise ConfigError(f"several traces have an annotation {annotation_id[:64]!r}: name the trace")
+        old = found[0]
+        gone = replace(old, withdrawn=True, changed_at=0)
+        return self._take(gone, self._about.kept(old.trace_id).annotations, old.id)
+
+    def _id(self, said: Said) -> str:
+        if said.opinion is not Opinion.MISSED:
+            return opinion_id(self._tenant, said.annotator, said.finding_id)
+        parts = (said.trace_id, said.span_id, said.taxonomy, said.category)
+        return said.id or missed_id(self._tenant, said.annotator, *parts)
+
+    def _missed(self, said: Said) -> Annotation:
+        if not said.trace_id or not said.span_id:
+            raise ConfigError("a missed error needs trace_id, span_id and category")
+        self._about.must_know(said.trace_id, said.span_id)
+        return self._annotation(said, agent_run_id=self._about.run_of_span(said.trace_id, said.span_id))
+
+    def _opinion(self, said: Said) -> Annotation:
+        if not said.finding_id:
+            raise ConfigError(f"an opinion other than {Opinion.MISSED} needs finding_id")
+        finding = self._labels.finding(said.finding_id, self._tenant)
+        if finding is None:
+            return self._of_elsewhere(said)
+        if said.trace_id not in ("", finding.trace_id):
+            raise ConfigError(f"finding {finding.id} is of trace {finding.trace_id}, not of {said.trace_id[:64]!r}")
+        moved = said.opinion is Opinion.OTHER_SPAN
+        if moved and said.span_id in ("", finding.span_id):
+            raise ConfigError(f"{Opinion.OTHER_SPAN} needs the span_id where the error was made, another than found")
+        if moved:
+            self._about.must_know(finding.trace_id, said.span_id)
+        elif said.span_id not in ("", finding.span_id):
+            raise ConfigError(
+                f"finding {finding.id} is at span {finding.span_id}; another one takes {Opinion.OTHER_SPAN}"
+            )
+        # An error that was made in another run is that run's; where that span is in none, nobody else can have it.
+        run_id = self._about.run_of_span(finding.trace_id, said.span_id) if moved else ""
+        return self._annotation(_completed(said, finding), run_id or finding.agent_run_id)
+
+    def _of_elsewhere(self, said: Said) -> Annotation:
+        """An opinion on a finding that is not stored here, such as that of another version or store."""
+        if not (said.trace_id and said.span_id and said.category and said.judge):
+            raise NotFoundError(f"no finding {said.finding_id[:64]!r} is stored")
+        self._about.must_know(said.trace_id, said.span_id)
+        if said.opinion is not Opinion.OTHER_SPAN:  # whose own span is not that of the finding
+            parts = (said.trace_id, said.span_id, said.taxonomy, said.category)
+            said = replace(said, fingerprint=fingerprint(self._tenant, *parts))
+        return self._annotation(said, said.agent_run_id or self._about.run_of_span(said.trace_id, said.span_id))
+
+    def _annotation(self, said: Said, agent_run_id: str) -> Annotation:
+        return Annotation(
+            id=self._id(said),
+            trace_id=said.trace_id,
+            span_id=said.span_id,
+            annotator=said.annotator,
+            category=said.category,
+            severity=said.severity or Severity.MEDIUM,
+            evidence=said.evidence,
+            explanation=said.explanation,
+            taxonomy=said.taxonomy,
+            withdrawn=said.withdrawn,
+            changed_at=said.changed_at,
+            tenant=self._tenant,
+            opinion=said.opinion,
+            finding_id=said.finding_id,
+            judge=said.judge,
+            agent_run_id=agent_run_id,
+            fingerprint=said.fingerprint,
+        )
+
+    def _take(self, label: Label, kept: dict[str, Label], place: str) -> Label:
+        """`label` as it is to be kept from now on, or what stands in its place."""
+        old, given = kept.get(place), label.changed_at
+        if old is not None:
+            if old.annotator != label.annotator:
+                raise ConfigError(
+                    f"{place[:64]!r} is what {old.annotator!r} said; {label.annotator!r} cannot change it"
+                )
+            if self._stays(old, given) or (not given and replace(label, changed_at=old.changed_at) == old):
+                return old
+        if given > self._now + SKEW:
+            raise ConfigError("changed_at lies in the future")
+        label = replace(label, changed_at=given or max(self._now, old.changed_at + MICROSECOND if old else 0))
+        kept[place] = label
+        self._changed.append(label)
+        return label
+
+    def _stays(self, old: Annotation | HumanScore | Review, given: int) -> bool:
+        return self._only_new or bool(given and old.changed_at >= given)
+
+
+def _still_drawn(review: Review, old: Review | None) -> Review:
+    """Whoever looks again at a run that the queue drew has not chosen it; second thoughts do not thin the sample."""
+    if old is None or not old.probability or old.withdrawn or review.probability or review.withdrawn:
+        return review
+    return replace(review, stratum=old.stratum, probability=old.probability)
+
+
+def _clean(said: Said) -> Said:
+    taxonomy = name("taxonomy", said.taxonomy or TRAIL)
+    return replace(
+        said,
+        annotator=name("annotator", said.annotator),
+        finding_id=_optional("finding_id", said.finding_id).lower(),
+        trace_id=_an_id(said.trace_id),
+        span_id=_an_id(said.span_id),
+        taxonomy=taxonomy,
+        category=a_category(taxonomy, said.category) if said.category or said.opinion is Opinion.MISSED else "",
+        evidence=free_text("evidence", said.evidence),
+        explanation=free_text("explanation", said.explanation),
+        judge=_optional("judge", said.judge),
+        agent_run_id=_optional("agent_run_id", said.agent_run_id),
+        fingerprint=_optional("fingerprint", said.fingerprint),
+        id=_an_own_id(said.id),
+    )
+
+
+def _completed(said: Said, finding: Finding) -> Said:
+    """With what follows from the finding; the severity that an older finding of that id had is kept."""
+    return replace(
+        said,
+        trace_id=finding.trace_id,
+        span_id=said.span_id or finding.span_id,
+        taxonomy=finding.taxonomy,
+        category=finding.category,
+        severity=said.severity if said.changed_at and said.severity else finding.severity,
+        evidence=said.evidence or finding.evidence[:MAX_TEXT],
+        judge=finding.judge,
+        fingerprint=finding.fingerprint,
+    )
+
+
+def _optional(what: str, text: str) -> str:
+    return name(what, text) if text.strip() else ""
+
+
+def _an_own_id(text: str) -> str:
+    if text.strip() in {".", ".."}:
+        raise ConfigError(f"id {text.strip()!r} cannot stand in an address")
+    return _optional("id", text)
+
+
+def _an_id(text: str) -> str:
+    return _optional("an id", text).lower()

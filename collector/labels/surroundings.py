@@ -1,0 +1,91 @@
+"""What labels are checked against: the traces that they are about, and what was said of them before. All blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ...schemas.annotations import Annotation, HumanScore, Review
+from ...schemas.errors import ConfigError, NotFoundError
+from ...schemas.queries.labels import LabelQuery
+from ...schemas.queries.reader import Confidence, Reader
+from ..queries.span_runs import span_runs
+
+_ALL: Final = 1_000_000
+"""More labels than people give to one trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """All that was ever said of one trace, withdrawn or not: by id, and by place."""
+
+    annotations: dict[str, Annotation]
+    scores: dict[str, HumanScore]
+    reviews: dict[str, Review]
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    trace_id: str
+    run_ids: tuple[str, ...]
+    managers: tuple[str, ...]
+    runs: Mapping[str, str]
+
+
+class Surroundings:
+    """Traces are looked up once each."""
+
+    def __init__(self, reader: Reader, tenant: str) -> None:
+        self._reader, self._tenant = reader, tenant
+        self._kept: dict[str, Kept] = {}
+        self._views: dict[str, _View] = {}
+
+    def kept(self, trace_id: str) -> Kept:
+        """What was said of a trace; the caller adds what is said now."""
+        if trace_id not in self._kept:
+            query = LabelQuery(_ALL, trace_id=trace_id, withdrawn=True, tenant=self._tenant)
+            labels = self._reader.labels
+            self._kept[trace_id] = Kept(
+                {a.id: a for a in labels.annotations(query)},
+                {s.place: s for s in labels.scores(query)},
+                {r.place: r for r in labels.reviews(query)},
+            )
+        return self._kept[trace_id]
+
+    def must_know(self, trace_id: str, span_id: str) -> None:
+        """Raises NotFoundError where there is no such span in that trace."""
+        if not self._reader.knows(trace_id, span_id, self._tenant):
+            raise NotFoundError(f"no span {span_id[:64]!r} of trace {trace_id[:64]!r} is stored")
+
+    def run_of_span(self, trace_id: str, span_id: str) -> str:
+        """The agent run that a span belongs to, "" where it is in none. Raises NotFoundError."""
+        return self._view(trace_id).runs.get(span_id, "")
+
+    def run(self, trace_id: str, run_id: str) -> tuple[str, str]:
+        """The trace under which an agent run shows, and the run; without a name that of the one manager.
+
+        Raises:
+            NotFoundError: there is no such trace or run.
+            ConfigError: there are several managers, or none.
+        """
+        view, run_id = self._view(trace_id), run_id.strip()
+        if run_id and run_id not in view.run_ids:
+            raise NotFoundError(f"trace {view.trace_id} has no agent run {run_id[:64]!r}")
+        if not run_id and len(view.managers) != 1:
+            raise ConfigError(f"trace {view.trace_id} has {len(view.managers)} managers: name the agent run")
+        return view.trace_id, run_id or view.managers[0]
+
+    def _view(self, trace_id: str) -> _View:
+        if trace_id not in self._views:
+            found = self._reader.trace(trace_id, Confidence(1.0, 1.0), self._tenant)
+            if found is None:
+                raise NotFoundError(f"no trace {trace_id[:64]!r} is stored")
+            trace = found.trace
+            self._views[trace_id] = _View(
+                trace.trace_id,
+                tuple(run.id for run in trace.runs),
+                tuple(run.id for run in trace.runs if not run.parent_id),
+                span_runs(trace),
+            )
+        return self._views[trace_id]

@@ -1,0 +1,120 @@
+"""OTLP over HTTP, as protobuf or JSON, from the client's side."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+
+import httpx
+from google.protobuf.message import DecodeError
+from google.rpc.status_pb2 import Status
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+
+from ....schemas.errors import PermanentError, RetryableError
+from ..codec import otlp_json
+from ..files.groups import LOGS, Request, signal_of
+from .sending import Reply
+
+RETRYABLE: Final = frozenset({429, 502, 503, 504})
+"""OTLP specification, "OTLP/HTTP Response": retryable response codes."""
+
+LATEST: Final = 86_400.0
+"""Seconds that a Retry-After header may ask for, at most."""
+
+_PROTOBUF: Final = "application/x-protobuf"
+_JSON: Final = "application/json"
+
+
+class HttpSender:
+    """A `Sender` to `base` (http://host:port), where the signals have their default paths."""
+
+    def __init__(
+        self,
+        base: str,
+        *,
+        json: bool = False,
+        timeout: float = 30.0,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._json = json
+        self._client = httpx.AsyncClient(
+            base_url=base,
+            timeout=timeout,
+            transport=transport,
+            headers={"content-type": _JSON if json else _PROTOBUF, "user-agent": "tracejury-replay"},
+        )
+
+    async def send(self, request: Request) -> Reply:
+        """Send one request; see `Sender.send`."""
+        is_logs = signal_of(request) is LOGS
+        body = otlp_json.render(request) if self._json else request.SerializeToString()
+        try:
+            response = await self._client.post("/v1/logs" if is_logs else "/v1/traces", content=body)
+        except httpx.RemoteProtocolError as error:
+            raise RetryableError(f"the answer is no HTTP ({error}): is this the gRPC port?", retry_after=0.0) from error
+        except httpx.TransportError as error:
+            raise RetryableError(f"{type(error).__name__}: {error}", retry_after=0.0) from error
+        if response.is_success:
+            return _partial(response, is_logs=is_logs)
+        text = f"HTTP {response.status_code}: {_reason(response)}"
+        if response.status_code in RETRYABLE:
+            raise RetryableError(text, retry_after=retry_after(response.headers.get("retry-after", ""), _now()))
+        raise PermanentError(text)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._client.aclose()
+
+
+def retry_after(header: str, now: datetime) -> float:
+    """Seconds that a Retry-After header (seconds, or a date) asks for: a day at most, 0 where it says nothing.
+
+    Whatever the header holds, the answer is a finite number that is not negative.
+    """
+    try:
+        asked = float(header)
+    except ValueError:
+        asked = _until(header, now)
+    return min(max(0.0, asked), LATEST)  # in this order NaN is 0
+
+
+def _until(date: str, now: datetime) -> float:
+    try:
+        until = parsedate_to_datetime(date)
+        # A zone of "-0000" is parsed as none at all; HTTP dates are in UTC.
+        until = until if until.tzinfo else until.replace(tzinfo=UTC)
+        return (until - now).total_seconds()
+    except (ValueError, TypeError, OverflowError):  # the last: years and zones beyond a C integer
+        return 0.0
+
+
+def _partial(response: httpx.Response, *, is_logs: bool) -> Reply:
+    """The partial success of a 200; a body that is none of ours says nothing against the request."""
+    rejected = "rejectedLogRecords" if is_logs else "rejectedSpans"
+    try:
+        if response.headers.get("content-type", "").startswith(_JSON):
+            partial: dict[str, Any] = response.json().get("partialSuccess") or {}
+            return Reply(int(partial.get(rejected) or 0), str(partial.get("errorMessage") or ""))
+        if is_logs:
+            logs = ExportLogsServiceResponse.FromString(response.content).partial_success
+            return Reply(logs.rejected_log_records, logs.error_message)
+        spans = ExportTraceServiceResponse.FromString(response.content).partial_success
+        return Reply(spans.rejected_spans, spans.error_message)
+    except (ValueError, AttributeError, TypeError, DecodeError):
+        return Reply()
+
+
+def _reason(response: httpx.Response) -> str:
+    """The message of the `google.rpc.Status` that the protocol puts into a refusal, else the status' own phrase."""
+    try:
+        if response.headers.get("content-type", "").startswith(_JSON):
+            return str(response.json()["message"])
+        return Status.FromString(response.content).message or response.reason_phrase
+    except (ValueError, LookupError, TypeError, DecodeError):
+        return response.reason_phrase
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,1 @@
+"""OTLP requests to stored spans and log records."""

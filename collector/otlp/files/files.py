@@ -1,0 +1,210 @@
+"""Files and folders of stored traces to OTLP requests, told apart by their content.
+
+Understood: OTLP protobuf (an export request of spans or of log records), OTLP JSON, JSON lines of it (the OpenTelemetry
+Collector's file exporter), TRAIL's JSON; each also gzipped, and any of them in a zip archive.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any, Final
+
+from google.protobuf.message import DecodeError
+
+from ....schemas.errors import PermanentError
+from ..codec import otlp_json
+from . import trail
+from .groups import LOGS, SPANS, Request, count, rows
+
+MAX_FILE_BYTES: Final = 512 * 1024 * 1024
+"""Default for the size of one file after decompression (of an archive: of all its members)."""
+
+SUFFIXES: Final = frozenset({".pb", ".json", ".jsonl", ".zip", ".gz"})
+"""What a folder is searched for; a file named outright is read whatever it is called."""
+
+
+class BrokenFileError(PermanentError):
+    """A file that holds no trace data, or only part of it; the text names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One request and the file (and member of an archive) that it was read from."""
+
+    name: str
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file to read; one that was `named` outright must hold trace data, one found in a folder may not."""
+
+    path: Path
+    named: bool = True
+
+
+def read(paths: Iterable[Path], *, limit: int = MAX_FILE_BYTES) -> Iterator[Source]:
+    """The requests in files, and in folders (recursively, sorted by path), none of them empty.
+
+    Raises:
+        BrokenFileError: no such path, a file that is not what it seems to be, or one larger than `limit` bytes.
+    """
+    for file in find(paths):
+        yield from read_file(file, limit=limit)
+
+
+def find(paths: Iterable[Path]) -> list[File]:
+    """The files that `read` would read, in its order.
+
+    Raises:
+        BrokenFileError: a path does not exist.
+    """
+    files: list[File] = []
+    for path in paths:
+        if path.is_dir():
+            found = (p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
+            files += [File(p, named=False) for p in sorted(found)]
+        elif path.exists():
+            files.append(File(path))
+        else:
+            raise BrokenFileError(f"no such file or folder: {path}")
+    return files
+
+
+def read_file(file: File, *, limit: int = MAX_FILE_BYTES) -> Iterator[Source]:
+    """The requests in one file, none of them empty.
+
+    JSON that is not trace data (an index, annotations) is passed over where it stands in a folder or an archive.
+
+    Raises:
+        BrokenFileError: not what it seems to be, or larger than `limit` bytes.
+    """
+    yield from _requests(str(file.path), _bytes(file.path, limit), limit, strict=file.named)
+
+
+def _bytes(path: Path, limit: int) -> bytes:
+    try:
+        if path.stat().st_size > limit:
+            raise _too_large(str(path), limit)
+        return path.read_bytes()
+    except OSError as error:
+        raise BrokenFileError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _requests(name: str, data: bytes, limit: int, *, strict: bool) -> Iterator[Source]:
+    data = _unzipped(name, data, limit)
+    if data.startswith(b"PK\x03\x04"):
+        for member, content in _members(name, data, limit):
+            yield from _requests(f"{name}:{member}", content, limit, strict=False)
+        return
+    found = _from_json(name, data) if _is_json(data) else _from_protobuf(name, data)
+    if found is None and strict:
+        raise BrokenFileError(f"{name} is JSON, but neither OTLP nor TRAIL's form of a trace")
+    yield from (Source(name, request) for request in found or () if count(request))
+
+
+def _is_json(data: bytes) -> bool:
+    r"""Whether the bytes are meant as JSON.
+
+    A message in protobuf begins with a line feed, and its length may look like a bracket: "\n{", "\n\xef[".
+    """
+    begins = data.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")[:1] in {b"{", b"["}
+    return begins and not (data.startswith(b"\n") and _messages(data))
+
+
+def _unzipped(name: str, data: bytes, limit: int) -> bytes:
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    try:
+        with gzip.open(io.BytesIO(data)) as stream:
+            plain = stream.read(limit + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise BrokenFileError(f"{name} is broken gzip: {error}") from error
+    if len(plain) > limit:
+        raise _too_large(name, limit)
+    return plain
+
+
+def _members(name: str, data: bytes, limit: int) -> Iterator[tuple[str, bytes]]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            left = limit
+            for info in sorted(archive.infolist(), key=lambda i: i.filename):
+                if PurePath(info.filename).suffix.lower() not in SUFFIXES:
+                    continue
+                with archive.open(info) as member:
+                    content = member.read(left + 1)
+                left -= len(content)
+                if left < 0:
+                    raise _too_large(name, limit)
+                yield info.filename, content
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error) as error:
+        raise BrokenFileError(f"{name} is a broken zip archive: {error}") from error
+
+
+def _from_json(name: str, data: bytes) -> list[Request] | None:
+    """The requests in a JSON document or in JSON lines; None where it is something else."""
+    found: list[Request] = []
+    known = False
+    for document in _documents(name, data):
+        try:
+            if trail.is_trail(document):
+                found += trail.parse(document)
+            elif otlp_json.is_traces(document) or otlp_json.is_logs(document):
+                found.append(otlp_json.parse(document))
+            else:
+                continue
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise BrokenFileError(f"{name} is broken: {_line(error)}") from error
+        known = True
+    return found if known else None
+
+
+def _documents(name: str, data: bytes) -> Iterator[Any]:
+    try:
+        text = data.decode("utf-8-sig")
+        try:
+            document = json.loads(text)
+        except json.JSONDecodeError as error:
+            if not error.msg.startswith("Extra data"):
+                raise
+            yield from (json.loads(line) for line in text.splitlines() if line.strip())
+            return
+    except (ValueError, RecursionError) as error:
+        raise BrokenFileError(f"{name} is broken JSON: {_line(error)}") from error
+    yield from document if isinstance(document, list) else [document]
+
+
+def _from_protobuf(name: str, data: bytes) -> list[Request]:
+    if found := _messages(data):
+        return found
+    raise BrokenFileError(f"{name} is broken: neither an OTLP export request nor JSON")
+
+
+def _messages(data: bytes) -> list[Request]:
+    """Spans and log records have the same outline on the wire: what has ids as a span is spans."""
+    for signal, told_by in ((SPANS, "trace_id"), (LOGS, "time_unix_nano"), (LOGS, "observed_time_unix_nano")):
+        request = signal.request()
+        try:
+            request.ParseFromString(data)
+        except DecodeError:
+            continue
+        if not data or any(getattr(item, told_by) for _, _, item in rows(request)):
+            return [request]
+    return []
+
+
+def _too_large(name: str, limit: int) -> BrokenFileError:
+    return BrokenFileError(f"{name} is larger than {limit} bytes after decompression: split it")
+
+
+def _line(error: Exception) -> str:
+    detail = f"missing {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__
+    return " ".join(detail.split())[:200]

@@ -1,0 +1,132 @@
+"""The OTLP/gRPC receiver."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeAlias
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_health.v1.health import aio as health  # type: ignore[attr-defined]  # the stubs leave it out
+from pydantic import BaseModel, ConfigDict, Field
+
+from ....schemas.errors import ConfigError
+from ..codec.decode import Encoding, Signal
+from .intake import Intake
+from .ports import bind, split_endpoint, unusable
+from .status import refusal, success
+
+TRANSPORT: Final = "grpc"
+_COLLECTOR: Final = "opentelemetry.proto.collector"
+Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
+SERVICES: Final = {
+    f"{_COLLECTOR}.trace.v1.TraceService": Signal.TRACES,
+    f"{_COLLECTOR}.logs.v1.LogsService": Signal.LOGS,
+    f"{_COLLECTOR}.metrics.v1.MetricsService": Signal.METRICS,
+}
+
+
+class GrpcConfig(BaseModel):
+    """Where the receiver listens."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    endpoint: str = "127.0.0.1:4317"
+    """HOST:PORT; port 0 picks a free one."""
+    concurrent_streams: int = Field(default=128, ge=1)
+    """Requests of one connection at a time; HTTP/2 makes the client wait with more."""
+
+
+class GrpcReceiver:
+    """Answers OK only after the commit; takes gzip; reports its health."""
+
+    def __init__(self, config: GrpcConfig, intake: Intake) -> None:
+        self._config = config
+        self._intake = intake
+        self._exports = _Exports(intake)
+        self._health = health.HealthServicer()
+        self._server: grpc.aio.Server | None = None
+
+    async def start(self) -> int:
+        """Listen; returns the port.
+
+        Raises:
+            ConfigError: the endpoint cannot be bound.
+        """
+        _, port = split_endpoint(self._config.endpoint)
+        if port:
+            bind(self._config.endpoint).close()  # grpcio's core has many lines for a taken port, and no pid
+        server = grpc.aio.server(options=self._options())
+        # Without a deserialiser the bytes are ours, and so is what to answer when they are no protobuf.
+        server.add_generic_rpc_handlers(
+            tuple(
+                grpc.method_handlers_generic_handler(
+                    service, {"Export": grpc.unary_unary_rpc_method_handler(self._exports.method(signal))}
+                )
+                for service, signal in SERVICES.items()
+            )
+        )
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        try:
+            port = server.add_insecure_port(self._config.endpoint)
+        except RuntimeError as error:
+            raise ConfigError(unusable(self._config.endpoint, str(error))) from None
+        await server.start()
+        for service in SERVICES:
+            await self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
+        self._server = server
+        return port
+
+    async def stop(self, deadline: float) -> None:
+        """Take no more requests and finish those at hand, within `deadline` seconds. Safe without start, and twice."""
+        server, self._server = self._server, None
+        if server is None:
+            return
+        await self._health.enter_graceful_shutdown()
+        stopping = asyncio.create_task(server.stop(deadline))
+        # Those who watch our health stay connected for as long as they may; exports are what is worth waiting for.
+        finished = asyncio.create_task(self._exports.finished())
+        await asyncio.wait((stopping, finished), return_when=asyncio.FIRST_COMPLETED)
+        finished.cancel()
+        await server.stop(None)
+        await stopping
+
+    def _options(self) -> list[tuple[str, Any]]:
+        return [
+            ("grpc.max_receive_message_length", self._intake.limits.request_bytes),
+            ("grpc.max_concurrent_streams", self._config.concurrent_streams),
+            ("grpc.so_reuseport", 0),  # else a second collector would share the port in silence
+        ]
+
+
+class _Exports:
+    """The Export methods, and which of their calls are under way."""
+
+    def __init__(self, intake: Intake) -> None:
+        self._intake = intake
+        self._calls: set[asyncio.Task[Any]] = set()
+
+    def method(self, signal: Signal) -> Callable[[bytes, Context], Awaitable[bytes]]:
+        """The Export method of one signal; every error is answered from the table."""
+
+        async def export(body: bytes, context: Context) -> bytes:
+            call = asyncio.current_task()
+            if call:
+                self._calls.add(call)
+                call.add_done_callback(self._calls.discard)
+            try:
+                with self._intake.inflight.request(len(body)):
+                    receipt = await self._intake.take(TRANSPORT, signal, Encoding.PROTOBUF, body)
+                return success(signal, Encoding.PROTOBUF, receipt)
+            except Exception as error:  # noqa: BLE001 - every error has a row in the table
+                self._intake.refused(TRANSPORT, signal, error)
+                answer = refusal(error)
+            return await context.abort(answer.grpc, answer.message, answer.trailers())
+
+        return export
+
+    async def finished(self) -> None:
+        """Return once no call is under way; a call ends when its answer is sent."""
+        while self._calls:
+            await asyncio.wait(self._calls)

@@ -1,0 +1,96 @@
+"""OTLP/HTTP as an ASGI application: POST /v1/traces, /v1/logs and /v1/metrics."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ....schemas.errors import RetryableError, UnsupportedMediaTypeError
+from ..codec.decode import Encoding, Signal
+from .http_body import read_body
+from .intake import Intake, Receipt
+from .status import Refusal, refusal, success
+
+TRANSPORT: Final = "http"
+_MEDIA_TYPES: Final = {"application/x-protobuf": Encoding.PROTOBUF, "application/json": Encoding.JSON}
+_CONTENT_TYPES: Final = {encoding: media for media, encoding in _MEDIA_TYPES.items()}
+_PATHS: Final = "OTLP/HTTP is POST " + ", ".join(f"/v1/{signal}" for signal in Signal)
+
+
+def otlp_app(intake: Intake, read_seconds: float) -> Starlette:
+    """The application; a body that takes longer than `read_seconds` to arrive is refused retryably."""
+    app = Starlette(
+        routes=[Route(f"/v1/{signal}", _endpoint(intake, signal, read_seconds), methods=["POST"]) for signal in Signal],
+        exception_handlers={HTTPException: _no_such_thing},
+    )
+    app.router.redirect_slashes = False  # exporters do not follow: a path too many is told as any other
+    return app
+
+
+def _endpoint(intake: Intake, signal: Signal, read_seconds: float) -> Callable[[Request], Awaitable[Response]]:
+    async def export(request: Request) -> Response:
+        answered = Encoding.JSON  # of a request whose own encoding we do not know
+        try:
+            answered = encoding = _encoding(request)
+            receipt = await _take(intake, signal, encoding, request, read_seconds)
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody hears it
+        except asyncio.CancelledError:
+            # The server stops. Left alone, uvicorn would answer 500, and OTLP clients drop what is answered so.
+            return _refused(refusal(RetryableError("the collector is stopping: try again")), answered)
+        except Exception as error:  # noqa: BLE001 - every error has a row in the table
+            intake.refused(TRANSPORT, signal, error)
+            return _refused(refusal(error), answered)
+        return Response(success(signal, encoding, receipt), media_type=_CONTENT_TYPES[encoding])
+
+    return export
+
+
+async def _take(intake: Intake, signal: Signal, encoding: Encoding, request: Request, seconds: float) -> Receipt:
+    gzipped = _is_gzipped(request)
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal():
+        intake.limits.check_bytes(int(announced))
+    with intake.inflight.request() as held:
+        try:
+            async with asyncio.timeout(seconds):
+                body = await read_body(request.stream(), gzipped=gzipped, limits=intake.limits, held=held)
+        except TimeoutError:
+            raise RetryableError(f"the body did not arrive within {seconds:g} seconds") from None
+        return await intake.take(TRANSPORT, signal, encoding, body)
+
+
+def _encoding(request: Request) -> Encoding:
+    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media not in _MEDIA_TYPES:
+        raise UnsupportedMediaTypeError(f"the content type must be one of {', '.join(_MEDIA_TYPES)}")
+    return _MEDIA_TYPES[media]
+
+
+def _is_gzipped(request: Request) -> bool:
+    coding = request.headers.get("content-encoding", "").strip().lower()
+    if coding not in ("", "identity", "gzip"):
+        raise UnsupportedMediaTypeError("the content encoding must be gzip or none")
+    return coding == "gzip"
+
+
+def _refused(answer: Refusal, encoding: Encoding) -> Response:
+    return Response(
+        answer.body(encoding),
+        status_code=answer.http,
+        headers=answer.headers(),
+        media_type=_CONTENT_TYPES[encoding],
+    )
+
+
+async def _no_such_thing(_request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    headers = error.headers if isinstance(error, HTTPException) else None
+    return Response(f"{_PATHS}\n", status_code=status, headers=headers, media_type="text/plain")

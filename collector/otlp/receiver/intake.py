@@ -1,0 +1,152 @@
+"""What every receiver does with one request: admit, decode, hand to the sink, count."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ....schemas.batch import Sink
+from ....schemas.errors import PermanentError, RetryableError, TracejuryError
+from ...worker.log_throttle import Seldom
+from ..codec.decode import Decoded, Encoding, Signal, decode
+from ..codec.limits import MIB, Limits
+from .inflight import InFlight
+from .metrics import ACCEPTED, CUT_VALUES, FAILED, ITEMS, REFUSED, REFUSED_REQUESTS, MemoryMetrics, ReceiverMetrics
+from .repeats import Repeats
+
+log = logging.getLogger(__name__)
+
+TRIES: Final = 3
+"""After so many unforeseen failures a body is set aside."""
+INLINE_BYTES: Final = 256 * 1024
+"""Bodies up to this size are decoded on the event loop (1 or 2 ms of protobuf): a change of threads gains nothing."""
+
+DeadLetter = Callable[[Signal, Encoding, bytes], None]
+"""Keeps a body that we cannot handle; may block, may raise."""
+
+
+class IntakeConfig(BaseModel):
+    """Bounds on what all receivers together hold in memory."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    inflight_requests: int = Field(default=1024, ge=1)
+    """Requests being read, decoded or committed; beyond it they are refused retryably."""
+    inflight_bytes: int = Field(default=256 * MIB, ge=MIB)
+    """Bytes of their decompressed bodies; beyond it they are refused retryably."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What an acknowledged request is told: how many items were rejected and why ("" where none)."""
+
+    rejected: int = 0
+    message: str = ""
+
+
+class Intake:
+    """The way from a receiver to the sink, shared by all receivers of a process.
+
+    `clock` gives unix nanos; `dead_letter` keeps bodies on which our own code failed `TRIES` times.
+    """
+
+    def __init__(
+        self,
+        sink: Sink,
+        config: IntakeConfig | None = None,
+        limits: Limits | None = None,
+        *,
+        metrics: ReceiverMetrics | None = None,
+        clock: Callable[[], int] = time.time_ns,
+        dead_letter: DeadLetter | None = None,
+    ) -> None:
+        config = config or IntakeConfig()
+        self.limits = limits or Limits()
+        self.inflight = InFlight(config.inflight_requests, config.inflight_bytes)
+        self._sink = sink
+        self._metrics = metrics or MemoryMetrics()
+        self._clock = clock
+        self._dead_letter = dead_letter
+        self._repeats = Repeats()
+        self._seldom = Seldom(clock)
+        # One thread: more would share the interpreter's lock, and decode several huge bodies at one time.
+        self._decoder = ThreadPoolExecutor(1, thread_name_prefix="otlp-decode")
+
+    async def take(self, transport: str, signal: Signal, encoding: Encoding, body: bytes) -> Receipt:
+        """Decode and commit one request that is held in `inflight` already; returns after the commit.
+
+        Raises:
+            PermanentError: the request is wrong as a whole.
+            RetryableError: it can be tried again.
+        """
+        decoded = await self._decode(signal, encoding, body)
+        await self._submit(decoded, transport, signal)
+        items = ITEMS[signal]
+        self._metrics.add(ACCEPTED + items, decoded.items, transport)
+        if decoded.rejected:
+            self._metrics.add(FAILED + items, decoded.rejected, transport)
+            if self._seldom.due(f"rejected over {transport}"):
+                # Most clients keep what a partial success says to themselves.
+                log.warning("%s: %s", transport, decoded.message)
+        return Receipt(decoded.rejected, decoded.message)
+
+    def refused(self, transport: str, signal: Signal, error: Exception) -> None:
+        """Count a request that is answered with an error; one a minute and kind of error is logged."""
+        self._metrics.add(REFUSED_REQUESTS, 1, transport)
+        if isinstance(error, TracejuryError) and self._seldom.due(f"{type(error).__name__} over {transport}"):
+            log.warning("%s: refused a request of %s: %s", transport, signal, error)
+
+    def close(self) -> None:
+        """Give the decoding thread back; safe to call twice."""
+        self._decoder.shutdown(wait=False)
+
+    async def _decode(self, signal: Signal, encoding: Encoding, body: bytes) -> Decoded:
+        now, limits = self._clock(), self.limits
+        try:
+            if len(body) <= INLINE_BYTES:
+                return decode(signal, encoding, body, received_at=now, limits=limits)
+            return await asyncio.get_running_loop().run_in_executor(
+                self._decoder, lambda: decode(signal, encoding, body, received_at=now, limits=limits)
+            )
+        except TracejuryError:
+            raise
+        except Exception as error:
+            log.exception("decoding a %s request of %d bytes failed", signal, len(body))
+            await self._set_aside(signal, encoding, body)
+            raise RetryableError("the request could not be decoded for a reason of ours: try again") from error
+
+    async def _set_aside(self, signal: Signal, encoding: Encoding, body: bytes) -> None:
+        """Keep a body that failed too often; only then is its client told to give up."""
+        if self._repeats.add(body) < TRIES or self._dead_letter is None:
+            return
+        try:
+            await asyncio.to_thread(self._dead_letter, signal, encoding, body)
+        except OSError:
+            log.exception("a body of %d bytes could not be set aside", len(body))
+            return
+        self._repeats.forget(body)
+        raise PermanentError("the request failed again and again and was set aside in the dead-letter folder")
+
+    async def _submit(self, decoded: Decoded, transport: str, signal: Signal) -> None:
+        batch = decoded.batch
+        if not batch.spans and not batch.logs:
+            return
+        try:
+            await self._sink.submit(batch)
+        except TracejuryError:
+            self._metrics.add(REFUSED + ITEMS[signal], decoded.items, transport)
+            raise
+        except Exception as error:
+            self._metrics.add(REFUSED + ITEMS[signal], decoded.items, transport)
+            log.exception("storing a %s request failed", signal)
+            raise RetryableError("the request could not be stored for a reason of ours: try again") from error
+        cut = sum(span.cut for span in batch.spans) + sum(record.cut for record in batch.logs)
+        if cut:
+            self._metrics.add(CUT_VALUES, cut, transport)

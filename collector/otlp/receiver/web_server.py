@@ -1,0 +1,87 @@
+"""An ASGI application under uvicorn, in the event loop of the caller."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import uvicorn
+
+from .http_protocol import http_protocol
+from .ports import bind
+
+_ANSWER_SECONDS = 1.0
+
+
+class WebServer:
+    """Serves `app` at HOST:PORT; signals are left to the caller. `options` are uvicorn's.
+
+    `on_http2` is called for every connection that speaks HTTP/2, and closed.
+    """
+
+    def __init__(
+        self, app: Any, endpoint: str, name: str, *, on_http2: Callable[[], None] = lambda: None, **options: Any
+    ) -> None:
+        self._app, self._endpoint, self._name = app, endpoint, name
+        self._options = {"http": http_protocol(on_http2), **options}
+        self._server: _Server | None = None
+        self._serving: asyncio.Task[None] | None = None
+
+    async def start(self) -> int:
+        """Listen; returns the port.
+
+        Raises:
+            ConfigError: the endpoint cannot be bound.
+        """
+        listener = bind(self._endpoint)
+        config = uvicorn.Config(
+            self._app,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            **self._options,
+        )
+        self._server = _Server(config)
+        self._serving = asyncio.create_task(self._server.serve(sockets=[listener]), name=self._name)
+        await self._server.ready.wait()
+        if not self._server.started:
+            await self._serving  # raises what went wrong
+        return int(listener.getsockname()[1])
+
+    async def stop(self, deadline: float) -> None:
+        """Take no more requests and finish those at hand, within `deadline` seconds. Safe without start, and twice."""
+        server, self._server = self._server, None
+        if server is None or self._serving is None:
+            return
+        server.config.timeout_graceful_shutdown = deadline  # type: ignore[assignment]  # what it is given to takes floats
+        server.should_exit = True
+        await self._serving
+        # What did not end in time is cancelled by now, and still has to be answered.
+        if server.server_state.tasks:
+            await asyncio.wait(server.server_state.tasks, timeout=_ANSWER_SECONDS)
+        for connection in list(server.server_state.connections):
+            connection.transport.close()
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to its caller, and says when it listens or cannot."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = asyncio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        try:
+            await super().startup(sockets)
+        finally:
+            self.ready.set()

@@ -1,0 +1,189 @@
+"""Some traces on their way to one backend: what of them is new to it, as requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from typing import Final, Protocol
+
+from opentelemetry.proto.trace.v1.trace_pb2 import Span as ProtoSpan
+
+from .... import __version__
+from ....schemas.export_rows import Passed, Progress
+from ....schemas.queries.export_record import TraceRecord
+from ....schemas.queries.reader import Confidence
+from ....schemas.spans import LogRecord, Span, StoredAttributes
+from ...otlp.client.encode import Plain, log_message, pairs, resource_of, span_message
+from ...otlp.client.export_requests import PHOENIX_ITEMS, Origins, Packer, Parcel, Signal, annotating, origin
+from .choice import Chooser
+from .config import Annotations
+from .evaluations import ON_SPANS, Evaluation, evaluations, hash64, shown, span_attributes
+from .marks import FORWARDED_BY, bears, marked
+from .written import Sender, carrier, event, phoenix_annotation
+
+_OURS: Final = origin(resource_of({"service.name": "tracejury", "service.version": __version__}, {}), "tracejury", "")
+
+
+class Source(Protocol):
+    """Where the content of traces is read; it blocks."""
+
+    def pages(self, trace_ids: Sequence[str]) -> Iterator[list[Span]]:
+        """All spans of these traces, trace by trace, a page at a time."""
+
+    def logs(self, trace_ids: Sequence[str]) -> Mapping[str, Sequence[LogRecord]]:
+        """All log records of each trace; absent: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How traces go to one backend. `ours` tells the spans of our own judges' calls."""
+
+    sender: Sender
+    chooser: Chooser
+    sure: Confidence
+    annotations: frozenset[Annotations]
+    logs: bool
+    own_judges: bool
+    max_bytes: int
+    ours: Callable[[Span], bool]
+
+
+class Batch:
+    """Read `parcels` to its end, then `progress` says what the backend has of each trace."""
+
+    def __init__(self, records: Sequence[TraceRecord], source: Source, manner: Manner) -> None:
+        self._records = {record.trace_id: record for record in records}
+        self._choices = {record.trace_id: manner.chooser.choose(record) for record in records}
+        self._source, self._manner = source, manner
+        self._new: dict[str, dict[int, int]] = {record.trace_id: {} for record in records}
+
+    @property
+    def left_out(self) -> int:
+        """Traces that stay behind by choice."""
+        return sum(not choice.goes for choice in self._choices.values())
+
+    def parcels(self) -> Iterator[Parcel]:
+        """Requests with all that is new, spans before what is said of them."""
+        going = [trace_id for trace_id, choice in self._choices.items() if choice.goes]
+        if not going:
+            return
+        said = {trace_id: list(self._evaluations(trace_id)) for trace_id in going}
+        yield from self._traces(going, said)
+        yield from self._logs(going, said)
+        if "phoenix" in self._manner.annotations:
+            data = (phoenix_annotation(e) for e in chain.from_iterable(said.values()))
+            while some := list(islice(data, PHOENIX_ITEMS)):
+                yield annotating(some)
+
+    def progress(self, at: int) -> Iterator[Progress]:
+        """What the backend has by now; only where that is news."""
+        for trace_id, record in self._records.items():
+            new, outcome = self._new[trace_id], Passed.SENT
+            if not self._choices[trace_id].goes:
+                outcome = Passed.SAMPLED_OUT
+            if new or record.seen > record.sent_seen:
+                yield Progress(trace_id, record.seen, outcome, at, record.received_at, {**record.sent, **new})
+
+    def _traces(self, going: Sequence[str], said: Mapping[str, Sequence[Evaluation]]) -> Iterator[Parcel]:
+        packer, origins = Packer(Signal.TRACES, self._manner.max_bytes), Origins()
+        sure = self._manner.sure
+        on_spans = {t: span_attributes(shown(self._records[t], sure)) for t in going} if self._annotates else {}
+        for page in self._source.pages(going):
+            for span in page:
+                if span.pending or not self._passes(span):
+                    continue
+                came_back = self._came_back(span.attributes)
+                header = origins.of(span, span.resource_attribute_types)
+                choice = self._choices[span.trace_id]
+                message = span_message(_bare(span) if came_back else span, choice.written(span.trace_state))
+                body = message.SerializeToString()
+                size = len(body)
+                if not self._is_news(span.trace_id, _key(span), hash64(body + header.key)):
+                    continue
+                stated = on_spans.get(span.trace_id, {}).get(span.span_id, {})
+                if stated or choice.rate < 1.0:
+                    before = span.attributes.get(FORWARDED_BY, "")
+                    self._write(message, stated, marked(before, self._manner.sender.id, span.trace_state))
+                    size = message.ByteSize()
+                yield from packer.put(message, size, header)
+        if "carriers" in self._manner.annotations:
+            for evaluation in chain.from_iterable(said.values()):
+                state = self._state_of(evaluation.trace_id)
+                message = carrier(evaluation, self._manner.sender, state)
+                yield from packer.put(message, message.ByteSize(), _OURS)
+        yield from packer.flush()
+
+    def _logs(self, going: Sequence[str], said: Mapping[str, Sequence[Evaluation]]) -> Iterator[Parcel]:
+        packer, origins = Packer(Signal.LOGS, self._manner.max_bytes), Origins()
+        records = self._source.logs(going) if self._manner.logs else {}
+        for trace_id, found in records.items():
+            for record in found:
+                message, header = log_message(record), origins.of(record, {})
+                body = message.SerializeToString()
+                digest = hash64(body + header.key)
+                if not self._came_back(record.attributes) and self._is_news(trace_id, f"log:{digest}", digest):
+                    yield from packer.put(message, len(body), header)
+        if "events" in self._manner.annotations:
+            for evaluation in chain.from_iterable(said.values()):
+                message = event(evaluation, self._manner.sender)
+                yield from packer.put(message, message.ByteSize(), _OURS)
+        yield from packer.flush()
+
+    def _evaluations(self, trace_id: str) -> Iterator[Evaluation]:
+        """What is new; what does not hold any more only where it was sent before."""
+        record = self._records[trace_id]
+        if self._manner.annotations.isdisjoint(("events", "carriers", "phoenix")):
+            return
+        for evaluation in evaluations(record, self._manner.sure):
+            key = f"said:{evaluation.id}"
+            known = hash64(key.encode()) in record.sent
+            if (evaluation.live or known) and self._is_news(trace_id, key, evaluation.digest):
+                yield evaluation
+
+    def _is_news(self, trace_id: str, key: str, digest: int) -> bool:
+        """Whether the backend does not have this; from then on it counts as sent."""
+        number = hash64(key.encode())
+        if self._records[trace_id].sent.get(number) == digest:
+            return False
+        self._new[trace_id][number] = digest
+        return True
+
+    @property
+    def _annotates(self) -> bool:
+        return "attributes" in self._manner.annotations
+
+    def _passes(self, span: Span) -> bool:
+        if self._came_back(span.attributes) and (self._manner.ours(span) or self._has(span)):
+            return False
+        return self._manner.own_judges or not self._manner.ours(span)
+
+    def _has(self, span: Span) -> bool:
+        """Whether the backend was ever sent this span: what has come back since then is never news to it."""
+        return hash64(_key(span).encode()) in self._records[span.trace_id].sent
+
+    def _came_back(self, attributes: StoredAttributes) -> bool:
+        mark = attributes.get(FORWARDED_BY)
+        return mark is not None and bears(mark, self._manner.sender.id)
+
+    def _write(self, message: ProtoSpan, stated: Mapping[str, Plain], mark: str) -> None:
+        """Add attributes and the mark, in the place of those of the same names."""
+        ours = {**stated, FORWARDED_BY: mark}
+        kept = [pair for pair in message.attributes if pair.key not in ours]
+        del message.attributes[:]
+        message.attributes.extend([*kept, *pairs(ours)])
+
+    def _state_of(self, trace_id: str) -> str:
+        """The tracestate for a carrier beside the spans of a trace."""
+        record = self._records.get(trace_id)
+        return self._choices[trace_id].written(record.trace_state) if record else ""
+
+
+def _key(span: Span) -> str:
+    return f"span:{span.span_id}"
+
+
+def _bare(span: Span) -> Span:
+    """A span that has come back, without what was said on it: each backend is told that as it asks for."""
+    kept = {key: text for key, text in span.attributes.items() if key not in ON_SPANS}
+    return replace(span, attributes=kept, attribute_types={k: t for k, t in span.attribute_types.items() if k in kept})

@@ -1,0 +1,160 @@
+"""Findings and verdicts as evaluations of one span each: the form that other backends know."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from ....schemas.findings import Finding, FindingState
+from ....schemas.queries.export_record import Opinion, TraceRecord
+from ....schemas.queries.reader import Confidence
+from ....schemas.verdicts import SubjectKind, Verdict
+from ...otlp.client.encode import Plain
+
+ERROR_NAME: Final = "tracejury.error"
+"""The name under which findings go out; a verdict goes out under its judge's."""
+RETRACTED: Final = "retracted"
+NOT_APPLICABLE: Final = "not_applicable"
+UNSCORED: Final = "unscored"
+
+ON_SPANS: Final = (
+    "tracejury.findings.count",
+    "tracejury.severity.max",
+    "tracejury.findings.judges",
+    "tracejury.findings.categories",
+)
+"""Attributes that are written on spans with findings."""
+
+_WHOLE: Final = frozenset({SubjectKind.AGENT_RUN, SubjectKind.TRACE, SubjectKind.SESSION})
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What was said of one span. `id`: 32 hex digits, the same whenever the same is said of it again.
+
+    `score`: of a verdict 0 to 3 (3 best); of a finding its severity, 1 LOW to 3 HIGH, and 0 once it is retracted.
+    `label`: of a finding its category. `error`: why there is no score, a class. `kind`: CODE or LLM. `at`: unix nanos.
+    `live`: False where it only takes back what was sent before.
+    """
+
+    id: str
+    trace_id: str
+    span_id: str
+    end: int
+    name: str
+    kind: str
+    at: int
+    score: float | None = None
+    label: str = ""
+    explanation: str = ""
+    error: str = ""
+    details: Mapping[str, Plain] | None = None
+    live: bool = True
+
+    @property
+    def digest(self) -> int:
+        """A hash of all that is said, not of when, below 2^64."""
+        said = (self.span_id, self.name, self.kind, self.score, self.label, self.explanation, self.error, self.details)
+        return hash64(orjson.dumps(said, option=orjson.OPT_SORT_KEYS))
+
+
+def hash64(data: bytes) -> int:
+    """64 bits that are the same in every process."""
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest())
+
+
+def shown(record: TraceRecord, sure: Confidence) -> Iterator[Finding]:
+    """The findings of the trace that hold and are as sure as asked."""
+    least = sure.least(record.conventions)
+    for opinion in record.opinions:
+        said = opinion.said
+        if isinstance(said, Finding) and said.state is FindingState.CURRENT and said.confidence >= least:
+            yield said
+
+
+def evaluations(record: TraceRecord, sure: Confidence) -> Iterator[Evaluation]:
+    """One for each finding and verdict whose span is stored; findings that hold no more, or not surely, do not live."""
+    showing = {finding.id for finding in shown(record, sure)}
+    for opinion in record.opinions:
+        said = opinion.said
+        if isinstance(said, Finding):
+            found = _of_finding(record, opinion, said, live=said.id in showing)
+        else:
+            found = _of_verdict(record, opinion, said) if said.subject.kind in _WHOLE else None
+        if found is not None:
+            yield found
+
+
+def _of_finding(record: TraceRecord, opinion: Opinion, finding: Finding, *, live: bool) -> Evaluation | None:
+    end = record.ends.get((record.trace_id, finding.span_id))
+    if end is None:
+        return None
+    said = f"{finding.explanation}\nEvidence: {finding.evidence}" if finding.evidence else finding.explanation
+    return Evaluation(
+        id=finding.id,
+        trace_id=record.trace_id,
+        span_id=finding.span_id,
+        end=end,
+        name=ERROR_NAME,
+        kind="CODE" if opinion.by_code else "LLM",
+        at=finding.first_seen if live else opinion.at,
+        score=float(finding.severity.rank + 1) if live else 0.0,
+        label=finding.category if live else RETRACTED,
+        explanation=said,
+        details={
+            "finding.id": finding.id,
+            "judge": finding.judge,
+            "taxonomy": finding.taxonomy,
+            "category": finding.category,
+            "severity": finding.severity.value,
+            "confidence": finding.confidence,
+            "dimensions": [d.value for d in finding.dimensions],
+        },
+        live=live,
+    )
+
+
+def _of_verdict(record: TraceRecord, opinion: Opinion, verdict: Verdict) -> Evaluation | None:
+    span_id = record.run_spans.get(verdict.subject.id, "") or record.top
+    trace_id = record.holder(span_id)
+    if not trace_id:
+        return None
+    subject = verdict.subject
+    parts = (subject.tenant, subject.trace_id, subject.kind, subject.id, verdict.judge)
+    unscored = verdict.score is None and not verdict.not_applicable
+    return Evaluation(
+        id=hashlib.blake2b(orjson.dumps(parts), digest_size=16).hexdigest(),
+        trace_id=trace_id,
+        span_id=span_id,
+        end=record.ends[trace_id, span_id],
+        name=verdict.judge,
+        kind="LLM",
+        at=opinion.at,
+        score=None if verdict.score is None else float(verdict.score),
+        label=NOT_APPLICABLE if verdict.not_applicable else UNSCORED if unscored else "",
+        explanation=verdict.unscored_reason if unscored else verdict.reasons,
+        error=UNSCORED if unscored else "",
+        details={"judge": verdict.judge, "model": verdict.model, "subject": subject.kind.value},
+    )
+
+
+def span_attributes(findings: Iterable[Finding]) -> dict[str, dict[str, Plain]]:
+    """By span id what is written on spans with findings: how many, the worst severity, judges and categories."""
+    by_span: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_span.setdefault(finding.span_id, []).append(finding)
+    return {span_id: dict(zip(ON_SPANS, _in_all(found), strict=True)) for span_id, found in by_span.items()}
+
+
+def _in_all(found: list[Finding]) -> tuple[Plain, ...]:
+    """What `ON_SPANS` say of findings at one span."""
+    return (
+        len(found),
+        max(found, key=lambda f: f.severity.rank).severity.value,
+        sorted({f.judge for f in found}),
+        sorted({f.category for f in found}),
+    )

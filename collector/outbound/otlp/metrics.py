@@ -1,0 +1,97 @@
+"""Counts of what is passed on, by backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from opentelemetry.metrics import CallbackOptions, Observation
+
+from ...otlp.client.export_requests import Signal
+from ...telemetry import Telemetry
+
+
+@dataclass(slots=True)
+class Counts:
+    """What became of spans, log records (with annotations sent beside spans) and traces at one backend."""
+
+    sent_spans: int = 0
+    sent_records: int = 0
+    failed_spans: int = 0
+    failed_records: int = 0
+    requests: int = 0
+    retries: int = 0
+    split: int = 0
+    traces: int = 0
+    sampled_out: int = 0
+    given_up: int = 0
+    broken: int = 0
+    store_failures: int = 0
+
+    def sent(self, signal: Signal, items: int) -> None:
+        """Items that the backend took."""
+        if signal is Signal.TRACES:
+            self.sent_spans += items
+        else:
+            self.sent_records += items
+
+    def failed(self, signal: Signal, items: int) -> None:
+        """Items that it will never take."""
+        if signal is Signal.TRACES:
+            self.failed_spans += items
+        else:
+            self.failed_records += items
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """One backend as metrics see it. `lag`: seconds that what waits has waited; `up`: whether it takes requests.
+
+    `closed`: kinds of data beside spans that it takes none of.
+    """
+
+    name: str
+    counts: Counts
+    queue: Callable[[], int]
+    lag: Callable[[], float]
+    up: Callable[[], bool]
+    closed: Callable[[], int]
+
+
+def watch_export(telemetry: Telemetry, backends: Sequence[Watched]) -> None:
+    """Counters and gauges with the label `backend`, read when someone asks."""
+
+    def observe(read: Callable[[Watched], float]) -> Callable[[CallbackOptions], Iterable[Observation]]:
+        return lambda _options: [Observation(read(b), {"backend": b.name}) for b in backends]
+
+    for name, description, read in (
+        ("sent_spans", "Spans taken by a backend, carriers included", lambda b: b.counts.sent_spans),
+        ("sent_log_records", "Log records and annotations taken by a backend", lambda b: b.counts.sent_records),
+        ("failed_spans", "Spans that a backend will never take", lambda b: b.counts.failed_spans),
+        ("failed_log_records", "Log records and annotations never taken", lambda b: b.counts.failed_records),
+        ("requests", "Requests taken by a backend", lambda b: b.counts.requests),
+        ("retried_requests", "Requests that failed for a passing reason", lambda b: b.counts.retries),
+        ("split_requests", "Requests refused and sent again in halves", lambda b: b.counts.split),
+        ("sent_traces", "Traces passed on, again where something was new", lambda b: b.counts.traces),
+        ("sampled_out_traces", "Healthy traces that sampling left out", lambda b: b.counts.sampled_out),
+        ("given_up_traces", "Traces that waited too long for a backend", lambda b: b.counts.given_up),
+        ("broken_traces", "Traces set aside, named in the log: each try failed", lambda b: b.counts.broken),
+        ("store_failures", "Reads and writes of our own store that failed", lambda b: b.counts.store_failures),
+    ):
+        callback = observe(read)
+        telemetry.meter.create_observable_counter(f"tracejury_export_{name}", [callback], description=description)
+    gauge = telemetry.meter.create_observable_gauge
+    gauge("tracejury_export_queue_traces", [observe(lambda b: b.queue())], description="Traces that wait in memory")
+    gauge(
+        "tracejury_export_up",
+        [observe(lambda b: b.up())],
+        description="1 while a backend takes requests, and our store answers",
+    )
+    closed = "Kinds of data beside spans that a backend takes none of"
+    gauge("tracejury_export_closed_signals", [observe(lambda b: b.closed())], description=closed)
+    gauge(
+        "tracejury_export_lag",
+        [observe(lambda b: b.lag())],
+        unit="s",
+        description="From a trace's last judgement to its being passed on; of what fails, so far",
+    )

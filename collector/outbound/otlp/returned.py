@@ -1,0 +1,32 @@
+"""Spans that come back from where we have passed them on to: their tracestate is taken for what it was before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ....schemas.batch import Batch, Sink
+from ....schemas.spans import Span
+from .marks import FORWARDED_BY, as_it_came
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A `Sink` in front of another one. `installation`: our own id, as in the mark.
+
+    Our own `ot=th` says how few of the healthy traces we have passed on, and here all of them are: counted with it, a
+    trace that came back would stand for many that are counted themselves.
+    """
+
+    sink: Sink
+    installation: str
+
+    async def submit(self, batch: Batch) -> None:
+        """See `Sink`."""
+        if any(FORWARDED_BY in span.attributes for span in batch.spans):
+            batch = replace(batch, spans=tuple(map(self._restored, batch.spans)))
+        await self.sink.submit(batch)
+
+    def _restored(self, span: Span) -> Span:
+        mark = span.attributes.get(FORWARDED_BY)
+        state = as_it_came(span.trace_state, mark, self.installation) if mark else span.trace_state
+        return span if state == span.trace_state else replace(span, trace_state=state)

@@ -1,0 +1,176 @@
+"""Webhooks put together from the configuration, and the listener that tells them what has changed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import ssl
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from urllib.parse import urlsplit
+
+import httpx
+
+from ....processors.assemble import TraceKey
+from ....schemas.errors import ConfigError
+from ....schemas.verdicts import JudgedSubject, JudgedTrace
+from ...store.client import Store
+from ...store.deliveries import StoredDeliveries
+from ...telemetry import Telemetry
+from .config import VARIABLE, WebhookConfig
+from .hook import DeliveryStore, Hook
+from .metrics import WebhookMetrics
+from .posting import Poster
+from .rules import Rules
+from .signing import key_of
+from .urls import checked_url
+from .webhook_spec import Terms
+
+log = logging.getLogger(__name__)
+
+NANOS = 1e9
+
+
+class Webhooks:
+    """All webhooks: a listener to judging; started once the API's address is known."""
+
+    def __init__(
+        self,
+        configs: Sequence[WebhookConfig],
+        store: DeliveryStore,
+        metrics: WebhookMetrics,
+        *,
+        environ: Mapping[str, str] = os.environ,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._wanted = [(config, terms_of(config, environ), url_of(config, environ)) for config in configs]
+        self._tls = tls_for(url for _config, _terms, url in self._wanted)
+        self._store, self._metrics, self._clock = store, metrics, clock
+        self._hooks: dict[str, Hook] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        for config in configs:
+            metrics.declare(config.name)
+        if configs:
+            metrics.watch(
+                lambda: {name: hook.waiting for name, hook in self._hooks.items()},
+                lambda: {name: hook.disabled for name, hook in self._hooks.items()},
+            )
+
+    def judged(self, traces: Sequence[JudgedTrace]) -> None:
+        """Detectors looked at these."""
+        self._hint([t.trace.trace_id for t in traces if t.changed or t.retracted])
+
+    def heard(self, subjects: Sequence[JudgedSubject]) -> None:
+        """LLM judges looked at these."""
+        self._hint([f.trace_id for s in subjects for f in (*s.changed, *s.retracted)])
+
+    def forget(self, keys: Collection[TraceKey]) -> None:
+        """These traces are being deleted; from any thread, returns at once."""
+        for hook in self._hooks.values():
+            hook.forget([trace_id for _tenant, trace_id in keys])
+
+    async def start(self, base: str) -> None:
+        """Begin to send; `base`: the address of API and pages, for links. First what an earlier process left."""
+        for config, terms, url in self._wanted:
+            self._tasks.append(asyncio.create_task(self._run(config, terms(base), url), name=f"webhook {config.name}"))
+        await asyncio.sleep(0)  # each is there to be hinted at
+
+    async def stop(self, deadline: float) -> None:
+        """Give up what is being sent: it is found unmarked by the next process. Idempotent."""
+        tasks, self._tasks, self._hooks = self._tasks, [], {}
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=deadline)
+
+    def _hint(self, trace_ids: Sequence[str]) -> None:
+        if trace_ids:
+            for hook in self._hooks.values():
+                hook.hint(trace_ids)
+
+    async def _run(self, config: WebhookConfig, terms: Terms, url: str) -> None:
+        poster = Poster(
+            url,
+            timeout=config.timeout_seconds,
+            connections=config.concurrency,
+            any_address=config.allow_link_local,
+            tls=self._tls,
+        )
+        async with poster:
+            hook = Hook(terms, self._store, poster, self._metrics, clock=self._clock)
+            self._hooks = {**self._hooks, terms.name: hook}  # a new one: the judging thread may be reading the old
+            try:
+                await hook.run()
+            except Exception:  # a task's end is seen by nobody else
+                log.exception("webhook %s stopped until the next start", terms.name)
+
+
+def build_webhooks(
+    store: Store, configs: Sequence[WebhookConfig], telemetry: Telemetry, clock: Callable[[], int] = time.time_ns
+) -> Webhooks:
+    """All webhooks of the configuration over an open store.
+
+    Raises:
+        ConfigError: a variable is missing, or holds no secret, URL or certificates.
+    """
+    return Webhooks(configs, StoredDeliveries(store, clock=clock), WebhookMetrics(telemetry), clock=clock)
+
+
+def check_webhooks(configs: Sequence[WebhookConfig], environ: Mapping[str, str] = os.environ) -> None:
+    """What `build_webhooks` would refuse, without a store.
+
+    Raises:
+        ConfigError: a variable is missing, or holds no secret, URL or certificates.
+    """
+    for config in configs:
+        terms_of(config, environ)
+    tls_for([url_of(config, environ) for config in configs])
+
+
+def terms_of(config: WebhookConfig, environ: Mapping[str, str]) -> Callable[[str], Terms]:
+    """A webhook but for the address of the pages.
+
+    Raises:
+        ConfigError: a variable of a secret is missing or holds none.
+    """
+    rules = Rules.of(config)
+    keys = []
+    for variable in filter(None, (config.secret, config.old_secret)):
+        try:
+            keys.append(key_of(_value(variable, environ)))
+        except ConfigError as error:
+            raise ConfigError(f"webhook {config.name}: {variable}: {error}") from None
+    max_age = round(config.max_age_seconds * NANOS)
+    return lambda base: Terms(config.name, rules, tuple(keys), base, max_age, config.concurrency)
+
+
+def url_of(config: WebhookConfig, environ: Mapping[str, str]) -> str:
+    """Where it points. Raises ConfigError where a variable is missing or holds no URL."""
+    if not VARIABLE.match(config.url):
+        return config.url
+    try:
+        return checked_url(_value(config.url, environ))
+    except (ValueError, ConfigError) as error:
+        raise ConfigError(f"webhook {config.name}: {config.url}: {error}") from None
+
+
+def tls_for(urls: Iterable[str]) -> ssl.SSLContext:
+    """Whom to trust: SSL_CERT_FILE or SSL_CERT_DIR of this process, for a CA of the user's own, else certifi's.
+
+    Raises:
+        ConfigError: one of the URLs needs it, and it cannot be read.
+    """
+    needed = any(urlsplit(url).scheme == "https" for url in urls)
+    try:
+        return httpx.create_ssl_context(trust_env=needed)
+    except OSError as error:
+        raise ConfigError(f"webhooks: no certificates in SSL_CERT_FILE: {error.strerror or error}") from None
+
+
+def _value(variable: str, environ: Mapping[str, str]) -> str:
+    found = VARIABLE.match(variable)
+    value = environ.get(found[1], "").strip() if found else ""
+    if not value:
+        raise ConfigError("this variable of the environment is not set")
+    return value

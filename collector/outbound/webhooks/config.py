@@ -1,0 +1,105 @@
+"""The configuration section `webhooks`: who is told of which findings."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator, Field
+
+from ....schemas.errors import ConfigError
+from ....schemas.queries.reader import Confidence
+from ...judging.model.config import Seconds, Section
+from .urls import checked_url
+
+VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}\Z")
+"""A value that stands in the environment."""
+
+
+def a_variable(value: str) -> str:
+    """The form `${NAME}`, or "".
+
+    Raises:
+        ValueError: another form; the text does not repeat the value, which may be a secret.
+    """
+    if value and not VARIABLE.match(value):
+        raise ValueError("a secret stands in the environment, not in a file: write ${NAME}")
+    return value
+
+
+def an_url(value: str) -> str:
+    """An http(s) URL, or `${NAME}` of one.
+
+    Raises:
+        ValueError: neither; the text does not repeat the value, which may hold a token.
+    """
+    return value if VARIABLE.match(value) else checked_url(value)
+
+
+def a_profile(value: str) -> str:
+    """A profile's name, a number in [0, 1], or "".
+
+    Raises:
+        ValueError: neither.
+    """
+    try:
+        Confidence.of(value)
+    except ConfigError as error:
+        raise ValueError(str(error)) from None
+    return value
+
+
+Variable = Annotated[str, AfterValidator(a_variable)]
+
+
+class WebhookConfig(Section):
+    """An endpoint that is told of findings, each once, by a signed POST (docs/webhooks.md)."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
+    """What it is called in metrics, logs and the store; a new name is a new webhook, to which nothing was sent yet."""
+    url: Annotated[str, AfterValidator(an_url)]
+    """Where to: an http:// or https:// URL, or `${NAME}` for one in the environment."""
+    secret: Annotated[str, Field(min_length=1), AfterValidator(a_variable)]
+    """`${NAME}`: the variable with the signing secret, `whsec_` and base64 of 24 to 64 bytes."""
+    old_secret: Variable = ""
+    """The variable with the secret before, while receivers change over: both sign."""
+    severity: Literal["LOW", "MEDIUM", "HIGH"] = "LOW"
+    """The least severity."""
+    profile: Annotated[str, AfterValidator(a_profile)] = ""
+    """strict, balanced, recall or the least confidence; "" is that of each trace, as in `tracejury errors`."""
+    categories: tuple[str, ...] = ()
+    """Only these; none named: all."""
+    judges: tuple[str, ...] = ()
+    """Only findings of these detectors and judges; none named: of all."""
+    services: tuple[str, ...] = ()
+    """Only of these services, exactly; none named: of all."""
+    agents: tuple[str, ...] = ()
+    """Only in runs of these agents; none named: of all."""
+    states: Annotated[tuple[Literal["provisional", "current"], ...], Field(min_length=1)] = ("provisional", "current")
+    """provisional: at once, while the run goes on; only current: once its trace has settled."""
+    retractions: bool = False
+    """Announce, once, that a finding which was sent no longer holds."""
+    timeout_seconds: Seconds = 10.0
+    """How long one attempt may take in all."""
+    max_age_seconds: Seconds = 86_400.0
+    """How long a finding is tried; then it is given up, and counted."""
+    concurrency: Annotated[int, Field(ge=1, le=64)] = 4
+    """Requests in flight, at most."""
+    allow_link_local: bool = False
+    """Also send to link-local and other addresses at which clouds keep their credentials."""
+
+
+def distinct(webhooks: tuple[WebhookConfig, ...]) -> tuple[WebhookConfig, ...]:
+    """Webhooks of which no two have one name: what they were told is kept by it.
+
+    Raises:
+        ValueError: two have.
+    """
+    names = [webhook.name for webhook in webhooks]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"two webhooks are called {twice[0]}")
+    return webhooks
+
+
+WebhookConfigs = Annotated[tuple[WebhookConfig, ...], AfterValidator(distinct)]

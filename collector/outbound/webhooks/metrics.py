@@ -1,0 +1,66 @@
+"""The metrics of webhooks, each declared once; labelled by the webhook's name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from opentelemetry.metrics import CallbackOptions, Observation
+
+from ....schemas.queries.webhook_events import Event
+from ...telemetry import SECONDS, Telemetry
+
+NANOS: Final = 1e9
+
+
+class WebhookMetrics:
+    """Counts of all webhooks."""
+
+    def __init__(self, telemetry: Telemetry) -> None:
+        self._meter = telemetry.meter
+        counter = self._meter.create_counter
+        self._attempts = counter("tracejury_webhook_attempts", description="POSTs, by outcome: a status or what failed")
+        self._sent = counter("tracejury_webhook_sent", description="Events that a receiver took")
+        self._given_up = counter("tracejury_webhook_given_up", description="Events given up at their maximal age")
+        # What a runaway agent runs on for: from the commit of the newest span that was judged to the receiver's answer.
+        self._delay = self._meter.create_histogram(
+            "tracejury_webhook_delay",
+            unit="s",
+            description="From the commit of the newest judged span to the receiver's answer, of first attempts",
+            explicit_bucket_boundaries_advisory=SECONDS,
+        )
+
+    def declare(self, webhook: str) -> None:
+        """Show a webhook's counters from the beginning: a rate needs the zero before the first."""
+        for event in Event:
+            self._sent.add(0, {"webhook": webhook, "event": event.value})
+        self._given_up.add(0, {"webhook": webhook})
+
+    def attempted(self, webhook: str, outcome: str) -> None:
+        """A POST ended with a status, or failed for that reason."""
+        self._attempts.add(1, {"webhook": webhook, "outcome": outcome})
+
+    def sent(self, webhook: str, event: Event, delay: int | None) -> None:
+        """A receiver took an event, `delay` nanoseconds after the commit; None: it was not news."""
+        self._sent.add(1, {"webhook": webhook, "event": event.value})
+        if delay is not None:
+            self._delay.record(max(delay, 0) / NANOS, {"webhook": webhook})
+
+    def given_up(self, webhook: str, events: int) -> None:
+        """So many events are tried no longer."""
+        self._given_up.add(events, {"webhook": webhook})
+
+    def watch(self, waiting: Callable[[], dict[str, int]], disabled: Callable[[], dict[str, bool]]) -> None:
+        """Gauges by webhook, read when someone asks."""
+
+        def observed(read: Callable[[], dict[str, int]]) -> Callable[[CallbackOptions], Iterable[Observation]]:
+            return lambda _options: [Observation(value, {"webhook": name}) for name, value in read().items()]
+
+        self._meter.create_observable_gauge(
+            "tracejury_webhook_waiting", callbacks=[observed(waiting)], description="Events that wait for a receiver"
+        )
+        self._meter.create_observable_gauge(
+            "tracejury_webhook_disabled",
+            callbacks=[observed(lambda: {name: int(off) for name, off in disabled().items()})],
+            description="1 where the receiver said that it is gone for good",
+        )

@@ -1,0 +1,56 @@
+"""The body of a webhook: docs/webhooks.md describes it; keys are only ever added within one schema version."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+from urllib.parse import quote
+
+from ....schemas.queries.reader import Sighting
+from ....schemas.queries.webhook_events import Event, Found, Message, message_id
+from ....schemas.text.jsontext import bytes_of
+from ....schemas.text.moments import iso_time
+from ...queries.present import present_error
+
+SCHEMA: Final = 1
+NAME, WHY = 1_000, 4_000
+"""Characters of a name, and of an explanation: what waits is held in memory, and agents choose how long names are."""
+
+
+def message(webhook: str, event: Event, found: Found, base: str) -> Message:
+    """What `webhook` is told; `base`: the address of API and pages."""
+    finding = replace(found.finding, explanation=_cut(found.finding.explanation, WHY))
+    name = message_id(webhook, finding.fingerprint, event)
+    body = {
+        "type": f"finding.{event.value}",
+        "timestamp": iso_time(found.judged_at if event is Event.RETRACTED else finding.first_seen),
+        "schema": SCHEMA,
+        "id": name,
+        "webhook": webhook,
+        "data": {
+            "finding": present_error(Sighting(finding, _cut(found.service), _cut(found.agent))),
+            "trace": {
+                "trace_id": finding.trace_id,
+                "session_id": _cut(found.session_id) or None,
+                "task_id": _cut(found.task_id) or None,
+                "state": found.trace_state,
+            },
+            "links": _links(base, finding.trace_id, finding.span_id),
+        },
+    }
+    return Message(
+        name, finding.trace_id, finding.fingerprint, event, bytes_of(body), found.judged_at, found.received
+    )  # fmt: skip
+
+
+def _cut(text: str, most: int = NAME) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def _links(base: str, trace_id: str, span_id: str) -> dict[str, str]:
+    trace, span = quote(trace_id, safe=""), quote(span_id, safe="")
+    return {
+        "trace": f"{base}/traces/{trace}",
+        "span": f"{base}/spans/{span}?trace={trace}",
+        "api": f"{base}/api/traces/{trace}",
+    }

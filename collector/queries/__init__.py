@@ -1,0 +1,1 @@
+"""Read models: what the API, the pages and the data sets show."""

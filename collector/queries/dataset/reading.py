@@ -1,0 +1,103 @@
+"""Rows out of the store, a trace at a time: what is held does not grow with what is exported. All of it blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ....schemas.queries.labels import Labelled
+from ....schemas.queries.reader import Confidence, ErrorQuery, Position, Reader, Sighting, TraceQuery, TraceView
+from ....schemas.wire.dataset import FindingRow, RunRow, TrailRow
+from .rows import TraceRows, trail_row
+
+FINDINGS = 1000
+"""Findings that are held at once: of each trace among them the spans are read once."""
+TRACES = 200
+"""Traces of a list that are held at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exporter:
+    """Reads what is to be exported; each method yields rows, `limit` of them (0: all)."""
+
+    reader: Reader
+    transcripts: bool = True
+
+    def findings(self, query: ErrorQuery, limit: int) -> Iterator[FindingRow]:
+        """Findings, latest first, those of one trace together within a page; `query.limit` is not looked at.
+
+        What is found while it runs is not among them.
+        """
+        for page in self._pages(query, limit):
+            by_trace: dict[str, list[Sighting]] = {}
+            for sighting in page:
+                by_trace.setdefault(sighting.finding.trace_id, []).append(sighting)
+            for trace_id, view, told in self._views(list(by_trace), query.confidence, query.tenant):
+                rows = TraceRows(view, told, transcripts=self.transcripts)
+                for sighting in sorted(by_trace[trace_id], key=lambda s: s.finding.agent_run_id):
+                    yield rows.finding(sighting)
+
+    def runs(self, query: TraceQuery, limit: int, trace_id: str = "") -> Iterator[RunRow]:
+        """Agent runs, those of the latest traces first."""
+        left = limit or -1
+        for view, told in self._traces(query, trace_id):
+            for row in TraceRows(view, told, transcripts=self.transcripts).runs(query.agent):
+                yield row
+                left -= 1
+                if left == 0:
+                    return
+
+    def trail(self, query: TraceQuery, limit: int, trace_id: str = "") -> Iterator[TrailRow]:
+        """What was found in each trace, in TRAIL's layout, traces without an error included."""
+        for number, (view, _) in enumerate(self._traces(query, trace_id), 1):
+            yield trail_row(view.trace, view.findings)
+            if number == limit:
+                return
+
+    def _views(
+        self, trace_ids: Sequence[str], confidence: Confidence, tenant: str
+    ) -> Iterator[tuple[str, TraceView, Labelled]]:
+        """The id that was asked for, the trace and what people say of it; not those that expired meanwhile."""
+        told = dict(self.reader.labels.of_traces(trace_ids, tenant))
+        for trace_id in trace_ids:
+            view = self.reader.trace(trace_id, confidence, tenant)
+            if view is None:
+                continue
+            ids = view.trace.trace_ids
+            others = [i for i in ids if i not in told and i not in trace_ids]  # it is joined with them
+            every = told | (dict(self.reader.labels.of_traces(others, tenant)) if others else {})
+            yield trace_id, view, _together([every[i] for i in ids if i in every])
+
+    def _pages(self, query: ErrorQuery, limit: int) -> Iterator[list[Sighting]]:
+        left = limit
+        while True:
+            size = min(FINDINGS, left) if limit else FINDINGS
+            page = list(self.reader.errors(replace(query, limit=size)))
+            if page:
+                yield page
+            left -= len(page)
+            if len(page) < size or (limit and left <= 0):
+                return
+            last = page[-1].finding
+            query = replace(query, before=Position(last.first_seen, last.id))
+
+    def _traces(self, query: TraceQuery, trace_id: str) -> Iterator[tuple[TraceView, Labelled]]:
+        for page in [[trace_id]] if trace_id else self._ids(query):
+            for _, view, told in self._views(page, query.confidence, query.tenant):
+                yield view, told
+
+    def _ids(self, query: TraceQuery) -> Iterator[list[str]]:
+        while True:
+            page = self.reader.traces(replace(query, limit=TRACES))
+            yield [row.trace_id for row in page]
+            if len(page) < TRACES:
+                return
+            query = replace(query, before=Position(page[-1].received, page[-1].trace_id))
+
+
+def _together(labelled: Sequence[Labelled]) -> Labelled:
+    return Labelled(
+        [a for one in labelled for a in one.annotations],
+        [s for one in labelled for s in one.scores],
+        [r for one in labelled for r in one.reviews],
+    )

@@ -1,0 +1,137 @@
+"""From a rebuilt trace to rows. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ....processors.transcript import transcribe
+from ....schemas.annotations import Annotation
+from ....schemas.findings import Finding
+from ....schemas.queries.labels import Labelled
+from ....schemas.queries.reader import Sighting, TraceView
+from ....schemas.taxonomy import TRAIL
+from ....schemas.text.moments import iso_time
+from ....schemas.trajectory import AgentRun, Trace
+from ....schemas.transcript import Transcript
+from ....schemas.wire.dataset import FindingRow, RunRow, TrailRow
+from ...labels.present import present_annotation, present_review, present_score
+from ..present import present_error, present_finding, present_verdict
+
+
+class TraceRows:
+    """The rows of one trace. `labelled`: what people say of it; `transcripts`: whether rows hold them."""
+
+    def __init__(self, view: TraceView, labelled: Labelled, *, transcripts: bool = True) -> None:
+        self._view, self._labelled, self._transcripts = view, labelled, transcripts
+        self._runs = {run.id: run for run in view.trace.runs}
+        self._last: tuple[str, Transcript] | None = None  # findings come by run: each is written once
+
+    def finding(self, sighting: Sighting) -> FindingRow:
+        """A finding of the trace with its run."""
+        finding, trace = sighting.finding, self._view.trace
+        run = self._runs.get(finding.agent_run_id)
+        said = self._transcript(run.id) if run else None
+        return {
+            **present_error(sighting),
+            "session_id": trace.session_id or None,
+            "trace_state": trace.state.value,
+            "conventions": list(trace.conventions),
+            "run_role": run.role if run else None,
+            "run_goal": run.goal if run else None,
+            "run_answer": run.answer if run else None,
+            "run_status": run.status if run else None,
+            "label": label_of(said, finding),
+            "transcript": text_of(said) if said and self._transcripts else None,
+            "labels": [present_annotation(a) for a in self._labelled.annotations if _is_about(a, finding)],
+        }
+
+    def runs(self, agent: str = "") -> Iterator[RunRow]:
+        """The trace's agent runs; `agent`: only those of that name."""
+        for run in self._view.trace.runs:
+            if not agent or run.name == agent:
+                yield self._run(run)
+
+    def _run(self, run: AgentRun) -> RunRow:
+        trace, labelled = self._view.trace, self._labelled
+        said = self._transcript(run.id)
+        found = [f for f in self._view.findings if f.agent_run_id == run.id]
+        spans = _spans(run)
+        return {
+            "trace_id": trace.trace_id,
+            "session_id": trace.session_id or None,
+            "service": trace.service,
+            "trace_state": trace.state.value,
+            "conventions": list(trace.conventions),
+            "agent_run_id": run.id,
+            "parent_run_id": run.parent_id or None,
+            "agent": run.name,
+            "role": run.role,
+            "goal": run.goal,
+            "answer": run.answer,
+            "status": run.status,
+            "turns": len(run.turns),
+            "start": iso_time(min((s[0] for s in spans), default=0)),
+            "end": iso_time(max((s[1] for s in spans), default=0)),
+            "transcript": text_of(said) if self._transcripts else None,
+            "steps": [
+                {"label": s.label, "kind": s.kind.value, "span_id": s.span_id, "turn": s.turn} for s in said.steps
+            ],
+            "findings": [{**present_finding(f), "label": label_of(said, f)} for f in found],
+            "verdicts": [present_verdict(v) for v in self._view.verdicts if v.subject.id == run.id],
+            "labels": [
+                present_annotation(a)
+                for a in labelled.annotations
+                if a.agent_run_id == run.id or any(_is_about(a, f) for f in found)
+            ],
+            "scores": [present_score(s) for s in labelled.scores if s.agent_run_id == run.id],
+            "reviews": [present_review(r) for r in labelled.reviews if r.agent_run_id == run.id],
+        }
+
+    def _transcript(self, run_id: str) -> Transcript:
+        if self._last is None or self._last[0] != run_id:
+            self._last = run_id, transcribe(self._view.trace, self._runs[run_id])
+        return self._last[1]
+
+
+def trail_row(trace: Trace, findings: Iterable[Finding]) -> TrailRow:
+    """What was found in a trace, in TRAIL's layout."""
+    return {
+        "trace_id": trace.trace_id,
+        "errors": [
+            {
+                "category": f.category,
+                "location": f.span_id,
+                "evidence": f.evidence,
+                "description": f.explanation,
+                "impact": f.severity.value,
+            }
+            for f in findings
+            if f.taxonomy == TRAIL
+        ],
+    }
+
+
+def text_of(transcript: Transcript) -> str:
+    """All of it."""
+    return transcript.header + "".join(step.text for step in transcript.steps) + transcript.closing
+
+
+def label_of(transcript: Transcript | None, finding: Finding) -> str | None:
+    """The label of the step at the finding's span, else of the last step of its turn; None where it has none."""
+    if transcript is None:
+        return None
+    for step in transcript.steps:
+        if step.span_id == finding.span_id:
+            return step.label
+    of_turn = [step.label for step in transcript.steps if step.turn == finding.turn]
+    return of_turn[-1] if of_turn else None
+
+
+def _is_about(annotation: Annotation, finding: Finding) -> bool:
+    same = annotation.fingerprint == finding.fingerprint and annotation.fingerprint != ""
+    return annotation.finding_id == finding.id or same  # what was said of another wording holds, too
+
+
+def _spans(run: AgentRun) -> list[tuple[int, int]]:
+    spans = [run.span, *(t.llm for t in run.turns), *(c.span for t in run.turns for c in t.tool_calls)]
+    return [(s.raw.start, s.raw.end) for s in spans if s is not None]

@@ -1,0 +1,104 @@
+"""Rows as bytes: JSON lines, or Parquet with a row group at a time."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import types
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, Union, get_args, get_origin, get_type_hints
+
+import orjson
+from typing_extensions import is_typeddict
+
+from ....schemas.errors import ConfigError
+from ....schemas.text.jsontext import bytes_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+GROUP_BYTES: Final = 16 * 1024 * 1024
+"""JSON text of the rows in one row group of Parquet: what is held while it is written."""
+
+
+def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+    """A line a row."""
+    for row in rows:
+        yield bytes_of(row) + b"\n"
+
+
+def need_parquet() -> None:
+    """Raises ConfigError, one line, where Parquet cannot be written."""
+    if importlib.util.find_spec("pyarrow") is None:
+        raise ConfigError("Parquet needs pyarrow: pip install 'tracejury[embedded]' (or export JSON lines)")
+
+
+def parquet(rows: Iterable[Mapping[str, Any]], shape: type) -> Iterator[bytes]:
+    """A Parquet file, in pieces. `shape`: the TypedDict of a row, from which the columns follow, whatever the rows.
+
+    Raises:
+        ConfigError: pyarrow is missing.
+    """
+    need_parquet()
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema([pa.field(name, arrow_type(hint)) for name, hint in get_type_hints(shape).items()])
+    sink = _Sink()
+    with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
+        group: list[Any] = []
+        size = 0
+        for row in rows:
+            text = bytes_of(row)
+            group.append(orjson.loads(text))  # as JSON has it: no lone surrogate, which Arrow cannot write
+            size += len(text)
+            if size >= GROUP_BYTES:
+                writer.write_table(pa.Table.from_pylist(group, schema))
+                group, size = [], 0
+                yield sink.taken()
+        if group:
+            writer.write_table(pa.Table.from_pylist(group, schema))
+    yield sink.taken()
+
+
+def arrow_type(hint: Any) -> pa.DataType:
+    """The column type of a JSON type; every one may be null."""
+    import pyarrow as pa
+
+    plain = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+    if hint in plain:
+        return plain[hint]
+    if get_origin(hint) is list:
+        return pa.list_(arrow_type(get_args(hint)[0]))
+    if get_origin(hint) in (Union, types.UnionType):
+        (some,) = [arg for arg in get_args(hint) if arg is not type(None)]
+        return arrow_type(some)
+    if is_typeddict(hint):
+        return pa.struct([pa.field(name, arrow_type(of)) for name, of in get_type_hints(hint).items()])
+    raise TypeError(f"no column type for {hint}")
+
+
+class _Sink(io.RawIOBase):
+    """A file that is written once, from its beginning to its end, and taken in pieces."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pieces: list[bytes] = []
+        self._at = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        piece = bytes(data)
+        self._pieces.append(piece)
+        self._at += len(piece)
+        return len(piece)
+
+    def tell(self) -> int:
+        return self._at
+
+    def taken(self) -> bytes:
+        """What was written since the last time."""
+        pieces, self._pieces = self._pieces, []
+        return b"".join(pieces)

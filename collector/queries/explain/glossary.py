@@ -1,0 +1,190 @@
+"""The glossary: texts of ours from `words.yaml`, of judges from their criteria, of detectors from the suite."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, Final
+
+import yaml
+
+from ....judges.llm.criteria import BUILT_IN, GPA_JUDGES, load_set, offered_judges
+from ....judges.llm.criteria_types import Criteria
+from ....judges.registry import default_suite
+from ....schemas.errors import NotFoundError
+from .rules import rule_texts
+
+KINDS: Final[Mapping[str, str]] = {
+    "figure": "Figures",
+    "dimension": "Dimensions",
+    "category": "Categories (TRAIL)",
+    "severity": "Severities",
+    "judge": "LLM judges",
+    "detector": "Detectors",
+    "outcome": "Outcomes of judging",
+    "why": "Why a run stands in no rate",
+    "profile": "Profiles",
+    "state": "States",
+    "word": "Words",
+}
+"""Kinds of terms with their headings, in the order in which they are listed."""
+_NEAR: Final = 5
+_NO_WORD: Final = re.compile(r"[^a-z0-9]+")
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading and its lines."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """What there is to say of a word. `key`: its name in addresses; `text`: in a sentence or two; `see`: other keys."""
+
+    key: str
+    kind: str
+    title: str
+    text: str
+    sections: tuple[Section, ...] = ()
+    see: tuple[str, ...] = ()
+
+
+def slug(name: str) -> str:
+    """A name as keys are written: `Formatting Errors` is `formatting-errors`."""
+    return _NO_WORD.sub("-", name.lower()).strip("-")
+
+
+@cache
+def glossary() -> Mapping[str, Term]:
+    """All terms by key, in the order in which they are listed."""
+    terms = [*_words(), *_scales(), *_judges(), *_detectors()]
+    order = list(KINDS)
+    terms.sort(key=lambda term: order.index(term.kind))
+    return {term.key: term for term in terms}
+
+
+def find_term(name: str) -> Term | None:
+    """The term of a key or title, whatever the case; None: there is none."""
+    return _names().get(slug(name))
+
+
+def explain(name: str) -> Term:
+    """The term of a name.
+
+    Raises:
+        NotFoundError: there is none; the line names near ones.
+    """
+    term = find_term(name)
+    if term is None:
+        near = near_terms(name)
+        hint = f"; near: {', '.join(near)}" if near else "; the list without a name has all there is"
+        raise NotFoundError(f"nothing is known of {name[:60]!r}{hint}")
+    return term
+
+
+def near_terms(name: str) -> Sequence[str]:
+    """Keys that are spelt alike, or hold the word, the nearest first."""
+    wanted = slug(name[:100])
+    names = _names()
+    close = difflib.get_close_matches(wanted, list(names), n=_NEAR, cutoff=0.6)
+    close += [other for other in names if len(wanted) > 2 and wanted in other]  # noqa: PLR2004  shorter stands in many
+    return list(dict.fromkeys(names[other].key for other in close))[:_NEAR]
+
+
+def by_kind(terms: Iterable[Term]) -> Mapping[str, Sequence[Term]]:
+    """The terms under the heading of their kind."""
+    found: dict[str, list[Term]] = {}
+    for term in terms:
+        found.setdefault(KINDS[term.kind], []).append(term)
+    return found
+
+
+@cache
+def _names() -> Mapping[str, Term]:
+    terms = glossary()
+    return {slug(term.title): term for term in terms.values()} | dict(terms)
+
+
+def _words() -> Iterator[Term]:
+    for kind, words in read_data("words.yaml").items():
+        for name, said in words.items():
+            yield Term(slug(name), kind, said.get("title", name), said["text"])
+
+
+def _scales() -> Iterator[Term]:
+    # The paper's definitions are of the dimensions; the production set's say how its judges look for them.
+    published = {criteria.name: criteria for criteria in load_set("paper").judges}
+    for dimension, judge in GPA_JUDGES.items():
+        criteria = published[judge]
+        title = f"{criteria.title} ({dimension.value})"
+        yield Term(slug(dimension.value), "dimension", title, criteria.definition, see=(judge,))
+    for severity, text in load_set(BUILT_IN[0]).rules.severities.items():
+        yield Term(slug(severity.value), "severity", severity.value, f"{text[:1].upper()}{text[1:]}.")
+
+
+def _judges() -> Iterator[Term]:
+    seen: dict[str, Criteria] = {}
+    for criteria in [c for name in BUILT_IN for c in load_set(name).judges] + list(offered_judges()[0]):
+        seen.setdefault(criteria.name, criteria)
+    for criteria in seen.values():
+        yield judge_term(criteria)
+
+
+def judge_term(criteria: Criteria) -> Term:
+    """A judge by its criteria."""
+    dimension = (slug(criteria.dimension.value),) if criteria.dimension else ()
+    return Term(
+        criteria.name,
+        "judge",
+        criteria.title,
+        criteria.definition,
+        (
+            Section("Counts", criteria.in_scope),
+            Section("Does not count", criteria.out_of_scope),
+            Section(
+                "Scores", tuple(f"{score}: {criteria.scale[score]}" for score in sorted(criteria.scale, reverse=True))
+            ),
+        ),
+        (*dimension, *(slug(category) for category in criteria.categories)),
+    )
+
+
+def _detectors() -> Iterator[Term]:
+    texts = rule_texts(read_data("detectors.yaml"))
+    for detector in default_suite().detectors:
+        text = texts.get(detector.name) or _own_words(detector)
+        facts = [f"{label}: {value}" for label, value in _facts(detector)]
+        see = (
+            slug(str(getattr(detector, "category", ""))),
+            *(slug(str(d)) for d in getattr(detector, "dimensions", ())),
+        )
+        sections = (Section("Reports", tuple(facts)),) if facts else ()
+        yield Term(detector.name, "detector", detector.name, text, sections, tuple(key for key in see if key))
+
+
+def _facts(detector: Any) -> Iterator[tuple[str, str]]:
+    if category := getattr(detector, "category", ""):
+        yield "category", str(category)
+    if dimensions := getattr(detector, "dimensions", ()):
+        yield "dimensions, the first is the primary one", ", ".join(str(d) for d in dimensions)
+    if severity := getattr(detector, "severity", ""):
+        yield "severity", str(severity)
+
+
+def _own_words(detector: Any) -> str:
+    words = " ".join((type(detector).__doc__ or "").split())
+    return words or "A rule of an installed package, which says nothing of itself."
+
+
+def read_data(name: str) -> Any:
+    """A data file of this package."""
+    text = (resources.files(__package__) / name).read_text("utf-8")
+    return yaml.load(text, Loader=_LOADER)  # noqa: S506  the safe loader, in C where there is one

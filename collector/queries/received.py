@@ -1,0 +1,45 @@
+"""What was received of a trace as OTLP requests again: what a file of it is replayed, judged or evaluated from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from opentelemetry.proto.logs.v1.logs_pb2 import ResourceLogs, ScopeLogs
+from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans
+
+from ...schemas.spans import LogRecord, Span
+from ..otlp.client.encode import log_message, resource_of, scope_of, span_message
+from ..otlp.codec.otlp_json import render
+from ..otlp.files.groups import LOGS, SPANS, Request, Row, group
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """All that is stored of a trace, and of those that it is one run with."""
+
+    spans: Sequence[Span]
+    logs: Sequence[LogRecord]
+
+
+def requests_of(received: Received) -> list[Request]:
+    """One request of all finished spans, and one of all log records where there are any."""
+    spans = group(SPANS, (_span_row(s) for s in received.spans if not s.pending))
+    logs = group(LOGS, map(_log_row, received.logs))
+    return [spans, logs] if received.logs else [spans]
+
+
+def _span_row(s: Span) -> Row:
+    resource = ResourceSpans(resource=resource_of(s.resource_attributes, s.resource_attribute_types))
+    scope = ScopeSpans(scope=scope_of(s.scope_name, s.scope_version))
+    return resource, scope, span_message(s, s.trace_state)
+
+
+def _log_row(r: LogRecord) -> Row:
+    resource = ResourceLogs(resource=resource_of(r.resource_attributes, {}))
+    return resource, ScopeLogs(scope=scope_of(r.scope_name, r.scope_version)), log_message(r)
+
+
+def json_lines(received: Received) -> bytes:
+    """The requests as OTLP/JSON, one a line."""
+    return b"".join(render(request) + b"\n" for request in requests_of(received))

@@ -1,0 +1,100 @@
+"""The API's reader over the store: a trace is rebuilt from its stored spans, so what it shows is what was judged."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from ...processors.assemble import AssemblerConfig
+from ...schemas.queries.labels import Labels
+from ...schemas.queries.ledger import Ledger
+from ...schemas.queries.listing import Facets, SessionRow, SessionView
+from ...schemas.queries.reader import Architectures, Confidence, ErrorQuery, Sighting, TraceQuery, TraceRow, TraceView
+from ..judging.detect.outcome import LIVE
+from ..rates import StoredRates
+from ..rates.looked_at import Calibrating
+from ..store.architectures import StoredArchitectures
+from ..store.client import Store
+from ..store.judging import StoredJudging
+from ..store.labels import StoredLabels
+from ..store.ledger import StoredLedger
+from ..store.lists import SessionLists, TraceLists
+from ..store.pipeline_stats import StoredVitals
+from ..store.reading import StoredReading
+from ..store.stored_trace import stored_trace
+from .received import Received
+from .stored_sessions import stored_session
+from .trace.stored import StoredLooks
+from .trace.trace_queries import Looks
+
+
+class StoredReader:
+    """Answers from the store; every method blocks. `clock` gives unix nanos."""
+
+    def __init__(self, store: Store, config: AssemblerConfig, clock: Callable[[], int] = time.time_ns) -> None:
+        self._store, self._config, self._clock = store, config, clock
+        self._reading = StoredReading(store)
+        self.ledger: Ledger = StoredLedger(store)
+        self.architectures: Architectures = StoredArchitectures(store, clock=clock)
+        self.looks: Looks = StoredLooks(store, config, clock)
+        self.labels: Labels = StoredLabels(store)
+        self.rates = StoredRates(store, clock, calibrate=Calibrating(store, self.labels))
+        self.vitals = StoredVitals(store)
+
+    def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
+        """Up to `limit` traces."""
+        return self._reading.find_traces(query)
+
+    def sessions(self, query: TraceQuery) -> Sequence[SessionRow]:
+        """Up to `limit` sessions that hold a trace of the query."""
+        return SessionLists(self._store, query.tenant).find(query)
+
+    def session(
+        self, session_id: str, confidence: Confidence, service: str = "", tenant: str = ""
+    ) -> SessionView | None:
+        """The conversation, of one service or ("") of all that name the id; None when there is none."""
+        return stored_session(self._store, session_id, confidence, service, tenant)
+
+    def facets(self, since: int, until: int = 0, service: str = "", tenant: str = "") -> Facets:
+        """What traces that arrived in [`since`, `until`) can be filtered by."""
+        return TraceLists(self._store, tenant).facets(since, until, service)
+
+    def services(self, since: int, limit: int, tenant: str = "") -> Sequence[str]:
+        """Services of which a trace arrived from `since` on, the latest first."""
+        return self._reading.find_services(since, limit, tenant)
+
+    def errors(self, query: ErrorQuery) -> Sequence[Sighting]:
+        """Up to `limit` findings that hold now."""
+        return self._reading.find_findings(query)
+
+    def count_errors(self, query: ErrorQuery) -> int:
+        """How many findings hold now."""
+        return self._reading.count_findings(query)
+
+    def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
+        """The trace rebuilt from its stored spans, None when there is no such trace."""
+        judging = StoredJudging(self._store, tenant)
+        trace = stored_trace(judging, trace_id, tenant, self._config, self._clock())
+        if trace is None:
+            return None
+        least = confidence.least(trace.conventions)
+        found = self._reading.load_findings(trace.trace_ids, tenant)
+        verdicts = self._reading.load_verdicts(trace.trace_ids, tenant)
+        return TraceView(
+            trace,
+            [f for i in trace.trace_ids for f in found.get(i, ()) if f.state in LIVE and f.confidence >= least],
+            [v for i in trace.trace_ids for v in verdicts.get(i, ())],
+        )
+
+    def received(self, trace_id: str, tenant: str = "") -> Received | None:
+        """What is stored of a trace and of those that it is one run with, None where there is none."""
+        judging = StoredJudging(self._store, tenant)
+        rows = judging.load_spans(sorted(judging.joined([trace_id]).get(trace_id, {trace_id})))
+        if trace_id not in rows:
+            return None
+        spans = [span for own, _ in rows.values() for span in own]
+        return Received(spans, [record for _, own in rows.values() for record in own])
+
+    def knows(self, trace_id: str, span_id: str, tenant: str = "") -> bool:
+        """Whether such a trace, such a span, or (both given) such a span of that trace is stored."""
+        return self._reading.knows(trace_id, span_id, tenant)

@@ -1,0 +1,44 @@
+"""A session out of the store: its conversation, with findings and verdicts at the exchange that they are of."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+
+from ...schemas.findings import Finding
+from ...schemas.queries.listing import SessionView
+from ...schemas.queries.reader import Confidence
+from ...schemas.verdicts import Verdict
+from ..judging.detect.outcome import LIVE
+from ..store.client import Store
+from ..store.lists import SessionLists
+from ..store.lists.conversation import pinned, together
+from ..store.reading import StoredReading
+
+
+def stored_session(
+    store: Store, session_id: str, confidence: Confidence, service: str = "", tenant: str = ""
+) -> SessionView | None:
+    """The session of one service, or ("") of all that name the id; None where there is none.
+
+    Raises:
+        RetryableError, StoreError: the store failed.
+    """
+    lists, reading = SessionLists(store, tenant), StoredReading(store)
+    rows = lists.rows_of(session_id, service, confidence)
+    if not rows:
+        return None
+    # Rows tell the beginning of a long id.
+    whole, said = replace(together(rows), session_id=session_id), lists.said(session_id, service)
+    own = {one.trace_id: one.trace_id for one in said}
+    parts = own | lists.parts(list(own))
+    least = {one.trace_id: confidence.least(one.recognised) for one in said}
+    findings: defaultdict[str, list[Finding]] = defaultdict(list)
+    for part, found in reading.load_findings(list(parts), tenant).items():
+        home = parts[part]
+        findings[home] += [f for f in found if f.state in LIVE and f.confidence >= least[home]]
+    verdicts: defaultdict[str, list[Verdict]] = defaultdict(list)
+    for part, words in reading.load_verdicts(list(parts), tenant).items():
+        verdicts[parts[part]] += words
+    exchanges = [e for one in said for e in pinned(one, findings[one.trace_id], verdicts[one.trace_id])]
+    return SessionView(whole, [r.service for r in rows], exchanges, max(0, whole.traces - len(said)))

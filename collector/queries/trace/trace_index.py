@@ -1,0 +1,156 @@
+"""Where everything of a trace stands in its tree, by key: `run:ID`, `turn:INDEX:RUN`, `call:N:INDEX:RUN`, `span:ID`.
+
+A key goes into addresses; one that names nothing is nowhere and does no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from ..outline import Call, Loose, Outline, RunLine, TurnLine
+
+TOP: Final = ""
+REST: Final = "rest"
+MAX_DEPTH: Final = 50
+"""Of agent runs, or spans, under each other; what is deeper hangs on the top."""
+
+Item = RunLine | TurnLine | Call | Loose | None
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """From the first start to the last end, unix nanos."""
+
+    start: int
+    end: int
+
+
+class Places:
+    """The tree of an outline: what stands below what. `items` by key."""
+
+    def __init__(self, outline: Outline) -> None:
+        self.outline = outline
+        self.items: dict[str, Item] = {REST: None} if outline.remainder else {}
+        self._above: dict[str, str] = {REST: TOP}
+        self._below: dict[str, list[str]] = {}
+        self._of_span: dict[str, str] = {}
+        for run in outline.runs:
+            self._add_run(run)
+        for run in outline.runs:
+            self._hang_run(run)
+        self._add_rest(outline.remainder)
+
+    def below(self, key: str) -> Sequence[str]:
+        """What stands right below, in order."""
+        return self._below.get(key, ())
+
+    def above(self, key: str) -> str:
+        """What it stands below."""
+        return self._above.get(key, TOP)
+
+    def path(self, key: str) -> list[str]:
+        """What it stands below, the topmost first, and itself."""
+        found = [key]
+        while (key := self.above(key)) and len(found) <= 4 * MAX_DEPTH:
+            found.append(key)
+        return found[::-1]
+
+    def of_span(self, span_id: str) -> str | None:
+        """Where a span is shown: as a node of its own or as part of one; a run's id counts as that of its span."""
+        if span_id in self._of_span:
+            return self._of_span[span_id]
+        return f"run:{span_id}" if f"run:{span_id}" in self.items else None
+
+    def turn_of(self, key: str) -> tuple[RunLine, TurnLine] | None:
+        """The run and the turn that a turn's or a call's key is of."""
+        while key and not key.startswith("turn:"):
+            if not key.startswith("call:"):
+                return None
+            key = self.above(key)
+        turn, run = self.items.get(key), self.items.get(self.above(key))
+        return (run, turn) if isinstance(turn, TurnLine) and isinstance(run, RunLine) else None
+
+    @cached_property
+    def extent(self) -> Extent:
+        """Of all that is shown; a clock that was not set counts for nothing."""
+        spread = [(i.start, i.end) for i in self.items.values() if i is not None and i.start]
+        return Extent(min((s for s, _ in spread), default=0), max((e for _, e in spread), default=0))
+
+    @cached_property
+    def order(self) -> Mapping[str, int]:
+        """Place of each key in reading order."""
+        found: dict[str, int] = {}
+        stack = list(reversed(self.below(TOP)))
+        while stack:
+            key = stack.pop()
+            if key not in found:
+                found[key] = len(found)
+                stack.extend(reversed(self.below(key)))
+        return found
+
+    def _add_run(self, run: RunLine) -> None:
+        key = f"run:{run.id}"
+        self.items[key] = run
+        self._spans(key, (run.id, run.span_id, *run.others))
+        for turn in run.turns:
+            turn_key = f"turn:{turn.index}:{run.id}"
+            self._put(turn_key, turn, key)
+            self._spans(turn_key, (turn.span_id, *turn.others))
+            for number, call in enumerate(turn.calls):
+                call_key = f"call:{number}:{turn.index}:{run.id}"
+                self._put(call_key, call, turn_key)
+                self._spans(call_key, (call.span_id,))
+
+    def _hang_run(self, run: RunLine) -> None:
+        """Below the call or the turn that started it, else below its parent, else on the top."""
+        key = f"run:{run.id}"
+        parent = self.items.get(f"run:{run.parent_id}")
+        above = TOP
+        if isinstance(parent, RunLine) and not self._is_too_deep(f"run:{parent.id}", key):
+            above = _starts(parent).get(run.id, f"run:{parent.id}")
+        self._above[key] = above
+        self._below.setdefault(above, []).append(key)
+
+    def _is_too_deep(self, key: str, child: str) -> bool:
+        depth = 0
+        while key and depth <= MAX_DEPTH:
+            if key == child:
+                return True
+            depth += key.startswith(("run:", "span:"))
+            key = self.above(key)
+        return depth > MAX_DEPTH
+
+    def _add_rest(self, spans: Sequence[Loose]) -> None:
+        known = {span.span_id for span in spans}
+        if spans:
+            self._below.setdefault(TOP, []).append(REST)
+        for span in spans:
+            key = f"span:{span.span_id}"
+            above = f"span:{span.parent_id}" if span.parent_id in known and span.parent_id != span.span_id else REST
+            self._put(key, span, REST if self._is_too_deep(above, key) else above)
+            self._spans(key, (span.span_id,))
+
+    def _put(self, key: str, item: Item, above: str) -> None:
+        self.items[key] = item
+        self._above[key] = above
+        self._below.setdefault(above, []).append(key)
+
+    def _spans(self, key: str, span_ids: Iterable[str]) -> None:
+        for span_id in span_ids:
+            if span_id:
+                self._of_span.setdefault(span_id, key)
+
+
+def _starts(parent: RunLine) -> dict[str, str]:
+    """By id of the run that was started: the key of the call, else of the turn, that started it."""
+    found: dict[str, str] = {}
+    for turn in parent.turns:
+        for number, call in enumerate(turn.calls):
+            if call.sub_run_id:
+                found.setdefault(call.sub_run_id, f"call:{number}:{turn.index}:{parent.id}")
+        for run_id in turn.sub_run_ids:
+            found.setdefault(run_id, f"turn:{turn.index}:{parent.id}")
+    return found

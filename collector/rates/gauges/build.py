@@ -1,0 +1,143 @@
+"""The gauges put together: one task asks the store now and then, and they give what it last said."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from opentelemetry.metrics import CallbackOptions, Observation
+
+from ....schemas.errors import TracejuryError
+from ....schemas.queries.ledger import JudgesStatus
+from ....schemas.queries.reader import Reader
+from ...queries.present_llm import day_start, present_spend
+from ...store.client import Store
+from ...telemetry import Telemetry
+from ...worker.listeners import Listeners
+from .findings import FindingCounts
+from .rates import NOTHING, RateFigures, rate_figures
+
+log = logging.getLogger(__name__)
+
+EVERY: Final = 30.0
+"""Seconds between two looks at the store."""
+STALE: Final = 300.0
+"""Seconds after which what was last seen is shown no longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the store last said, and when (seconds of the monotonic clock). `spent` and `caps` by name of the cap."""
+
+    at: float = float("-inf")
+    rates: RateFigures = NOTHING
+    spent: Mapping[str, float] = field(default_factory=dict)
+    caps: Mapping[str, float] = field(default_factory=dict)
+
+
+def start_gauges(
+    store: Store,
+    reader: Reader,
+    judges: Callable[[], JudgesStatus],
+    telemetry: Telemetry,
+    listeners: Listeners,
+    clock: Callable[[], int] = time.time_ns,
+) -> Callable[[float], Awaitable[None]]:
+    """Begin, in the running event loop; returns what ends it."""
+    gauges = Gauges(store, reader, judges, telemetry, clock)
+    listeners.add(gauges.findings)
+    gauges.start()
+    return gauges.stop
+
+
+class Gauges:
+    """Refreshed in a task of its own; nothing asks the store at a scrape."""
+
+    def __init__(
+        self,
+        store: Store,
+        reader: Reader,
+        judges: Callable[[], JudgesStatus],
+        telemetry: Telemetry,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self.findings = FindingCounts(telemetry)
+        self._reader, self._judges, self._clock = reader, judges, clock
+        self._seen = Seen()
+        self._task: asyncio.Task[None] | None = None
+        self._declare(telemetry, store)
+
+    def start(self) -> None:
+        """Begin to refresh, at once."""
+        self._task = asyncio.create_task(self._run(), name="gauges")
+
+    async def stop(self, _deadline: float) -> None:
+        """Refresh no longer. Idempotent."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
+
+    def refresh(self) -> None:
+        """Ask the store; blocks.
+
+        Raises:
+            RetryableError, StoreError: the store failed.
+        """
+        now, status = self._clock(), self._judges()
+        rates = rate_figures(self._reader.rates, now)
+        spent: dict[str, float] = {}
+        if status.on:
+            said = present_spend(self._reader.ledger.spend(day_start(now)), status, now)
+            for period, sums in (("hour", said["hour"]), ("day", said["day"])):
+                spent[f"usd_per_{period}"] = sums["usd"]
+                spent[f"tokens_per_{period}"] = sums["tokens"]
+                spent[f"unpriced_tokens_per_{period}"] = sums["unpriced"]
+        self._seen = Seen(time.monotonic(), rates, spent, status.caps)
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await asyncio.to_thread(self.refresh)
+            except TracejuryError as error:
+                log.warning("error rates for Prometheus wait for the store: %s", error)
+            except Exception:  # what is shown must not end with one mistake
+                log.exception("error rates for Prometheus cannot be had; the next look is in %.0f s", EVERY)
+            await asyncio.sleep(EVERY)
+
+    def _declare(self, telemetry: Telemetry, store: Store) -> None:
+        def rates(name: str, of: str, description: str) -> None:
+            telemetry.meter.create_observable_gauge(name, callbacks=[self._rates(of)], description=description)
+
+        rates("tracejury_judged_runs", "judged", "Agent runs judged in the window, by service; without one: all")
+        rates("tracejury_error_rate", "share", "Share of the judged runs with at least one error")
+        rates("tracejury_error_rate_low", "low", "Lower end of its 95 % interval")
+        rates("tracejury_error_rate_high", "high", "Upper end of its 95 % interval")
+        gauge = telemetry.meter.create_observable_gauge
+        gauge("tracejury_panel_spend", callbacks=[self._caps("spent")], description="Spend that a cap looks at, by cap")
+        gauge("tracejury_panel_cap", callbacks=[self._caps("caps")], description="Caps on spend, by name")
+        if store.free_bytes() is not None:
+            telemetry.gauge(
+                "tracejury_store_free_bytes", "Free bytes of the store's disk", lambda: store.free_bytes() or 0, "By"
+            )
+
+    def _fresh(self) -> Seen:
+        return self._seen if time.monotonic() - self._seen.at < STALE else Seen()
+
+    def _rates(self, of: str) -> Callable[[CallbackOptions], Iterable[Observation]]:
+        def observe(_options: CallbackOptions) -> Iterable[Observation]:
+            values: Mapping[tuple[str, str], float] = getattr(self._fresh().rates, of)
+            return [Observation(v, {"service": service, "window": window}) for (service, window), v in values.items()]
+
+        return observe
+
+    def _caps(self, of: str) -> Callable[[CallbackOptions], Iterable[Observation]]:
+        def observe(_options: CallbackOptions) -> Iterable[Observation]:
+            values: Mapping[str, float] = getattr(self._fresh(), of)
+            return [Observation(value, {"cap": name}) for name, value in values.items()]
+
+        return observe

@@ -1,0 +1,73 @@
+"""New findings counted by service, category and severity, with bounded labels."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from ....judges.profiles import DEFAULT_PROFILE, threshold
+from ....schemas.findings import Finding
+from ....schemas.text.naming import shortened
+from ....schemas.verdicts import JudgedSubject, JudgedTrace
+from ...telemetry import Telemetry
+from .rates import OTHER, UNNAMED
+
+SERVICES, CATEGORIES, TRACES = 50, 40, 10_000
+
+
+class Few:
+    """Up to so many values of a label, each shortened, the first that came; the others go by one name."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._known: set[str] = set()
+
+    def __call__(self, value: str) -> str:
+        """The value as it is shown, or OTHER."""
+        value = shortened(value)
+        if value in self._known:
+            return value
+        if len(self._known) >= self._most:
+            return OTHER
+        self._known.add(value)
+        return value
+
+
+class FindingCounts:
+    """A listener to judging that counts each fingerprint when it is first seen, whichever judge saw it.
+
+    What users do not see in the profile they start with is not counted.
+    """
+
+    def __init__(self, telemetry: Telemetry) -> None:
+        self._counter = telemetry.meter.create_counter(
+            "tracejury_findings", description="Findings seen for the first time, by service, category and severity"
+        )
+        self._least = threshold(DEFAULT_PROFILE)
+        self._service, self._category = Few(SERVICES), Few(CATEGORIES)
+        self._services: OrderedDict[str, str] = OrderedDict()  # of traces judged lately: LLM judges come later
+
+    def judged(self, traces: Sequence[JudgedTrace]) -> None:
+        """Detectors looked at these."""
+        for one in traces:
+            self._services[one.trace.trace_id] = shortened(one.trace.service)
+            self._services.move_to_end(one.trace.trace_id)
+            self._count(one.changed, one.judgement.judged_at)
+        while len(self._services) > TRACES:
+            self._services.popitem(last=False)
+
+    def heard(self, subjects: Sequence[JudgedSubject]) -> None:
+        """LLM judges looked at these."""
+        for subject in subjects:
+            self._count(subject.changed, max((j.judged_at for j in subject.judgements), default=0))
+
+    def _count(self, changed: Sequence[Finding], judged_at: int) -> None:
+        # Counted apart, a fingerprint of which two findings are new at once would be two.
+        new = (f for f in changed if f.first_seen >= judged_at and f.confidence >= self._least)
+        for finding in {f.fingerprint: f for f in new}.values():
+            labels = {
+                "service": self._service(self._services.get(finding.trace_id, "") or UNNAMED),
+                "category": self._category(finding.category),
+                "severity": finding.severity.value,
+            }
+            self._counter.add(1, labels)

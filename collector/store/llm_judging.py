@@ -1,0 +1,142 @@
+"""The store as LLM judging sees it. All of it blocks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from ...judges.llm.client import Reply
+from ...processors.assemble import TraceKey
+from ...schemas.findings import Finding
+from ...schemas.judged_rows import (
+    FINDING_COLUMNS,
+    FINDING_SELECT,
+    JUDGEMENT_COLUMNS,
+    VERDICT_COLUMNS,
+    Row,
+    finding_from_row,
+    finding_row,
+    judgement_row,
+    verdict_row,
+)
+from ...schemas.llm_rows import AnswerRow, Architecture, LedgerRow, Source, Spend
+from ...schemas.verdicts import DETECTORS, JudgedSubject
+from . import install, ledger
+from .answers import DAY, StoredAnswers
+from .architectures import StoredArchitectures
+from .client import Store
+from .inserting import insert_rows, storing
+from .ledger import LedgerKey
+from .scope import TENANT, Scope
+
+PendingRow = LedgerRow
+"""A word of the ledger that says `pending`."""
+
+_FINDINGS = f"""
+SELECT {FINDING_SELECT} FROM findings FINAL
+WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} AND JudgedBy != '{DETECTORS}' ORDER BY FirstSeen, Id
+"""
+
+
+class StoredPanel:
+    """What LLM judging of one tenant reads and writes.
+
+    `answer_age`: nanoseconds for which an answer is given again, 0: never; `clock` gives unix nanos.
+    Methods raise RetryableError for what may pass, StoreError for the rest.
+    """
+
+    def __init__(
+        self, store: Store, tenant: str = "", *, answer_age: int = 30 * DAY, clock: Callable[[], int] = time.time_ns
+    ) -> None:
+        self._store, self._tenant = store, tenant
+        self._answers = StoredAnswers(store, tenant, max_age=answer_age, clock=clock)
+        self._architectures = StoredArchitectures(store, tenant, clock=clock)
+
+    def save(self, subjects: Sequence[JudgedSubject]) -> None:
+        """Store what was said of subjects, the judgements last: before they stand, the subjects count as not judged.
+
+        Storing the same again, or an older judging after a newer one, changes nothing.
+
+        Raises:
+            RetryableError: a passing failure; storing it again is safe.
+            StoreError: something in it can never be stored.
+        """
+        with storing("what LLM judges said"), self._store.changes.touching(set(_keys(subjects))):
+            kept = [s for s in subjects if self._stays(s)]
+            said = [(judgement, s.state) for s in kept for judgement in s.judgements]
+            insert_rows(self._store, "findings", FINDING_COLUMNS, [row for s in kept for row in _finding_rows(s)])
+            insert_rows(
+                self._store, "verdicts", VERDICT_COLUMNS, (verdict_row(v, j) for j, _ in said for v in j.verdicts)
+            )
+            insert_rows(self._store, "judgements", JUDGEMENT_COLUMNS, (judgement_row(j, state) for j, state in said))
+
+    def _stays(self, subject: JudgedSubject) -> bool:
+        """Whether its trace was not deleted meanwhile."""
+        changes = self._store.changes
+        return all(
+            changes.stays((j.subject.tenant, j.subject.trace_id), j.received_through) for j in subject.judgements
+        )
+
+    def pending(self, limit: int) -> list[PendingRow]:
+        """What was left pending, of all tenants, the oldest first; about `limit`, all judges of a subject together."""
+        return ledger.pending(self._store, limit)
+
+    def outcomes(self, trace_ids: Sequence[str]) -> dict[str, dict[LedgerKey, LedgerRow]]:
+        """By trace id: what each judge, the detectors too, last said of each subject; absent: nothing was said."""
+        return ledger.outcomes(self._store, trace_ids, self._tenant)
+
+    def run_findings(self, trace_ids: Sequence[str]) -> dict[str, list[Finding]]:
+        """The findings of LLM judges in each trace, of any state; absent: there are none."""
+        found: dict[str, list[Finding]] = {}
+        for row in Scope(self._store, self._tenant).select(_FINDINGS, trace_ids=list(trace_ids)):
+            finding = finding_from_row(row)
+            found.setdefault(finding.trace_id, []).append(finding)
+        return found
+
+    def answer(self, key: str) -> Reply | None:
+        """The latest answer under `key` that is neither too old nor cut off or withheld."""
+        return self._answers.answer(key)
+
+    def keep(self, rows: Sequence[AnswerRow]) -> None:
+        """Keep answers; keeping the same again changes nothing."""
+        self._answers.keep(rows)
+
+    def spend(self, since_nanos: int) -> list[Spend]:
+        """What calls since then cost, by hour (of UTC) and service."""
+        return self._answers.spend(since_nanos)
+
+    def architecture(self, service: str) -> Architecture | None:
+        """The description that holds: the last edited one unless it was cleared, else the last derived one."""
+        return self._architectures.current(service)
+
+    def keep_architecture(self, service: str, text: str, source: Source | str) -> Architecture:
+        """Keep a version of a description; nothing is written where the last of its source is the same."""
+        return self._architectures.keep(service, text, Source(source))
+
+    def clear_edit(self, service: str) -> bool:
+        """Let the derived description hold again; whether there was an edited one."""
+        return self._architectures.clear_edit(service)
+
+    def architecture_versions(self, service: str) -> list[Architecture]:
+        """What was derived, edited and cleared, latest first."""
+        return self._architectures.versions(service)
+
+    def mark_key(self) -> bytes:
+        """The installation's secret key of 32 bytes, made where there is none; every process gets the same."""
+        return install.mark_key(self._store, self._tenant)
+
+
+def _keys(subjects: Sequence[JudgedSubject]) -> Iterator[TraceKey]:
+    for subject in subjects:
+        yield from ((j.subject.tenant, j.subject.trace_id) for j in subject.judgements)
+        yield from ((f.tenant, f.trace_id) for f in (*subject.changed, *subject.retracted))
+
+
+def _finding_rows(subject: JudgedSubject) -> Iterator[Row]:
+    said = {judgement.judge: judgement for judgement in subject.judgements}
+    for finding in (*subject.changed, *subject.retracted):
+        judgement = said.get(finding.judge)
+        if judgement is None:  # of a judge that was not asked now, such as one of a run that is part of another now
+            judgement = replace(subject.judgements[-1], judge=finding.judge)
+        yield finding_row(finding, judgement)

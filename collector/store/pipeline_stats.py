@@ -1,0 +1,135 @@
+"""Vitals of the overview that are no rates. All of it blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from ...schemas.llm_rows import LATEST
+from ...schemas.queries.pipeline_stats import Timeliness, VersionSeen
+from ...schemas.rates import Sums
+from ...schemas.verdicts import DETECTORS, Outcome
+from .client import Store
+from .lists.findings import HOLDS
+from .reading import OF_SERVICE
+from .scope import TENANT, Scope
+
+MOST_FINDINGS: Final = 2000
+"""The latest spans with a finding, whose arrival is looked up."""
+
+MOST_VERSIONS: Final = 20
+
+_IN_SIGHT: Final = "FirstSeen >= {since:UInt64} AND FirstSeen < {until:UInt64}"
+
+# A raw look for where the latest begin, twice as many as are needed since some no longer hold: it spares the
+# de-duplication of all the others.
+_LATEST: Final = f"""
+SELECT FirstSeen FROM findings WHERE {TENANT} AND {_IN_SIGHT} AND {{of_service}}
+ORDER BY FirstSeen DESC LIMIT 1 OFFSET {2 * MOST_FINDINGS}
+"""
+
+_SEEN: Final = f"""
+SELECT TraceId, SpanId, min(FirstSeen) AS Seen FROM findings FINAL
+WHERE {TENANT} AND {HOLDS} AND {_IN_SIGHT} AND {{of_service}}
+    AND TraceId IN (SELECT TraceId FROM findings WHERE {TENANT} AND {_IN_SIGHT})
+GROUP BY TraceId, SpanId ORDER BY Seen DESC LIMIT {{limit:UInt64}}
+"""
+
+# The first copy counts: a span that is sent again does not arrive again.
+_CAME: Final = f"""
+SELECT TraceId, SpanId, min(toUnixTimestamp64Nano(ReceivedAt)) FROM spans
+WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} AND SpanId IN {{span_ids:Array(String)}}
+GROUP BY TraceId, SpanId
+"""
+
+_NEW: Final = f"""
+SELECT ServiceName FROM traces FINAL WHERE {TENANT} AND ServiceName != ''
+GROUP BY ServiceName HAVING min(toUnixTimestamp64Nano(ReceivedAt)) >= {{since:Int64}}
+ORDER BY min(ReceivedAt) DESC, ServiceName LIMIT {{limit:UInt64}}
+"""
+
+_SINCE: Final = "ReceivedAt >= fromUnixTimestamp64Nano({since:Int64})"
+_UNTIL: Final = "ReceivedAt < fromUnixTimestamp64Nano({until:Int64})"
+
+_OUTCOMES: Final = f"""
+SELECT Judge, Outcome, count() FROM
+(
+    SELECT * FROM judgements FINAL
+    WHERE {TENANT} AND SubjectKind = 'agent-run' AND Judge != '{DETECTORS}' AND {_SINCE} AND {_UNTIL}
+        AND {{of_service}} {LATEST}
+)
+WHERE Outcome != '{Outcome.SUPERSEDED}'
+GROUP BY Judge, Outcome ORDER BY Judge, Outcome
+"""
+
+
+# Each version by its own last word on a run: a later version takes nothing from it. What was asked by hand counts not,
+# and neither does anything at a trace that the run has left: that was taken back, at any time since.
+_VERSIONS: Final = f"""
+SELECT Version, Model, min(JudgedAt), max(JudgedAt), count(), countIf(Bad), sum(Findings), sum(W), sum(W * W),
+    sumIf(W, Bad), sumIf(W * W, Bad), sum(W * Findings), sum(W * W * Findings), sum(W * W * Findings * Findings)
+FROM
+(
+    SELECT Version, Model, JudgedAt, Findings, Outcome, 1 / Probability AS W, Findings > 0 AS Bad FROM judgements FINAL
+    WHERE {TENANT} AND SubjectKind = 'agent-run' AND Judge = {{judge:String}} AND {_SINCE} AND {{of_service}}
+        AND (Outcome IN ('done', 'cached') AND Probability > 0 AND {_UNTIL} OR Outcome = '{Outcome.SUPERSEDED}')
+    ORDER BY JudgedAt DESC, Outcome = '{Outcome.SUPERSEDED}' LIMIT 1 BY TraceId, SubjectId, Version
+)
+WHERE Outcome != '{Outcome.SUPERSEDED}'
+GROUP BY Version, Model ORDER BY max(JudgedAt) DESC LIMIT {MOST_VERSIONS}
+"""
+
+
+class StoredVitals:
+    """Vitals as people ask for them. Methods raise RetryableError for what may pass, StoreError for the rest."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def timeliness(self, since: int, until: int, service: str = "", tenant: str = "") -> Timeliness:
+        """From the arrival of a span to the first finding at it; a finding that was there before it counts as 0."""
+        scope = Scope(self._store, tenant)
+        sql, values = _of_service(_LATEST, service)
+        for row in scope.select(sql, since=since, until=until, **values):
+            since = row[0]
+        sql, values = _of_service(_SEEN, service)
+        seen = scope.select(sql, since=since, until=until, limit=MOST_FINDINGS, **values)
+        ids = {"trace_ids": sorted({row[0] for row in seen}), "span_ids": sorted({row[1] for row in seen})}
+        came = {(row[0], row[1]): row[2] for row in scope.select(_CAME, **ids)} if seen else {}
+        late = sorted(max(0, at - came[trace, span]) for trace, span, at in seen if (trace, span) in came)
+        return Timeliness(len(late), _quantile(late, 50), _quantile(late, 95))
+
+    def new_services(self, since: int, limit: int, tenant: str = "") -> list[str]:
+        """Services of which every trace arrived from `since` on."""
+        return [row[0] for row in Scope(self._store, tenant).select(_NEW, since=since, limit=limit)]
+
+    def outcomes(
+        self, since: int, until: int, service: str = "", tenant: str = ""
+    ) -> Mapping[str, Mapping[Outcome, int]]:
+        """The last word of each judge on each run, by judge and outcome."""
+        sql, values = _of_service(_OUTCOMES, service)
+        found: dict[str, dict[Outcome, int]] = {}
+        for judge, outcome, count in Scope(self._store, tenant).select(sql, since=since, until=until, **values):
+            found.setdefault(judge, {})[Outcome(outcome)] = count
+        return found
+
+    def versions(self, judge: str, since: int, until: int, service: str = "", tenant: str = "") -> list[VersionSeen]:
+        """What versions and models of a judge found, the latest first."""
+        sql, values = _of_service(_VERSIONS, service)
+        rows = Scope(self._store, tenant).select(sql, judge=judge, since=since, until=until, **values)
+        return [VersionSeen(row[0], row[1], row[2], row[3], _sums(*row[4:])) for row in rows]
+
+
+def _sums(n: int, hits: int, errors: int, *weighted: float) -> Sums:
+    w, w2, wb, w2b, wy, w2y, w2y2 = weighted
+    # One unit a run: what is summed with t is as without it.
+    return Sums(n, n, hits, errors, w, w2, w, w2, wb, w2b, w2b, wy, w2y, w2y, w2y2)
+
+
+def _of_service(sql: str, service: str) -> tuple[str, dict[str, Any]]:
+    return sql.replace("{of_service}", OF_SERVICE if service else "1"), {"service": service} if service else {}
+
+
+def _quantile(ascending: Sequence[int], percent: int) -> int | None:
+    # The nearest rank.
+    return ascending[max(0, -(-len(ascending) * percent // 100) - 1)] if ascending else None

@@ -1,0 +1,51 @@
+"""A trace rebuilt from its stored spans, as judging sees it: with the traces that it is one with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ...processors.assemble import Assembler, AssemblerConfig
+from ...processors.joining import groups_of
+from ...processors.rebuild import rebuild
+from ...schemas.normalized import NormalizedSpan
+from ...schemas.spans import Span
+from ...schemas.trajectory import Trace, TraceState
+from ..judging.detect.outcome import together
+from .judging import StoredJudging
+
+
+def stored_trace(
+    judging: StoredJudging,
+    trace_id: str,
+    tenant: str,
+    config: AssemblerConfig,
+    now: int,
+    ours: Callable[[Span], bool] = lambda _span: False,
+) -> Trace | None:
+    """The trace in the state it has at `now` (unix nanos), without the spans that are `ours`; None where there is none.
+
+    One that is part of a joined run gives the whole run, under the id of its first trace.
+
+    Raises:
+        RetryableError, StoreError: the store failed.
+    """
+    ids = sorted(judging.joined([trace_id]).get(trace_id, {trace_id}))
+    kept: dict[str, list[NormalizedSpan]] = {}
+    states: dict[str, TraceState] = {}
+    newest: dict[str, int] = {}
+    for one, (spans, logs) in judging.load_spans(ids).items():
+        assembler, key = Assembler(config), (tenant, one)
+        newest[one] = max([s.received_at for s in spans] + [r.received_at for r in logs])
+        assembler.request(key, now)
+        assembler.fill(key, spans, logs, newest[one])
+        held = assembler.get(key)
+        found = [span for span in held.spans.values() if not ours(span.raw)] if held else []
+        if held is not None and found:
+            kept[one], states[one] = found, assembler.state(held, now)
+    if trace_id not in kept:
+        return None
+    group = next(g for g in groups_of(kept) if trace_id in g)
+    state = together(states[one] for one in group)
+    whole = rebuild([span for one in group for span in kept[one]], state=state)
+    return replace(whole, trace_id=group[0], received_through=max(newest[one] for one in group))

@@ -1,0 +1,204 @@
+"""Who watches what just now: tells open pages that something was judged, from the judging threads into the event loop.
+
+A subscriber is told that something changed, never what it is now: it asks for that. So what waits for a slow browser is
+one mark and a bounded list of ids, however much happens meanwhile, and all it misses is what stood in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Final, Self
+
+from ...schemas.errors import OverloadedError
+from ...schemas.findings import Finding
+from ...schemas.verdicts import JudgedSubject, JudgedTrace, Outcome
+from ..queries.trace.trace_queries import Looks
+
+MAX_SUBSCRIBERS: Final = 256
+MAX_OF_ONE: Final = 64
+"""Of one address: nobody takes all of them."""
+
+MAX_IDS: Final = 500
+"""Findings whose change a subscriber is told of at once; of more, only the latest."""
+
+MAX_REMEMBERED: Final = 10_000
+"""Traces of which the latest change is remembered."""
+
+
+class Subscriber:
+    """One open page, of a client's address. `trace_id` "" watches all traces.
+
+    Use it as an async context manager, in the event loop.
+    """
+
+    def __init__(self, pulse: Pulse, trace_id: str, client: str) -> None:
+        self.trace_id, self.client = trace_id, client
+        self._pulse = pulse
+        self._loop = asyncio.get_running_loop()
+        self._event, self._ended = asyncio.Event(), asyncio.Event()
+        self._lock = threading.Lock()
+        self._woken = False
+        self._states: OrderedDict[str, str] = OrderedDict()
+        self.closed = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._pulse.leave(self)
+
+    def wake(self, states: Mapping[str, str]) -> None:
+        """Something changed; `states`: of findings, by id. From any thread."""
+        with self._lock:
+            for finding_id, state in states.items():
+                self._states[finding_id] = state
+                self._states.move_to_end(finding_id)
+            while len(self._states) > MAX_IDS:
+                self._states.popitem(last=False)
+            if self._woken:
+                return
+            self._woken = True
+        self._tell()
+
+    def close(self) -> None:
+        """End the wait for good. From any thread."""
+        self.closed = True
+        self._tell()
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._ended.set)
+
+    async def changed(self, seconds: float) -> Mapping[str, str] | None:
+        """Wait up to so long for a change: the states of findings that changed, None where nothing did."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._event.wait()
+        except TimeoutError:
+            return None
+        with self._lock:
+            self._event.clear()
+            self._woken = False
+            states, self._states = self._states, OrderedDict()
+        return states
+
+    async def rest(self, seconds: float) -> None:
+        """Wait so long, or until it is closed."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._ended.wait()
+        except TimeoutError:
+            return
+
+    def _tell(self) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._event.set)
+        except RuntimeError:  # the loop has ended, and with it everybody who waits
+            self.closed = True
+
+
+class Pulse:
+    """All subscribers, as a listener to judging."""
+
+    def __init__(self, looks: Looks, most: int = MAX_SUBSCRIBERS, most_of_one: int = MAX_OF_ONE) -> None:
+        self._looks, self._most, self._most_of_one = looks, most, most_of_one
+        self._lock = threading.Lock()
+        self._subscribers: set[Subscriber] = set()
+        self._boot = secrets.token_hex(4)
+        self._count = 0
+        self._last: OrderedDict[str, int] = OrderedDict()
+        self._stopped = False
+
+    def judged(self, traces: Sequence[JudgedTrace]) -> None:
+        """Detectors looked at these."""
+        for one in traces:
+            if one.judgement.outcome is Outcome.DONE and not one.trace.joined_to:
+                self._looks.judged(one.trace)
+            ids = {one.trace.trace_id, one.trace.joined_to} - {""}
+            self._tell(ids, (*one.changed, *one.retracted))
+
+    def heard(self, subjects: Sequence[JudgedSubject]) -> None:
+        """LLM judges looked at these."""
+        for one in subjects:
+            ids = {judgement.subject.trace_id for judgement in one.judgements}
+            self._tell(ids, (*one.changed, *one.retracted))
+
+    def touched(self, trace_id: str) -> None:
+        """Something else of a trace changed: a label."""
+        self._tell({trace_id}, ())
+
+    def subscribe(self, trace_id: str = "", client: str = "") -> Subscriber:
+        """A new subscriber; `client`: its address, "" for none that is told.
+
+        Raises:
+            OverloadedError: there are too many, or too many of that address.
+        """
+        with self._lock:
+            self._must_have_room(client)
+            made = Subscriber(self, trace_id, client)
+            self._subscribers.add(made)
+        return made
+
+    def must_have_room(self, client: str = "") -> None:
+        """Raises OverloadedError where there is no room for one more of that address."""
+        with self._lock:
+            self._must_have_room(client)
+
+    def _must_have_room(self, client: str) -> None:
+        if self._stopped or len(self._subscribers) >= self._most:
+            raise OverloadedError("too many live pages are open: this one does not go on by itself", retry_after=30)
+        if client and sum(one.client == client for one in self._subscribers) >= self._most_of_one:
+            raise OverloadedError(
+                f"{self._most_of_one} live pages are open at your address: this one does not go on by itself until "
+                "one of them is closed",
+                retry_after=30,
+            )
+
+    def leave(self, subscriber: Subscriber) -> None:
+        """It watches no longer."""
+        with self._lock:
+            self._subscribers.discard(subscriber)
+
+    @property
+    def subscribers(self) -> int:
+        """How many there are."""
+        return len(self._subscribers)
+
+    def mark(self, trace_id: str) -> str:
+        """A name of how far the trace has come, for `is_behind`."""
+        with self._lock:
+            return f"{self._boot}-{self._last.get(trace_id, 0)}"
+
+    def is_behind(self, trace_id: str, mark: str) -> bool:
+        """Whether something may have changed since that mark."""
+        return bool(mark) and mark != self.mark(trace_id)
+
+    async def stop(self, _deadline: float = 0) -> None:
+        """End all streams: the server waits for them."""
+        self.end()
+
+    def end(self) -> None:
+        """The same from any thread."""
+        with self._lock:
+            self._stopped = True
+            subscribers = list(self._subscribers)
+        for subscriber in subscribers:
+            subscriber.close()
+
+    def _tell(self, trace_ids: Iterable[str], findings: Iterable[Finding]) -> None:
+        ids = set(trace_ids)
+        with self._lock:
+            self._count += 1
+            for trace_id in ids:
+                self._last[trace_id] = self._count
+                self._last.move_to_end(trace_id)
+            while len(self._last) > MAX_REMEMBERED:
+                self._last.popitem(last=False)
+            told = [s for s in self._subscribers if not s.trace_id or s.trace_id in ids]
+        if told:
+            states = {f.id: f.state.value for f in findings}
+            for subscriber in told:
+                subscriber.wake(states)

@@ -1,0 +1,1 @@
+"""What durable background work is made of."""

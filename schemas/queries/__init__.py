@@ -1,0 +1,1 @@
+"""Questions to the read models and their answers, as data."""

@@ -1,0 +1,113 @@
+"""What the API asks of the ledger of LLM judges, and why a trace has no score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from ..llm_rows import LedgerRow, Spend
+from ..trajectory import TraceState
+from ..verdicts import DETECTORS, Outcome, Verdict
+from .reader import Position
+
+_SWITCH_ON: Final = "switch them on with `tracejury serve --model …` or in the configuration, section judges"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgesStatus:
+    """What this process does with LLM judges. `caps`: by name, such as `usd_per_day`; those of all services together.
+
+    `pending`: agent runs that wait, `in_flight`: that are before the judges just now. `trouble`: one line on why they
+    do not work, although a model is configured. `failing`: why the latest call brought nothing; "" once one did.
+    """
+
+    on: bool = False
+    model: str = ""
+    caps: Mapping[str, float] = field(default_factory=dict)
+    pending: int = 0
+    in_flight: int = 0
+    trouble: str = ""
+    failing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerQuery:
+    """Last words of judges, latest first. `since`: unix nanos, of the word; empty fields do not filter.
+
+    Unless `everything`, superseded windows are left out, and so is what detectors said of traces, where neither a trace
+    nor a judge is named.
+    """
+
+    limit: int
+    trace_id: str = ""
+    judge: str = ""
+    outcome: Outcome | None = None
+    service: str = ""
+    since: int = 0
+    everything: bool = False
+    before: Position | None = None
+    tenant: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """A word with where it belongs ("" unknown) and the verdict that stands, if any; `id` its place among equals."""
+
+    word: LedgerRow
+    id: str
+    service: str = ""
+    agent: str = ""
+    verdict: Verdict | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the detectors' judging has seen of a trace."""
+
+    state: TraceState
+    runs: int
+
+
+class Ledger(Protocol):
+    """Answers from the store. Every method may block: call it on a thread."""
+
+    def entries(self, query: LedgerQuery) -> Sequence[LedgerEntry]:
+        """Up to `limit` words."""
+
+    def summary(self, query: LedgerQuery) -> Mapping[Outcome, int]:
+        """How many words of each outcome there are, whatever outcome and place in the list the query names."""
+
+    def judged(self, trace_id: str, tenant: str = "") -> Judged | None:
+        """What was seen of a trace; None where it has not been judged."""
+
+    def pending_runs(self, trace_ids: Sequence[str], tenant: str = "") -> Mapping[str, int]:
+        """How many agent runs of each trace wait for LLM judges; absent: none."""
+
+    def spend(self, since: int, tenant: str = "") -> Sequence[Spend]:
+        """What calls from `since` (unix nanos) on cost, by hour and service."""
+
+
+def why_unscored(words: Sequence[LedgerRow], judged: Judged | None, status: JudgesStatus, trace_id: str) -> str | None:
+    """One line on why LLM judges have not said anything of a trace, or will not; None where the words tell.
+
+    `words`: all that stand of the trace; `judged`: None where it was not judged at all.
+    """
+    of_judges = [word for word in words if word.judge != DETECTORS]
+    working = status.on and not status.trouble
+    if of_judges and (working or all(word.outcome is not Outcome.PENDING for word in of_judges)):
+        return None
+    for true, why in (
+        (status.trouble, f"the LLM judges do not work: {status.trouble}"),
+        (bool(of_judges), f"judges are still to look at it, and this collector has none: {_SWITCH_ON}"),
+        (judged is None, "it has just come and was not judged at all yet"),
+        (not status.on, f"no LLM judge is switched on: {_SWITCH_ON}"),
+        (judged and not judged.runs, "no agent run was recognised in it, and LLM judges look at agent runs"),
+        (
+            judged and judged.state is TraceState.OPEN,
+            "it has not settled yet: judges score an agent run when it is over",
+        ),
+    ):
+        if true:
+            return why
+    return f"it was stored before the judges were switched on: `tracejury judge --trace {trace_id}` has it judged"

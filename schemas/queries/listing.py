@@ -1,0 +1,96 @@
+"""Lists of traces and sessions: by what they are sorted, and what they suggest to filter by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from ..findings import Finding
+from ..taxonomy import Severity
+from ..trajectory import TraceState
+from ..verdicts import Verdict
+
+
+class Sort(StrEnum):
+    """What a list is ordered by; what is not known of a trace comes last."""
+
+    RECEIVED = "received"
+    START = "start"
+    DURATION = "duration"
+    COST = "cost"
+    TOKENS = "tokens"
+    SEVERITY = "severity"  # by the number of findings of the worst severity, then of the next
+    FINDINGS = "findings"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """Traces of one conversation: those of one service that name one session id.
+
+    `findings` by severity; `turns`: LLM turns of all agents; `start` to `end` of the spans, `received`: the last
+    arrival, all in unix nanos; tokens and `usd` are None where they are not known. `place`, `key`: in the order.
+    """
+
+    session_id: str
+    service: str
+    state: TraceState
+    traces: int
+    turns: int
+    agents: Sequence[str]
+    start: int
+    end: int
+    first_received: int
+    received: int
+    findings: Mapping[Severity, int]
+    tokens: int | None = None
+    usd: float | None = None
+    place: int = 0
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What a user said and what the agents answered: one run without a parent, with what hangs on its trace.
+
+    `findings` and `verdicts`: of the run and the runs below it; of the whole trace at its first exchange. `agents`: the
+    name of each of these runs by its id.
+    """
+
+    trace_id: str
+    run_id: str
+    agent: str
+    goal: str
+    answer: str
+    status: str
+    state: TraceState
+    start: int
+    end: int
+    turns: int
+    usd: float | None
+    findings: Sequence[Finding] = ()
+    verdicts: Sequence[Verdict] = ()
+    agents: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView:
+    """A session with its conversation in order of time. `left`: traces that came later and are not shown."""
+
+    session: SessionRow
+    services: Sequence[str]
+    exchanges: Sequence[Exchange]
+    left: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """Names that traces of some time can be filtered by, each with how many traces, most first."""
+
+    services: Sequence[tuple[str, int]] = ()
+    agents: Sequence[tuple[str, int]] = ()
+    tools: Sequence[tuple[str, int]] = ()
+    models: Sequence[tuple[str, int]] = ()
+    versions: Sequence[tuple[str, int]] = ()
+    categories: Sequence[tuple[str, int]] = ()
+    judges: Sequence[tuple[str, int]] = ()

@@ -1,0 +1,1 @@
+"""Texts for people: counts, times, names, terminals."""

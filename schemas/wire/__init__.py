@@ -1,0 +1,1 @@
+"""Models that API, command line and pages exchange."""

@@ -1,0 +1,89 @@
+"""The rows of `/api/export`, as types: of JSON lines and of Parquet alike. Keys are only ever added."""
+
+from __future__ import annotations
+
+from typing_extensions import TypedDict
+
+from .labels import AnnotationJson, HumanScoreJson, ReviewJson
+from .traces import ErrorJson, FindingJson, VerdictJson
+
+
+class FindingRow(ErrorJson):
+    """A finding with the agent run that it is in. What a run would say is null where it is in none.
+
+    `transcript`: the run as an LLM judge is given it, its steps labelled S1, S2 …; `label`: that of the finding's step.
+    `labels`: what people say of this finding.
+    """
+
+    session_id: str | None
+    trace_state: str
+    conventions: list[str]
+    run_role: str | None
+    run_goal: str | None
+    run_answer: str | None
+    run_status: str | None
+    label: str | None
+    transcript: str | None
+    labels: list[AnnotationJson]
+
+
+class LabelledFinding(FindingJson):
+    """A finding with the label of its step in the run's transcript."""
+
+    label: str | None
+
+
+class StepJson(TypedDict):
+    """A step of a transcript; `kind`: llm, tool or agent."""
+
+    label: str
+    kind: str
+    span_id: str
+    turn: int
+
+
+class RunRow(TypedDict):
+    """An agent run with its transcript, all that judges found in it and said of it, and what people say of it.
+
+    `reviews`: people who have looked at all of it; what they did not mark is no error to them.
+    """
+
+    trace_id: str
+    session_id: str | None
+    service: str
+    trace_state: str
+    conventions: list[str]
+    agent_run_id: str
+    parent_run_id: str | None
+    agent: str
+    role: str
+    goal: str
+    answer: str
+    status: str
+    turns: int
+    start: str | None
+    end: str | None
+    transcript: str | None
+    steps: list[StepJson]
+    findings: list[LabelledFinding]
+    verdicts: list[VerdictJson]
+    labels: list[AnnotationJson]
+    scores: list[HumanScoreJson]
+    reviews: list[ReviewJson]
+
+
+class TrailError(TypedDict):
+    """An error in the keys of TRAIL's annotations; `location` is a span id."""
+
+    category: str
+    location: str
+    evidence: str
+    description: str
+    impact: str
+
+
+class TrailRow(TypedDict):
+    """What was found in a trace, in the layout of TRAIL's annotation files; other taxonomies' findings are left out."""
+
+    trace_id: str
+    errors: list[TrailError]

@@ -1,0 +1,68 @@
+"""The JSON of lists of traces and sessions. From the first release on, keys are only ever added."""
+
+from __future__ import annotations
+
+from typing_extensions import TypedDict
+
+from .traces import FindingJson, VerdictJson
+
+
+class SessionRowJson(TypedDict):
+    """Traces of one conversation: of one service that name one session id.
+
+    `turns`: LLM turns of all its agents; `duration_ms` from the first span's start to the last one's end; `tokens` and
+    `usd` null where they are not known; `findings` by severity.
+    """
+
+    session_id: str
+    service: str
+    state: str
+    traces: int
+    turns: int
+    agents: list[str]
+    start: str | None
+    end: str | None
+    duration_ms: float
+    first_received: str | None
+    received: str | None
+    findings: dict[str, int]
+    tokens: int | None
+    usd: float | None
+
+
+class ExchangeJson(TypedDict):
+    """What a user said (`goal`) and what the agents answered, with what was found in it.
+
+    `agents`: the name of each agent run of it, by the run's id.
+    """
+
+    trace_id: str
+    agent_run_id: str | None
+    agent: str
+    goal: str
+    answer: str
+    status: str
+    state: str
+    start: str | None
+    end: str | None
+    turns: int
+    usd: float | None
+    findings: list[FindingJson]
+    agents: dict[str, str]
+    verdicts: list[VerdictJson]
+
+
+class SessionJson(SessionRowJson):
+    """A session as a conversation in order of time; `left`: traces beyond those that are shown."""
+
+    services: list[str]
+    exchanges: list[ExchangeJson]
+    left: int
+
+
+class SessionPage(TypedDict):
+    """A page of sessions; `next` goes into `cursor`, null on the last page; `searched` as in a page of traces."""
+
+    items: list[SessionRowJson]
+    next: str | None
+    searched: str | None

@@ -1,0 +1,244 @@
+"""The tree that people see: every run once, every finding once, at its span, and nothing that content can break."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+from tracejury.collector.cli.render.tables import counts, moment
+from tracejury.collector.cli.render.tree import trace_tree
+from tracejury.schemas.wire.traces import AgentRunJson, FindingJson, ToolCallJson, TraceJson, TurnJson, VerdictJson
+
+
+def run(run_id: str, parent: str | None = None, turns: list[TurnJson] | None = None, **changes: Any) -> AgentRunJson:
+    found: AgentRunJson = {
+        "id": run_id,
+        "name": f"agent-{run_id}",
+        "role": "sub-agent" if parent else "manager",
+        "span_id": f"span-{run_id}",
+        "parent_id": parent,
+        "parent_turn": None,
+        "goal": "",
+        "answer": "",
+        "status": "ok",
+        "turns": turns or [],
+    }
+    return {**found, **changes}  # type: ignore[typeddict-item]  # changes are keys of it
+
+
+def turn(index: int, llm: str | None, *calls: ToolCallJson, below: tuple[str, ...] = ()) -> TurnJson:
+    return {
+        "index": index,
+        "kind": "act",
+        "llm_span_id": llm,
+        "text": "",
+        "tool_calls": list(calls),
+        "sub_run_ids": list(below),
+    }
+
+
+def call(name: str, **changes: Any) -> ToolCallJson:
+    found: ToolCallJson = {
+        "name": name,
+        "arguments": None,
+        "result": None,
+        "requested": True,
+        "executed": True,
+        "error": None,
+        "span_id": f"span-{name}",
+        "call_id": None,
+        "sub_run_id": None,
+    }
+    return {**found, **changes}  # type: ignore[typeddict-item]  # changes are keys of it
+
+
+def finding(number: int, span_id: str) -> FindingJson:
+    return {
+        "id": f"f{number}",
+        "fingerprint": "",
+        "trace_id": "t",
+        "span_id": span_id,
+        "agent_run_id": None,
+        "turn": None,
+        "judge": "rule",
+        "dimension": "TC",
+        "dimensions": ["TC"],
+        "taxonomy": "trail",
+        "category": "Formatting Errors",
+        "severity": "HIGH",
+        "confidence": 0.5,
+        "evidence": f"quote-{number}.",
+        "explanation": "why",
+        "tool_span_id": None,
+        "seen_by_span_id": None,
+        "also_at": [],
+        "linked": [],
+        "state": "current",
+        "first_seen": None,
+    }
+
+
+def trace(runs: list[AgentRunJson], findings: list[FindingJson]) -> TraceJson:
+    return {
+        "trace_id": "t",
+        "trace_ids": ["t"],
+        "session_id": None,
+        "service": "svc",
+        "state": "settled",
+        "spans": 3,
+        "start": None,
+        "end": None,
+        "conventions": [],
+        "tokens": {"input": None, "output": None, "llm_calls": 0},
+        "agent_runs": runs,
+        "remainder": [],
+        "findings": findings,
+        "verdicts": [],
+    }
+
+
+def shown(value: TraceJson) -> str:
+    console = Console(width=500, color_system=None)
+    with console.capture() as capture:
+        console.print(trace_tree(value))
+    return capture.get()
+
+
+def lines_below(text: str, heading: str) -> str:
+    """The first line with `heading` and what is indented under it."""
+    lines = text.splitlines()
+    start = next(i for i, line in enumerate(lines) if heading in line)
+    depth = lines[start].index(heading)
+    end = next((i for i in range(start + 1, len(lines)) if lines[i][:depth].strip(" │") != ""), len(lines))
+    return "\n".join(lines[start:end])
+
+
+def test_findings_hang_under_their_spans() -> None:
+    """At the agent, the turn, the tool call; what stands nowhere in the runs comes at the end, not lost."""
+    runs = [run("a", turns=[turn(0, "llm-0", call("search")), turn(1, "llm-1", below=("b",))]), run("b", "a")]
+    spans = ["span-a", "llm-0", "span-search", "span-b", "elsewhere"]
+    text = shown(trace(runs, [finding(i, span) for i, span in enumerate(spans)]))
+    assert "quote-1." in lines_below(text, "turn 0 act")
+    assert "quote-2." in lines_below(text, "tool search")
+    assert "quote-3." in lines_below(text, "agent-b")
+    assert "quote-4." in lines_below(text, "outside the agents' turns")
+    assert all(text.count(f"quote-{i}.") == 1 for i in range(len(spans)))
+
+
+def test_a_sub_agent_hangs_under_the_turn_that_started_it() -> None:
+    """And the call that did; under its parent's run where no turn names it, at the top where that is not known."""
+    first = turn(0, "l", call("delegate", sub_run_id="e"), below=("b", "e"))
+    runs = [run("a", turns=[first]), run("b", "a"), run("c", "a"), run("d", "gone"), run("e", "a")]
+    text = shown(trace(runs, []))
+    assert "agent-e" in lines_below(text, "tool delegate")
+    assert "agent-b" not in lines_below(text, "tool delegate")
+    assert "agent-b" in lines_below(text, "turn 0 act")
+    assert "agent-c" in lines_below(text, "agent-a")
+    assert "agent-d" not in lines_below(text, "agent-a")
+    assert "agent-d" in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        ({"error": "boom"}, "failed: boom"),
+        ({"error": ""}, "failed: "),
+        ({"executed": False}, "asked for, not run"),
+        ({"result": "42"}, "→ 42"),
+    ],
+)
+def test_what_became_of_a_tool_call_is_said(changes: dict[str, Any], part: str) -> None:
+    """Failed, never run, or its result."""
+    assert part in shown(trace([run("a", turns=[turn(0, None, call("t", **changes))])], []))
+
+
+_ids = st.sampled_from("abcdef")
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(_ids, st.none() | _ids, st.lists(_ids, max_size=3)), unique_by=lambda r: r[0]))
+def test_any_shape_of_runs_ends_and_shows_each_once(shape: list[tuple[str, str | None, list[str]]]) -> None:
+    """Cycles of parents, runs that start themselves, runs named by several turns: each run stands in the tree once."""
+    runs = [
+        run(name, parent, [turn(0, None, *(call("t", sub_run_id=b) for b in below[:1]), below=tuple(below))])
+        for name, parent, below in shape
+    ]
+    text = shown(trace(runs, [finding(i, f"span-{name}") for i, (name, _, _) in enumerate(shape)]))
+    for i, (name, _, _) in enumerate(shape):
+        assert text.count(f"agent-{name} (") == 1
+        assert text.count(f"quote-{i}.") == 1
+
+
+def test_a_chain_of_sub_agents_of_any_depth_is_shown() -> None:
+    """Hostile depth neither fails nor hides a run."""
+    runs = [run(str(i), str(i - 1) if i else None) for i in range(2_000)]
+    text = shown(trace(runs, []))
+    assert text.count("agent-") == 2_000
+
+
+@given(st.text(st.characters(codec=None)))
+def test_no_content_reaches_the_terminal_as_a_control(text: str) -> None:
+    """Names, goals, results and quotes are shown as text whatever they hold."""
+    hostile = {**finding(0, "span-a"), "evidence": text, "category": text, "explanation": text, "judge": text}
+    value = trace(
+        [run("a", goal=text, answer=text, name=text, turns=[turn(0, None, call(text, result=text))])],
+        [hostile],  # type: ignore[list-item]  # the same keys
+    )
+    assert not {c for c in shown(value) if c < " " and c != "\n"}
+
+
+def test_counts_and_times_for_people() -> None:
+    """The worst first; zero says nothing; times to the second."""
+    assert counts({"LOW": 1, "MEDIUM": 0, "HIGH": 2}).plain == "2 HIGH 1 LOW"
+    assert counts({"LOW": 0, "MEDIUM": 0, "HIGH": 0}).plain == "-"
+    assert moment("2026-11-20T10:09:46.123456Z").plain == "2026-11-20 10:09:46Z"
+    assert moment(None).plain == "-"
+
+
+@pytest.mark.parametrize(
+    ("sent", "written", "told"),
+    [(None, None, ""), (1234, 0, ", tokens: 1,234 in, 0 out"), (None, 5, ", tokens: 5 out")],
+)
+def test_the_title_tells_the_tokens_that_are_known(sent: int | None, written: int | None, told: str) -> None:
+    """Nothing where no call recorded any."""
+    value = trace([run("a")], [])
+    value["tokens"] = {"input": sent, "output": written, "llm_calls": 1}
+    assert shown(value).splitlines()[0].rstrip().endswith(f"0 findings{told}")
+
+
+def test_a_trace_without_agents_says_so() -> None:
+    """An empty tree would look like lost spans."""
+    assert "no agent recognised" in shown(trace([], []))
+    assert "no agent recognised" not in shown(trace([run("a")], []))
+
+
+def test_scores_stand_under_their_runs() -> None:
+    """On one line a run; what is about no run that is known comes at the end."""
+    text = shown(
+        {
+            **trace([run("a"), run("b", "a")], []),
+            "verdicts": [
+                verdict("tool-calling", "a", score=3),
+                verdict("goal-fulfilment", "a", score=0),
+                verdict("plan-quality", "a", not_applicable=True),
+                verdict("tool-calling", "b", unscored_reason="the model\x1b[2J did not answer"),
+                verdict("tool-calling", "gone", score=1),
+            ],
+        }
+    )
+    assert "scores: goal-fulfilment 0 of 3, plan-quality not applicable, tool-calling 3 of 3\n" in text
+    assert "scores: tool-calling unscored: the model\\x1b[2J did not answer\n" in text
+    assert text.index("verdict tool-calling  1 of 3") > text.index("unscored")
+    assert "\x1b" not in text
+
+
+def verdict(judge: str, run_id: str, **changes: Any) -> VerdictJson:
+    value: dict[str, Any] = {
+        "judge": judge, "version": "v", "model": "m", "subject": {"kind": "agent-run", "id": run_id, "trace_id": "t"},
+        "score": None, "not_applicable": False, "unscored_reason": None, "reasons": "", "sampling_probability": 1.0,
+    }  # fmt: skip
+    return cast("VerdictJson", value | changes)

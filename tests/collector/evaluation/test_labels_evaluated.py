@@ -1,0 +1,66 @@
+"""From labels in a running collector to figures: export, evaluate, compare, all by the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from trail_folder import write
+
+from tracejury.collector.app.service import Collector
+from tracejury.collector.cli.root import root
+from tracejury.collector.config import load_config
+from tracejury.collector.evaluation.folder import load
+from tracejury.collector.otlp.client import replay
+
+pytestmark = pytest.mark.store
+
+FIRST, SECOND = "a" * 32, "b" * 32
+FREE = {"endpoint": "127.0.0.1:0"}
+
+
+@pytest.fixture
+async def address(store_dsn: str, tmp_path: Path) -> AsyncIterator[str]:
+    """A collector that has judged two traces."""
+    judging = {"quiet_seconds": 0.2, "rootless_seconds": 0.2}
+    values = {"store": {"dsn": store_dsn}, "grpc": FREE, "http": FREE, "api": FREE, "judging": judging}
+    folder = write(tmp_path / "sent", [FIRST, SECOND], {})
+    async with Collector(load_config(None, values)) as collector:
+        await replay(load(folder).requests, f"127.0.0.1:{collector.grpc_port}", "grpc")
+        async with asyncio.timeout(30):
+            while not collector.idle:  # noqa: ASYNC110  idleness is asked for, as any user of the collector does
+                await asyncio.sleep(0.02)
+        yield f"http://127.0.0.1:{collector.api_port}"
+
+
+async def run(address: str, *args: str) -> str:
+    """A command's stdout."""
+    env = {"TRACEJURY_URL": address, "TRACEJURY_ANNOTATOR": "ann", "COLUMNS": "250"}
+    result = await asyncio.to_thread(CliRunner().invoke, root, list(args), env=env)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+async def test_labels_are_what_judges_are_measured_against(address: str, tmp_path: Path) -> None:
+    """One finding agreed with, one error missed, one of two traces reviewed: the figures are of that one."""
+    found = json.loads(await run(address, "errors", "--trace", FIRST, "--profile", "balanced", "--format", "json"))
+    first, *others = found
+    assert others
+    await run(address, "labels", "add", first["id"], "--agree")
+    missed = ("--missed", "--trace", FIRST, "--span", f"{2:016x}", "--category", "Language-only")
+    await run(address, "labels", "add", *missed)
+    await run(address, "labels", "review", FIRST)
+    labels, folder = tmp_path / "labels.jsonl", tmp_path / "labelled"
+    await run(address, "labels", "export", str(labels), "--traces", str(folder))
+    assert [path.name for path in (folder / "traces").iterdir()] == [f"{FIRST}.json"]
+    evaluate = ("evaluate", "trail", str(folder), "--protocol", "direct", "--format", "json", "--labels")
+    report = json.loads(await run(address, *evaluate, str(labels)))
+    assert (report["traces"], report["errors"], report["findings"]) == (1, 2, len(found))
+    assert report["localised"] == 0.5
+    spans = {f["span_id"] for f in found}
+    assert report["span_precision"] == pytest.approx(1 / len(spans))
+    assert json.loads(await run(address, *evaluate, address)) == report

@@ -1,0 +1,217 @@
+"""Texts for search: many at once, beside judging; none is lost with a failure or a process, none outlives its trace."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+
+import pytest
+from store_parts import a_judged_trace, a_run
+
+from tracejury.collector.judging.detect.texts import KeepingTexts
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.texts import LOST, StoredTexts, TraceText
+from tracejury.processors.assemble import TraceKey
+from tracejury.schemas.errors import RetryableError, StoreError
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import JudgedTrace, Outcome
+
+pytestmark = pytest.mark.store
+
+IDS = [f"{n:032x}" for n in range(1, 6)]
+LATE = 10 * LOST
+NOW = 20 * LOST
+
+
+def a_trace(trace_id: str = IDS[0], goal: str = "book a flight", judged_at: int = 1, **how: object) -> JudgedTrace:
+    return a_judged_trace(trace_id=trace_id, runs=(a_run(goal=goal),), judged_at=judged_at, **how)  # type: ignore[arg-type]
+
+
+def texts(store: Store) -> dict[str, str]:
+    return dict(store.rows("SELECT TraceId, Text FROM texts FINAL ORDER BY TraceId"))  # type: ignore[arg-type]
+
+
+def inserts(store: Store) -> int:
+    [(count,)] = store.rows("SELECT count(DISTINCT _part) FROM texts")
+    return int(count)
+
+
+@pytest.fixture
+def stored(store: Store) -> StoredTexts:
+    return StoredTexts(store)
+
+
+def test_texts_of_several_judgings_are_stored_together(store: Store, stored: StoredTexts) -> None:
+    """However often it is told meanwhile; of a trace that was judged twice the later text stands."""
+    keeping = KeepingTexts(stored)
+    for trace_id in IDS:
+        keeping.judged([a_trace(trace_id)])
+    keeping.judged([a_trace(goal="Book a HOTEL", judged_at=2)])
+    assert texts(store) == {}
+    keeping.flush()
+    found = texts(store)
+    assert list(found) == IDS
+    assert "book a hotel" in found[IDS[0]]
+    assert "flight" in found[IDS[1]]
+    assert inserts(store) == 1
+
+
+@pytest.mark.parametrize(
+    "judged",
+    [
+        a_trace(state=TraceState.OPEN),
+        a_trace(outcome=Outcome.FILTERED),
+        a_trace(joined_to=IDS[1]),
+    ],
+    ids=["open", "filtered", "joined"],
+)
+def test_what_has_no_text(store: Store, stored: StoredTexts, judged: JudgedTrace) -> None:
+    """Open traces are searched by their summaries, our own calls by nobody, joined ones with the first of their run."""
+    keeping = KeepingTexts(stored)
+    keeping.judged([judged])
+    keeping.flush()
+    assert texts(store) == {}
+
+
+def test_more_than_may_wait_is_stored_at_once(store: Store, stored: StoredTexts) -> None:
+    """Memory is bounded: who brings more waits until it is stored."""
+    keeping = KeepingTexts(stored, most=50)
+    keeping.judged([a_trace(IDS[0])])
+    assert texts(store) == {}
+    keeping.judged([a_trace(IDS[1], goal="x" * 60)])
+    assert list(texts(store)) == IDS[:2]
+
+
+class Failing:
+    """A store that fails as told, once each; else it stores."""
+
+    def __init__(self, stored: StoredTexts, *errors: Exception, poison: str = "") -> None:
+        self.stored, self.errors, self.poison = stored, list(errors), poison
+
+    def keep(self, told: Sequence[TraceText]) -> None:
+        if self.errors:
+            raise self.errors.pop(0)
+        if any(text.key[1] == self.poison for text in told):
+            raise StoreError("never")
+        self.stored.keep(told)
+
+    def missing(self, before: int, limit: int) -> list[TraceKey]:
+        return self.stored.missing(before, limit)
+
+
+def test_a_passing_failure_loses_nothing(store: Store, stored: StoredTexts) -> None:
+    """What could not be stored is stored with the next; not over a newer one of its trace."""
+    keeping = KeepingTexts(Failing(stored, RetryableError("busy")))
+    keeping.judged([a_trace(IDS[0]), a_trace(IDS[1])])
+    with pytest.raises(RetryableError):
+        keeping.flush()
+    keeping.judged([a_trace(IDS[0], goal="book a hotel", judged_at=2)])
+    keeping.flush()
+    assert list(texts(store)) == IDS[:2]
+    assert "hotel" in texts(store)[IDS[0]]
+
+
+def test_more_than_may_wait_for_a_store_that_is_away_is_judged_again(store: Store, stored: StoredTexts) -> None:
+    """Memory holds so many texts; of the others the names, until the store works; then judging brings their texts."""
+    judged = {i: a_trace(i) for i in IDS}
+    failing = Failing(stored, *(RetryableError("away") for _ in range(20)))
+    keeping = KeepingTexts(failing, most=1, every=0.01)
+    keeping.judged(list(judged.values()))
+    assert (len(keeping), texts(store)) == (len(IDS), {})
+    failing.errors.clear()
+    asked, done = list[TraceKey](), threading.Event()
+
+    def ask(keys: Sequence[TraceKey]) -> None:
+        asked.extend(keys)
+        keeping.judged([judged[trace_id] for _, trace_id in keys])
+        done.set()
+
+    keeping.start(ask)
+    assert done.wait(60)
+    keeping.stop(60)
+    assert list(texts(store)) == IDS
+    assert {trace_id for _, trace_id in asked} == set(IDS)
+    assert (len(keeping), keeping.lost) == (0, 0)
+
+
+def test_a_text_that_can_never_be_stored_stops_no_other(
+    store: Store, stored: StoredTexts, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is named in the log."""
+    keeping = KeepingTexts(Failing(stored, poison=IDS[1]))
+    keeping.judged([a_trace(i) for i in IDS])
+    with caplog.at_level(logging.WARNING):
+        keeping.flush()
+    assert list(texts(store)) == [IDS[0], *IDS[2:]]
+    assert keeping.lost == 1
+    assert [IDS[1] in record.getMessage() for record in caplog.records] == [True]
+
+
+def test_a_text_is_not_stored_of_a_trace_deleted_meanwhile(store: Store, stored: StoredTexts) -> None:
+    """As it arrived before; what arrives after the deletion is."""
+    keeping = KeepingTexts(stored)
+    keeping.judged([a_trace(IDS[0], received=5), a_trace(IDS[1], received=5)])
+    store.changes.hold([("", IDS[0])], 5)
+    store.changes.let_go([("", IDS[0])])
+    keeping.flush()
+    assert list(texts(store)) == [IDS[1]]
+    keeping.judged([a_trace(IDS[0], received=6)])
+    keeping.flush()
+    assert list(texts(store)) == IDS[:2]
+
+
+def test_what_a_killed_process_left_without_text_is_found(store: Store, stored: StoredTexts) -> None:
+    """Complete traces of its last hour, the last judged first; none that has no text by design, or has one."""
+    old = a_trace("a" * 32, judged_at=LATE - 2 * LOST)
+    kinds = [
+        a_trace("b" * 32, judged_at=LATE, state=TraceState.OPEN),
+        a_trace("c" * 32, judged_at=LATE, outcome=Outcome.FILTERED),
+        a_trace("d" * 32, judged_at=LATE, joined_to=IDS[0]),
+    ]
+    lost = [a_trace(i, judged_at=LATE + n) for n, i in enumerate(IDS)]
+    StoredJudging(store).save([old, *kinds, *lost])
+    keeping = KeepingTexts(stored)
+    keeping.judged([lost[1]])
+    keeping.flush()
+    assert stored.missing(NOW, 10) == [("", i) for i in (IDS[4], IDS[3], IDS[2], IDS[0])]
+    assert stored.missing(NOW, 2) == [("", IDS[4]), ("", IDS[3])]
+
+
+def test_what_this_process_judges_hides_nothing_that_an_earlier_one_left(store: Store, stored: StoredTexts) -> None:
+    """However long the collector was away; and what it judges itself brings its text, too: it is not asked for."""
+    StoredJudging(store).save([a_trace(IDS[0], judged_at=LATE), a_trace(IDS[1], judged_at=NOW + LATE)])
+    assert stored.missing(NOW, 10) == [("", IDS[0])]
+
+
+def test_nothing_is_missing_in_an_empty_store(stored: StoredTexts) -> None:
+    """The first start asks for nothing."""
+    assert stored.missing(NOW, 10) == []
+
+
+def test_a_start_has_those_judged_again(store: Store, stored: StoredTexts) -> None:
+    """Judging tells of them, and so their texts come."""
+    lost = a_trace()
+    StoredJudging(store).save([lost])
+    asked = threading.Event()
+    keeping = KeepingTexts(stored, every=0.01, clock=lambda: NOW)
+
+    def ask(keys: Sequence[TraceKey]) -> None:
+        assert keys == [("", lost.trace.trace_id)]
+        keeping.judged([lost])
+        asked.set()
+
+    keeping.start(ask)
+    assert asked.wait(60)
+    keeping.stop(60)
+    assert list(texts(store)) == IDS[:1]
+
+
+def test_stopping_stores_what_waits(store: Store, stored: StoredTexts) -> None:
+    """A collector that is stopped leaves nothing without text."""
+    keeping = KeepingTexts(stored)
+    keeping.start(lambda _keys: None)
+    keeping.judged([a_trace()])
+    keeping.stop(60)
+    assert list(texts(store)) == IDS[:1]

@@ -1,0 +1,44 @@
+"""Why the model brings nothing: told at once, and not with every call."""
+
+from __future__ import annotations
+
+import pytest
+
+from tracejury.collector.judging.llm.judge_health import PACE, Complaint
+from tracejury.schemas.verdicts import Judgement, Outcome, Subject, SubjectKind
+
+RUN = Subject(SubjectKind.AGENT_RUN, "0a", "a" * 32)
+
+
+def said(*outcomes: Outcome) -> list[Judgement]:
+    """One judge an outcome; those that failed say why."""
+    reasons = ["not found" if one is Outcome.FAILED else "" for one in outcomes]
+    return [
+        Judgement(RUN, f"judge-{i}", "v1", "hash", 0, 0, outcome, reason=why)
+        for i, (outcome, why) in enumerate(zip(outcomes, reasons, strict=True))
+    ]
+
+
+def test_the_reason_stands_until_a_call_is_answered() -> None:
+    """An answer from the cache, or nothing to judge, says nothing of the model; one failure beside a score is none."""
+    complaint = Complaint()
+    complaint.heard(said(Outcome.NOT_APPLICABLE, Outcome.FAILED), 0)
+    assert complaint.now == "not found"
+    complaint.heard(said(Outcome.CACHED), 1)
+    complaint.heard(said(Outcome.NOT_APPLICABLE), 2)
+    assert complaint.now == "not found"
+    complaint.heard(said(Outcome.FAILED, Outcome.DONE), 3)
+    assert complaint.now == ""
+    complaint.failed("cannot be reached", 4)
+    assert complaint.now == "cannot be reached"
+
+
+def test_the_log_has_a_line_a_minute_at_most(caplog: pytest.LogCaptureFixture) -> None:
+    """However often calls fail, and whatever comes between."""
+    complaint = Complaint()
+    for tick in range(0, 2 * PACE + 1, PACE // 4):
+        complaint.failed("cannot be reached", tick)
+        complaint.heard(said(Outcome.DONE), tick)
+    assert [r.getMessage() for r in caplog.records] == [
+        "LLM judges: cannot be reached (tracejury ledger tells which runs)"
+    ] * 3

@@ -1,0 +1,133 @@
+"""The whole collector with LLM judges, and a run whose trace joins one that began earlier but came later."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from llm_server import LlmServer, llm_server
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+from panel_requests import request, value
+
+from tracejury.collector.app.service import Collector
+from tracejury.collector.config import CollectorConfig, load_config
+from tracejury.collector.store.client import Store
+
+pytestmark = pytest.mark.store
+MEAN = """
+SELECT Judge, sum(Score / SamplingProbability) / sum(1 / SamplingProbability), count()
+FROM verdicts FINAL JOIN (SELECT tenant, TraceId, ServiceName FROM traces FINAL) AS t USING (tenant, TraceId)
+WHERE isNotNull(Score) AND SamplingProbability > 0 GROUP BY ALL ORDER BY ALL
+"""
+"""As documented."""
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[LlmServer]:
+    """An OpenAI-compatible server that answers soundly."""
+    monkeypatch.setenv("SCRIPTED_KEY", "sk-1")
+    with llm_server() as server:
+        yield server
+
+
+def config(dsn: str, model: LlmServer) -> CollectorConfig:
+    """Free ports, quick to settle, one model."""
+    free = {name: {"endpoint": "127.0.0.1:0"} for name in ("grpc", "http", "api")}
+    llm = {"model": "openai/scripted", "api_base": model.base, "api_key_env": "SCRIPTED_KEY"}
+    return load_config(None, {"store": {"dsn": dsn}, "judging": {"quiet_seconds": 0.2}, **free, "judges": llm})
+
+
+def traces() -> tuple[ExportTraceServiceRequest, ExportTraceServiceRequest]:
+    """One that began first and names the other, and that one; of one conversation."""
+    first, second = request(1, 3, 200), request(2, 3, 200)
+    spans, others = (list(r.resource_spans[0].scope_spans[0].spans) for r in (first, second))
+    for span in others:
+        span.start_time_unix_nano += 10**9
+        span.end_time_unix_nano += 10**9
+    spans[0].links.append(Span.Link(trace_id=others[0].trace_id, span_id=others[0].span_id))
+    for span in (*spans, *others):
+        span.attributes.append(value("session.id", "one"))
+    return first, second
+
+
+async def send(collector: Collector, body: ExportTraceServiceRequest) -> None:
+    """Over OTLP/HTTP; returns once it is judged."""
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.http_port}") as client:
+        headers = {"Content-Type": "application/x-protobuf"}
+        answer = await client.post("/v1/traces", content=body.SerializeToString(), headers=headers)
+        assert answer.status_code == httpx.codes.OK
+    deadline = time.monotonic() + 60
+    while not collector.idle:
+        assert time.monotonic() < deadline, "it takes too long"
+        await asyncio.sleep(0.01)
+
+
+async def shown(collector: Collector) -> dict[str, Any]:
+    """What the API shows of the one trace that lists have."""
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}", timeout=30) as client:
+
+        async def get(path: str) -> Any:
+            answer = await client.get(path)
+            assert answer.status_code == httpx.codes.OK, answer.text
+            return answer.json()
+
+        (row,) = (await get("/api/traces"))["items"]
+        trace = await get(f"/api/traces/{row['trace_id']}?profile=recall")
+        ledger = await get("/api/ledger")
+        session = await get("/api/sessions/one?profile=recall")
+    return {
+        "trace": trace["trace_id"],
+        "verdicts": sorted((v["subject"]["id"], v["judge"], v["score"] or 0) for v in trace["verdicts"]),
+        "findings": sorted(f["id"] for f in trace["findings"]),
+        "words": sorted((w["subject"]["id"], w["judge"], w["subject"]["trace_id"]) for w in ledger["items"]),
+        "summary": sum(ledger["summary"].values()),
+        "session": sorted(
+            (v["subject"]["id"], v["judge"], v["score"] or 0) for e in session["exchanges"] for v in e["verdicts"]
+        ),
+    }
+
+
+def scored(dsn: str) -> int:
+    """How many runs the documented SQL over verdicts counts, of all judges."""
+    store = Store.open(dsn)
+    try:
+        return sum(row[2] for row in store.rows(MEAN))
+    finally:
+        store.close()
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("late", [False, True])
+async def test_what_was_judged_before_an_earlier_trace_came_counts_once(
+    store_dsn: str, model: LlmServer, *, restart: bool, late: bool
+) -> None:
+    """In ledger, trace, session and SQL, in whatever order the traces come; what a run is asked is asked once."""
+    ordered = traces()[::-1] if late else traces()
+    async with Collector(config(store_dsn, model)) as collector:
+        await send(collector, ordered[0])
+        calls = model.counts.calls
+        alone = await shown(collector)
+        if not restart:
+            await send(collector, ordered[1])
+            whole = await shown(collector)
+    if restart:
+        async with Collector(config(store_dsn, model)) as collector:
+            await send(collector, ordered[1])
+            whole = await shown(collector)
+    assert (whole["trace"] != alone["trace"]) is late
+    runs = {run for run, _, _ in whole["verdicts"]}
+    assert len(runs) == 2
+    assert {(run, judge) for run, judge, _ in whole["verdicts"]} == {(run, judge) for run, judge, _ in whole["words"]}
+    assert len(whole["verdicts"]) == len(whole["words"]) == whole["summary"] == 2 * alone["summary"]
+    assert {trace_id for _, _, trace_id in whole["words"]} == {whole["trace"]}
+    assert whole["session"] == whole["verdicts"]
+    assert set(alone["verdicts"]) <= set(whole["verdicts"])
+    assert set(alone["findings"]) <= set(whole["findings"])
+    assert len(whole["findings"]) == len(set(whole["findings"])) == 2 * len(alone["findings"])
+    assert scored(store_dsn) == sum(score > 0 for _, _, score in whole["verdicts"])
+    assert model.counts.calls == 2 * calls

@@ -1,0 +1,130 @@
+"""The gRPC receiver: what its clients see."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import struct
+from typing import Any
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from otlp_clients import Answer, Client
+from otlp_parts import RecordingSink, span, spans, traces
+
+from tracejury.collector.otlp.receiver.grpc_server import SERVICES, GrpcConfig, GrpcReceiver
+from tracejury.collector.otlp.receiver.intake import Intake
+
+Status = health_pb2.HealthCheckResponse
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+
+async def started(intake: Intake) -> tuple[GrpcReceiver, int]:
+    """A receiver that a test stops itself."""
+    receiver = GrpcReceiver(GrpcConfig(endpoint="127.0.0.1:0"), intake)
+    return receiver, await receiver.start()
+
+
+def channel(port: int) -> grpc.aio.Channel:
+    """A connection of its own."""
+    return grpc.aio.insecure_channel(f"127.0.0.1:{port}", options=[("grpc.use_local_subchannel_pool", 1)])
+
+
+@pytest.mark.parametrize("service", ["", *SERVICES])
+async def test_health_is_serving(grpc_port: int, service: str) -> None:
+    """Overall and for each OTLP service."""
+    async with channel(grpc_port) as connection:
+        stub: Any = health_pb2_grpc.HealthStub(connection)
+        answer = await stub.Check(health_pb2.HealthCheckRequest(service=service))
+    assert answer.status == Status.SERVING
+
+
+async def test_watchers_hear_of_the_shutdown_and_do_not_hold_it_up(intake: Intake) -> None:
+    """Who watches our health is told NOT_SERVING; the deadline, of an hour here, is not waited for."""
+    receiver, port = await started(intake)
+    async with channel(port) as connection:
+        stub: Any = health_pb2_grpc.HealthStub(connection)
+        watch = stub.Watch(health_pb2.HealthCheckRequest())
+        seen = [(await watch.read()).status]
+        stopping = asyncio.create_task(receiver.stop(3600))
+        seen.append((await watch.read()).status)
+        await stopping
+    assert seen == [Status.SERVING, Status.NOT_SERVING]
+
+
+async def test_what_comes_during_a_shutdown_is_acknowledged_only_if_stored(intake: Intake, sink: RecordingSink) -> None:
+    """Over a new connection, while an earlier request still drains."""
+    receiver, port = await started(intake)
+    client = Client("grpc", port)
+    sink.hold()
+    under_way = asyncio.create_task(client.send(traces(span())))
+    await sink.until_waiting(1)
+    stopping = asyncio.create_task(receiver.stop(60))
+    late = asyncio.create_task(client.send(traces(span())))
+    await asyncio.wait((stopping, late), timeout=0.1)
+    assert not stopping.done()
+    sink.release()
+    answers = await asyncio.gather(under_way, late)
+    await stopping
+    assert answers[0].ok
+    assert answers[1].code in ("OK", "UNAVAILABLE", "CANCELLED")
+    assert len(sink.spans) == sum(answer.ok for answer in answers)
+
+
+async def test_unknown_methods_are_unimplemented(grpc_port: int) -> None:
+    """Answered by grpcio's core."""
+    async with channel(grpc_port) as connection:
+        call = connection.unary_unary("/x.Y/Z", request_serializer=None, response_deserializer=None)
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await call(b"")
+    assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
+
+
+async def test_deflate_is_taken(grpc_port: int, sink: RecordingSink) -> None:
+    """GRPC's other compression."""
+    async with channel(grpc_port) as connection:
+        method = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+        call = connection.unary_unary(method, request_serializer=None, response_deserializer=None)
+        body = traces(*spans(1, 2)).SerializeToString()
+        assert await call(body, compression=grpc.Compression.Deflate) == b""
+    assert len(sink.spans) == 2
+
+
+async def test_truncated_gzip_is_answered_by_the_core(grpc_port: int, sink: RecordingSink) -> None:
+    """INTERNAL, before our code sees anything; the server lives on. Spoken frame by frame: no client sends that."""
+    body = gzip.compress(bytes(1000))[:-9]
+    reader, writer = await asyncio.open_connection("127.0.0.1", grpc_port)
+    writer.write(PREFACE + _frame(4, 0, 0, b"") + _frame(1, 4, 1, _headers()))
+    writer.write(_frame(0, 1, 1, b"\1" + struct.pack(">I", len(body)) + body))
+    heard = b""
+    while b"grpc-status" not in heard:
+        piece = await reader.read(65_536)
+        assert piece, "closed without a status"
+        heard += piece
+    assert b"\x0bgrpc-status\x0213" in heard
+    writer.close()
+    await writer.wait_closed()
+    assert sink.batches == []
+    assert await Client("grpc", grpc_port).send(traces(span())) == Answer("OK")
+
+
+def _frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
+    """An HTTP/2 frame (RFC 9113, section 4.1)."""
+    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+
+def _headers() -> bytes:
+    """The head of an Export call, every field a literal (RFC 7541, section 6.2.2)."""
+    fields = {
+        ":method": "POST",
+        ":scheme": "http",
+        ":authority": "test",
+        ":path": "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
+        "content-type": "application/grpc",
+        "te": "trailers",
+        "grpc-encoding": "gzip",
+    }
+    pieces = (text.encode() for field in fields.items() for text in field)
+    literals = [bytes([len(piece)]) + piece for piece in pieces]
+    return b"".join(b"\0" + name + value for name, value in zip(literals[::2], literals[1::2], strict=True))

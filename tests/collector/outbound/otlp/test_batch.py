@@ -1,0 +1,56 @@
+"""Requests of a batch: how large they get."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import pytest
+
+from tracejury.collector.outbound.otlp.batch import Batch, Manner
+from tracejury.collector.outbound.otlp.choice import Chooser
+from tracejury.collector.outbound.otlp.config import SamplingConfig
+from tracejury.collector.outbound.otlp.written import Sender
+from tracejury.schemas.queries.export_record import TraceRecord
+from tracejury.schemas.queries.reader import Confidence
+from tracejury.schemas.spans import LogRecord, Span
+
+SPANS = 400
+MOST = 4096
+TRACE = f"{1:018x}" + "f" * 14
+"""With the highest randomness: any sampler keeps it."""
+
+
+class Stored:
+    """One trace of small spans, all with that tracestate."""
+
+    def __init__(self, trace_state: str) -> None:
+        self._state = trace_state
+
+    def pages(self, _trace_ids: Sequence[str]) -> Iterator[list[Span]]:
+        yield [Span(TRACE, f"{n:016x}", "", "x", 1, 2, trace_state=self._state) for n in range(1, SPANS + 1)]
+
+    def logs(self, _trace_ids: Sequence[str]) -> Mapping[str, Sequence[LogRecord]]:
+        return {}
+
+
+@pytest.mark.parametrize(
+    "trace_state", ["", "ot=th:8", "ot=" + "th:8;x:".ljust(256, "y"), "ot=" + "x:".ljust(900, "y")]
+)
+@pytest.mark.parametrize("healthy", [1.0, 0.5])
+def test_no_request_is_larger_than_allowed(healthy: float, trace_state: str) -> None:
+    """Also with what sampling writes on each span; and none is sent half empty."""
+    manner = Manner(
+        sender=Sender(b"s"),
+        chooser=Chooser.of(SamplingConfig(healthy=healthy)),
+        sure=Confidence.of(""),
+        annotations=frozenset(),
+        logs=False,
+        own_judges=False,
+        max_bytes=MOST,
+        ours=lambda _span: False,
+    )
+    record = TraceRecord(trace_id=TRACE, state="settled", judged_at=1, seen=1, received_at=1, rows=SPANS)
+    parcels = list(Batch([record], Stored(trace_state), manner).parcels())
+    assert sum(parcel.items for parcel in parcels) == SPANS
+    assert max(len(parcel.body) for parcel in parcels) <= MOST
+    assert min(len(parcel.body) for parcel in parcels[:-1]) > MOST // 2

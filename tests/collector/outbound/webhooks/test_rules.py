@@ -1,0 +1,89 @@
+"""Of what a webhook is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from store_parts import a_finding
+
+from tracejury.collector.outbound.webhooks.config import WebhookConfig
+from tracejury.collector.outbound.webhooks.rules import Rules, news
+from tracejury.schemas.findings import FindingState
+from tracejury.schemas.queries.webhook_events import GIVEN_UP, SENT, Event, Found, Looked, message_id
+from tracejury.schemas.taxonomy import Severity
+
+CONFIG = WebhookConfig(name="ops", url="http://127.0.0.1:1/", secret="${S}")
+
+
+def found(
+    *, service: str = "shop", agent: str = "planner", conventions: tuple[str, ...] = ("genai",), **of: Any
+) -> Found:
+    """A finding with its place."""
+    return Found(a_finding(**of), service, agent, "", "open", conventions, judged_at=9, received=8)
+
+
+def told(rules: Rules, *some: Found, known: dict[tuple[str, Event], str] | None = None, since: int = 0) -> list[Event]:
+    """Which events are news."""
+    return [event for event, _ in news(Looked(some, known or {}), rules, since)]
+
+
+@pytest.mark.parametrize(
+    ("setting", "fits", "not_fit"),
+    [
+        ({"severity": "MEDIUM"}, {"severity": Severity.MEDIUM}, {"severity": Severity.LOW}),
+        ({"categories": ["Resource Abuse"]}, {}, {"category": "Timeout Issues"}),
+        ({"judges": ["loops"]}, {}, {"judge": "failures"}),
+        ({"services": ["shop"]}, {}, {"service": "bank"}),
+        ({"agents": ["planner"]}, {}, {"agent": "reader"}),
+        ({"profile": "0.5"}, {"confidence": 0.5}, {"confidence": 0.49}),
+        ({"profile": ""}, {"confidence": 0.4}, {"confidence": 0.4, "conventions": ()}),
+        ({"states": ["current"]}, {}, {"state": FindingState.PROVISIONAL}),
+        ({}, {"state": FindingState.PROVISIONAL}, {"state": FindingState.SUPERSEDED}),
+    ],
+)
+def test_filters(setting: dict[str, Any], fits: dict[str, Any], not_fit: dict[str, Any]) -> None:
+    """Each keeps what it names and leaves out the rest."""
+    rules = Rules.of(WebhookConfig.model_validate({**CONFIG.model_dump(), **setting}))
+    assert told(rules, found(**fits)) == [Event.FOUND]
+    assert told(rules, found(**not_fit)) == []
+
+
+def test_a_fingerprint_is_told_once_whatever_is_said_of_it() -> None:
+    """Two judges and a rewording share one; what was sent, or given up, is told no more."""
+    rules = Rules.of(CONFIG)
+    some = (found(), found(judge="trajectory"), found(evidence="again, again"))
+    assert len({f.finding.id for f in some}) == 3
+    assert told(rules, *some) == [Event.FOUND]
+    print_ = some[0].finding.fingerprint
+    for state in (SENT, GIVEN_UP):
+        assert told(rules, *some, known={(print_, Event.FOUND): state}) == []
+
+
+def test_what_was_seen_before_the_webhook_was_set_up_is_no_news() -> None:
+    """A new webhook does not announce the past."""
+    assert told(Rules.of(CONFIG), found(first_seen=99), since=100) == []
+    assert told(Rules.of(CONFIG), found(first_seen=100), since=100) == [Event.FOUND]
+
+
+def test_a_retraction_is_told_once_and_only_of_what_was_sent() -> None:
+    """Where another finding of the fingerprint holds, nothing was taken back."""
+    rules = replace(Rules.of(CONFIG), retractions=True)
+    gone = found(state=FindingState.RETRACTED)
+    key = gone.finding.fingerprint
+    sent = {(key, Event.FOUND): SENT}
+    assert told(rules, gone, known=sent) == [Event.RETRACTED]
+    assert told(Rules.of(CONFIG), gone, known=sent) == []
+    assert told(rules, gone) == []
+    assert told(rules, gone, known={(key, Event.FOUND): GIVEN_UP}) == []
+    assert told(rules, gone, known=sent | {(key, Event.RETRACTED): SENT}) == []
+    assert told(rules, gone, found(evidence="reworded"), known=sent) == []
+
+
+def test_ids_tell_webhook_fingerprint_and_event_apart() -> None:
+    """And are the same whenever they are made."""
+    ids = {message_id(hook, print_, event) for hook in ("a", "b") for print_ in ("x", "y") for event in Event}
+    assert len(ids) == 8
+    assert message_id("a", "x", Event.FOUND) in ids
+    assert all(i.startswith("msg_") and "." not in i for i in ids)

@@ -1,0 +1,265 @@
+"""Findings and agent runs as data sets, over the real store and the real API."""
+
+from __future__ import annotations
+
+import io
+import json
+import tracemalloc
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, get_type_hints
+
+import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from memory_api import served
+from store_parts import a_finding, a_judged_trace, a_run, a_span
+
+from tracejury.collector.api import create_app
+from tracejury.collector.queries.dataset import writing
+from tracejury.collector.queries.dataset.reading import Exporter
+from tracejury.collector.queries.dataset.writing import json_lines, parquet
+from tracejury.collector.queries.stored_reader import StoredReader
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.processors.assemble import AssemblerConfig
+from tracejury.schemas.annotations import Annotation, Opinion, Review
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.queries.labels import Labelled
+from tracejury.schemas.queries.reader import Confidence, ErrorQuery, TraceView
+from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
+from tracejury.schemas.spans import Span
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.wire.dataset import FindingRow, RunRow, TrailRow
+
+pytestmark = pytest.mark.store
+
+HOSTILE = 'x\u202e"\r\n\x00\x1b[2J</script>{"a":1}\n\n=cmd()'
+KIND = "openinference.span.kind"
+
+
+def spans_of(trace_id: str, goal: str = "Find it.") -> list[Span]:
+    """An agent that calls its model twice."""
+    agent = {KIND: "AGENT", "agent.name": "planner", "input.value": goal, "output.value": "nothing found"}
+    said = {
+        KIND: "LLM", "llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": goal,
+        "llm.output_messages.0.message.role": "assistant", "llm.output_messages.0.message.content": "I will look.",
+    }  # fmt: skip
+    again = said | {"llm.output_messages.0.message.content": "nothing found"}
+    return [
+        a_span(trace_id=trace_id, span_id="a" * 16, name="planner.run", attributes=agent, start=10, end=90),
+        a_span(trace_id=trace_id, span_id="b" * 16, parent_span_id="a" * 16, attributes=said, start=20, end=30),
+        a_span(trace_id=trace_id, span_id="c" * 16, parent_span_id="a" * 16, attributes=again, start=40, end=50),
+    ]
+
+
+def fill(store: Store, *trace_ids: str, goal: str = "Find it.", findings: int = 1, **of: Any) -> list[Finding]:
+    """Traces with findings at their second LLM call, as detectors would have left them."""
+    made: list[Finding] = []
+    for number, trace_id in enumerate(trace_ids):
+        spans = spans_of(trace_id, goal)
+        store.insert("spans", SPAN_COLUMNS, span_columns(spans, number + 1))
+        found = [
+            a_finding(
+                **{"trace_id": trace_id, "span_id": "c" * 16, "agent_run_id": "a" * 16, "turn": 1, "judge": f"rule-{n}",
+                   "first_seen": 1_000 + len(made) + n} | of
+            )
+            for n in range(findings)
+        ]  # fmt: skip
+        run = a_run(id="a" * 16, name="planner")
+        StoredJudging(store).save([a_judged_trace(*found, trace_id=trace_id, received=number + 1, runs=(run,))])
+        made += found
+    return made
+
+
+@pytest.fixture
+def reader(store: Store) -> StoredReader:
+    return StoredReader(store, AssemblerConfig(), lambda: 10**18)
+
+
+@pytest.fixture
+def api(reader: StoredReader) -> Iterator[httpx.Client]:
+    app = create_app(reader, lambda _ids, _by_hand: [], problems=lambda: (), metrics=lambda: b"", clock=lambda: 10**18)
+    with served(app) as url, httpx.Client(base_url=url) as client:
+        yield client
+
+
+def lines(client: httpx.Client, **params: Any) -> list[Any]:
+    """The rows of an export as JSON lines."""
+    answer = client.get("/api/export", params=params).raise_for_status()
+    return [json.loads(line) for line in answer.content.split(b"\n") if line]
+
+
+def table(client: httpx.Client, **params: Any) -> pa.Table:
+    """The same rows from Parquet."""
+    return pq.read_table(io.BytesIO(client.get("/api/export", params={"format": "parquet", **params}).content))
+
+
+def test_a_finding_with_the_run_around_it(store: Store, reader: StoredReader, api: httpx.Client) -> None:
+    """Its fields as in /api/errors, the run's goal, answer and transcript, the label of its step, what people say."""
+    (finding,) = fill(store, "1" * 32)
+    other = Annotation("l2", finding.trace_id, finding.span_id, "ann", "Timeout Issues", Severity.HIGH)
+    about = replace(other, id="l1", category=finding.category, opinion=Opinion.AGREE, finding_id=finding.id)
+    reader.labels.save(Labelled([about, other]))
+    (row,) = lines(api)
+    (error,) = api.get("/api/errors").json()["items"]
+    assert {key: row[key] for key in error} == error
+    assert set(row) == set(get_type_hints(FindingRow))
+    assert (row["run_goal"], row["run_answer"], row["run_role"]) == ("Find it.", "nothing found", "manager")
+    assert row["label"] == "S2"
+    assert "S1" in row["transcript"]
+    assert "I will look." in row["transcript"]
+    assert [(a["annotator"], a["opinion"]) for a in row["labels"]] == [("ann", "agree")]
+
+
+def test_a_run_with_everything_in_it(store: Store, reader: StoredReader, api: httpx.Client) -> None:
+    """Transcript, steps, findings with labels, labels and reviews; a run without findings is a row, too."""
+    fill(store, "1" * 32, findings=2)
+    fill(store, "2" * 32, findings=0)
+    reader.labels.save(Labelled(reviews=[Review("1" * 32, "a" * 16, "ann")]))
+    rows = {row["trace_id"]: row for row in lines(api, rows="runs")}
+    row = rows["1" * 32]
+    assert set(row) == set(get_type_hints(RunRow))
+    assert [(s["label"], s["kind"], s["span_id"]) for s in row["steps"]] == [
+        ("S1", "llm", "b" * 16), ("S2", "llm", "c" * 16),
+    ]  # fmt: skip
+    assert [f["label"] for f in row["findings"]] == ["S2", "S2"]
+    assert [r["annotator"] for r in row["reviews"]] == ["ann"]
+    assert rows["2" * 32]["findings"] == rows["2" * 32]["reviews"] == []
+
+
+def test_the_layout_of_trail(store: Store, api: httpx.Client) -> None:
+    """Errors by span id in the keys of its annotation files; other taxonomies are left out."""
+    finding, _ = fill(store, "1" * 32), fill(store, "2" * 32, taxonomy="ours")
+    rows = {row["trace_id"]: row["errors"] for row in lines(api, rows="trail")}
+    assert rows == {
+        "1" * 32: [{
+            "category": "Resource Abuse", "location": "c" * 16, "evidence": finding[0].evidence,
+            "description": finding[0].explanation, "impact": "HIGH",
+        }],
+        "2" * 32: [],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("rows", "shape"), [("findings", FindingRow), ("runs", RunRow), ("trail", TrailRow)])
+def test_parquet_holds_the_same_rows(store: Store, api: httpx.Client, rows: str, shape: type) -> None:
+    """Value by value, also what is hostile; columns follow from the shape."""
+    fill(store, "1" * 32, "2" * 32, goal=HOSTILE.replace("\x00", ""), findings=2, evidence=HOSTILE)
+    read = table(api, rows=rows)
+    assert read.column_names == list(get_type_hints(shape))
+    assert read.to_pylist() == lines(api, rows=rows)
+
+
+@pytest.mark.parametrize("rows", ["findings", "runs", "trail"])
+def test_nothing_to_export(api: httpx.Client, rows: str) -> None:
+    """No line, and a Parquet file with columns and no rows."""
+    assert lines(api, rows=rows) == []
+    assert table(api, rows=rows).num_rows == 0
+    assert table(api, rows=rows).column_names
+
+
+def test_filters_and_limits(store: Store, api: httpx.Client) -> None:
+    """Those of /api/errors; latest first; a limit cuts."""
+    fill(store, "1" * 32, findings=3)
+    fill(store, "2" * 32, category="Timeout Issues")
+    assert [r["category"] for r in lines(api, category="Timeout Issues")] == ["Timeout Issues"]
+    assert len(lines(api, limit=2)) == 2
+    assert api.get("/api/export", params={"limit": 0}).status_code == 422, "as elsewhere; all is without a limit"
+    assert {r["trace_id"] for r in lines(api, trace="1" * 32)} == {"1" * 32}
+    assert lines(api, service="bank") == []
+    assert [r["agent"] for r in lines(api, rows="runs", agent="planner", limit=1)] == ["planner"]
+    assert lines(api, rows="runs", agent="nobody") == []
+    (bare,) = lines(api, trace="2" * 32, transcripts="false")
+    assert (bare["transcript"], bare["label"]) == (None, "S2")
+
+
+@pytest.mark.parametrize(
+    ("params", "status", "word"),
+    [
+        ({"rows": "runs", "judge": "x"}, 422, "judge"),
+        ({"rows": "spans"}, 422, "rows"),
+        ({"format": "csv"}, 422, "format"),
+        ({"since": "yesterday"}, 422, "since"),
+        ({"profile": "lax"}, 422, "profile"),
+        ({"session": "s"}, 422, "session"),
+        ({"trace": "9" * 32}, 404, "no trace"),
+        ({"trace": "1", "rows": "runs", "since": "1h"}, 422, "trace"),
+        ({"colour": "red"}, 422, "colour"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_the_first_row(
+    api: httpx.Client, params: dict[str, str], status: int, word: str
+) -> None:
+    """One line of JSON."""
+    answer = api.get("/api/export", params=params)
+    assert answer.status_code == status
+    assert word in answer.json()["detail"]
+
+
+def test_ten_thousand_findings_take_little_memory(store: Store, reader: StoredReader) -> None:
+    """Rows come trace by trace: what is held does not grow with what is exported."""
+    fill(store, *(f"{number:032x}" for number in range(1, 51)), findings=200, explanation="because " * 400)
+    exporter, query = Exporter(reader), ErrorQuery(Confidence.of("0"), 0)
+
+    def export(limit: int) -> tuple[int, int, int]:
+        """(rows, bytes, the most memory held meanwhile)."""
+        rows = written = 0
+        tracemalloc.start()
+        for line in json_lines(exporter.findings(query, limit)):
+            rows, written = rows + 1, written + len(line)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return rows, written, peak
+
+    few, many = export(2_000), export(0)
+    assert (few[0], many[0]) == (2_000, 10_000)
+    assert many[1] > 40_000_000
+    assert many[2] < 1.5 * few[2]
+    assert many[2] < many[1] / 2
+
+
+def test_row_groups_bound_what_parquet_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group is written as soon as it is full, and leaves with the pieces."""
+    monkeypatch.setattr(writing, "GROUP_BYTES", 5_000)
+    rows = [{"trace_id": f"{n:032x}", "errors": []} for n in range(1_000)]
+    taken = 0
+
+    def feed() -> Iterator[Mapping[str, Any]]:
+        nonlocal taken
+        for row in rows:
+            taken += 1
+            yield row
+
+    pieces = parquet(feed(), TrailRow)
+    first = next(pieces)
+    assert 50 < taken < 150
+    whole = pq.ParquetFile(io.BytesIO(first + b"".join(pieces)))
+    assert whole.num_row_groups > 5
+    assert whole.read().to_pylist() == rows
+
+
+@settings(deadline=None)  # the first one imports Arrow
+@given(st.lists(st.text(st.characters(codec=None), max_size=40), max_size=4))
+def test_any_text_survives_both_forms(texts: list[str]) -> None:
+    """Lone surrogates become U+FFFD in both; everything else is as it was."""
+    errors = [dict.fromkeys(("category", "location", "evidence", "description", "impact"), text) for text in texts]
+    row = {"trace_id": "t", "errors": errors}
+    (line,) = json_lines([row])
+    assert line.count(b"\n") == 1
+    read = pq.read_table(io.BytesIO(b"".join(parquet([row], TrailRow)))).to_pylist()
+    assert read == [json.loads(line)]
+
+
+def test_a_trace_that_expires_meanwhile_is_left_out(store: Store) -> None:
+    """The others are exported."""
+    fill(store, "1" * 32, "2" * 32)
+
+    class Forgetful(StoredReader):
+        def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
+            return None if trace_id == "1" * 32 else super().trace(trace_id, confidence, tenant)
+
+    rows = Exporter(Forgetful(store, AssemblerConfig())).findings(ErrorQuery(Confidence.of("0"), 0), 0)
+    assert [row["trace_id"] for row in rows] == ["2" * 32]
