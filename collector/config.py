@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from ..judges.llm.problems import place_of, told
 from ..processors.assemble import SECOND, AssemblerConfig
+from ..schemas.config_base import Section
 from ..schemas.errors import ConfigError
 from .judging.model.config import LlmConfig
 from .judging.prices.config import ModelPrice
@@ -26,12 +27,6 @@ from .store.dsn import parse_dsn
 
 MIB: Final = 1024 * 1024
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-
-
-class Section(BaseModel):
-    """A part of the configuration: frozen, and a key it does not know is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class ApiConfig(Section):
@@ -95,7 +90,7 @@ class CollectorConfig(Section):
     """When traces are judged."""
     judges: LlmConfig = LlmConfig()
     """The LLM judges."""
-    prices: dict[str, ModelPrice] = {}
+    prices: dict[str, ModelPrice] = Field(default={})
     """What the agents' models cost, by name; they go before the prices that litellm ships."""
     export: ExportConfig = ExportConfig()
     """Where traces are passed on to."""

@@ -118,3 +118,9 @@ def _given(span: NormalizedSpan) -> Iterator[str]:
     if span.kind is Kind.LLM:
         client = f"{span.raw.service}:{span.raw.scope_name}"
         yield from (f"call:{client}:{r.call_id}" for m in span.output_messages for r in m.tool_requests)
+
+
+def together(states: Iterable[TraceState]) -> TraceState:
+    """The state of traces that are one: open as long as one of them is, incomplete if one of them is."""
+    found = set(states)
+    return next(s for s in (TraceState.OPEN, TraceState.INCOMPLETE, TraceState.SETTLED) if s in found)

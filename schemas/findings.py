@@ -98,3 +98,6 @@ def digest(parts: Iterable[str]) -> str:
         h.update(len(data).to_bytes(8, "big"))
         h.update(data)
     return h.hexdigest()
+
+
+LIVE = frozenset({FindingState.CURRENT, FindingState.PROVISIONAL})

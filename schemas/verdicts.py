@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, Protocol
 
 from .findings import Finding
 from .trajectory import Trace, TraceState
@@ -133,3 +134,37 @@ class JudgedSubject:
     judgements: tuple[Judgement, ...]
     changed: tuple[Finding, ...] = ()
     retracted: tuple[Finding, ...] = ()
+
+
+LedgerKey = tuple[str, str, str]  # (subject kind, subject id, judge)
+
+
+class Noted(Protocol):
+    """What the ledger says of one judge and one subject."""
+
+    @property
+    def version(self) -> str:
+        """The judge's."""
+
+    @property
+    def input_hash(self) -> str:
+        """What it saw, or is to see."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """What became of it."""
+
+    @property
+    def reason(self) -> str:
+        """One line on the outcome."""
+
+    @property
+    def probability(self) -> float:
+        """That it is judged at all."""
+
+    @property
+    def judged_at(self) -> int:
+        """Unix nanos."""
+
+
+LedgerEntries = MutableMapping[LedgerKey, Noted]

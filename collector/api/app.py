@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, Query, Response
@@ -15,11 +15,11 @@ from starlette.exceptions import HTTPException
 from ... import __version__
 from ...schemas.errors import NotFoundError, TracejuryError
 from ...schemas.queries.ledger import JudgesStatus
-from ...schemas.queries.reader import Confidence, ErrorQuery, Position, Reader, TraceQuery
+from ...schemas.queries.reader import Confidence, ErrorQuery, Position, TraceQuery
 from ...schemas.verdicts import Judgement
 from ...schemas.wire.traces import ErrorPage, JudgedPage, TraceJson
 from ..queries.present import present_error, present_judged, present_trace
-from ..worker.listeners import Listeners
+from ..queries.reader import Reader
 from .addresses import Heads, Slashes
 from .answers import documented, json_answer, on_error, problem
 from .dataset import add_export
@@ -34,9 +34,6 @@ from .params import ErrorsParams, JudgeBody, SpanErrorsParams, TraceParams, an_i
 from .rates import add_rates
 from .received import add_received
 from .security import Tokens
-
-if TYPE_CHECKING:
-    from ..app.endpoints import Endpoint
 
 JUDGING_THREADS = 4
 REBUILDING_THREADS = 4
@@ -58,26 +55,20 @@ def create_app(
     judges: Callable[[], JudgesStatus] = JudgesStatus,
     any_host: bool = False,
     clock: Callable[[], int] = time.time_ns,
-    listeners: Listeners | None = None,
-    endpoints: Callable[[], Sequence[Endpoint]] = tuple,
     delete: Delete | None = None,
+    tokens: Tokens | None = None,
 ) -> FastAPI:
-    """The API over `reader`, and the pages.
+    """The API over `reader`.
 
     `problems` says, a line each, why the collector is not ready (nothing: it is); `metrics` gives Prometheus text;
     `judges` says what this process does with LLM judges just now (by default: nothing); `any_host` lifts the check that
-    requests are for a loopback name; `clock` gives unix nanos; `listeners`: who hears of what was judged, for live
-    pages; `endpoints`: those of the receivers; `delete`
-    deletes traces (None: nobody can).
+    requests are for a loopback name; `clock` gives unix nanos; `delete` deletes traces (None: nobody can); `tokens`: of
+    the pages' forms.
     """
-    # The pages make their errors of the API's.
-    from ..web.build import add_pages
-
-    tokens = Tokens()
     app = FastAPI(title="tracejury", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
     app.router.default = Slashes(app.router)
     app.add_middleware(Heads)
-    app.add_middleware(Guard, tokens=tokens, any_host=any_host)
+    app.add_middleware(Guard, tokens=tokens or Tokens(), any_host=any_host)
     for kind in (TracejuryError, Exception, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, on_error)
     add_lists(app, reader, clock)
@@ -94,7 +85,6 @@ def create_app(
     if delete is not None:
         add_deletion(app, delete, clock)
     _add_watching(app, problems, metrics)
-    add_pages(app, reader, judge, judges, clock, tokens, listeners or Listeners(), endpoints)
     return app
 
 

@@ -9,11 +9,11 @@ from fastapi import FastAPI, Query, Response
 from fastapi.responses import StreamingResponse
 
 from ...schemas.errors import NotFoundError
-from ...schemas.queries.reader import Reader
 from ...schemas.wire.dataset import FindingRow, RunRow, TrailRow
 from ...schemas.wire.traces import ProblemJson
 from ..queries.dataset.reading import Exporter
 from ..queries.dataset.writing import json_lines, need_parquet, parquet
+from ..queries.reader import Reader
 from .params import an_id
 from .params_dataset import ExportParams
 

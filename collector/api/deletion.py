@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from typing_extensions import TypedDict
 
 from ...schemas.errors import ConfigError, NotFoundError
-from ..app.deletion import DeleteQuery
+from ...schemas.queries.deletion import DeleteQuery
 from .answers import documented, json_answer
 from .params import Params, Text, an_id, moment
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from fastapi import FastAPI, Query, Response
 
-from ...schemas.queries.reader import Reader
 from ...schemas.wire.doctor import DoctorPage
 from ..queries.doctor.ask import of_all, of_service, of_trace
 from ..queries.present_doctor import present_diagnosis
+from ..queries.reader import Reader
 from .answers import documented, json_answer
 from .params import DoctorParams, an_id
 

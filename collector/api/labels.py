@@ -11,8 +11,8 @@ from fastapi.responses import StreamingResponse
 
 from ...schemas.annotations import Annotation, HumanScore, Review
 from ...schemas.errors import ConfigError, NotFoundError
-from ...schemas.queries.labels import LabelQuery, Labels
-from ...schemas.queries.reader import Position, Reader
+from ...schemas.queries.labels import LabelQuery
+from ...schemas.queries.reader import Position
 from ...schemas.text.jsontext import bytes_of
 from ...schemas.wire.labels import (
     AnnotationJson,
@@ -29,7 +29,7 @@ from ...schemas.wire.labels import (
     TakenScores,
 )
 from ..labels.labelling import Labelling
-from ..labels.present import (
+from ..queries.present_labels import (
     present_annotation,
     present_item,
     present_label,
@@ -38,6 +38,7 @@ from ..labels.present import (
     present_score,
     present_stratum,
 )
+from ..queries.reader import Labels, Reader
 from .answers import documented, json_answer
 from .params import an_id, moment, write_cursor
 from .params_labels import (

@@ -10,11 +10,12 @@ from fastapi import FastAPI, Query, Response
 
 from ...schemas.errors import NotFoundError
 from ...schemas.queries.listing import SessionRow
-from ...schemas.queries.reader import Confidence, Position, Reader, TraceQuery, TraceRow
+from ...schemas.queries.reader import Confidence, Position, TraceQuery, TraceRow
 from ...schemas.wire.lists import SessionJson, SessionPage
 from ...schemas.wire.traces import TracePage
 from ..queries.present import present_row
 from ..queries.present_lists import present_session, present_session_row, searched
+from ..queries.reader import Reader
 from .answers import documented, json_answer
 from .params_lists import ListParams, SessionParams, write_place
 from .paths import SOME

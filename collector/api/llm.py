@@ -11,9 +11,10 @@ from fastapi import FastAPI, Query, Response
 from ...schemas.errors import NotFoundError
 from ...schemas.llm_rows import Source
 from ...schemas.queries.ledger import JudgesStatus, LedgerQuery, why_unscored
-from ...schemas.queries.reader import Architectures, Position, Reader
+from ...schemas.queries.reader import Position
 from ...schemas.wire.traces import ArchitectureJson, ArchitecturePage, ClearedJson, LedgerPage
 from ..queries.present_llm import day_start, present_architecture, present_entry, present_spend, present_status
+from ..queries.reader import Architectures, Reader
 from .answers import documented, json_answer
 from .params import ArchitectureBody, ArchitectureParams, LedgerParams, Params, write_cursor
 from .paths import REST

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from fastapi import Depends, FastAPI, Query, Response
 
-from ...schemas.queries.reader import Reader
 from ...schemas.wire.rates import RatesComparisonJson, RatesJson
 from ..queries.present_rates import present_comparison, present_rates
+from ..queries.reader import Reader
 from .answers import documented, json_answer
 from .params_rates import CompareParams, RatesParams, said_once
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI, Response
 
 from ...schemas.errors import NotFoundError
-from ...schemas.queries.reader import Reader
+from ..queries.reader import Reader
 from ..queries.received import json_lines
 from .answers import documented
 from .labels import JSON_LINES

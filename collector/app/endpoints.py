@@ -4,19 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...schemas.errors import ConfigError
 from ..config import CollectorConfig
-from ..otlp.receiver.ports import split_endpoint
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where an exporter sends spans: such as `OTLP/gRPC` at `http://127.0.0.1:4317`."""
-
-    protocol: str
-    url: str
+from ..otlp.receiver.ports import Endpoint, split_endpoint
 
 
 def bound_receivers(config: CollectorConfig, grpc_port: int, http_port: int) -> Sequence[Endpoint]:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from ... import __version__
+from ..config import CollectorConfig
 from ..judging.model.config import LlmConfig
 from ..otlp.receiver.ports import split_endpoint
 
-if TYPE_CHECKING:
-    from .service import Collector
 
+def ready_text(config: CollectorConfig, ports: Mapping[str, int], store: str) -> str:
+    """The bound endpoints, the store (as it may be shown) and the judges, a line each.
 
-def ready_text(collector: Collector) -> str:
-    """The bound endpoints, the store and the judges, a line each."""
-    config = collector.config
+    `ports`: the bound ones of `grpc`, `http` and `api`.
+    """
     host = {name: split_endpoint(getattr(config, name).endpoint)[0] for name in ("grpc", "http", "api")}
     return (
         f"tracejury {__version__} ready\n"
-        f"  OTLP/gRPC  {host['grpc']}:{collector.grpc_port}\n"
-        f"  OTLP/HTTP  http://{host['http']}:{collector.http_port}\n"
-        f"  API        http://{host['api']}:{collector.api_port}\n"
-        f"  store      {collector.store_shown}\n"
-        f"  judges     {judges_text(collector.config.judges)}\n"
+        f"  OTLP/gRPC  {host['grpc']}:{ports['grpc']}\n"
+        f"  OTLP/HTTP  http://{host['http']}:{ports['http']}\n"
+        f"  API        http://{host['api']}:{ports['api']}\n"
+        f"  store      {store}\n"
+        f"  judges     {judges_text(config.judges)}\n"
     )
 
 

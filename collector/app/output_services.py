@@ -11,30 +11,32 @@ from dataclasses import dataclass
 
 from ...processors.assemble import TraceKey
 from ...schemas.queries.ledger import JudgesStatus
-from ..api import create_app
 from ..api.app import JudgeAgain
 from ..api.deletion import Delete
 from ..config import CollectorConfig
 from ..judging.detect.texts import KeepingTexts
-from ..otlp.receiver.ports import split_endpoint
+from ..labels.stored_labels import StoredLabels
+from ..otlp.receiver.ports import Endpoint, split_endpoint
 from ..otlp.receiver.web_server import WebServer
 from ..outbound.otlp.build import build_exports
 from ..outbound.webhooks.build import build_webhooks
 from ..queries.stored_reader import StoredReader
+from ..rates import StoredRates
 from ..rates.build import keep_rates
 from ..rates.gauges.build import start_gauges
+from ..rates.looked_at import Calibrating
 from ..store.client import Store
 from ..store.texts import StoredTexts
 from ..telemetry import Telemetry
 from ..worker.listeners import Listeners
-from .endpoints import Endpoint
+from .web_app import create_web_app
 
 Stop = Callable[[float], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What the API and its pages tell of the collector, and ask of it: see `create_app`."""
+    """What the API and its pages tell of the collector, and ask of it: see `create_web_app`."""
 
     judge: JudgeAgain
     judges: Callable[[], JudgesStatus]
@@ -64,7 +66,9 @@ class Outlets:
         self.api_port = 0
         self._store, self._config, self._telemetry, self._listeners = store, config, telemetry, listeners
         self._busy, self._clock = busy, clock
-        self._reader = StoredReader(store, config.judging.assembler(), clock)
+        labels = StoredLabels(store)
+        self._rates = StoredRates(store, clock, calibrate=Calibrating(store, labels))
+        self._reader = StoredReader(store, config.judging.assembler(), labels, self._rates, clock)
         self._webhooks = build_webhooks(store, config.webhooks, telemetry, clock)
         listeners.add(self._webhooks)
         self._exports = build_exports(store, config.export, telemetry, listeners, secret, pressed=busy, clock=clock)
@@ -85,12 +89,12 @@ class Outlets:
         """Begin to keep texts, rates and gauges; returns what ends the last two. `ask`: have traces judged again."""
         reader, clock = self._reader, self._clock
         self._texts.start(ask)
-        rates = keep_rates(self._store, reader.rates, self._busy, clock)
+        rates = keep_rates(self._store, self._rates, self._busy, clock)
         return [rates, start_gauges(self._store, reader, judges, self._telemetry, self._listeners, clock)]
 
     async def serve(self, asked: Served) -> list[Stop]:
         """Listen for requests of the API and its pages; returns what ends that. Raises ConfigError: a taken port."""
-        app = create_app(
+        app = create_web_app(
             self._reader,
             asked.judge,
             judges=asked.judges,

@@ -22,24 +22,28 @@ from ...schemas.verdicts import Judgement
 from ..config import CollectorConfig
 from ..judging.detect.inbox import Inbox
 from ..judging.detect.judging import Judging
+from ..judging.detect.metrics import JudgingMetrics
 from ..judging.prices import SpentBy
 from ..judging.prices.table import PriceTable
 from ..otlp.mark import is_ours
+from ..otlp.receiver.counts import ReceiverCounts
 from ..otlp.receiver.grpc_server import GrpcReceiver
 from ..otlp.receiver.http_server import HttpReceiver
 from ..otlp.receiver.intake import Intake
+from ..otlp.receiver.ports import Endpoint
 from ..outbound.otlp.marks import installation_id
 from ..outbound.otlp.returned import Returned
+from ..store.deletion import Deletion
 from ..store.judging import StoredJudging
 from ..store.llm_judging import StoredPanel
 from ..store.opening import open_store
 from ..store.writer import GroupCommitWriter
-from ..telemetry import JudgingMetrics, ReceiverCounts, Telemetry, watch
+from ..telemetry import Telemetry
 from ..worker.listeners import Listeners
-from .deletion import Deletion
-from .endpoints import Endpoint, bound_receivers, check_loopback
+from .endpoints import bound_receivers, check_loopback
 from .greeting import ready_text
 from .logs import set_up
+from .watch import watch
 
 if TYPE_CHECKING:
     from ..judging.llm.build import LlmJudging
@@ -69,7 +73,7 @@ class Collector:
         check_loopback(config)
         self.config = config
         self.grpc_port = self.http_port = self.api_port = 0
-        self.store_shown = config.store.dsn
+        self._store_shown = config.store.dsn
         self.telemetry = Telemetry(__version__)
         self._clock = clock
         self._inbox: Inbox | None = None
@@ -114,6 +118,12 @@ class Collector:
         return () if self._ready else ("starting or stopping",)
 
     @property
+    def ready_text(self) -> str:
+        """What `serve` prints once it is ready."""
+        ports = {"grpc": self.grpc_port, "http": self.http_port, "api": self.api_port}
+        return ready_text(self.config, ports, self._store_shown)
+
+    @property
     def idle(self) -> bool:
         """Whether everything committed is judged and every trace closed, as far as this moment tells."""
         return (self._judging is None or self._judging.idle) and (self._llm is None or self._llm.bench.idle)
@@ -146,7 +156,7 @@ class Collector:
 
         store = await opening
         self._stops.append(lambda _: asyncio.to_thread(store.close))
-        self.store_shown = store.target.shown
+        self._store_shown = store.target.shown
         writer = GroupCommitWriter(store, config.writer, self._committed, clock=self._clock)
         secret = await asyncio.to_thread(StoredPanel(store).mark_key)
         ours = partial(is_ours, secret=secret)
@@ -249,7 +259,7 @@ async def _serve(config: CollectorConfig) -> None:
     async with Collector(config) as collector:
         gc.freeze()  # what the start has made stays; looking through it meanwhile, again and again, is a tenth of it
         gc.enable()
-        sys.stdout.write(ready_text(collector))
+        sys.stdout.write(collector.ready_text)
         sys.stdout.flush()
         await stop.wait()
         log.info("stopping: refusing new requests, committing those at hand")

@@ -10,9 +10,9 @@ from typing import Any
 from ...judges.agreement import Predicted
 from ...judges.measures.comparison import Comparison, compare
 from ...judges.measures.matching import Match
-from ...judges.profiles import threshold
+from ...schemas.profiles import threshold
 from ..otlp.files import BrokenFileError
-from .folder import read_json
+from ..otlp.files.files import read_json
 from .judges_json import judges_json
 from .judges_options import JudgesOptions
 from .judges_report import evaluate_judges

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-import re
-import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -15,8 +11,9 @@ from typing import Any
 
 from ...judges.agreement import Annotated
 from ...judges.annotations import canonical_category
+from ..otlp.codec.groups import SPANS, Request, rows, signal_of
 from ..otlp.files import BrokenFileError, read
-from ..otlp.files.groups import SPANS, Request, rows, signal_of
+from ..otlp.files.files import read_json
 from .people import Marked, People, Reviewed
 
 DIMENSIONS = "dimensions.json"
@@ -147,23 +144,3 @@ def _dimensions(path: Path) -> Mapping[str, Any]:
     if not isinstance(labels, dict) or not all(isinstance(rows, list) for rows in labels.values()):
         raise BrokenFileError(f"{path} holds no dimensions: expected {{trace: [[dimension, ...], ...]}}")
     return labels
-
-
-_TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
-
-
-def read_json(path: Path) -> Any:
-    """A JSON file, gzipped or not; a comma too many before a bracket, which published annotations have, is mended.
-
-    Raises:
-        BrokenFileError: it cannot be read, or is no JSON; names the file.
-    """
-    try:
-        data = path.read_bytes()
-        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
-        try:
-            return json.loads(text)
-        except json.JSONDecodeError:
-            return json.loads(_TRAILING_COMMA.sub("", text))
-    except (OSError, ValueError, EOFError, zlib.error, RecursionError) as error:
-        raise BrokenFileError(f"{path} is broken: {' '.join(str(error).split())[:200]}") from error

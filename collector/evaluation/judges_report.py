@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from ...judges.measures.consistency import Embedder
 from ...judges.measures.scales import ScaleAgreement
-from ...judges.profiles import threshold
 from ...schemas.errors import ConfigError
+from ...schemas.profiles import threshold
 from .judges_options import JudgesOptions
 from .judges_result import TraceResult, dropped, not_applicable, unscored
 from .judges_run import Progress, Sessions, hold

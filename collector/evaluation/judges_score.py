@@ -15,8 +15,8 @@ from ...judges.measures.kappa import Kappa, matcher_kappa
 from ...judges.measures.matching import Match
 from ...judges.measures.reliability import Reliability, by_repetition, reliability
 from ...judges.measures.scales import ScaleAgreement, Scored, scale_agreement
-from ...judges.profiles import threshold
 from ...schemas.findings import Finding
+from ...schemas.profiles import threshold
 from ..judging.detect.judged import Judged, of_finding
 from .judges_result import WHOLE_TRACE, TraceResult, predicted, trace_scores
 from .matches import Matches, Sides

@@ -9,7 +9,7 @@ from typing import Any
 from ...judges.measures.dimension_labels import JUDGES
 from ...judges.measures.scales import SCALE, Scored
 from ..otlp.files import BrokenFileError
-from .folder import read_json
+from ..otlp.files.files import read_json
 from .judges_result import WHOLE_TRACE
 
 

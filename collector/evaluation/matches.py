@@ -9,7 +9,7 @@ from pathlib import Path
 from ...judges.agreement import Annotated
 from ...judges.measures.matching import Match
 from ..otlp.files import BrokenFileError
-from .folder import read_json
+from ..otlp.files.files import read_json
 
 Pair = tuple[int, str]
 """Number of an annotated error, from 0 in the order of its file, and the id of a finding."""

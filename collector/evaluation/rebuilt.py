@@ -12,7 +12,8 @@ from ...judges.registry import default_suite
 from ...schemas.findings import Finding
 from ...schemas.trajectory import Trace
 from ..judging.detect.direct import Stored, normalized, stored, traces
-from .folder import DIMENSIONS, TrailFolder, load, read_json
+from ..otlp.files.files import read_json
+from .folder import DIMENSIONS, TrailFolder, load
 from .people import People
 from .score import annotated
 

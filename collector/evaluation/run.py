@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ...judges.profiles import threshold
 from ...judges.registry import default_suite
 from ...schemas.errors import ConfigError
+from ...schemas.profiles import threshold
 from ..judging.detect.direct import judge
 from ..otlp.client import shuffled
 from .folder import load

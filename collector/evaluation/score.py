@@ -16,8 +16,8 @@ from ...judges.agreement_tables import (
     per_impact,
 )
 from ...judges.annotations import missing_stop_sequence
-from ...judges.profiles import threshold
 from ...schemas.normalized import NormalizedSpan
+from ...schemas.profiles import threshold
 from ...schemas.spans import Span
 from ..judging.detect.direct import Stored, normalized, stored
 from ..judging.detect.judged import Found, Judged

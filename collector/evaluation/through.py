@@ -14,7 +14,7 @@ from ..app.service import Collector
 from ..config import CollectorConfig, load_config
 from ..judging.detect.judged import Found, Judged, of_json
 from ..otlp.client import replay
-from ..otlp.files.groups import SPANS, Request, rows, signal_of
+from ..otlp.codec.groups import SPANS, Request, rows, signal_of
 
 POLL_SECONDS: Final = 0.1
 PATIENCE_SECONDS: Final = 600.0

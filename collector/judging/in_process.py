@@ -12,11 +12,11 @@ from functools import cache
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.sdk.trace import ReadableSpan
 
-from ...judges.profiles import threshold
 from ...judges.registry import default_suite
 from ...judges.suite import Suite, SuiteResult
 from ...schemas.errors import ConfigError
 from ...schemas.findings import Finding
+from ...schemas.profiles import threshold
 from ...schemas.taxonomy import Severity
 from ...schemas.text.terminal import one_line
 from ...schemas.trajectory import Trace

@@ -7,10 +7,11 @@ from typing import Final
 
 from ...judges.measures.people import said_of_run
 from ...judges.measures.quality import LabelledRun
-from ...judges.profiles import DEFAULT_PROFILE, threshold
 from ...schemas.findings import FindingState
-from ...schemas.queries.labels import Labels, Stratum
+from ...schemas.profiles import DEFAULT_PROFILE, threshold
+from ...schemas.queries.labels import Stratum
 from ...schemas.verdicts import SubjectKind
+from ..queries.reader import Labels
 from ..store.client import Store
 from ..store.lists.findings import JOINED, whole
 from ..store.reading import StoredReading

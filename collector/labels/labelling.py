@@ -13,8 +13,8 @@ from ...schemas.annotations import Annotation, HumanScore, Opinion, Review, miss
 from ...schemas.errors import ConfigError, NotFoundError
 from ...schemas.findings import Finding, fingerprint
 from ...schemas.queries.labels import Labelled, LabelQuery
-from ...schemas.queries.reader import Reader
 from ...schemas.taxonomy import TRAIL, Severity
+from ..queries.reader import Reader
 from .checks import MAX_STRATUM, MAX_TEXT, a_category, a_score, free_text, name
 from .surroundings import Surroundings
 

@@ -12,8 +12,8 @@ from ...judges.annotations import canonical_category
 from ...schemas.errors import NotFoundError
 from ...schemas.findings import digest
 from ...schemas.taxonomy import Severity
-from ..evaluation.folder import read_json
 from ..otlp.files import BrokenFileError
+from ..otlp.files.files import read_json
 
 MAX_LINE: Final = 65_000
 """Bytes of one label as JSON: no label that was ever taken has more, and a request of one fits into the API's bound."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...judges.profiles import DEFAULT_PROFILE, threshold
+from ...schemas.profiles import DEFAULT_PROFILE, threshold
 from ...schemas.text.moments import LAST
 from ..store.lists.findings import JOINED
 from ..store.scope import TENANT

@@ -9,7 +9,8 @@ from typing import Final
 from ...schemas.annotations import Annotation, HumanScore, Review
 from ...schemas.errors import ConfigError, NotFoundError
 from ...schemas.queries.labels import LabelQuery
-from ...schemas.queries.reader import Confidence, Reader
+from ...schemas.queries.reader import Confidence
+from ..queries.reader import Reader
 from ..queries.span_runs import span_runs
 
 _ALL: Final = 1_000_000

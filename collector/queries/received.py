@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 from opentelemetry.proto.logs.v1.logs_pb2 import ResourceLogs, ScopeLogs
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans
 
+from ...schemas.queries.reader import Received
 from ...schemas.spans import LogRecord, Span
 from ..otlp.client.encode import log_message, resource_of, scope_of, span_message
+from ..otlp.codec.groups import LOGS, SPANS, Request, Row, group
 from ..otlp.codec.otlp_json import render
-from ..otlp.files.groups import LOGS, SPANS, Request, Row, group
-
-
-@dataclass(frozen=True, slots=True)
-class Received:
-    """All that is stored of a trace, and of those that it is one run with."""
-
-    spans: Sequence[Span]
-    logs: Sequence[LogRecord]
 
 
 def requests_of(received: Received) -> list[Request]:

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 
 from ...processors.assemble import AssemblerConfig
-from ...schemas.queries.labels import Labels
-from ...schemas.queries.ledger import Ledger
+from ...schemas.findings import LIVE
 from ...schemas.queries.listing import Facets, SessionRow, SessionView
-from ...schemas.queries.reader import Architectures, Confidence, ErrorQuery, Sighting, TraceQuery, TraceRow, TraceView
-from ..judging.detect.outcome import LIVE
-from ..rates import StoredRates
-from ..rates.looked_at import Calibrating
+from ...schemas.queries.reader import Confidence, ErrorQuery, Received, Sighting, TraceQuery, TraceRow, TraceView
 from ..store.architectures import StoredArchitectures
 from ..store.client import Store
 from ..store.judging import StoredJudging
-from ..store.labels import StoredLabels
 from ..store.ledger import StoredLedger
 from ..store.lists import SessionLists, TraceLists
 from ..store.pipeline_stats import StoredVitals
 from ..store.reading import StoredReading
 from ..store.stored_trace import stored_trace
-from .received import Received
+from .reader import Architectures, Labels, Ledger, Rates
 from .stored_sessions import stored_session
 from .trace.stored import StoredLooks
 from .trace.trace_queries import Looks
@@ -31,14 +25,15 @@ from .trace.trace_queries import Looks
 class StoredReader:
     """Answers from the store; every method blocks. `clock` gives unix nanos."""
 
-    def __init__(self, store: Store, config: AssemblerConfig, clock: Callable[[], int] = time.time_ns) -> None:
+    def __init__(
+        self, store: Store, config: AssemblerConfig, labels: Labels, rates: Rates, clock: Callable[[], int]
+    ) -> None:
         self._store, self._config, self._clock = store, config, clock
         self._reading = StoredReading(store)
         self.ledger: Ledger = StoredLedger(store)
         self.architectures: Architectures = StoredArchitectures(store, clock=clock)
         self.looks: Looks = StoredLooks(store, config, clock)
-        self.labels: Labels = StoredLabels(store)
-        self.rates = StoredRates(store, clock, calibrate=Calibrating(store, self.labels))
+        self.labels, self.rates = labels, rates
         self.vitals = StoredVitals(store)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:

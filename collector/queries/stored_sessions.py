@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 
-from ...schemas.findings import Finding
+from ...schemas.findings import LIVE, Finding
 from ...schemas.queries.listing import SessionView
 from ...schemas.queries.reader import Confidence
 from ...schemas.verdicts import Verdict
-from ..judging.detect.outcome import LIVE
 from ..store.client import Store
 from ..store.lists import SessionLists
 from ..store.lists.conversation import pinned, together

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...judges.profiles import CAUTIOUS_PROFILE, DEFAULT_PROFILE
+from ...schemas.profiles import CAUTIOUS_PROFILE, DEFAULT_PROFILE
 from ...schemas.rates import By, Population, Unit
 from ...schemas.taxonomy import Severity
 from ..store.client import Store

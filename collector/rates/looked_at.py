@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ...judges.measures.people import said_of_run, seen_errors
-from ...schemas.queries.labels import LabelQuery, Labels
+from ...schemas.queries.labels import LabelQuery
 from ...schemas.rates import Population
 from ...schemas.taxonomy import Dimension, Severity
+from ..queries.reader import Labels
 from ..store.client import Store
 from ..store.scope import TENANT, Scope
 from .calibration import ENOUGH, Calibration, LookedAt, calibration, refusal, too_few

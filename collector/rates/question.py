@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ...judges.profiles import PROFILES
 from ...schemas.errors import ConfigError
+from ...schemas.profiles import PROFILES
 from ...schemas.queries.reader import Confidence
 from ...schemas.rates import By, Population, RateQuery, Unit
 from ...schemas.taxonomy import TRAIL, Severity

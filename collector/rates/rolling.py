@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ...judges.profiles import PROFILES
+from ...schemas.profiles import PROFILES
 from ...schemas.rates import By, Population, Unit
 from ...schemas.taxonomy import Severity
 from ..store.client import Store

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from ...schemas.config_base import Section
 
 MIB: Final = 1024 * 1024
 MAX_RETENTION_DAYS: Final = 10_000
 """The engine counts expiry in 32-bit seconds: what would expire after 2106 it drops at once."""
 
 
-class StoreConfig(BaseModel):
+class StoreConfig(Section):
     """Where spans and findings are kept, and for how long."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     dsn: str = "chdb:///./.tracejury/db"
     """`chdb:///folder` (embedded) or `clickhouse[s]://user:password@host:port/database` (ClickHouse's HTTP port)."""
@@ -30,10 +30,8 @@ class StoreConfig(BaseModel):
     """Memory of the embedded engine; what would exceed it is refused retryably (a server has limits of its own)."""
 
 
-class WriterConfig(BaseModel):
+class WriterConfig(Section):
     """Bounds of the group commit. Bytes are those of decompressed request bodies."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     max_group_bytes: Annotated[int, Field(ge=1)] = 32 * MIB
     """Bytes of the requests that share one insert."""

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from ...schemas.judged_rows import FINDING_SELECT, finding_from_row
-from ...schemas.queries.webhook_events import Delivered, Event, Found, Looked
-from ..outbound.webhooks.payload import NAME
+from ...schemas.queries.webhook_events import NAME, Delivered, Event, Found, Looked
 from .client import Store
 from .inserting import insert_rows, storing
 from .scope import TENANT, Scope

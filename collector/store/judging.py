@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from ...processors.trace_outline import LARGE, outline_of, to_json
 from ...schemas.findings import Finding
 from ...schemas.judged_rows import (
     FINDING_COLUMNS,
@@ -21,9 +22,7 @@ from ...schemas.judged_rows import (
 from ...schemas.rows import LOG_SELECT, SPAN_SELECT, log_from_row, span_from_row
 from ...schemas.spans import LogRecord, Span
 from ...schemas.trajectory import TraceState
-from ...schemas.verdicts import DETECTORS, JudgedTrace, Outcome
-from ..judging.llm.run_selector import Ledger
-from ..queries.outline import LARGE, outline_of, to_json
+from ...schemas.verdicts import DETECTORS, JudgedTrace, LedgerEntries, Outcome
 from . import ledger
 from .client import Store
 from .inserting import insert_rows, storing
@@ -84,11 +83,11 @@ class StoredJudging:
             found.setdefault(finding.trace_id, []).append(finding)
         return found
 
-    def load_ledger(self, trace_ids: Sequence[str]) -> dict[str, Ledger]:
+    def load_ledger(self, trace_ids: Sequence[str]) -> dict[str, LedgerEntries]:
         """What LLM judges last said of the subjects in each trace, or are to say; absent: nothing."""
-        found: dict[str, Ledger] = {}
+        found: dict[str, LedgerEntries] = {}
         for trace_id, words in ledger.outcomes(self._store, trace_ids, self._scope.tenant).items():
-            said: Ledger = {key: word for key, word in words.items() if word.judge != DETECTORS}
+            said: LedgerEntries = {key: word for key, word in words.items() if word.judge != DETECTORS}
             if said:
                 found[trace_id] = said
         return found

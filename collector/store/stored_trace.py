@@ -6,12 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ...processors.assemble import Assembler, AssemblerConfig
-from ...processors.joining import groups_of
+from ...processors.joining import groups_of, together
 from ...processors.rebuild import rebuild
 from ...schemas.normalized import NormalizedSpan
 from ...schemas.spans import Span
 from ...schemas.trajectory import Trace, TraceState
-from ..judging.detect.outcome import together
 from .judging import StoredJudging
 
 

@@ -9,15 +9,16 @@ from fastapi import FastAPI
 
 from ... import __version__
 from ...schemas.queries.ledger import JudgesStatus
-from ...schemas.queries.reader import Reader
 from ..api.security import SecureHeaders, Tokens
-from ..app.endpoints import Endpoint
+from ..otlp.receiver.ports import Endpoint
 from ..queries.explain.glossary import find_term
+from ..queries.reader import Reader
 from ..worker.listeners import Listeners
 from .assets import add_assets, load_assets
 from .change_feed import Pulse
 from .errors import refusal_pages
 from .explain import add_explain_pages
+from .feedback import add_feedback
 from .judges import add_judges
 from .labels import add_labels_page
 from .overview import add_overview
@@ -55,3 +56,4 @@ def add_pages(
     pulse = app.state.pulse = Pulse(reader.looks)
     listeners.add(pulse)
     add_trace_pages(app, site, pulse)
+    add_feedback(app, site, pulse)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from typing import Final
 
-from ...schemas.queries.reader import Reader
 from ...schemas.wire.doctor import DiagnosisJson
 from ..queries.doctor.ask import DAY, glance
 from ..queries.present_doctor import present_diagnosis
+from ..queries.reader import Reader
 from .window import MINUTE
 
 KEPT: Final = 10 * MINUTE

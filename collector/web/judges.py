@@ -9,10 +9,10 @@ from typing import Final
 
 from fastapi import FastAPI, Request, Response
 
-from ...judges.measures.quality import JudgeQuality
 from ...judges.measures.rates import share, share_difference
 from ...schemas.errors import ConfigError, NotFoundError
 from ...schemas.llm_rows import Spend
+from ...schemas.queries.labels import JudgeQuality
 from ...schemas.queries.ledger import LedgerEntry, LedgerQuery
 from ...schemas.queries.pipeline_stats import VersionSeen
 from ...schemas.queries.reader import Confidence, Position

@@ -9,9 +9,8 @@ from urllib.parse import quote, urlencode
 
 from fastapi import FastAPI, Request, Response
 
-from ...judges.measures.quality import JudgeQuality
 from ...schemas.errors import ConfigError
-from ...schemas.queries.labels import Purpose, QueueItem, QueueQuery, Stratum
+from ...schemas.queries.labels import JudgeQuality, Purpose, QueueItem, QueueQuery, Stratum
 from ..rates.calibration import ENOUGH
 from .site import Site, page
 from .trace.pages import annotator

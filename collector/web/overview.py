@@ -9,9 +9,10 @@ from fastapi import FastAPI, Request, Response
 
 from ...schemas.errors import ConfigError, NotFoundError
 from ...schemas.queries.labels import LabelQuery
-from ...schemas.queries.reader import Confidence, ErrorQuery, Position, Rates, TraceQuery
+from ...schemas.queries.reader import Confidence, ErrorQuery, Position, TraceQuery
 from ...schemas.rates import By, Comparison, Population, RateQuery, Unit
 from ...schemas.taxonomy import Severity
+from ..queries.reader import Rates
 from .breakdown import break_down
 from .diagnosis_cache import Glances
 from .headline import Picture, headline

@@ -20,9 +20,9 @@ from jinja2 import Environment
 from starlette.datastructures import Headers
 
 from ...schemas.queries.ledger import JudgesStatus
-from ...schemas.queries.reader import Reader
 from ..api.security import COOKIE, Tokens, cookie_of, parse_form
-from ..app.endpoints import Endpoint
+from ..otlp.receiver.ports import Endpoint
+from ..queries.reader import Reader
 from ..worker.listeners import Listeners
 from .window import Window, read_window
 

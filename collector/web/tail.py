@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ...schemas.queries.reader import ErrorQuery, Position, Reader, Sighting
+from ...schemas.queries.reader import ErrorQuery, Position, Sighting
+from ..queries.reader import Reader
 
 SHOWN: Final = 100
 """Findings that the page begins with, and that one look brings at least where there are more."""

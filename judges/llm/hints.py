@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from ...schemas.findings import Finding
+from ...schemas.profiles import PROFILES
 from ...schemas.shown import shown
 from ...schemas.transcript import Step
-from ..profiles import PROFILES
 
 MOST_HINTS: Final = 60
 """Steps with hints that are shown."""

@@ -16,6 +16,7 @@ from typing import Final, TypeVar
 from ...schemas.annotations import Annotation, Opinion
 from ...schemas.findings import Finding
 from ...schemas.opinions import opinions_on
+from ...schemas.queries.labels import JudgeQuality
 from ...schemas.rates import Estimate, Sums
 from .people import DIVIDED, Place, majority, seen_errors
 from .rates import share
@@ -42,27 +43,6 @@ class LabelledRun:
     judges: frozenset[str]
     weight: float = 0.0
     silent: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeQuality:
-    """How one detector or judge (by name) fares against labels; None where nothing tells.
-
-    `findings`: labelled ones, of which people take `agreed` for right (an error of that run), `localised` of them at
-    the right span, too; `precision`: the share that is right. `errors`: those that people see in reviewed runs that
-    the judge looked at, of which it names `found`, at that span in that category; `recall`: that share. Counts are as
-    counted, shares weighted where labels were `drawn` at random; then only those count.
-    """
-
-    judge: str
-    findings: int
-    agreed: int
-    precision: Estimate | None
-    errors: int
-    found: int
-    recall: Estimate | None
-    localised: int = 0
-    drawn: bool = False
 
 
 def quality_of(runs: Sequence[LabelledRun]) -> list[JudgeQuality]:

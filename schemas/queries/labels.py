@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
 
-from ...judges.measures.quality import JudgeQuality
 from ..annotations import Annotation, HumanScore, Opinion, Review
-from ..findings import Finding
+from ..rates import Estimate
 from .reader import Position
 
 OVERLAP = 0.2
@@ -111,59 +109,22 @@ class Labelled:
     reviews: Sequence[Review] = ()
 
 
-class Labels(Protocol):
-    """Labels in the store. Every method may block: call it on a thread. Times in unix nanos."""
+@dataclass(frozen=True, slots=True)
+class JudgeQuality:
+    """How one detector or judge (by name) fares against labels; None where nothing tells.
 
-    def save(self, labelled: Labelled) -> None:
-        """Keep new or changed labels; the same again changes nothing.
+    `findings`: labelled ones, of which people take `agreed` for right (an error of that run), `localised` of them at
+    the right span, too; `precision`: the share that is right. `errors`: those that people see in reviewed runs that
+    the judge looked at, of which it names `found`, at that span in that category; `recall`: that share. Counts are as
+    counted, shares weighted where labels were `drawn` at random; then only those count.
+    """
 
-        Raises:
-            RetryableError, StoreError: the store failed.
-        """
-
-    def of_traces(self, trace_ids: Sequence[str], tenant: str = "") -> Mapping[str, Labelled]:
-        """What stands, by trace id; absent: nothing."""
-
-    def annotations(self, query: LabelQuery) -> Sequence[Annotation]:
-        """Up to `limit` of them; their place is (changed_at, place)."""
-
-    def scores(self, query: LabelQuery) -> Sequence[HumanScore]:
-        """Up to `limit` of them; their place is (changed_at, place)."""
-
-    def reviews(self, query: LabelQuery) -> Sequence[Review]:
-        """Up to `limit` of them; their place is (changed_at, place)."""
-
-    def forget(self, query: LabelQuery) -> int:
-        """Delete for good what it names by id, trace, run and annotator, withdrawn or not; returns how many labels.
-
-        Raises:
-            ValueError: it names nothing.
-        """
-
-    def finding(self, finding_id: str, tenant: str = "") -> Finding | None:
-        """The finding of that id, whether or not it still holds; None where there is none."""
-
-    def queue(self, query: QueueQuery) -> Sequence[QueueItem]:
-        """Up to `limit` runs that the annotator has not reviewed, in the order in which to look at them."""
-
-    def strata(self, since: int, until: int, service: str = "", tenant: str = "") -> Sequence[Stratum]:
-        """The strata of the judged runs that arrived in [since, until), by name, as they are now.
-
-        An estimate weighs each reviewed run of a stratum by size / reviewed (strata are known of every run, so this is
-        post-stratification), and a stratum without a reviewed run is said to be missing. Neither
-        stopping in the middle of the queue, nor a queue that was narrowed to a service, nor runs that came since bias
-        it: which runs of a stratum were looked at depends on their hash alone, and only `waiting` ones are behind.
-        """
-
-    def quality(
-        self,
-        since: int,
-        until: int,
-        service: str = "",
-        tenant: str = "",
-        strata: Sequence[Stratum] | None = None,
-    ) -> Sequence[JudgeQuality]:
-        """How judges fare against the labels of runs that arrived in that time, by name.
-
-        `strata`: of the same time and service, where they are known already; it takes as long as all else to ask.
-        """
+    judge: str
+    findings: int
+    agreed: int
+    precision: Estimate | None
+    errors: int
+    found: int
+    recall: Estimate | None
+    localised: int = 0
+    drawn: bool = False

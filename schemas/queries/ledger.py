@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
-from ..llm_rows import LedgerRow, Spend
+from ..llm_rows import LedgerRow
 from ..trajectory import TraceState
 from ..verdicts import DETECTORS, Outcome, Verdict
 from .reader import Position
@@ -67,25 +67,6 @@ class Judged:
 
     state: TraceState
     runs: int
-
-
-class Ledger(Protocol):
-    """Answers from the store. Every method may block: call it on a thread."""
-
-    def entries(self, query: LedgerQuery) -> Sequence[LedgerEntry]:
-        """Up to `limit` words."""
-
-    def summary(self, query: LedgerQuery) -> Mapping[Outcome, int]:
-        """How many words of each outcome there are, whatever outcome and place in the list the query names."""
-
-    def judged(self, trace_id: str, tenant: str = "") -> Judged | None:
-        """What was seen of a trace; None where it has not been judged."""
-
-    def pending_runs(self, trace_ids: Sequence[str], tenant: str = "") -> Mapping[str, int]:
-        """How many agent runs of each trace wait for LLM judges; absent: none."""
-
-    def spend(self, since: int, tenant: str = "") -> Sequence[Spend]:
-        """What calls from `since` (unix nanos) on cost, by hour and service."""
 
 
 def why_unscored(words: Sequence[LedgerRow], judged: Judged | None, status: JudgesStatus, trace_id: str) -> str | None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from ..rates import Sums
-from ..verdicts import Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,23 +31,3 @@ class VersionSeen:
     first: int
     last: int
     sums: Sums
-
-
-class Vitals(Protocol):
-    """Vitals in the store. Every method may block: call it on a thread. Times in unix nanos."""
-
-    def timeliness(self, since: int, until: int, service: str = "", tenant: str = "") -> Timeliness:
-        """Of findings that were first seen in [since, until), the latest of them where there are very many."""
-
-    def new_services(self, since: int, limit: int, tenant: str = "") -> Sequence[str]:
-        """Up to `limit` services of which no trace was there before `since`, the latest first."""
-
-    def outcomes(
-        self, since: int, until: int, service: str = "", tenant: str = ""
-    ) -> Mapping[str, Mapping[Outcome, int]]:
-        """By LLM judge: how many agent runs of traces that arrived in [since, until) have which outcome."""
-
-    def versions(
-        self, judge: str, since: int, until: int, service: str = "", tenant: str = ""
-    ) -> Sequence[VersionSeen]:
-        """What versions and models of an LLM judge found in traces that arrived in [since, until), the latest first."""

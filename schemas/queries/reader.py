@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
 
-from ...collector.queries.received import Received
-from ...judges.profiles import CAUTIOUS_PROFILE, DEFAULT_PROFILE, threshold
 from ..findings import Finding
-from ..llm_rows import Architecture, Source
-from ..rates import Comparison, RateAnswer, RateQuery
+from ..profiles import CAUTIOUS_PROFILE, DEFAULT_PROFILE, threshold
+from ..spans import LogRecord, Span
 from ..taxonomy import Severity
 from ..trajectory import Trace, TraceState
 from ..verdicts import Verdict
-from .listing import Facets, SessionRow, SessionView, Sort
-
-if TYPE_CHECKING:
-    from ...collector.queries.trace.trace_queries import Looks
-    from .labels import Labels
-    from .ledger import Ledger
-    from .pipeline_stats import Vitals
+from .listing import Sort
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,90 +149,9 @@ class TraceView:
     verdicts: Sequence[Verdict] = ()
 
 
-class Architectures(Protocol):
-    """Descriptions of services' architectures. Every method may block: call it on a thread."""
+@dataclass(frozen=True, slots=True)
+class Received:
+    """All that is stored of a trace, and of those that it is one run with."""
 
-    def current(self, service: str) -> Architecture | None:
-        """The one that holds: the last edited one unless it was cleared, else the last derived one."""
-
-    def all_current(self) -> Sequence[Architecture]:
-        """The one that holds of each service, by name of service."""
-
-    def versions(self, service: str) -> Sequence[Architecture]:
-        """What was derived, edited and cleared, latest first."""
-
-    def keep(self, service: str, text: str, source: Source) -> Architecture:
-        """Keep a version; nothing changes where the last of its source is the same."""
-
-    def clear_edit(self, service: str) -> bool:
-        """Let the derived one hold again; whether there was an edited one."""
-
-
-class Rates(Protocol):
-    """Error rates. Every method may block: call it on a thread."""
-
-    def ask(self, query: RateQuery) -> RateAnswer:
-        """Rates as they stand now. Raises ConfigError where the query means nothing, RetryableError, StoreError."""
-
-    def compare(self, a: RateQuery, b: RateQuery) -> Comparison:
-        """Whether `b` differs from `a`; of one population where neither names one. Raises as `ask`."""
-
-
-class Reader(Protocol):
-    """Answers from the store. Every method may block: call it on a thread."""
-
-    @property
-    def ledger(self) -> Ledger:
-        """What LLM judges said, are to say, and cost."""
-
-    @property
-    def architectures(self) -> Architectures:
-        """What they are told of services."""
-
-    @property
-    def looks(self) -> Looks:
-        """What the pages of a trace show."""
-
-    @property
-    def labels(self) -> Labels:
-        """What people say of all this."""
-
-    @property
-    def rates(self) -> Rates:
-        """How often agents fail."""
-
-    @property
-    def vitals(self) -> Vitals:
-        """What else the overview shows."""
-
-    def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
-        """Up to `limit` traces."""
-
-    def sessions(self, query: TraceQuery) -> Sequence[SessionRow]:
-        """Up to `limit` sessions that hold a trace of the query."""
-
-    def session(
-        self, session_id: str, confidence: Confidence, service: str = "", tenant: str = ""
-    ) -> SessionView | None:
-        """The conversation, of one service or ("") of all that name the id; None when there is none."""
-
-    def facets(self, since: int, until: int = 0, service: str = "", tenant: str = "") -> Facets:
-        """What traces that arrived in [`since`, `until`) can be filtered by; `until` 0: no end."""
-
-    def services(self, since: int, limit: int, tenant: str = "") -> Sequence[str]:
-        """Up to `limit` services with traces that arrived from `since` (unix nanos) on, latest first; "" for none."""
-
-    def errors(self, query: ErrorQuery) -> Sequence[Sighting]:
-        """Up to `limit` findings that hold now."""
-
-    def count_errors(self, query: ErrorQuery) -> int:
-        """How many findings there are, whatever limit the query names."""
-
-    def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
-        """The trace rebuilt from its stored spans, None when there is no such trace."""
-
-    def received(self, trace_id: str, tenant: str = "") -> Received | None:
-        """What is stored of a trace and of those that it is one run with, None where there is none."""
-
-    def knows(self, trace_id: str, span_id: str, tenant: str = "") -> bool:
-        """Whether such a trace, such a span, or (both given) such a span of that trace is stored."""
+    spans: Sequence[Span]
+    logs: Sequence[LogRecord]

@@ -6,9 +6,12 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from ..findings import Finding
 
+NAME: Final = 1_000
+"""Characters of a name: what waits is held in memory, and agents choose how long names are."""
 SENT, GIVEN_UP = "sent", "given-up"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 # pydantic, which writes the OpenAPI document from these, asks for this TypedDict before Python 3.12.
 from typing_extensions import TypedDict
 
-from ...collector.queries.explain.glossary import Term
+from ..queries.glossary import Term
 
 
 class SectionJson(TypedDict):

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from tracejury.collector.otlp.codec.decode import Encoding, Signal, decode
+from tracejury.collector.otlp.codec.groups import SPANS, signal_of
 from tracejury.collector.otlp.files import read
-from tracejury.collector.otlp.files.groups import SPANS, signal_of
 from tracejury.judges.registry import default_suite
 from tracejury.judges.suite import Suite, SuiteResult
 from tracejury.processors.normalize import normalize

@@ -21,8 +21,8 @@ from processes import Serving, serving
 from served import CORPUS, wait_until_judged
 
 from tracejury.collector.otlp.client import FreshIds, batches, connect
+from tracejury.collector.otlp.codec.groups import SPANS, Request, rows, signal_of
 from tracejury.collector.otlp.files import read
-from tracejury.collector.otlp.files.groups import SPANS, Request, rows, signal_of
 from tracejury.schemas.errors import TracejuryError
 
 SENDERS = 16

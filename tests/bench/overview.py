@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 import httpx
+from stored_readers import stored_reader
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 sys.path.insert(0, str(Path(__file__).parent))
@@ -25,8 +26,7 @@ import rates as facts  # type: ignore[import-not-found]  # a benchmark beside th
 from lists import DAY, FILL_FINDINGS, FILL_SPANS, FILL_TRACES, ID, PER_INSERT, SLICE  # type: ignore[import-not-found]
 from memory_api import served
 
-from tracejury.collector.api import create_app
-from tracejury.collector.queries.stored_reader import StoredReader
+from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.rates.facts import HOUR
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
@@ -75,7 +75,7 @@ def fill(folder: str, traces: int, days: int) -> None:
             store.command(sql, {**slices, "at": at})
     until = now // HOUR * HOUR
     facts.fill(store, traces * 2 * facts.FINDINGS_A_RUN, days, until)
-    reader = StoredReader(store, AssemblerConfig())
+    reader = stored_reader(store, AssemblerConfig())
     facts.roll(store, reader.rates)
     store.command(FOLDED, {"now": now})
     store.close()
@@ -84,8 +84,8 @@ def fill(folder: str, traces: int, days: int) -> None:
 def measure(folder: str, rounds: int) -> None:
     """Print a line a page."""
     store = open_store(folder)
-    reader = StoredReader(store, AssemblerConfig())
-    app = create_app(reader, lambda _ids, _by_hand: [], problems=list, metrics=bytes)
+    reader = stored_reader(store, AssemblerConfig())
+    app = create_web_app(reader, lambda _ids, _by_hand: [], problems=list, metrics=bytes)
     with served(app) as url, httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
         for path in PAGES:
             times = []

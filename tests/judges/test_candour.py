@@ -11,8 +11,8 @@ from small_traces import Did, Said, run, trace
 from tracejury.judges.abstention import asks, candid, tokens
 from tracejury.judges.base import Context
 from tracejury.judges.claims import gives_up_honestly, needs_no_support, statement
-from tracejury.judges.profiles import threshold
 from tracejury.judges.registry import suite_of
+from tracejury.schemas.profiles import threshold
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import Trace, TurnKind
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from coding_traces import GREP, coding, healthy_repair
 
-from tracejury.judges.profiles import threshold
 from tracejury.judges.registry import suite_of
 from tracejury.schemas.findings import Finding
+from tracejury.schemas.profiles import threshold
 from tracejury.schemas.trajectory import Trace
 
 SUITE = suite_of(())

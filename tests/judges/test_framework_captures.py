@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from trajectories import FRAMEWORKS, load
 
-from tracejury.judges.profiles import threshold
 from tracejury.judges.registry import suite_of
 from tracejury.processors.rebuild import rebuild
 from tracejury.schemas.findings import Finding
+from tracejury.schemas.profiles import threshold
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import Trace
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tracejury.judges.profiles import PROFILES, default_profile, threshold
 from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.profiles import PROFILES, default_profile, threshold
 
 
 def test_stricter_profiles_ask_for_more() -> None:

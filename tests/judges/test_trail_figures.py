@@ -19,11 +19,11 @@ from tracejury.judges.base import Context
 from tracejury.judges.detectors import BUILT_IN
 from tracejury.judges.features import family, features, places
 from tracejury.judges.fit import fit_logistic
-from tracejury.judges.profiles import threshold
 from tracejury.judges.ranker import LogisticRanker
 from tracejury.judges.registry import suite_of
 from tracejury.processors.rebuild import rebuild
 from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.profiles import threshold
 from tracejury.schemas.trajectory import TraceState
 
 FOLDER = Path(__file__).parents[3] / "shared" / "data" / "trail" / "gaia-dev"

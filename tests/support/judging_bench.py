@@ -9,7 +9,7 @@ import pytest
 
 from tracejury.collector.judging.detect.inbox import Inbox
 from tracejury.collector.judging.detect.judging import Judging, JudgingStore
-from tracejury.collector.judging.llm.run_selector import Clerks
+from tracejury.collector.judging.detect.selection import Clerks
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.committer import Committed, Committer, WriterCounters
 from tracejury.collector.store.dead_letter import DeadLetterFolder

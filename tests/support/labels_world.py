@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from memory_labels import MemoryLabels, MemoryRun
 from store_parts import a_finding, a_judged_subject, a_judged_trace, a_run
 
+from tracejury.collector.labels.stored_labels import StoredLabels
+from tracejury.collector.queries.reader import Labels
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.labels import StoredLabels
 from tracejury.collector.store.llm_judging import StoredPanel
 from tracejury.schemas.findings import Finding
-from tracejury.schemas.queries.labels import Labels
 from tracejury.schemas.verdicts import Subject, SubjectKind
 
 

@@ -19,13 +19,12 @@ from memory_looks import MemoryLooks
 from memory_rates import MemoryRates
 from memory_vitals import MemoryVitals
 
-from tracejury.collector.api import create_app
-from tracejury.collector.queries.received import Received
+from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.web.change_feed import Pulse
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.queries.ledger import JudgesStatus
 from tracejury.schemas.queries.listing import Facets, SessionRow, SessionView
-from tracejury.schemas.queries.reader import Confidence, ErrorQuery, Sighting, TraceQuery, TraceRow, TraceView
+from tracejury.schemas.queries.reader import Confidence, ErrorQuery, Received, Sighting, TraceQuery, TraceRow, TraceView
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.trajectory import Trace, TraceState
 from tracejury.schemas.verdicts import Judgement, Outcome, Subject, SubjectKind, Verdict
@@ -235,7 +234,7 @@ class Api:
 def memory_api() -> Iterator[Api]:
     """The API, empty, on a port of its own."""
     reader, judge, problems, status = MemoryReader(), Judge(), list[str](), [JudgesStatus()]
-    app = create_app(
+    app = create_web_app(
         reader,
         judge,
         problems=lambda: problems,

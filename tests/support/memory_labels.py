@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from tracejury.judges.measures.quality import JudgeQuality, LabelledRun, quality_of
+from tracejury.judges.measures.quality import LabelledRun, quality_of
 from tracejury.schemas.annotations import Annotation, HumanScore, Review
 from tracejury.schemas.findings import Finding
-from tracejury.schemas.queries.labels import Labelled, LabelQuery, Purpose, QueueItem, QueueQuery, Stratum
+from tracejury.schemas.queries.labels import JudgeQuality, Labelled, LabelQuery, Purpose, QueueItem, QueueQuery, Stratum
 
 Label = TypeVar("Label", Annotation, HumanScore, Review)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tracejury.collector.queries.outline import Outline, outline_of
 from tracejury.collector.queries.trace.trace_index import Places
 from tracejury.collector.queries.trace.trace_queries import Said
+from tracejury.processors.trace_outline import Outline, outline_of
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.llm_rows import LedgerRow
 from tracejury.schemas.queries.reader import Confidence

@@ -14,9 +14,9 @@ from served import CORPUS
 
 from tracejury.collector.otlp.client import FreshIds, connect
 from tracejury.collector.otlp.codec.decode import Encoding, Signal, decode
+from tracejury.collector.otlp.codec.groups import SPANS, Request, group, rows, signal_of
 from tracejury.collector.otlp.codec.limits import Limits
 from tracejury.collector.otlp.files import read
-from tracejury.collector.otlp.files.groups import SPANS, Request, group, rows, signal_of
 from tracejury.judges.registry import default_suite
 from tracejury.processors.normalize import normalize
 from tracejury.processors.rebuild import rebuild

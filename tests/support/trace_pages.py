@@ -9,14 +9,16 @@ from typing import Any
 
 import httpx
 from memory_api import served
+from stored_readers import stored_reader
 
-from tracejury.collector.api import create_app
+from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.judging.detect.inbox import Inbox
 from tracejury.collector.judging.detect.judging import Judging
+from tracejury.collector.judging.detect.metrics import JudgingMetrics
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.telemetry import JudgingMetrics, Telemetry
+from tracejury.collector.telemetry import Telemetry
 from tracejury.collector.worker.listeners import Listeners
 from tracejury.judges.registry import default_suite
 from tracejury.processors.assemble import AssemblerConfig
@@ -84,13 +86,13 @@ def trace_pages(store: Store) -> Iterator[Pages]:
         return now[0].now
 
     config = AssemblerConfig()
-    reader = StoredReader(store, config, clock)
+    reader = stored_reader(store, config, clock)
     judging = Judging(
         StoredJudging(store), default_suite(), config, inbox, JudgingMetrics(Telemetry("test")), listeners=listeners,
         clock=clock,
     )  # fmt: skip
     now.append(Pages(store, reader, judging, inbox, listeners))
-    app = create_app(
+    app = create_web_app(
         reader, lambda _ids, _by_hand: [], problems=lambda: (), metrics=lambda: b"", clock=clock, listeners=listeners
     )
     with served(app) as url, httpx.Client(base_url=url, trust_env=False, timeout=30) as client:

@@ -128,8 +128,8 @@ def export_labels(*, file: IO[bytes], folder: Path | None, url: str, **given: st
     """Write all labels to FILE (-: stdout) as JSON lines, withdrawn ones too; `labels import` takes them."""
     from ...api.client.client import Client
     from ...api.client.labels import export
-    from ...labels.traces import Reviewed, write_traces
     from .. import output
+    from ..reviewed_traces import Reviewed, write_traces
 
     with Client(url) as client:
         reviewed = Reviewed()

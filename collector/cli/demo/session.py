@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from ....schemas.errors import ConfigError
 from ...api.client.client import Client
-from ...app.greeting import ready_text
 from ...app.logs import set_up
 from ...app.service import Collector
 from ...config import CollectorConfig, load_config
@@ -36,7 +35,7 @@ async def demo(*, go_on: bool) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, _set_both, stopping, stopped)
     async with Collector(free_config()) as collector:
-        output.plain(ready_text(collector))
+        output.plain(collector.ready_text)
         await asyncio.to_thread(tell, collector, stopping)
         if go_on and not stopped.is_set():
             output.plain("Serving until Ctrl-C.")

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from ....schemas.queries.glossary import Term
 from ....schemas.text.terminal import one_line, safe
-from ...queries.explain.glossary import Term, by_kind
+from ...queries.explain.glossary import by_kind
 from .tables import plain_table
 
 _TEXT = 90

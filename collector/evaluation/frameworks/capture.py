@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...otlp.codec.groups import Request
 from ...otlp.files import BrokenFileError, read
-from ...otlp.files.groups import Request
 from .truth import Truth, parse
 
 _META = ".meta.json"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
-from ...otlp.files.groups import SPANS, Request, rows, signal_of
+from ...otlp.codec.groups import SPANS, Request, rows, signal_of
 
 SpanKey = tuple[str, str]
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ....judges.profiles import threshold
 from ....judges.suite import Suite
 from ....processors.assemble import Assembler, AssemblerConfig, OpenTrace, TraceKey
-from ....processors.joining import groups_of
+from ....processors.joining import groups_of, together
 from ....processors.rebuild import rebuild
 from ....schemas.findings import Finding
 from ....schemas.normalized import Kind
+from ....schemas.profiles import threshold
 from ....schemas.trajectory import AgentRun, Trace, TraceState, Turn
 from ...judging.detect.inbox import by_trace
-from ...judging.detect.outcome import together
 from ...otlp.codec.decode import Encoding, Signal, decode
-from ...otlp.files.groups import SPANS, Request, signal_of
+from ...otlp.codec.groups import SPANS, Request, signal_of
 
 _STEP = 1_000_000  # nanos between two requests
 

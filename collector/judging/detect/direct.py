@@ -16,7 +16,7 @@ from ....schemas.normalized import NormalizedSpan
 from ....schemas.spans import LogRecord, Span
 from ....schemas.trajectory import Trace
 from ...otlp.codec.decode import Encoding, Signal, decode
-from ...otlp.files.groups import SPANS, Request, signal_of
+from ...otlp.codec.groups import SPANS, Request, signal_of
 from .judged import Found, Judged, of_finding
 
 ARRIVAL = 1

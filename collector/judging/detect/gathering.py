@@ -10,7 +10,7 @@ from ....processors.assemble import Assembler, OpenTrace, TraceKey
 from ....processors.joining import join_keys
 from ....schemas.findings import Finding
 from ....schemas.spans import LogRecord, Span
-from ..llm.run_selector import Ledger
+from ....schemas.verdicts import LedgerEntries
 
 LOAD_ROWS: Final = 20_000
 
@@ -27,7 +27,7 @@ class GatheringStore(Protocol):
     def load_findings(self, trace_ids: Sequence[str]) -> dict[str, list[Finding]]:
         """The detectors' findings in them, of any state."""
 
-    def load_ledger(self, trace_ids: Sequence[str]) -> Mapping[str, Ledger]:
+    def load_ledger(self, trace_ids: Sequence[str]) -> Mapping[str, LedgerEntries]:
         """What LLM judges have said of them, or are to say."""
 
     def any_joins(self) -> bool:
@@ -53,7 +53,7 @@ class Stored:
     spans: list[Span]
     logs: list[LogRecord]
     findings: list[Finding]
-    ledger: Ledger
+    ledger: LedgerEntries
 
 
 class Gathering:

@@ -13,20 +13,21 @@ from typing import Protocol
 from ....judges.suite import JUDGE, Suite, SuiteResult
 from ....judges.text import TextCache
 from ....processors.assemble import SECOND, Assembler, AssemblerConfig, OpenTrace, TraceKey
-from ....processors.joining import groups_of
+from ....processors.joining import groups_of, together
 from ....processors.rebuild import rebuild
 from ....schemas.errors import RetryableError, TracejuryError
+from ....schemas.findings import LIVE
 from ....schemas.normalized import NormalizedSpan
 from ....schemas.spans import Span
 from ....schemas.trajectory import Trace, TraceState
 from ....schemas.verdicts import JudgedTrace, Judgement, Outcome, Spent, Subject, SubjectKind
 from ...worker.listeners import Listeners
-from ..llm.relocated_runs import elsewhere
-from ..llm.run_selector import Clerks, Elsewhere, NoClerk
+from ..ledger import elsewhere
 from .gathering import Gathering, GatheringStore
 from .hints import first_trace_line, has_no_parent
 from .inbox import Inbox, Taken, by_trace
-from .outcome import LIVE, compare, input_hash, part, standing, together, unbuilt_trace, upstream
+from .outcome import compare, input_hash, part, standing, unbuilt_trace, upstream
+from .selection import Clerks, Elsewhere, NoClerk
 from .waiting import WaitingRequests
 from .watch import JudgingWatch
 

@@ -7,12 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ....processors.assemble import OpenTrace, span_size
-from ....schemas.findings import Finding, FindingState
+from ....schemas.findings import LIVE, Finding, FindingState
 from ....schemas.normalized import NormalizedSpan
 from ....schemas.sampling import upstream_probability
 from ....schemas.trajectory import Trace, TraceState
-
-LIVE = frozenset({FindingState.CURRENT, FindingState.PROVISIONAL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +66,6 @@ def input_hash(trace: Trace) -> str:
         raw, size = span.raw, span_size(span.raw)
         digest.update(f"{span_id} {raw.end} {raw.pending} {raw.status_code} {size} {len(span.log_text)};".encode())
     return digest.hexdigest()
-
-
-def together(states: Iterable[TraceState]) -> TraceState:
-    """The state of traces that are one: open as long as one of them is, incomplete if one of them is."""
-    found = set(states)
-    return next(s for s in (TraceState.OPEN, TraceState.INCOMPLETE, TraceState.SETTLED) if s in found)
 
 
 def part(joined: Trace, trace: OpenTrace, state: TraceState) -> Trace:

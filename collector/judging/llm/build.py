@@ -13,9 +13,9 @@ from ....judges.llm.criteria import extended, load_judge, load_set, offered_judg
 from ....judges.llm.members import Panel, panel_of
 from ....judges.llm.schedule import WindowRules
 from ....judges.llm.selection import Policy, Rule
-from ....judges.profiles import DEFAULT_PROFILE, threshold
 from ....processors.assemble import AssemblerConfig, TraceKey
 from ....schemas.errors import ConfigError
+from ....schemas.profiles import DEFAULT_PROFILE, threshold
 from ....schemas.queries.ledger import JudgesStatus
 from ....schemas.spans import Span
 from ....schemas.taxonomy import Severity

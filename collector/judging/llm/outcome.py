@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ....judges.llm.case import Case, Deliberation
-from ....schemas.findings import Finding, FindingState
+from ....schemas.findings import LIVE, Finding, FindingState
 from ....schemas.llm_rows import LedgerRow
 from ....schemas.trajectory import Trace, TraceState
 from ....schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind, Verdict
-from ..detect.outcome import LIVE, compare
+from ..detect.outcome import compare
 from .judge_queue import Entry
 
 Versions = Mapping[str, str]

@@ -2,70 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final, Protocol
+from typing import Final
 
 from ....judges.llm.selection import Decision
 from ....schemas.trajectory import Trace
-from ....schemas.verdicts import TAKEN_BACK, Judgement, Outcome, Subject, SubjectKind, Verdict
-
-LedgerKey = tuple[str, str, str]  # (subject kind, subject id, judge)
+from ....schemas.verdicts import TAKEN_BACK, Judgement, LedgerKey, Noted, Outcome, Subject, SubjectKind, Verdict
+from ..ledger import run_of
 
 _GONE: Final = "it is part of another run or trace now"
 _MOVED: Final = "was to be judged where it showed before"
 _LEFT_OUT: Final = frozenset({Outcome.SAMPLED_OUT, Outcome.FILTERED})
-
-
-class Noted(Protocol):
-    """What the ledger says of one judge and one subject."""
-
-    @property
-    def version(self) -> str:
-        """The judge's."""
-
-    @property
-    def input_hash(self) -> str:
-        """What it saw, or is to see."""
-
-    @property
-    def outcome(self) -> Outcome:
-        """What became of it."""
-
-    @property
-    def reason(self) -> str:
-        """One line on the outcome."""
-
-    @property
-    def probability(self) -> float:
-        """That it is judged at all."""
-
-    @property
-    def judged_at(self) -> int:
-        """Unix nanos."""
-
-
-def run_of(key: LedgerKey) -> str:
-    """The run that a word is about; a window's subject id is its run's, a colon and its turns."""
-    kind, subject_id, _ = key
-    return subject_id.rpartition(":")[0] if kind == SubjectKind.TURN_WINDOW else subject_id
-
-
-def stands(word: Noted) -> bool:
-    """Whether it was not taken back."""
-    return word.outcome is not Outcome.SUPERSEDED
-
-
-def elsewhere(ledgers: Iterable[Mapping[LedgerKey, Noted]]) -> dict[LedgerKey, Noted]:
-    """What stands in any of these ledgers, the latest word of each, and of windows also what stands no more."""
-    found: dict[LedgerKey, Noted] = {}
-    for ledger in ledgers:
-        for key, word in ledger.items():
-            if (stands(word) or key[0] == SubjectKind.TURN_WINDOW) and (
-                key not in found or found[key].judged_at < word.judged_at
-            ):
-                found[key] = word
-    return found
 
 
 def kept(decision: Decision, run_id: str, before: Mapping[LedgerKey, Noted]) -> Decision:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from types import MappingProxyType
 from typing import Final, Protocol
 
 from ....judges.llm.members import Panel
@@ -17,8 +16,10 @@ from ....judges.llm.selection import Decision, Policy, decide
 from ....processors.assemble import TraceKey
 from ....schemas.findings import Finding
 from ....schemas.trajectory import AgentRun, Trace
-from ....schemas.verdicts import JudgedTrace, Judgement, Outcome, Subject, SubjectKind
-from .relocated_runs import LedgerKey, Noted, kept, run_of, stands, withdrawn
+from ....schemas.verdicts import JudgedTrace, Judgement, LedgerEntries, LedgerKey, Noted, Outcome, Subject, SubjectKind
+from ..detect.selection import NOTHING, Considered, Elsewhere
+from ..ledger import run_of, stands
+from .relocated_runs import kept, withdrawn
 
 MAX_RUNS: Final = 500
 """Agent runs of one trace that go before LLM judges; later ones do not, and are counted."""
@@ -34,21 +35,6 @@ AGAIN: Final = "asked for again after it failed"
 MAX_ASKED: Final = 100_000
 """Traces that somebody asked for and that were not seen since; beyond it the first are forgotten."""
 
-Ledger = MutableMapping[LedgerKey, Noted]
-
-Elsewhere = Mapping[LedgerKey, Noted]
-"""What stands of the same runs at other traces, under which they showed before."""
-
-NOTHING: Final[Elsewhere] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class Considered:
-    """New rows of the ledger of a trace, and the ids of runs that had rows before."""
-
-    rows: tuple[Judgement, ...] = ()
-    heard: frozenset[str] = frozenset()
-
 
 class Offers(Protocol):
     """Takes what was decided and stored."""
@@ -58,25 +44,6 @@ class Offers(Protocol):
 
     def withdraw(self, key: TraceKey, but: Collection[str]) -> None:
         """Of this trace only these runs go on: nothing is said any more of others that wait or are being heard."""
-
-
-class Clerks(Protocol):
-    """What the judging thread needs."""
-
-    @property
-    def reads(self) -> bool:
-        """Whether it wants to know what the ledger says."""
-
-    def consider(
-        self, trace: Trace, findings: Sequence[Finding], ledger: Ledger, now: int, elsewhere: Elsewhere = NOTHING
-    ) -> Considered:
-        """New rows of the ledger."""
-
-    def release(self, trace: Trace, whole: Trace, ledger: Ledger, *, moved: bool) -> tuple[Judgement, ...]:
-        """Rows that take back what stands at a trace whose runs show at `whole` now."""
-
-    def offer(self, judged: Sequence[JudgedTrace]) -> None:
-        """These are stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +74,7 @@ class Clerk:
                 del self._asked[key]
 
     def consider(
-        self, trace: Trace, findings: Sequence[Finding], ledger: Ledger, now: int, elsewhere: Elsewhere = NOTHING
+        self, trace: Trace, findings: Sequence[Finding], ledger: LedgerEntries, now: int, elsewhere: Elsewhere = NOTHING
     ) -> Considered:
         """What is new in the ledger of `trace`, whose detector findings are `findings`; `ledger` is brought up to date.
 
@@ -131,7 +98,7 @@ class Clerk:
         ledger.update((_key(row), row) for row in (*rows, *gone))
         return Considered((*rows, *gone), heard)
 
-    def release(self, trace: Trace, whole: Trace, ledger: Ledger, *, moved: bool) -> tuple[Judgement, ...]:
+    def release(self, trace: Trace, whole: Trace, ledger: LedgerEntries, *, moved: bool) -> tuple[Judgement, ...]:
         """What stands at `trace`, whose runs show at `whole` now, is taken back; `moved`: it has only just joined.
 
         What was said of a run stands until it is over, when there is another word on it. `ledger` is brought up to
@@ -162,7 +129,7 @@ class Clerk:
         self,
         trace: Trace,
         run: AgentRun,
-        ledger: Ledger,
+        ledger: LedgerEntries,
         asked: Asked | None,
         now: int,
         decide_run: Callable[[], Decision],
@@ -248,27 +215,3 @@ def _row(
 
 def _key(row: Judgement) -> LedgerKey:
     return (row.subject.kind, row.subject.id, row.judge)
-
-
-class NoClerk:
-    """Without LLM judges there is nothing to decide."""
-
-    reads = False
-
-    def consider(
-        self,
-        trace: Trace,  # noqa: ARG002  the protocol's
-        findings: Sequence[Finding],  # noqa: ARG002  the protocol's
-        ledger: Ledger,  # noqa: ARG002  the protocol's
-        now: int,  # noqa: ARG002  the protocol's
-        elsewhere: Elsewhere = NOTHING,  # noqa: ARG002  the protocol's
-    ) -> Considered:
-        """Nothing."""
-        return Considered()
-
-    def release(self, trace: Trace, whole: Trace, ledger: Ledger, *, moved: bool) -> tuple[Judgement, ...]:  # noqa: ARG002  the protocol's
-        """Nothing."""
-        return ()
-
-    def offer(self, judged: Sequence[JudgedTrace]) -> None:
-        """Nothing."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from ....processors.assemble import AssemblerConfig, TraceKey
-from ....schemas.findings import Finding
+from ....schemas.findings import LIVE, Finding
 from ....schemas.llm_rows import LedgerRow
 from ....schemas.spans import Span
 from ....schemas.trajectory import Trace
@@ -15,7 +15,6 @@ from ...store.client import Store
 from ...store.judging import StoredJudging
 from ...store.llm_judging import StoredPanel
 from ...store.stored_trace import stored_trace
-from ..detect.outcome import LIVE
 from .outcome import Stored, judgement_of
 
 

@@ -5,20 +5,15 @@ from __future__ import annotations
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+from ....schemas.config_base import Seconds, Section
+
 Count = Annotated[int, Field(ge=0)]
 Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Rate = Annotated[float, Field(ge=0, le=1)]
 
 DAY: Final = 24 * 3600.0
-
-
-class Section(BaseModel):
-    """A part of the configuration: frozen, and a key it does not know is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 def plain_url(value: str) -> str:
@@ -76,7 +71,7 @@ class PolicyConfig(Section):
     """The `service.name`, exactly; `*` is any."""
     agent: str = "*"
     """The agent's name, exactly; `*` is any."""
-    attributes: dict[str, str] = {}
+    attributes: dict[str, str] = Field(default={})
     """Attributes that the run's span or resource must have, with these values."""
     rate: Rate = 1.0
     """Share of the traces that is judged, by a hash of the trace id: the same in every process."""
@@ -104,7 +99,7 @@ class BudgetConfig(ServiceCaps):
     """US dollars a day, in all services together; with this default it is safe to leave the judges on."""
     unpriced_tokens_per_day: Count | None = 100_000_000
     """The `tokens_per_day` of a model whose price is unknown, as dollars cannot be counted for it."""
-    per_service: dict[str, ServiceCaps] = {}
+    per_service: dict[str, ServiceCaps] = Field(default={})
     """Caps by `service.name`; `*` is each service that is not named."""
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from ....schemas.config_base import Section
 from ..model.price import MILLION, Price
 
 Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class ModelPrice(BaseModel):
+class ModelPrice(Section):
     """US dollars for a million tokens of one model."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     input_usd_per_million: Usd
     """Tokens sent."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Final
 
-from ..files.groups import LOGS, SPANS, Request, Row, Signal, count, group, rows, signal_of
+from ..codec.groups import LOGS, SPANS, Request, Row, Signal, count, group, rows, signal_of
 
 MAX_ITEMS: Final = 512
 """What the batching processors of OpenTelemetry's SDKs send at most."""

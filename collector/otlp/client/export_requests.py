@@ -15,10 +15,10 @@ from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from ....schemas.spans import StoredAttributes
-from ..files.groups import LOGS as LOG_NAMES
-from ..files.groups import SPANS as SPAN_NAMES
-from ..files.groups import Signal as Names
-from ..files.groups import group, rows
+from ..codec.groups import LOGS as LOG_NAMES
+from ..codec.groups import SPANS as SPAN_NAMES
+from ..codec.groups import Signal as Names
+from ..codec.groups import group, rows
 from .encode import resource_of, scope_of
 
 PHOENIX_ITEMS: Final = 500

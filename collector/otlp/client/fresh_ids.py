@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Iterator
 from typing import Any
 
-from ..files.groups import SPANS, Request, rows, signal_of
+from ..codec.groups import SPANS, Request, rows, signal_of
 
 
 class FreshIds:

@@ -14,7 +14,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2_grpc import LogsServ
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceServiceStub
 
 from ....schemas.errors import PermanentError, RetryableError
-from ..files.groups import LOGS, Request, signal_of
+from ..codec.groups import LOGS, Request, signal_of
 from .sending import Reply
 
 RETRYABLE: Final = frozenset(

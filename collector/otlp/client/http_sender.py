@@ -14,7 +14,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from ....schemas.errors import PermanentError, RetryableError
 from ..codec import otlp_json
-from ..files.groups import LOGS, Request, signal_of
+from ..codec.groups import LOGS, Request, signal_of
 from .sending import Reply
 
 RETRYABLE: Final = frozenset({429, 502, 503, 504})

@@ -9,8 +9,8 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from ....schemas.errors import ConfigError, RetryableError
+from ..codec.groups import Request
 from ..files import BrokenFileError, find, read_file
-from ..files.groups import Request
 from .batches import batches
 from .fresh_ids import FreshIds
 from .sending import DEFAULT_RETRY, Replayed, Retry, Sender, send_all

@@ -24,7 +24,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from ....schemas.errors import PermanentError, RetryableError, TracejuryError
-from ...outbound.otlp.backend_connection import Door, metadata
+from .connection import Door, metadata
 from .export_requests import Parcel, Signal
 from .grpc_sender import RETRYABLE as RETRYABLE_CODES
 from .grpc_sender import retry_delay

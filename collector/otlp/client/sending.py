@@ -10,7 +10,7 @@ from random import Random
 from typing import Final, Protocol
 
 from ....schemas.errors import PermanentError, RetryableError
-from ..files.groups import LOGS, Request, count, signal_of
+from ..codec.groups import LOGS, Request, count, signal_of
 
 MAX_MESSAGES: Final = 5
 _DOUBLINGS: Final = 60  # of a pause: whoever fails for days has tried more often than a float can double

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from ....schemas.config_base import Section
 from ....schemas.errors import TooLargeError
 
 MIB: Final = 1 << 20
@@ -16,10 +17,8 @@ CUT_MARK: Final = "… [cut]"
 """Ends every text that a limit shortened; stands in for a value that is nested too deep."""
 
 
-class Limits(BaseModel):
+class Limits(Section):
     """Sizes in bytes of UTF-8; counts are per span, log record, event, link or resource, unless said otherwise."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     request_bytes: int = Field(default=64 * MIB, ge=1)
     """Bytes of one request, after decompression; beyond it the request is refused for good."""

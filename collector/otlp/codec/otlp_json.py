@@ -12,7 +12,7 @@ from typing import Any
 
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 
-from ..files.groups import LOGS, SPANS, Request
+from .groups import LOGS, SPANS, Request
 
 Json = dict[str, Any]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -20,8 +21,8 @@ from google.protobuf.message import DecodeError
 
 from ....schemas.errors import PermanentError
 from ..codec import otlp_json
+from ..codec.groups import LOGS, SPANS, Request, count, rows
 from . import trail
-from .groups import LOGS, SPANS, Request, count, rows
 
 MAX_FILE_BYTES: Final = 512 * 1024 * 1024
 """Default for the size of one file after decompression (of an archive: of all its members)."""
@@ -208,3 +209,23 @@ def _too_large(name: str, limit: int) -> BrokenFileError:
 def _line(error: Exception) -> str:
     detail = f"missing {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__
     return " ".join(detail.split())[:200]
+
+
+_TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
+
+
+def read_json(path: Path) -> Any:
+    """A JSON file, gzipped or not; a comma too many before a bracket, which published annotations have, is mended.
+
+    Raises:
+        BrokenFileError: it cannot be read, or is no JSON; names the file.
+    """
+    try:
+        data = path.read_bytes()
+        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError:
+            return json.loads(_TRAILING_COMMA.sub("", text))
+    except (OSError, ValueError, EOFError, zlib.error, RecursionError) as error:
+        raise BrokenFileError(f"{path} is broken: {' '.join(str(error).split())[:200]}") from error

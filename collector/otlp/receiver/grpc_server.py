@@ -9,8 +9,9 @@ from typing import Any, Final, TypeAlias
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_health.v1.health import aio as health  # type: ignore[attr-defined]  # the stubs leave it out
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from ....schemas.config_base import Section
 from ....schemas.errors import ConfigError
 from ..codec.decode import Encoding, Signal
 from .intake import Intake
@@ -27,10 +28,8 @@ SERVICES: Final = {
 }
 
 
-class GrpcConfig(BaseModel):
+class GrpcConfig(Section):
     """Where the receiver listens."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     endpoint: str = "127.0.0.1:4317"
     """HOST:PORT; port 0 picks a free one."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from ....schemas.config_base import Section
 from .http_app import otlp_app
 from .intake import Intake
 from .web_server import WebServer
@@ -13,10 +14,8 @@ from .web_server import WebServer
 log = logging.getLogger(__name__)
 
 
-class HttpConfig(BaseModel):
+class HttpConfig(Section):
     """Where the receiver listens."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     endpoint: str = "127.0.0.1:4318"
     """HOST:PORT; port 0 picks a free one."""

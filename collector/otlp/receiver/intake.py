@@ -10,9 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ....schemas.batch import Sink
+from ....schemas.config_base import Section
 from ....schemas.errors import PermanentError, RetryableError, TracejuryError
 from ...worker.log_throttle import Seldom
 from ..codec.decode import Decoded, Encoding, Signal, decode
@@ -32,10 +33,8 @@ DeadLetter = Callable[[Signal, Encoding, bytes], None]
 """Keeps a body that we cannot handle; may block, may raise."""
 
 
-class IntakeConfig(BaseModel):
+class IntakeConfig(Section):
     """Bounds on what all receivers together hold in memory."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     inflight_requests: int = Field(default=1024, ge=1)
     """Requests being read, decoded or committed; beyond it they are refused retryably."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -86,3 +87,11 @@ def _listening_inodes(port: int) -> set[str]:
             if state == _LISTEN and int(local.rpartition(":")[2], 16) == port:
                 inodes.add(inode)
     return inodes
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where an exporter sends spans: such as `OTLP/gRPC` at `http://127.0.0.1:4317`."""
+
+    protocol: str
+    url: str

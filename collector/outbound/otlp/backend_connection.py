@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import os
 import re
 import ssl
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from pydantic import SecretStr
 
 from ....schemas.errors import ConfigError
-from ...otlp.secrets import SHORTEST
+from ...otlp.client.connection import BINARY, Door, metadata
 from .config import BackendConfig, ExportConfig
 
 VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -23,31 +20,6 @@ HEADER: Final = re.compile(r"[A-Za-z0-9_.-]+")
 VALUE: Final = re.compile(r"[\x20-\x7e]*")
 OURS: Final = frozenset({"content-length", "transfer-encoding"})
 """Headers that say how a request is framed: another's would break it."""
-BINARY: Final = "-bin"
-"""How names of gRPC metadata end whose values are bytes (gRPC over HTTP2, "Requests")."""
-
-_WORDS: Final = re.compile(r"[\s,;=]+")
-
-
-@dataclass(frozen=True, slots=True)
-class Door:
-    """How a backend is reached. `headers` may hold secrets; `ca`: PEM, None for the system's authorities.
-
-    `certificate`: paths of our own certificate and its key.
-    """
-
-    endpoint: str
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    gzip: bool = True
-    timeout: float = 10.0
-    ca: bytes | None = None
-    certificate: tuple[str, str] | None = None
-
-    @property
-    def secrets(self) -> frozenset[str]:
-        """What must not be shown of the headers: their values and the words of these, also as errors quote them."""
-        found = {s for value in self.headers.values() for s in (value, *_WORDS.split(value), *_of_basic(value))}
-        return frozenset(form for s in found if len(s) >= SHORTEST for form in (s, repr(s)[1:-1], json.dumps(s)[1:-1]))
 
 
 def check_exports(config: ExportConfig) -> None:
@@ -106,17 +78,6 @@ def _problems(backend: BackendConfig, number: int, environ: Mapping[str, str] = 
         yield f"{place}: its certificates cannot be used: {getattr(error, 'reason', None) or error}"
 
 
-def metadata(key: str, value: str) -> tuple[str, str | bytes]:
-    """A header as gRPC has it: the bytes of base64, padded or not, where its name says that it is binary.
-
-    Raises:
-        ValueError: that is no base64.
-    """
-    if not key.lower().endswith(BINARY):
-        return key, value
-    return key, base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
-
-
 def _is_sendable(key: str, value: str) -> bool:
     try:
         metadata(key, value)
@@ -128,13 +89,3 @@ def _is_sendable(key: str, value: str) -> bool:
 def _filled(value: SecretStr, environ: Mapping[str, str]) -> str:
     """With the variables in it; white space at its ends is no part of a header's value (RFC 9110, 5.5)."""
     return VARIABLE.sub(lambda found: environ[found[1]], value.get_secret_value()).strip()
-
-
-def _of_basic(value: str) -> list[str]:
-    """User and password of Basic authentication, as a backend may name them."""
-    scheme, _, encoded = value.partition(" ")
-    try:
-        plain = base64.b64decode(encoded, validate=True).decode() if scheme.lower() == "basic" else ""
-    except ValueError:
-        return []
-    return [plain, plain.partition(":")[2]]

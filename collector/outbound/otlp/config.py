@@ -6,21 +6,16 @@ import ipaddress
 from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 
-from ....judges.profiles import threshold
+from ....schemas.config_base import Section
 from ....schemas.errors import ConfigError
+from ....schemas.profiles import threshold
 
 MIB: Final = 1024 * 1024
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Rate = Annotated[float, Field(ge=0, le=1)]
 Annotations = Literal["attributes", "events", "carriers", "phoenix"]
-
-
-class Section(BaseModel):
-    """A part of the configuration: frozen, and a key it does not know is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, hide_input_in_errors=True)
 
 
 def backend_url(value: str) -> str:
@@ -79,7 +74,7 @@ class BackendConfig(Section):
     """http://HOST:PORT or, with TLS, https://HOST:PORT; for `http` perhaps a path, below which `/v1/traces` stands."""
     protocol: Literal["grpc", "http"] = "http"
     """OTLP over gRPC, or as protobuf over HTTP."""
-    headers: dict[str, SecretStr] = {}
+    headers: dict[str, SecretStr] = Field(default={})
     """Headers (metadata of gRPC) of every request; `${NAME}` in a value is the environment variable NAME."""
     compression: Literal["gzip", "none"] = "gzip"
     """How requests are compressed."""

@@ -7,9 +7,9 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field
 
+from ....schemas.config_base import Seconds, Section
 from ....schemas.errors import ConfigError
 from ....schemas.queries.reader import Confidence
-from ...judging.model.config import Seconds, Section
 from .urls import checked_url
 
 VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}\Z")

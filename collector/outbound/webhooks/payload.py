@@ -7,14 +7,14 @@ from typing import Final
 from urllib.parse import quote
 
 from ....schemas.queries.reader import Sighting
-from ....schemas.queries.webhook_events import Event, Found, Message, message_id
+from ....schemas.queries.webhook_events import NAME, Event, Found, Message, message_id
 from ....schemas.text.jsontext import bytes_of
 from ....schemas.text.moments import iso_time
 from ...queries.present import present_error
 
 SCHEMA: Final = 1
-NAME, WHY = 1_000, 4_000
-"""Characters of a name, and of an explanation: what waits is held in memory, and agents choose how long names are."""
+WHY: Final = 4_000
+"""Characters of an explanation: what waits is held in memory."""
 
 
 def message(webhook: str, event: Event, found: Found, base: str) -> Message:

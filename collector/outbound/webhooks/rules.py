@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ....schemas.findings import FindingState
+from ....schemas.findings import LIVE, FindingState
 from ....schemas.queries.reader import Confidence
 from ....schemas.queries.webhook_events import SENT, Event, Found, Looked
 from ....schemas.taxonomy import Severity
-from ...judging.detect.outcome import LIVE
 from .config import WebhookConfig
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ....schemas.queries.labels import Labelled
-from ....schemas.queries.reader import Confidence, ErrorQuery, Position, Reader, Sighting, TraceQuery, TraceView
+from ....schemas.queries.reader import Confidence, ErrorQuery, Position, Sighting, TraceQuery, TraceView
 from ....schemas.wire.dataset import FindingRow, RunRow, TrailRow
+from ..reader import Reader
 from .rows import TraceRows, trail_row
 
 FINDINGS = 1000

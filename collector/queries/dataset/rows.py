@@ -14,8 +14,8 @@ from ....schemas.text.moments import iso_time
 from ....schemas.trajectory import AgentRun, Trace
 from ....schemas.transcript import Transcript
 from ....schemas.wire.dataset import FindingRow, RunRow, TrailRow
-from ...labels.present import present_annotation, present_review, present_score
 from ..present import present_error, present_finding, present_verdict
+from ..present_labels import present_annotation, present_review, present_score
 
 
 class TraceRows:

@@ -7,8 +7,9 @@ from typing import Final
 
 from ....processors.doctor import Diagnosis, Elsewhere, diagnose
 from ....schemas.errors import NotFoundError
-from ....schemas.queries.reader import Confidence, Position, Reader, TraceQuery, TraceRow
+from ....schemas.queries.reader import Confidence, Position, TraceQuery, TraceRow
 from ....schemas.trajectory import Trace
+from ..reader import Reader
 
 DAY: Final = 86_400 * 1_000_000_000
 MOST_TRACES: Final = 100

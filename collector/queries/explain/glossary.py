@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any, Final
@@ -16,6 +15,7 @@ from ....judges.llm.criteria import BUILT_IN, GPA_JUDGES, load_set, offered_judg
 from ....judges.llm.criteria_types import Criteria
 from ....judges.registry import default_suite
 from ....schemas.errors import NotFoundError
+from ....schemas.queries.glossary import Section, Term
 from .rules import rule_texts
 
 KINDS: Final[Mapping[str, str]] = {
@@ -35,26 +35,6 @@ KINDS: Final[Mapping[str, str]] = {
 _NEAR: Final = 5
 _NO_WORD: Final = re.compile(r"[^a-z0-9]+")
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A heading and its lines."""
-
-    title: str
-    lines: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """What there is to say of a word. `key`: its name in addresses; `text`: in a sentence or two; `see`: other keys."""
-
-    key: str
-    kind: str
-    title: str
-    text: str
-    sections: tuple[Section, ...] = ()
-    see: tuple[str, ...] = ()
 
 
 def slug(name: str) -> str:

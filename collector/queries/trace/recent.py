@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from ....processors.assemble import span_size
+from ....processors.trace_outline import outline_of
 from ....schemas.trajectory import Trace
-from ..outline import outline_of
 from .trace_index import Places
 
 MAX_BYTES: Final = 64 * 1024 * 1024

@@ -7,14 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from ....processors.assemble import SECOND, AssemblerConfig
+from ....processors.trace_outline import LARGE, Outline, from_json
 from ....schemas.errors import PermanentError
+from ....schemas.findings import LIVE
 from ....schemas.llm_rows import LedgerRow
 from ....schemas.queries.reader import Confidence
 from ....schemas.rows import LOG_SELECT, SPAN_SELECT, log_from_row, span_from_row
 from ....schemas.spans import LogRecord, Span
 from ....schemas.trajectory import Trace, TraceState
 from ....schemas.verdicts import DETECTORS
-from ...judging.detect.outcome import LIVE
 from ...store import ledger
 from ...store.client import Store
 from ...store.judging import StoredJudging
@@ -22,7 +23,6 @@ from ...store.outlines import StoredOutlines
 from ...store.reading import StoredReading
 from ...store.scope import TENANT, Scope
 from ...store.stored_trace import stored_trace
-from ..outline import LARGE, Outline, from_json
 from .recent import Rebuilt, RecentTraces
 from .trace_index import Places
 from .trace_queries import Said

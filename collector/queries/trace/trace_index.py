@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from ..outline import Call, Loose, Outline, RunLine, TurnLine
+from ....processors.trace_outline import Call, Loose, Outline, RunLine, TurnLine
 
 TOP: Final = ""
 REST: Final = "rest"

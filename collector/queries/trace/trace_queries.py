@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from ....processors.trace_outline import Outline
 from ....schemas.findings import Finding
 from ....schemas.llm_rows import LedgerRow
 from ....schemas.queries.reader import Confidence
 from ....schemas.spans import LogRecord, Span
 from ....schemas.trajectory import Trace
 from ....schemas.verdicts import Verdict
-from ..outline import Outline
 from .trace_index import Places
 
 

@@ -13,8 +13,8 @@ from opentelemetry.metrics import CallbackOptions, Observation
 
 from ....schemas.errors import TracejuryError
 from ....schemas.queries.ledger import JudgesStatus
-from ....schemas.queries.reader import Reader
 from ...queries.present_llm import day_start, present_spend
+from ...queries.reader import Reader
 from ...store.client import Store
 from ...telemetry import Telemetry
 from ...worker.listeners import Listeners

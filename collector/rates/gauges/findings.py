@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from ....judges.profiles import DEFAULT_PROFILE, threshold
 from ....schemas.findings import Finding
+from ....schemas.profiles import DEFAULT_PROFILE, threshold
 from ....schemas.text.naming import shortened
 from ....schemas.verdicts import JudgedSubject, JudgedTrace
 from ...telemetry import Telemetry

@@ -1,4 +1,4 @@
-"""The pages of a trace, of its spans, of what happens just now, and what people say of it: all together."""
+"""The pages of a trace, of its spans, and of what happens just now."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from anyio import CapacityLimiter
 from fastapi import FastAPI
 
 from ..change_feed import Pulse
-from ..feedback import add_feedback
 from ..live import add_live
 from ..site import Site
 from .pages import add_trace
@@ -26,4 +25,3 @@ def add_trace_pages(app: FastAPI, site: Site, pulse: Pulse) -> None:
     add_raw(app, site)
     add_span(app, site, pulse, few)
     add_live(app, site, pulse)
-    add_feedback(app, site, pulse)

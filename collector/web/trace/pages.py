@@ -11,12 +11,12 @@ from anyio import CapacityLimiter
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 
+from ....processors.trace_outline import Outline
 from ....schemas.errors import NotFoundError
 from ....schemas.queries.labels import Labelled
 from ....schemas.queries.ledger import why_unscored
 from ....schemas.trajectory import TraceState
 from ...api.params import an_id
-from ...queries.outline import Outline
 from ...queries.trace.trace_index import Places
 from ..change_feed import Pulse
 from ..site import Site, page, rebuilding

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlencode
 
+from ....processors.trace_outline import Call, Loose, RunLine, TurnLine
 from ....schemas.findings import Finding
 from ....schemas.taxonomy import Severity
 from ....schemas.text.counting import counted
 from ....schemas.text.naming import agent_name
-from ...queries.outline import Call, Loose, RunLine, TurnLine
 from ...queries.trace.trace_index import REST, TOP, Places
 
 WHOLE: Final = 300

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote, urlencode
 
+from ....processors.trace_outline import Outline
 from ....schemas.annotations import Annotation, HumanScore, Review
 from ....schemas.errors import NotFoundError
 from ....schemas.findings import Finding
@@ -15,7 +16,6 @@ from ....schemas.queries.reader import Confidence
 from ....schemas.taxonomy import Severity
 from ....schemas.text.naming import agent_name
 from ....schemas.verdicts import Verdict
-from ...queries.outline import Outline
 from ...queries.trace.trace_index import REST, Places
 from ...queries.trace.trace_queries import Looks, Said
 from .detail import Details

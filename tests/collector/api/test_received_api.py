@@ -9,7 +9,7 @@ from store_parts import TRACE_ID, a_span
 
 from tracejury.collector.judging.detect.direct import stored
 from tracejury.collector.otlp.files import read
-from tracejury.collector.queries.received import Received
+from tracejury.schemas.queries.reader import Received
 
 
 def test_what_was_received_comes_as_lines_of_otlp(api: Api, tmp_path: Path) -> None:

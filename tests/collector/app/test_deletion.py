@@ -9,14 +9,15 @@ from judging_bench import KEY, T0, TRACE, Bench, span
 from naive_rates import expected
 from store_parts import a_finding, a_judged_subject
 
-from tracejury.collector.app.deletion import DeleteQuery, Deletion
+from tracejury.collector.labels.stored_labels import StoredLabels
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.store.client import Store
-from tracejury.collector.store.labels import StoredLabels
+from tracejury.collector.store.deletion import Deletion
 from tracejury.collector.store.llm_judging import StoredPanel
 from tracejury.processors.assemble import SECOND
 from tracejury.schemas.annotations import Annotation
 from tracejury.schemas.llm_rows import AnswerRow
+from tracejury.schemas.queries.deletion import DeleteQuery
 from tracejury.schemas.queries.labels import Labelled
 from tracejury.schemas.rates import Population, RateQuery
 from tracejury.schemas.taxonomy import Severity

@@ -15,7 +15,7 @@ from llm_scripts import always
 from llm_server import LlmServer, llm_server
 from panel_requests import request
 
-from tracejury.collector.app.greeting import judges_text, ready_text
+from tracejury.collector.app.greeting import judges_text
 from tracejury.collector.app.service import Collector
 from tracejury.collector.config import CollectorConfig, load_config
 from tracejury.schemas.errors import ConfigError
@@ -83,7 +83,7 @@ async def test_traces_sent_are_judged_by_the_model_and_what_it_said_is_in_the_ap
         (row,) = (await get(collector, "/api/traces"))["items"]
         trace = await get(collector, f"/api/traces/{row['trace_id']}?profile=recall")
         metrics = await get(collector, "/metrics")
-        shown = ready_text(collector)
+        shown = collector.ready_text
     assert ledger["summary"] == {"done": 5, "not-applicable": 2}
     assert ledger["spend"]["day"]["tokens"] > 0
     assert {v["judge"]: v["score"] for v in trace["verdicts"]}["tool-calling"] == 2
@@ -111,7 +111,7 @@ async def test_without_a_model_detectors_alone_judge_and_everything_says_so(stor
     async with Collector(config(store_dsn, None)) as collector:
         await send(collector, 1)
         await idle(collector)
-        assert "detectors only" in ready_text(collector)
+        assert "detectors only" in collector.ready_text
         (row,) = (await get(collector, "/api/traces"))["items"]
         ledger = await get(collector, f"/api/ledger?trace={row['trace_id']}")
     assert ledger["judges"]["on"] is False

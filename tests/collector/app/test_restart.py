@@ -13,8 +13,8 @@ from tracejury.collector.config import load_config
 from tracejury.collector.judging.detect.direct import judge
 from tracejury.collector.judging.detect.judged import Found, of_json
 from tracejury.collector.otlp.client import replay, shuffled
+from tracejury.collector.otlp.codec.groups import Request
 from tracejury.collector.otlp.files import read
-from tracejury.collector.otlp.files.groups import Request
 from tracejury.judges.registry import default_suite
 
 pytestmark = [pytest.mark.store, pytest.mark.trail]

@@ -11,8 +11,8 @@ from trail_folder import error, trace, write
 
 from tracejury.collector.evaluation import load
 from tracejury.collector.otlp.codec import otlp_json
+from tracejury.collector.otlp.codec.groups import count
 from tracejury.collector.otlp.files import BrokenFileError, trail
-from tracejury.collector.otlp.files.groups import count
 
 A, B, C = "a" * 32, "b" * 32, "c" * 32
 

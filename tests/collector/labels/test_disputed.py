@@ -10,9 +10,9 @@ import pytest
 from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a_run
 
 from tracejury.collector.labels.disputed import disputed as newest_disputed
+from tracejury.collector.labels.stored_labels import StoredLabels
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.labels import StoredLabels
 from tracejury.collector.store.llm_judging import StoredPanel
 from tracejury.collector.store.scope import Scope
 from tracejury.schemas.annotations import Annotation, Opinion, Review

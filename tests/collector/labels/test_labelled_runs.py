@@ -7,14 +7,13 @@ from collections.abc import Sequence
 import pytest
 from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a_run
 
+from tracejury.collector.labels.stored_labels import StoredLabels
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.labels import StoredLabels
 from tracejury.collector.store.llm_judging import StoredPanel
-from tracejury.judges.measures.quality import JudgeQuality
 from tracejury.schemas.annotations import Annotation, Opinion, Review
 from tracejury.schemas.findings import Finding
-from tracejury.schemas.queries.labels import Labelled
+from tracejury.schemas.queries.labels import JudgeQuality, Labelled
 from tracejury.schemas.verdicts import Subject, SubjectKind
 
 pytestmark = pytest.mark.store

@@ -8,11 +8,12 @@ from pathlib import Path
 from store_parts import a_log, a_span
 from trail_folder import write
 
+from tracejury.collector.cli.reviewed_traces import Reviewed
 from tracejury.collector.evaluation.folder import load
 from tracejury.collector.judging.detect.direct import stored
-from tracejury.collector.labels.traces import Reviewed
 from tracejury.collector.otlp.files import read
-from tracejury.collector.queries.received import Received, json_lines
+from tracejury.collector.queries.received import json_lines
+from tracejury.schemas.queries.reader import Received
 
 
 def test_what_is_written_reads_as_what_was_stored(tmp_path: Path) -> None:

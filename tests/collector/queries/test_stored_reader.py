@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a_span
+from stored_readers import stored_reader
 
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.store.client import Store
@@ -27,7 +28,7 @@ def reader(store: Store) -> StoredReader:
     found = a_finding(judge=GOAL, evidence="gave up", confidence=0.7)
     immaterial = a_finding(judge=GOAL, evidence="spelling", severity=Severity.LOW, confidence=0.25)
     StoredPanel(store).save([a_judged_subject(GOAL, found, immaterial)])
-    return StoredReader(store, AssemblerConfig(), lambda: 10**18)
+    return stored_reader(store, AssemblerConfig(), lambda: 10**18)
 
 
 @pytest.mark.parametrize(("profile", "judges"), [("balanced", ["loops", GOAL]), ("recall", ["loops", GOAL, GOAL])])

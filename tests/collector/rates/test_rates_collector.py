@@ -12,7 +12,7 @@ from otlp_parts import span, text, traces
 from tracejury.collector.app.service import Collector
 from tracejury.collector.config import CollectorConfig, load_config
 from tracejury.collector.otlp.client import replay
-from tracejury.collector.otlp.files.groups import Request
+from tracejury.collector.otlp.codec.groups import Request
 
 pytestmark = pytest.mark.store
 

@@ -9,9 +9,9 @@ import httpx
 import pytest
 from listed_traces import SECOND, Listed, Mark, store_all
 from memory_api import served
+from stored_readers import stored_reader
 
-from tracejury.collector.api import create_app
-from tracejury.collector.queries.stored_reader import StoredReader
+from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.store.client import Store
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.taxonomy import Severity
@@ -41,8 +41,8 @@ TRACES = [
 def client(store: Store) -> Iterator[httpx.Client]:
     """Pages and API over traces all names of which are long, and one that has short ones."""
     store_all(store, [*TRACES, Listed(3, received=NOW - 9 * SECOND, start=NOW, session=TALK)])
-    reader = StoredReader(store, AssemblerConfig(), lambda: NOW)
-    app = create_app(reader, lambda _ids, _by_hand: (), problems=tuple, metrics=bytes, clock=lambda: NOW)
+    reader = stored_reader(store, AssemblerConfig(), lambda: NOW)
+    app = create_web_app(reader, lambda _ids, _by_hand: (), problems=tuple, metrics=bytes, clock=lambda: NOW)
     with served(app) as url, httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
         yield client
 

@@ -10,8 +10,8 @@ from browsing import Watched
 from memory_api import NOW, Api, Judge, MemoryReader, finding, row, served
 from memory_rates import MemoryRates
 
-from tracejury.collector.api import create_app
-from tracejury.collector.app.endpoints import Endpoint
+from tracejury.collector.app.web_app import create_web_app
+from tracejury.collector.otlp.receiver.ports import Endpoint
 from tracejury.schemas.annotations import Review
 from tracejury.schemas.llm_rows import LedgerRow, Spend
 from tracejury.schemas.queries.labels import Labelled, QueueItem
@@ -197,7 +197,7 @@ def test_pages_fit_small_screens(told: Api, site: Watched, path: str, width: int
 
 def test_an_empty_store_shows_how_to_fill_it(open_site: Callable[[str], Watched]) -> None:
     """With the endpoints that are bound."""
-    app = create_app(
+    app = create_web_app(
         MemoryReader(), Judge(), problems=list, metrics=bytes, clock=lambda: NOW,
         endpoints=lambda: [Endpoint("OTLP/gRPC", "http://127.0.0.1:4317")],
     )  # fmt: skip

@@ -10,8 +10,8 @@ from small_traces import trace, without_content
 
 from tracejury.judges.base import Context
 from tracejury.judges.detectors import BUILT_IN
-from tracejury.judges.profiles import threshold
 from tracejury.judges.registry import suite_of
+from tracejury.schemas.profiles import threshold
 from tracejury.schemas.spans import STATUS_ERROR
 
 RULES = {rule.name: rule for rule in BUILT_IN}

@@ -14,8 +14,8 @@ import yaml
 from tracejury.judges.llm.case import Stage
 from tracejury.judges.llm.criteria import BUILT_IN, GPA_JUDGES, CriteriaSet, load_judge, load_set
 from tracejury.judges.llm.prompt_rules import criteria_text, rules_text, system_text
-from tracejury.judges.profiles import PROFILES
 from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.profiles import PROFILES
 from tracejury.schemas.taxonomy import TRAIL_CATEGORIES, Dimension, Severity
 
 FOLDER = Path(__file__).parents[3] / "judges" / "criteria"

@@ -8,8 +8,8 @@ import pytest
 from prompt_cases import finding, step
 
 from tracejury.judges.llm.hints import MOST_A_STEP, MOST_HINTS, told
-from tracejury.judges.profiles import PROFILES
 from tracejury.schemas.findings import Finding
+from tracejury.schemas.profiles import PROFILES
 from tracejury.schemas.taxonomy import Dimension
 
 STEPS = tuple(step(number, "text") for number in range(1, 4))

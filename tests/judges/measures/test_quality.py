@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 from store_parts import a_finding
 
-from tracejury.judges.measures.quality import DRAWN, JudgeQuality, LabelledRun, quality_of
+from tracejury.judges.measures.quality import DRAWN, LabelledRun, quality_of
 from tracejury.judges.measures.wilson import wilson
 from tracejury.schemas.annotations import Annotation, Opinion
 from tracejury.schemas.findings import Finding
+from tracejury.schemas.queries.labels import JudgeQuality
 from tracejury.schemas.rates import Estimate
 
 AGREE, DISAGREE, MOVED, MISSED = Opinion.AGREE, Opinion.DISAGREE, Opinion.OTHER_SPAN, Opinion.MISSED

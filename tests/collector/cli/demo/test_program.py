@@ -15,11 +15,11 @@ from tracejury.collector.cli.demo.almanac import almanac, calculate, search
 from tracejury.collector.cli.demo.program import SERVICE, perform
 from tracejury.collector.cli.demo.runs import FROM_MEMORY, HAMMERING, HEALTHY, INVENTED, RUNS, WRONG_ARGUMENTS, Run
 from tracejury.collector.otlp.codec.decode import Encoding, Signal, decode
-from tracejury.judges.profiles import threshold
 from tracejury.judges.registry import default_suite
 from tracejury.processors.normalize import normalize
 from tracejury.processors.rebuild import rebuild
 from tracejury.schemas.findings import Finding
+from tracejury.schemas.profiles import threshold
 from tracejury.schemas.trajectory import ToolCall, Trace, TurnKind
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from judging_bench import T0, Bench, span
+from stored_readers import stored_reader
 
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.store.client import Store
@@ -29,7 +30,7 @@ def linked(span_id: str, to: str, output: str = "", trace_id: str = TWO) -> Span
 
 def reader(store: Store, bench: Bench) -> StoredReader:
     """The API's, at the bench's time."""
-    return StoredReader(store, AssemblerConfig(), lambda: bench.now)
+    return stored_reader(store, AssemblerConfig(), lambda: bench.now)
 
 
 def found(bench: Bench) -> dict[tuple[str, str], FindingState]:

@@ -9,13 +9,13 @@ import pytest
 from small_traces import Said, run, trace
 from store_parts import a_finding
 
-from tracejury.collector.judging.llm.run_selector import AGAIN, MAX_RUNS, Clerk, Ledger
+from tracejury.collector.judging.llm.run_selector import AGAIN, MAX_RUNS, Clerk
 from tracejury.judges.llm.criteria import load_set
 from tracejury.judges.llm.members import Panel, panel_of
 from tracejury.judges.llm.selection import Policy, Rule
 from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.trajectory import Trace, TraceState
-from tracejury.schemas.verdicts import JudgedTrace, Judgement, Outcome, SubjectKind
+from tracejury.schemas.verdicts import JudgedTrace, Judgement, LedgerEntries, Outcome, SubjectKind
 
 NAMES = ("plan-quality", "goal-fulfilment", "tool-calling")
 NOBODY = Policy((Rule(rate=1e-12),), always_severity=None, always_on_error=False)
@@ -59,7 +59,7 @@ def words(rows: Sequence[Judgement]) -> set[tuple[str, str, Outcome]]:
 
 def test_while_a_trace_is_open_its_ended_sub_agents_are_pending_and_at_the_end_its_manager() -> None:
     """Whether the goal was met is asked of managers only."""
-    ledger: Ledger = {}
+    ledger: LedgerEntries = {}
     one = clerk()
     open_rows = one.consider(a_trace(TraceState.OPEN), (), ledger, 1).rows
     assert words(open_rows) == {("s", n, Outcome.PENDING) for n in NAMES if n != "goal-fulfilment"}
@@ -72,7 +72,7 @@ def test_while_a_trace_is_open_its_ended_sub_agents_are_pending_and_at_the_end_i
 
 def test_a_run_that_changed_is_pending_anew_and_its_old_state_superseded() -> None:
     """Only what a late span changes is judged again."""
-    ledger: Ledger = {}
+    ledger: LedgerEntries = {}
     one = clerk()
     first = one.consider(a_trace(), (), ledger, 1).rows
     changed = one.consider(a_trace(answer="42"), (), ledger, 2).rows
@@ -83,7 +83,7 @@ def test_a_run_that_changed_is_pending_anew_and_its_old_state_superseded() -> No
 
 def test_what_was_judged_is_not_superseded_by_its_clerk() -> None:
     """Findings of the last judgement stand until the next one is there."""
-    ledger: Ledger = {}
+    ledger: LedgerEntries = {}
     one = clerk()
     for row in one.consider(a_trace(), (), ledger, 1).rows:
         ledger[row.subject.kind, row.subject.id, row.judge] = replace(row, outcome=Outcome.DONE)
@@ -93,7 +93,7 @@ def test_what_was_judged_is_not_superseded_by_its_clerk() -> None:
 
 def test_a_run_that_became_part_of_another_is_pending_no_longer() -> None:
     """Late spans may show that what seemed a run of its own is none."""
-    ledger: Ledger = {}
+    ledger: LedgerEntries = {}
     one = clerk()
     one.consider(a_trace(), (), ledger, 1)
     joined = trace(run("m", Said("l1", "hello")))
@@ -131,7 +131,7 @@ def test_asking_judges_again_what_was_left_or_everything(stood: Outcome, by_hand
     """`--since` catches up with what failed or was over budget; `--trace` judges that trace whatever was said of it."""
     whole = trace(run("m", Said("l1", "x")))
     for asked, again in ((True, by_hand), (False, catching_up)):
-        ledger: Ledger = {}
+        ledger: LedgerEntries = {}
         one = clerk()
         for row in one.consider(whole, (), ledger, 1).rows:
             ledger[row.subject.kind, row.subject.id, row.judge] = replace(row, outcome=stood)
@@ -153,7 +153,7 @@ def test_what_is_asked_for_by_hand_is_judged_against_the_sample_and_counts_in_no
 def test_another_version_judges_again_only_when_asked() -> None:
     """New criteria do not set off a re-judging of everything that is opened again."""
     whole = trace(run("m", Said("l1", "x")))
-    ledger: Ledger = {}
+    ledger: LedgerEntries = {}
     for row in clerk().consider(whole, (), ledger, 1).rows:
         ledger[row.subject.kind, row.subject.id, row.judge] = replace(row, outcome=Outcome.DONE)
     newer = clerk(model="another")
@@ -167,7 +167,7 @@ def test_a_run_whose_windows_were_judged_gets_its_closing_pass() -> None:
     """Its provisional findings need an answer, even where what had it chosen was taken back."""
     whole = trace(run("m", Said("l1", "x")))
     row = clerk().consider(whole, (), {}, 1).rows[0]
-    ledger: Ledger = {(SubjectKind.TURN_WINDOW, "m:0-4", "tool-calling"): replace(row, outcome=Outcome.DONE)}
+    ledger: LedgerEntries = {(SubjectKind.TURN_WINDOW, "m:0-4", "tool-calling"): replace(row, outcome=Outcome.DONE)}
     assert {r.outcome for r in clerk(NOBODY).consider(whole, (), ledger, 2).rows} == {Outcome.PENDING}
 
 
@@ -178,7 +178,7 @@ def test_a_run_that_an_error_had_judged_while_it_ran_stands_for_itself() -> None
     sampled_out = clerk(hardly_any).consider(whole, (), {}, 1).rows[0]
     assert (sampled_out.outcome, sampled_out.probability) == (Outcome.SAMPLED_OUT, 1e-9)
     window = replace(sampled_out, outcome=Outcome.DONE, probability=1.0)
-    ledger: Ledger = {(SubjectKind.TURN_WINDOW, "m:0-4", "tool-calling"): window}
+    ledger: LedgerEntries = {(SubjectKind.TURN_WINDOW, "m:0-4", "tool-calling"): window}
     here = clerk(hardly_any).consider(whole, (), dict(ledger), 2).rows
     there = clerk(hardly_any).consider(whole, (), {}, 2, elsewhere=ledger).rows
     for rows in (here, there):
@@ -197,7 +197,7 @@ def test_runs_beyond_the_bound_of_a_trace_are_counted() -> None:
     """They are not judged; the ledger says so, once, and they are counted once."""
     whole = trace(*(run(f"r{i}", Said(f"l{i}", "x")) for i in range(MAX_RUNS + 3)))
     one = clerk()
-    ledger: Ledger = {}
+    ledger: LedgerEntries = {}
     rows = one.consider(whole, (), ledger, 1).rows
     judged = {row.subject.id for row in rows if row.outcome is Outcome.PENDING}
     assert len(judged) == MAX_RUNS
@@ -208,7 +208,7 @@ def test_runs_beyond_the_bound_of_a_trace_are_counted() -> None:
 
 def test_what_failed_is_asked_for_past_the_known_answers() -> None:
     """Its row says so, to people and to whoever reads it back; what was over budget needs no such thing."""
-    ledger: Ledger = {}
+    ledger: LedgerEntries = {}
     one = clerk()
     outcomes = dict(zip(NAMES, (Outcome.FAILED, Outcome.OVER_BUDGET, Outcome.DONE), strict=True))
     for row in one.consider(a_trace(), (), ledger, 1).rows:
@@ -222,7 +222,7 @@ def test_what_failed_is_asked_for_past_the_known_answers() -> None:
 def test_what_was_asked_for_and_never_came_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first of too many."""
     monkeypatch.setattr("tracejury.collector.judging.llm.run_selector.MAX_ASKED", 2)
-    ledger: Ledger = {}
+    ledger: LedgerEntries = {}
     one = clerk(NOBODY)
     one.expect([("", a_trace().trace_id)], by_hand=True)
     one.expect([("", "a"), ("", "b")], by_hand=True)

@@ -9,7 +9,8 @@ import pytest
 from hens import hens
 from llm_court import NAMES, Court, agent
 
-from tracejury.collector.judging.llm.relocated_runs import elsewhere, kept
+from tracejury.collector.judging.ledger import elsewhere
+from tracejury.collector.judging.llm.relocated_runs import kept
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.ledger import StoredLedger
 from tracejury.collector.store.pipeline_stats import StoredVitals

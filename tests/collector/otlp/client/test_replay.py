@@ -13,9 +13,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from tracejury.collector.otlp.client import Replayed, Reply, Retry, connect, replay, replay_files, send_all
 from tracejury.collector.otlp.client.http_sender import LATEST, retry_after
+from tracejury.collector.otlp.codec.groups import Request
 from tracejury.collector.otlp.codec.limits import Limits
 from tracejury.collector.otlp.files import BrokenFileError
-from tracejury.collector.otlp.files.groups import Request
 from tracejury.collector.otlp.receiver.grpc_server import GrpcConfig, GrpcReceiver
 from tracejury.collector.otlp.receiver.http_server import HttpConfig, HttpReceiver
 from tracejury.collector.otlp.receiver.intake import Intake

@@ -12,7 +12,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 from tracejury.collector.otlp.client import FreshIds, batches, shuffled
-from tracejury.collector.otlp.files.groups import Request, count, rows
+from tracejury.collector.otlp.codec.groups import Request, count, rows
 
 
 def build(sizes: list[list[int]]) -> ExportTraceServiceRequest:

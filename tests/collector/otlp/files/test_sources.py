@@ -17,9 +17,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 from tracejury.collector.otlp.codec import otlp_json
+from tracejury.collector.otlp.codec.groups import Request, count
 from tracejury.collector.otlp.files import BrokenFileError, find, read
 from tracejury.collector.otlp.files.files import _requests
-from tracejury.collector.otlp.files.groups import Request, count
 
 TRACE, SPAN, PARENT = bytes(range(1, 17)), bytes(range(1, 9)), bytes(range(2, 10))
 

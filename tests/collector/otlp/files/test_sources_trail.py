@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tracejury.collector.otlp.codec.groups import count, rows
 from tracejury.collector.otlp.files import trail
-from tracejury.collector.otlp.files.groups import count, rows
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 

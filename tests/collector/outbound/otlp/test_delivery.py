@@ -14,10 +14,10 @@ import pytest
 from otlp_backend import Act, Backend, grpc_backend, http_backend
 from otlp_parts import spans, traces
 
+from tracejury.collector.otlp.client.connection import Door
 from tracejury.collector.otlp.client.export_requests import Parcel, Signal, annotating
 from tracejury.collector.otlp.client.senders import GrpcBackend, HttpBackend
 from tracejury.collector.otlp.client.sending import Retry
-from tracejury.collector.outbound.otlp.backend_connection import Door
 from tracejury.collector.outbound.otlp.delivery import ASK_AGAIN, MAX_SPLITS, AwayError, Delivery
 from tracejury.collector.outbound.otlp.metrics import Counts
 

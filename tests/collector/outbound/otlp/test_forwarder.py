@@ -14,9 +14,9 @@ from typing import TypeVar
 import pytest
 from otlp_backend import Act, Backend, http_backend
 
+from tracejury.collector.otlp.client.connection import Door
 from tracejury.collector.otlp.client.senders import HttpBackend
 from tracejury.collector.otlp.client.sending import Retry
-from tracejury.collector.outbound.otlp.backend_connection import Door
 from tracejury.collector.outbound.otlp.batch import Manner
 from tracejury.collector.outbound.otlp.choice import Chooser
 from tracejury.collector.outbound.otlp.config import SamplingConfig

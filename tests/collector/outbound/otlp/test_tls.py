@@ -14,9 +14,9 @@ import pytest
 from otlp_backend import Backend, grpc_backend, http_backend
 from otlp_parts import spans, traces
 
+from tracejury.collector.otlp.client.connection import Door
 from tracejury.collector.otlp.client.export_requests import Parcel, Signal
 from tracejury.collector.otlp.client.senders import BackendSender, GrpcBackend, HttpBackend
-from tracejury.collector.outbound.otlp.backend_connection import Door
 from tracejury.schemas.errors import RetryableError
 
 pytestmark = pytest.mark.skipif(not shutil.which("openssl"), reason="openssl makes the certificates, and is not here")

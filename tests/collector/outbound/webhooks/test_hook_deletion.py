@@ -10,9 +10,10 @@ import pytest
 from hook_server import Held, answer, hook_server, until
 from store_parts import a_finding
 
-from tracejury.collector.app.deletion import DeleteQuery, Deletion
+from tracejury.collector.store.deletion import Deletion
 from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.errors import RetryableError
+from tracejury.schemas.queries.deletion import DeleteQuery
 
 pytestmark = pytest.mark.store
 

@@ -14,7 +14,7 @@ from otlp_parts import START, span, text, traces
 from processes import serving
 
 from tracejury.collector.otlp.client import replay
-from tracejury.collector.otlp.files.groups import Request
+from tracejury.collector.otlp.codec.groups import Request
 
 pytest.importorskip("chdb", reason="the embedded engine is not installed")
 

@@ -17,8 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_api import served
 from store_parts import a_finding, a_judged_trace, a_run, a_span
+from stored_readers import stored_reader
 
-from tracejury.collector.api import create_app
+from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.queries.dataset import writing
 from tracejury.collector.queries.dataset.reading import Exporter
 from tracejury.collector.queries.dataset.writing import json_lines, parquet
@@ -77,12 +78,14 @@ def fill(store: Store, *trace_ids: str, goal: str = "Find it.", findings: int = 
 
 @pytest.fixture
 def reader(store: Store) -> StoredReader:
-    return StoredReader(store, AssemblerConfig(), lambda: 10**18)
+    return stored_reader(store, AssemblerConfig(), lambda: 10**18)
 
 
 @pytest.fixture
 def api(reader: StoredReader) -> Iterator[httpx.Client]:
-    app = create_app(reader, lambda _ids, _by_hand: [], problems=lambda: (), metrics=lambda: b"", clock=lambda: 10**18)
+    app = create_web_app(
+        reader, lambda _ids, _by_hand: [], problems=lambda: (), metrics=lambda: b"", clock=lambda: 10**18
+    )
     with served(app) as url, httpx.Client(base_url=url) as client:
         yield client
 
@@ -261,5 +264,7 @@ def test_a_trace_that_expires_meanwhile_is_left_out(store: Store) -> None:
         def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
             return None if trace_id == "1" * 32 else super().trace(trace_id, confidence, tenant)
 
-    rows = Exporter(Forgetful(store, AssemblerConfig())).findings(ErrorQuery(Confidence.of("0"), 0), 0)
+    whole = stored_reader(store, AssemblerConfig())
+    forgetful = Forgetful(store, AssemblerConfig(), whole.labels, whole.rates, lambda: 10**18)
+    rows = Exporter(forgetful).findings(ErrorQuery(Confidence.of("0"), 0), 0)
     assert [row["trace_id"] for row in rows] == ["2" * 32]

@@ -12,9 +12,9 @@ from tracejury.collector.queries.explain.glossary import explain, find_term, glo
 from tracejury.collector.queries.explain.rules import rule_texts
 from tracejury.collector.rates.words import BY_HAND, NOT_ASKED, OPEN
 from tracejury.judges.llm.criteria import BUILT_IN, load_set
-from tracejury.judges.profiles import PROFILES
 from tracejury.judges.registry import default_suite
 from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.profiles import PROFILES
 from tracejury.schemas.rates import By, Population
 from tracejury.schemas.taxonomy import TRAIL_CATEGORIES, Dimension, Severity
 from tracejury.schemas.verdicts import Outcome

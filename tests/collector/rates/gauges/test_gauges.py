@@ -11,8 +11,8 @@ import pytest
 from memory_ledger import MemoryLedger
 from memory_rates import NOTHING, MemoryRates
 from store_parts import a_finding, a_judged_subject, a_judged_trace
+from stored_readers import stored_reader
 
-from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.rates.gauges import build
 from tracejury.collector.rates.gauges.build import Gauges
 from tracejury.collector.rates.gauges.findings import FindingCounts
@@ -160,7 +160,7 @@ def made(store: Store, telemetry: Telemetry) -> Made:
     """Gauges over answers that are put in."""
 
     def make(status: JudgesStatus | None = None) -> tuple[Gauges, Any]:
-        reader: Any = StoredReader(store, AssemblerConfig())
+        reader: Any = stored_reader(store, AssemblerConfig())
         reader.rates, reader.ledger = Broken(answer(rate(9, 0.3), shop=rate(6, 0.4))), MemoryLedger()
         return Gauges(store, reader, lambda: status or JudgesStatus(), telemetry, lambda: 100 * HOUR), reader
 

@@ -13,8 +13,8 @@ from gallery import Shown, part, perform
 from gallery_runs import ACTS
 from house import TRACES, House, open_house
 
+from tracejury.collector.otlp.codec.groups import SPANS, Request, group, rows, signal_of
 from tracejury.collector.otlp.files import read
-from tracejury.collector.otlp.files.groups import SPANS, Request, group, rows, signal_of
 
 PARTS = 5
 LATE = next(act for act in ACTS["help-desk"] if act.title == "ledger late")

@@ -9,13 +9,13 @@ from small_traces import Did, Said, run, trace
 from store_parts import a_finding
 from trajectories import TRAIL, load
 
-from tracejury.collector.queries.outline import outline_of
 from tracejury.collector.queries.trace.trace_index import Places
 from tracejury.collector.web.trace.detail import Details
 from tracejury.collector.web.trace.marks import Shown
 from tracejury.collector.web.trace.parts import Detail, RunDetail, Section, SpanDetail, TurnDetail
 from tracejury.judges.registry import default_suite
 from tracejury.processors.rebuild import rebuild
+from tracejury.processors.trace_outline import outline_of
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.trajectory import Trace
 

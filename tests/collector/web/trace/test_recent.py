@@ -15,7 +15,7 @@ from memory_looks import MemoryLooks
 from starlette.types import ASGIApp, Receive, Scope, Send
 from trace_pages import TRACE_ID, Pages, failing_run, trace_pages
 
-from tracejury.collector.api import create_app
+from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.queries.trace.recent import RecentTraces
 from tracejury.collector.queries.trace.stored import StoredLooks
 from tracejury.collector.store.client import Store
@@ -146,7 +146,7 @@ def test_those_who_wait_for_a_large_trace_leave_threads_to_the_other_pages(path:
     looks, reader = SlowLooks({TRACE_ID: trace}), SlowReader(rebuilt={TRACE_ID: trace})
     looks.slow = reader.slow = slow
     reader.looks = looks
-    app = create_app(reader, Judge(), problems=lambda: (), metrics=lambda: b"", clock=lambda: NOW)
+    app = create_web_app(reader, Judge(), problems=lambda: (), metrics=lambda: b"", clock=lambda: NOW)
     app.add_middleware(Counting, asked=slow.asked)
     span_id = next(iter(trace.spans))
     paths = {"api": f"/api/traces/{TRACE_ID}", "span": f"/spans/{span_id}?trace={TRACE_ID}"}

@@ -11,11 +11,11 @@ from small_traces import Did, Said, run, trace
 from store_parts import a_finding
 from trajectories import TRAIL, load
 
-from tracejury.collector.queries.outline import from_json, outline_of, to_json
 from tracejury.collector.queries.trace.trace_index import REST, Places
 from tracejury.collector.web.trace.tree import MOST, WINDOW, Branch, Choice, Node, TreeView, sort_findings
 from tracejury.processors.normalize import normalize
 from tracejury.processors.rebuild import rebuild
+from tracejury.processors.trace_outline import from_json, outline_of, to_json
 from tracejury.schemas.trajectory import Trace
 
 

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from ...processors.assemble import TraceKey
-from ..store.client import Store
-from ..store.deleting import PAGE, Deleting
-
-
-@dataclass(frozen=True, slots=True)
-class DeleteQuery:
-    """One trace, or a session, or what arrived of a service before then (unix nanos). `labels`: people's work, too."""
-
-    trace_id: str = ""
-    session: str = ""
-    service: str = ""
-    before: int = 0
-    labels: bool = False
-    tenant: str = ""
+from ...schemas.queries.deletion import DeleteQuery
+from .client import Store
+from .deleting import PAGE, Deleting
 
 
 class Forgets(Protocol):

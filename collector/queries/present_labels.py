@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ...judges.measures.quality import JudgeQuality
 from ...schemas.annotations import Annotation, HumanScore, Review
-from ...schemas.queries.labels import QueueItem, Stratum
+from ...schemas.queries.labels import JudgeQuality, QueueItem, Stratum
 from ...schemas.rates import Estimate
 from ...schemas.text.moments import iso_time
 from ...schemas.wire.labels import (

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from ..schemas.errors import ConfigError
+from .errors import ConfigError
 
 PROFILES: Final[Mapping[str, float]] = MappingProxyType({"strict": 0.60, "balanced": 0.38, "recall": 0.15})
 DEFAULT_PROFILE: Final = "balanced"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
-from ...judges.measures.quality import JudgeQuality, quality_of
+from ...judges.measures.quality import quality_of
 from ...schemas.annotations import Annotation, HumanScore, Review
 from ...schemas.findings import Finding
 from ...schemas.judged_rows import FINDING_SELECT, finding_from_row
@@ -21,13 +21,13 @@ from ...schemas.label_rows import (
     score_from_row,
     score_row,
 )
-from ...schemas.queries.labels import Labelled, LabelQuery, QueueItem, QueueQuery, Stratum
-from ..labels import queue as label_queue
-from ..labels.labelled_runs import labelled_runs
-from .client import Store
-from .inserting import insert_rows, storing
-from .reading import OF_SERVICE
-from .scope import TENANT, Scope
+from ...schemas.queries.labels import JudgeQuality, Labelled, LabelQuery, QueueItem, QueueQuery, Stratum
+from ..store.client import Store
+from ..store.inserting import insert_rows, storing
+from ..store.reading import OF_SERVICE
+from ..store.scope import TENANT, Scope
+from . import queue as label_queue
+from .labelled_runs import labelled_runs
 
 Label = TypeVar("Label")
 

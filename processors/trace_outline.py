@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import orjson
 
-from ... import __version__
-from ...processors.tokens import sum_tokens
-from ...schemas.errors import PermanentError
-from ...schemas.normalized import NormalizedSpan
-from ...schemas.text.terminal import one_line
-from ...schemas.trajectory import AgentRun, ToolCall, Trace, TraceState, Turn
+from .. import __version__
+from ..schemas.errors import PermanentError
+from ..schemas.normalized import NormalizedSpan
+from ..schemas.text.terminal import one_line
+from ..schemas.trajectory import AgentRun, ToolCall, Trace, TraceState, Turn
+from .tokens import sum_tokens
 
 FORMAT: Final = f"1/{__version__}"
 """This form, and the program that made it; outlines of another one are made anew."""

@@ -1,0 +1,31 @@
+"""Gauges and counters of the parts of the running collector."""
+
+from __future__ import annotations
+
+from ..judging.detect.inbox import Inbox
+from ..judging.detect.judging import Judging
+from ..store.writer import GroupCommitWriter
+from ..telemetry import Telemetry
+
+
+def watch(telemetry: Telemetry, writer: GroupCommitWriter, inbox: Inbox, judging: Judging) -> None:
+    """Gauges and counters that are kept elsewhere and read when someone asks."""
+    counts, open_traces = writer.counters, judging.assembler
+    counter, gauge = telemetry.counter, telemetry.gauge
+    counter("otelcol_exporter_sent_spans", "Spans committed to the store", lambda: counts.committed_spans)
+    counter("otelcol_exporter_sent_log_records", "Log records committed", lambda: counts.committed_logs)
+    counter("tracejury_store_groups", "Inserts, each shared by the requests that waited", lambda: counts.groups)
+    counter(
+        "tracejury_store_failed_groups", "Inserts that failed and were retried or split", lambda: counts.failed_groups
+    )
+    counter("tracejury_store_refused_requests", "Requests told to try again", lambda: counts.refused_batches)
+    counter("tracejury_store_failed_requests", "Requests that can never be stored", lambda: counts.failed_batches)
+    counter("tracejury_store_dead_letters", "Requests kept in the dead-letter folder", lambda: counts.dead_lettered)
+    gauge("otelcol_exporter_queue_size", "Requests that wait for the store", lambda: writer.queue_batches)
+    gauge("tracejury_store_queue_bytes", "Bytes that wait for the store", lambda: writer.queue_bytes, "By")
+    gauge("tracejury_judge_inbox_bytes", "Committed bytes that wait for judging", lambda: inbox.queued_bytes, "By")
+    counter("tracejury_judge_spilled_requests", "Requests to be read back for judging", lambda: inbox.spilled)
+    gauge("tracejury_judge_open_traces", "Traces that may still change", lambda: len(open_traces))
+    gauge("tracejury_judge_held_bytes", "Bytes of open traces in memory", lambda: open_traces.held_bytes, "By")
+    counter("tracejury_judge_left_out_spans", "Spans beyond the limit of their trace", lambda: open_traces.over_limit)
+    counter("tracejury_judge_forgotten_traces", "Open traces left to the next sweep", lambda: open_traces.forgotten)

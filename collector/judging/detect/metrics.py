@@ -1,0 +1,65 @@
+"""The metrics of the judging thread, each declared once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....schemas.trajectory import TraceState
+from ....schemas.verdicts import JudgedTrace
+from ...telemetry import NANOS, SECONDS, Telemetry
+
+
+class JudgingMetrics:
+    """Counts of the judging thread."""
+
+    def __init__(self, telemetry: Telemetry) -> None:
+        meter = telemetry.meter
+        # Judgings, by the state of the trace: an open trace is judged several times.
+        self._judged = meter.create_counter("tracejury_judge_judged_traces", description="Traces judged, by state")
+        self._failed = meter.create_counter(
+            "tracejury_judge_failed_traces", description="Traces that could not be judged"
+        )
+        # Findings as they are first written, change or are taken back.
+        self._found = meter.create_counter("tracejury_judge_findings", description="Findings written, by severity")
+        self._retracted = meter.create_counter("tracejury_judge_retracted_findings", description="Findings taken back")
+        # The evidence gate: a claim whose quote stands nowhere is no finding.
+        self._dropped = meter.create_counter(
+            "tracejury_judge_dropped_drafts", description="Claims without evidence in the span"
+        )
+        self._rule_failures = meter.create_counter(
+            "tracejury_judge_detector_failures", description="Detectors that raised"
+        )
+        self._cost = meter.create_histogram(
+            "tracejury_judge_duration",
+            unit="s",
+            description="Rebuilding and judging one trace",
+            explicit_bucket_boundaries_advisory=SECONDS,
+        )
+        # What a user waits for: from the commit of a trace's newest span to its findings being readable.
+        self._delay = meter.create_histogram(
+            "tracejury_judge_delay",
+            unit="s",
+            description="From commit to readable findings",
+            explicit_bucket_boundaries_advisory=SECONDS,
+        )
+
+    def judged(self, judged: JudgedTrace, cost: int) -> None:
+        """A trace was judged, in `cost` nanoseconds."""
+        self._judged.add(1, {"state": judged.trace.state.value})
+        self._cost.record(cost / NANOS)
+        self._dropped.add(judged.judgement.dropped)
+        for detector, _why in judged.judgement.failures:
+            self._rule_failures.add(1, {"detector": detector})
+        for finding in judged.changed:
+            self._found.add(1, {"severity": finding.severity.value})
+        self._retracted.add(len(judged.retracted))
+
+    def saved(self, judged: Sequence[JudgedTrace], now: int) -> None:
+        """These are readable since `now` (unix nanos)."""
+        for one in judged:
+            if one.trace.state is TraceState.OPEN:
+                self._delay.record(max(now - one.trace.received_through, 0) / NANOS)
+
+    def failed_trace(self) -> None:
+        """A trace could not be judged or its outcome not be stored."""
+        self._failed.add(1)

@@ -1,0 +1,204 @@
+"""What API and pages ask of the store, as protocols; the values are in schemas/queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from ...schemas.annotations import Annotation, HumanScore, Review
+from ...schemas.findings import Finding
+from ...schemas.llm_rows import Architecture, Source, Spend
+from ...schemas.queries.labels import JudgeQuality, Labelled, LabelQuery, QueueItem, QueueQuery, Stratum
+from ...schemas.queries.ledger import Judged, LedgerEntry, LedgerQuery
+from ...schemas.queries.listing import Facets, SessionRow, SessionView
+from ...schemas.queries.pipeline_stats import Timeliness, VersionSeen
+from ...schemas.queries.reader import Confidence, ErrorQuery, Received, Sighting, TraceQuery, TraceRow, TraceView
+from ...schemas.rates import Comparison, RateAnswer, RateQuery
+from ...schemas.verdicts import Outcome
+from .trace.trace_queries import Looks
+
+
+class Architectures(Protocol):
+    """Descriptions of services' architectures. Every method may block: call it on a thread."""
+
+    def current(self, service: str) -> Architecture | None:
+        """The one that holds: the last edited one unless it was cleared, else the last derived one."""
+
+    def all_current(self) -> Sequence[Architecture]:
+        """The one that holds of each service, by name of service."""
+
+    def versions(self, service: str) -> Sequence[Architecture]:
+        """What was derived, edited and cleared, latest first."""
+
+    def keep(self, service: str, text: str, source: Source) -> Architecture:
+        """Keep a version; nothing changes where the last of its source is the same."""
+
+    def clear_edit(self, service: str) -> bool:
+        """Let the derived one hold again; whether there was an edited one."""
+
+
+class Rates(Protocol):
+    """Error rates. Every method may block: call it on a thread."""
+
+    def ask(self, query: RateQuery) -> RateAnswer:
+        """Rates as they stand now. Raises ConfigError where the query means nothing, RetryableError, StoreError."""
+
+    def compare(self, a: RateQuery, b: RateQuery) -> Comparison:
+        """Whether `b` differs from `a`; of one population where neither names one. Raises as `ask`."""
+
+
+class Reader(Protocol):
+    """Answers from the store. Every method may block: call it on a thread."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """What LLM judges said, are to say, and cost."""
+
+    @property
+    def architectures(self) -> Architectures:
+        """What they are told of services."""
+
+    @property
+    def looks(self) -> Looks:
+        """What the pages of a trace show."""
+
+    @property
+    def labels(self) -> Labels:
+        """What people say of all this."""
+
+    @property
+    def rates(self) -> Rates:
+        """How often agents fail."""
+
+    @property
+    def vitals(self) -> Vitals:
+        """What else the overview shows."""
+
+    def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
+        """Up to `limit` traces."""
+
+    def sessions(self, query: TraceQuery) -> Sequence[SessionRow]:
+        """Up to `limit` sessions that hold a trace of the query."""
+
+    def session(
+        self, session_id: str, confidence: Confidence, service: str = "", tenant: str = ""
+    ) -> SessionView | None:
+        """The conversation, of one service or ("") of all that name the id; None when there is none."""
+
+    def facets(self, since: int, until: int = 0, service: str = "", tenant: str = "") -> Facets:
+        """What traces that arrived in [`since`, `until`) can be filtered by; `until` 0: no end."""
+
+    def services(self, since: int, limit: int, tenant: str = "") -> Sequence[str]:
+        """Up to `limit` services with traces that arrived from `since` (unix nanos) on, latest first; "" for none."""
+
+    def errors(self, query: ErrorQuery) -> Sequence[Sighting]:
+        """Up to `limit` findings that hold now."""
+
+    def count_errors(self, query: ErrorQuery) -> int:
+        """How many findings there are, whatever limit the query names."""
+
+    def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
+        """The trace rebuilt from its stored spans, None when there is no such trace."""
+
+    def received(self, trace_id: str, tenant: str = "") -> Received | None:
+        """What is stored of a trace and of those that it is one run with, None where there is none."""
+
+    def knows(self, trace_id: str, span_id: str, tenant: str = "") -> bool:
+        """Whether such a trace, such a span, or (both given) such a span of that trace is stored."""
+
+
+class Labels(Protocol):
+    """Labels in the store. Every method may block: call it on a thread. Times in unix nanos."""
+
+    def save(self, labelled: Labelled) -> None:
+        """Keep new or changed labels; the same again changes nothing.
+
+        Raises:
+            RetryableError, StoreError: the store failed.
+        """
+
+    def of_traces(self, trace_ids: Sequence[str], tenant: str = "") -> Mapping[str, Labelled]:
+        """What stands, by trace id; absent: nothing."""
+
+    def annotations(self, query: LabelQuery) -> Sequence[Annotation]:
+        """Up to `limit` of them; their place is (changed_at, place)."""
+
+    def scores(self, query: LabelQuery) -> Sequence[HumanScore]:
+        """Up to `limit` of them; their place is (changed_at, place)."""
+
+    def reviews(self, query: LabelQuery) -> Sequence[Review]:
+        """Up to `limit` of them; their place is (changed_at, place)."""
+
+    def forget(self, query: LabelQuery) -> int:
+        """Delete for good what it names by id, trace, run and annotator, withdrawn or not; returns how many labels.
+
+        Raises:
+            ValueError: it names nothing.
+        """
+
+    def finding(self, finding_id: str, tenant: str = "") -> Finding | None:
+        """The finding of that id, whether or not it still holds; None where there is none."""
+
+    def queue(self, query: QueueQuery) -> Sequence[QueueItem]:
+        """Up to `limit` runs that the annotator has not reviewed, in the order in which to look at them."""
+
+    def strata(self, since: int, until: int, service: str = "", tenant: str = "") -> Sequence[Stratum]:
+        """The strata of the judged runs that arrived in [since, until), by name, as they are now.
+
+        An estimate weighs each reviewed run of a stratum by size / reviewed (strata are known of every run, so this is
+        post-stratification), and a stratum without a reviewed run is said to be missing. Neither
+        stopping in the middle of the queue, nor a queue that was narrowed to a service, nor runs that came since bias
+        it: which runs of a stratum were looked at depends on their hash alone, and only `waiting` ones are behind.
+        """
+
+    def quality(
+        self,
+        since: int,
+        until: int,
+        service: str = "",
+        tenant: str = "",
+        strata: Sequence[Stratum] | None = None,
+    ) -> Sequence[JudgeQuality]:
+        """How judges fare against the labels of runs that arrived in that time, by name.
+
+        `strata`: of the same time and service, where they are known already; it takes as long as all else to ask.
+        """
+
+
+class Ledger(Protocol):
+    """Answers from the store. Every method may block: call it on a thread."""
+
+    def entries(self, query: LedgerQuery) -> Sequence[LedgerEntry]:
+        """Up to `limit` words."""
+
+    def summary(self, query: LedgerQuery) -> Mapping[Outcome, int]:
+        """How many words of each outcome there are, whatever outcome and place in the list the query names."""
+
+    def judged(self, trace_id: str, tenant: str = "") -> Judged | None:
+        """What was seen of a trace; None where it has not been judged."""
+
+    def pending_runs(self, trace_ids: Sequence[str], tenant: str = "") -> Mapping[str, int]:
+        """How many agent runs of each trace wait for LLM judges; absent: none."""
+
+    def spend(self, since: int, tenant: str = "") -> Sequence[Spend]:
+        """What calls from `since` (unix nanos) on cost, by hour and service."""
+
+
+class Vitals(Protocol):
+    """Vitals in the store. Every method may block: call it on a thread. Times in unix nanos."""
+
+    def timeliness(self, since: int, until: int, service: str = "", tenant: str = "") -> Timeliness:
+        """Of findings that were first seen in [since, until), the latest of them where there are very many."""
+
+    def new_services(self, since: int, limit: int, tenant: str = "") -> Sequence[str]:
+        """Up to `limit` services of which no trace was there before `since`, the latest first."""
+
+    def outcomes(
+        self, since: int, until: int, service: str = "", tenant: str = ""
+    ) -> Mapping[str, Mapping[Outcome, int]]:
+        """By LLM judge: how many agent runs of traces that arrived in [since, until) have which outcome."""
+
+    def versions(
+        self, judge: str, since: int, until: int, service: str = "", tenant: str = ""
+    ) -> Sequence[VersionSeen]:
+        """What versions and models of an LLM judge found in traces that arrived in [since, until), the latest first."""

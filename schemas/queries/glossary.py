@@ -1,0 +1,25 @@
+"""Terms of the glossary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading and its lines."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """What there is to say of a word. `key`: its name in addresses; `text`: in a sentence or two; `see`: other keys."""
+
+    key: str
+    kind: str
+    title: str
+    text: str
+    sections: tuple[Section, ...] = ()
+    see: tuple[str, ...] = ()

@@ -1,0 +1,20 @@
+"""The reader over a store, with labels and rates."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from tracejury.collector.labels.stored_labels import StoredLabels
+from tracejury.collector.queries.stored_reader import StoredReader
+from tracejury.collector.rates import StoredRates
+from tracejury.collector.rates.looked_at import Calibrating
+from tracejury.collector.store.client import Store
+from tracejury.processors.assemble import AssemblerConfig
+
+
+def stored_reader(store: Store, config: AssemblerConfig, clock: Callable[[], int] = time.time_ns) -> StoredReader:
+    """All that API and pages read; `clock` gives unix nanos."""
+    labels = StoredLabels(store)
+    rates = StoredRates(store, clock, calibrate=Calibrating(store, labels))
+    return StoredReader(store, config, labels, rates, clock)
