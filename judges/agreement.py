@@ -100,9 +100,6 @@ def agreement(
     traces: Sequence[str],
     annotated: Iterable[Annotated],
     predicted: Iterable[Predicted],
-    *,
-    resamples: int = 1000,
-    seed: int = 0,
 ) -> Agreement:
     """Score predictions against annotations over `traces` (ids, each scored; others are ignored)."""
     gold = _by_trace(traces, annotated)
@@ -115,8 +112,8 @@ def agreement(
         invalid=sum(1 for t in traces for a in gold[t] if a.invalid),
         all=figures(raw),
         valid=figures(valid),
-        intervals=intervals(raw, _as_mapping, resamples=resamples, seed=seed),
-        valid_intervals=intervals(valid, _as_mapping, resamples=resamples, seed=seed),
+        intervals=intervals(raw, _as_mapping),
+        valid_intervals=intervals(valid, _as_mapping),
     )
 
 

@@ -9,12 +9,13 @@ from typing import TypeVar
 Unit = TypeVar("Unit")
 Interval = tuple[float, float]
 
+RESAMPLES = 1000
+
 
 def intervals(
     units: Sequence[Unit],
     statistics: Callable[[Sequence[Unit]], Mapping[str, float]],
     *,
-    resamples: int = 1000,
     level: float = 0.95,
     seed: int = 0,
 ) -> dict[str, Interval]:
@@ -27,7 +28,7 @@ def intervals(
     if not units:
         return {}
     random = Random(seed)  # noqa: S311 - statistics, nothing secret
-    draws = [statistics(random.choices(units, k=len(units))) for _ in range(resamples)]
+    draws = [statistics(random.choices(units, k=len(units))) for _ in range(RESAMPLES)]
     tail = (1 - level) / 2
     return {
         name: (quantile(values, tail), quantile(values, 1 - tail))

@@ -1,4 +1,4 @@
-"""The ranker's table: weights of a logistic model, fitted by fit.py (docs/detectors.md has method and figures)."""
+"""The ranker's table: weights of a logistic model (docs/detectors.md has method and figures)."""
 
 from __future__ import annotations
 

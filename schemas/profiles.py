@@ -7,7 +7,7 @@ annotated traces (docs/detectors.md has the figures that each of them reaches).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -35,11 +35,3 @@ def threshold(profile: str) -> float:
         names = ", ".join(PROFILES)
         raise ConfigError(f"unknown profile {profile[:40]!r}: use one of {names}, or a number from 0 to 1")
     return number
-
-
-def default_profile(conventions: Iterable[str]) -> str:
-    """The profile that a service starts in, from the conventions recognised in its traces.
-
-    What is read out of an unrecognised convention is partial, so absences mean little there: start in strict.
-    """
-    return DEFAULT_PROFILE if any(conventions) else CAUTIOUS_PROFILE

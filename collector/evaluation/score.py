@@ -58,8 +58,6 @@ def evaluate(
     profile: str,
     protocol: str,
     shuffle: int | None = None,
-    resamples: int = 1000,
-    seed: int = 0,
     received: Stored | None = None,
 ) -> Evaluation:
     """Score what was found in a folder's traces at the threshold of `profile`.
@@ -83,7 +81,7 @@ def evaluate(
         findings=len(shown),
         unannotated=folder.unannotated,
         spare=folder.spare,
-        agreement=agreement(names, gold, predicted, resamples=resamples, seed=seed),
+        agreement=agreement(names, gold, predicted),
         per_category=per_category(gold, predicted),
         per_dimension=per_dimension(gold, predicted),
         per_detector=per_detector(gold, predicted),

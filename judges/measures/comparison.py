@@ -91,8 +91,6 @@ def compare(
     *,
     matches_a: Iterable[Match] | None = None,
     matches_b: Iterable[Match] | None = None,
-    resamples: int = 1000,
-    seed: int = 0,
 ) -> Comparison:
     """Compare what versions a and b found in `traces` (ids that both judged; all else is ignored).
 
@@ -106,7 +104,7 @@ def compare(
         _Side(annotated, b, catches(annotated, b, matches_b)),
     )
     judges = dict.fromkeys((ALL, *sides[0].made.judges, *sides[1].made.judges))
-    rows = tuple(_row(judge, traces, *sides, resamples=resamples, seed=seed) for judge in judges)
+    rows = tuple(_row(judge, traces, *sides) for judge in judges)
     return Comparison(len(traces), rows[0].errors, sides[0].made.basis, sides[1].made.basis, rows)
 
 
@@ -148,14 +146,12 @@ class _Counts:
 Unit = tuple[_Counts, _Counts]
 
 
-def _row(
-    judge: str, traces: Sequence[str], side_a: _Side, side_b: _Side, *, resamples: int, seed: int
-) -> ComparisonRow:
+def _row(judge: str, traces: Sequence[str], side_a: _Side, side_b: _Side) -> ComparisonRow:
     mapped = _grouped(side_a.annotated, lambda e: judge == ALL or judge in e.dimensions)
     counted = [_per_trace(judge, traces, mapped, side) for side in (side_a, side_b)]
     units: list[Unit] = list(zip(*counted, strict=True))
     figures_a, figures_b = (_figures(side) for side in counted)
-    drawn = intervals(units, _deltas, resamples=resamples, seed=seed)
+    drawn = intervals(units, _deltas)
     names = dict.fromkeys((*figures_a, *figures_b))
     errors = [i for t in traces for i in mapped.get(t, ())]
     levels = [[side.level(i, judge) is Level.LOCALISED for i in errors] for side in (side_a, side_b)]

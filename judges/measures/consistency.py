@@ -46,9 +46,7 @@ def absent(reason: str) -> Consistency:
     return Consistency(None, None, 0, 0, "", reason)
 
 
-def semantic_consistency(
-    reasons: Mapping[str, Sequence[str]], embedder: Embedder, *, resamples: int = 1000, seed: int = 0
-) -> Consistency:
+def semantic_consistency(reasons: Mapping[str, Sequence[str]], embedder: Embedder) -> Consistency:
     """The index over subjects (by id), each with a judge's reasons for its score in each repetition.
 
     A blank reason says nothing, and is left out. Each text is embedded once.
@@ -60,12 +58,10 @@ def semantic_consistency(
     texts = list(dict.fromkeys(text for own in said.values() if len(own) > 1 for text in own))
     vectors = dict(zip(texts, embedder.embed(texts) if texts else (), strict=True))
     rows = [[vectors[text] for text in own] if len(own) > 1 else [] for own in said.values()]
-    return consistency(rows, embedder.name, resamples=resamples, seed=seed)
+    return consistency(rows, embedder.name)
 
 
-def consistency(
-    subjects: Sequence[Sequence[Vector]], embedder: str = "", *, resamples: int = 1000, seed: int = 0
-) -> Consistency:
+def consistency(subjects: Sequence[Sequence[Vector]], embedder: str = "") -> Consistency:
     """Mean cosine over the pairs of a subject's vectors, averaged over subjects with at least two.
 
     "What is your agent's GPA?" (semantic consistency index). Each subject weighs the same, however often it was
@@ -78,7 +74,7 @@ def consistency(
     left_out = len(subjects) - len(means)
     if not means:
         return Consistency(None, None, 0, left_out, embedder, "no subject has reasons from two runs")
-    drawn = intervals(means, lambda draw: {"index": fmean(draw)}, resamples=resamples, seed=seed)
+    drawn = intervals(means, lambda draw: {"index": fmean(draw)})
     return Consistency(fmean(means), drawn["index"], len(means), left_out, embedder)
 
 

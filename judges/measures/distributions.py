@@ -38,11 +38,6 @@ def t_quantile(share: float, freedom: float) -> float:
     return copysign(sqrt(freedom * (1 - x) / x), z)
 
 
-def t_tail(value: float, freedom: float) -> float:
-    """Probability that Student's t lies as far from 0 as `value`, on either side."""
-    return beta_share(freedom / 2, 0.5, freedom / (freedom + value * value))
-
-
 def poisson_bounds(count: float, *, level: float = 0.95) -> tuple[float, float]:
     """Interval of a Poisson mean of which `count` were seen; a weighted or over-dispersed count need not be whole.
 

@@ -50,9 +50,6 @@ def finding_precision(
     annotated: Sequence[Annotated],
     predicted: Sequence[Predicted],
     matches: Iterable[Match] | None = None,
-    *,
-    resamples: int = 1000,
-    seed: int = 0,
 ) -> tuple[FindingRow, ...]:
     """Rows by judge (all first) and severity (all first); a finding counts once, for the judge that made it.
 
@@ -65,9 +62,7 @@ def finding_precision(
     ]
     judges = (ALL, *sorted({p.judge for p in predicted}))
     adjudicated = told is not None
-    return tuple(
-        row for judge in judges for row in _rows(judge, facts, adjudicated=adjudicated, resamples=resamples, seed=seed)
-    )
+    return tuple(row for judge in judges for row in _rows(judge, facts, adjudicated=adjudicated))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +72,13 @@ class _Fact:
     matched: bool
 
 
-def _rows(judge: str, facts: Sequence[_Fact], *, adjudicated: bool, resamples: int, seed: int) -> Iterator[FindingRow]:
+def _rows(judge: str, facts: Sequence[_Fact], *, adjudicated: bool) -> Iterator[FindingRow]:
     own = [f for f in facts if judge in {ALL, f.finding.judge}]
     for severity in SEVERITIES:
         chosen = [f for f in own if severity in {ALL, f.finding.severity}]
         if not chosen:
             continue
-        drawn = intervals(_by_trace(chosen), _shares, resamples=resamples, seed=seed) if severity == ALL else {}
+        drawn = intervals(_by_trace(chosen), _shares) if severity == ALL else {}
         yield FindingRow(
             judge=judge,
             severity=severity,

@@ -91,9 +91,6 @@ def judge_agreement(
     annotated: Sequence[Annotated],
     predicted: Sequence[Predicted],
     matches: Iterable[Match] | None = None,
-    *,
-    resamples: int = 1000,
-    seed: int = 0,
 ) -> JudgeAgreement:
     """Confusion by judge and impact, and coverage by impact; `matches` as in `catches`.
 
@@ -104,12 +101,8 @@ def judge_agreement(
     """
     made = catches(annotated, predicted, matches)
     units = _units(annotated)
-    judges = tuple(
-        row
-        for judge in made.judges
-        for row in _judge_rows(judge, annotated, made, units, resamples=resamples, seed=seed)
-    )
-    coverage = tuple(_coverage(i, annotated, made, units, resamples=resamples, seed=seed) for i in IMPACTS)
+    judges = tuple(row for judge in made.judges for row in _judge_rows(judge, annotated, made, units))
+    coverage = tuple(_coverage(i, annotated, made, units) for i in IMPACTS)
     return JudgeAgreement(
         basis=made.basis,
         note=made.basis.note,
@@ -132,9 +125,7 @@ def _units(annotated: Sequence[Annotated]) -> Units:
     return tuple(tuple(indices) for indices in grouped.values())
 
 
-def _judge_rows(
-    judge: str, annotated: Sequence[Annotated], made: Catches, units: Units, *, resamples: int, seed: int
-) -> Iterator[JudgeRow]:
+def _judge_rows(judge: str, annotated: Sequence[Annotated], made: Catches, units: Units) -> Iterator[JudgeRow]:
     for impact in IMPACTS:
         caught = [_confusion(judge, impact, annotated, made, unit, Level.CAUGHT) for unit in units]
         localised = [_confusion(judge, impact, annotated, made, unit, Level.LOCALISED) for unit in units]
@@ -146,9 +137,7 @@ def _judge_rows(
             mapped=total.tp + total.fn,
             caught=total,
             localised=sum(localised, Confusion()),
-            intervals=intervals(tuple(zip(caught, localised, strict=True)), _both, resamples=resamples, seed=seed)
-            if impact == ALL
-            else {},
+            intervals=intervals(tuple(zip(caught, localised, strict=True)), _both) if impact == ALL else {},
         )
 
 
@@ -169,12 +158,10 @@ Counts = tuple[int, int, int, int]
 """Errors, caught, localised, nearby."""
 
 
-def _coverage(
-    impact: str, annotated: Sequence[Annotated], made: Catches, units: Units, *, resamples: int, seed: int
-) -> CoverageRow:
+def _coverage(impact: str, annotated: Sequence[Annotated], made: Catches, units: Units) -> CoverageRow:
     per_trace = [_counts([i for i in unit if _has(annotated[i], impact)], made) for unit in units]
     total = _summed(per_trace)
-    return CoverageRow(impact, *total, intervals(per_trace, _shares, resamples=resamples, seed=seed))
+    return CoverageRow(impact, *total, intervals(per_trace, _shares))
 
 
 def _counts(indices: Sequence[int], made: Catches) -> Counts:

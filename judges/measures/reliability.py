@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from statistics import fmean, stdev
@@ -16,19 +16,6 @@ BEST_SCORE: Final = 3
 
 Ratings = Sequence[Sequence[float | None]]
 """A unit (trace, run) a row, its ratings in any order; None: no valid rating."""
-
-Difference = Callable[[float, float], float]
-"""The squared difference that a metric sees between two values; 0 for equal ones."""
-
-
-def interval_metric(a: float, b: float) -> float:
-    """Of values whose distances mean something, such as scores."""
-    return (a - b) * (a - b)
-
-
-def nominal_metric(a: float, b: float) -> float:
-    """Of values that are the same or not."""
-    return float(a != b)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +55,14 @@ class Reliability:
     spread: Spread
 
 
-def reliability(scores: Ratings, *, best: float = BEST_SCORE, resamples: int = 1000, seed: int = 0) -> Reliability:
+def reliability(scores: Ratings, *, best: float = BEST_SCORE) -> Reliability:
     """Alpha (interval) and spread of scores 0 to `best`, one row a trace or run, one rating a repetition.
 
     Raises:
         ValueError: a score is not in [0, best].
     """
     scaled = [[None if s is None else _scaled(s, best) for s in row] for row in scores]
-    return Reliability(
-        krippendorff_alpha(scaled, resamples=resamples, seed=seed), spread(scaled, resamples=resamples, seed=seed)
-    )
+    return Reliability(krippendorff_alpha(scaled), spread(scaled))
 
 
 def by_repetition(runs: Sequence[Mapping[str, float | None]]) -> list[list[float | None]]:
@@ -86,29 +71,27 @@ def by_repetition(runs: Sequence[Mapping[str, float | None]]) -> list[list[float
     return [[run.get(subject) for run in runs] for subject in subjects]
 
 
-def krippendorff_alpha(
-    ratings: Ratings, metric: Difference = interval_metric, *, resamples: int = 1000, seed: int = 0
-) -> Alpha:
+def krippendorff_alpha(ratings: Ratings) -> Alpha:
     """1 - observed / expected disagreement.
 
     Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011, section E: any number of raters, missing ratings.
-    With m_u ratings in unit u and n in all, observed is the mean over ratings of the metric within units, each unit's
-    pairs weighed by 1 / (m_u - 1), and expected the same over all pairs, weighed by 1 / (n - 1). Where all ratings are
-    equal there is nothing to tell agreement from, and alpha is None.
+    With m_u ratings in unit u and n in all, observed is the mean over ratings of the squared differences within units,
+    each unit's pairs weighed by 1 / (m_u - 1), and expected the same over all pairs, weighed by 1 / (n - 1). Where all
+    ratings are equal there is nothing to tell agreement from, and alpha is None.
 
     Raises:
         ValueError: a rating is no finite number.
     """
     rows = [_valid(row) for row in ratings]
     units = [row for row in rows if len(row) > 1]
-    alpha = _alpha(units, metric)
+    alpha = _alpha(units)
     if alpha is None:
         return Alpha(None, None, len(units), sum(map(len, units)), len(rows) - len(units), _why_none(units))
-    drawn = intervals(units, lambda draw: _defined(_alpha(draw, metric)), resamples=resamples, seed=seed)
+    drawn = intervals(units, lambda draw: _defined(_alpha(draw)))
     return Alpha(alpha, drawn.get("alpha"), len(units), sum(map(len, units)), len(rows) - len(units))
 
 
-def spread(ratings: Ratings, *, resamples: int = 1000, seed: int = 0) -> Spread:
+def spread(ratings: Ratings) -> Spread:
     """Mean standard deviation per unit, over units with at least two valid ratings.
 
     Raises:
@@ -117,27 +100,27 @@ def spread(ratings: Ratings, *, resamples: int = 1000, seed: int = 0) -> Spread:
     deviations = [stdev(row) for row in map(_valid, ratings) if len(row) > 1]
     if not deviations:
         return Spread(None, None, 0, _TOO_FEW)
-    drawn = intervals(deviations, lambda draw: {"mean": fmean(draw)}, resamples=resamples, seed=seed)
+    drawn = intervals(deviations, lambda draw: {"mean": fmean(draw)})
     return Spread(fmean(deviations), drawn["mean"], len(deviations))
 
 
 _TOO_FEW: Final = "nothing has two valid ratings"
 
 
-def _alpha(units: Sequence[Sequence[float]], metric: Difference) -> float | None:
+def _alpha(units: Sequence[Sequence[float]]) -> float | None:
     pooled = Counter(value for unit in units for value in unit)
     n = pooled.total()
-    expected = _disagreement(pooled, metric) / (n - 1) if n > 1 else 0.0
+    expected = _disagreement(pooled) / (n - 1) if n > 1 else 0.0
     if not expected:
         return None
-    return 1 - sum(_disagreement(Counter(unit), metric) / (len(unit) - 1) for unit in units) / expected
+    return 1 - sum(_disagreement(Counter(unit)) / (len(unit) - 1) for unit in units) / expected
 
 
-def _disagreement(values: Counter[float], metric: Difference) -> float:
-    """The metric summed over unordered pairs."""
+def _disagreement(values: Counter[float]) -> float:
+    """Squared differences summed over unordered pairs."""
     distinct = sorted(values.items())
     return sum(
-        count * other_count * metric(value, other)
+        count * other_count * (value - other) * (value - other)
         for place, (value, count) in enumerate(distinct)
         for other, other_count in distinct[:place]
     )

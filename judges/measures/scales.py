@@ -71,10 +71,6 @@ class ScaleAgreement:
 def scale_agreement(
     scored: Iterable[Scored],
     labels: Iterable[Scored],
-    *,
-    two_point: Bins = TWO_POINT,
-    resamples: int = 1000,
-    seed: int = 0,
 ) -> tuple[ScaleAgreement, ...]:
     """Each judge that people scored, by name. Of several raters of a subject the low median counts.
 
@@ -82,15 +78,11 @@ def scale_agreement(
     repetitions, told apart by `rater`. Of several scores of one subject by one rater the last counts.
 
     Raises:
-        ValueError: a score is not on the scale, or the bins do not hold each score once.
+        ValueError: a score is not on the scale.
     """
-    _check_bins(two_point)
     mine = _by_judge(scored)
     theirs = _by_judge(labels)
-    return tuple(
-        _agreement(judge, mine.get(judge, {}), theirs[judge], two_point, resamples=resamples, seed=seed)
-        for judge in sorted(theirs)
-    )
+    return tuple(_agreement(judge, mine.get(judge, {}), theirs[judge]) for judge in sorted(theirs))
 
 
 Subject = tuple[str, str]
@@ -103,10 +95,6 @@ def _agreement(
     judge: str,
     mine: Mapping[Subject, Raters],
     theirs: Mapping[Subject, Raters],
-    two_point: Bins,
-    *,
-    resamples: int,
-    seed: int,
 ) -> ScaleAgreement:
     common = sorted(mine.keys() & theirs.keys())
     pairs = [(median_low(mine[s].values()), median_low(theirs[s].values())) for s in common]
@@ -114,7 +102,7 @@ def _agreement(
         "accuracy": [a == b for a, b in pairs],
         "off_by_one": [abs(a - b) <= 1 for a, b in pairs],
         "three_point": [_bin(THREE_POINT, a) == _bin(THREE_POINT, b) for a, b in pairs],
-        "two_point": [_bin(two_point, a) == _bin(two_point, b) for a, b in pairs],
+        "two_point": [_bin(TWO_POINT, a) == _bin(TWO_POINT, b) for a, b in pairs],
     }
     shares = {name: sum(h) / len(h) for name, h in hits.items() if h}
     around = {name: i for name, h in hits.items() if (i := wilson(sum(h), len(h))) is not None}
@@ -127,19 +115,17 @@ def _agreement(
         off_by_one=shares.get("off_by_one"),
         three_point=shares.get("three_point"),
         two_point=shares.get("two_point"),
-        two_point_bins=tuple(map(tuple, two_point)),
+        two_point_bins=TWO_POINT,
         pearson=others.get("pearson"),
         spearman=others.get("spearman"),
         mae=others.get("mae"),
         normalised_mae=others.get("normalised_mae"),
         bias=others.get("bias"),
-        intervals=around | intervals(pairs, distances, resamples=resamples, seed=seed),
+        intervals=around | intervals(pairs, distances),
         judge_only=len(mine.keys() - theirs.keys()),
         people_only=len(theirs.keys() - mine.keys()),
         raters=len(raters),
-        people=krippendorff_alpha(
-            [[rated.get(r) for r in raters] for rated in theirs.values()], resamples=resamples, seed=seed
-        ),
+        people=krippendorff_alpha([[rated.get(r) for r in raters] for rated in theirs.values()]),
     )
 
 
@@ -168,8 +154,3 @@ def _by_judge(scores: Iterable[Scored]) -> dict[str, dict[Subject, dict[str, int
 
 def _bin(bins: Bins, score: int) -> int:
     return next(place for place, scores in enumerate(bins) if score in scores)
-
-
-def _check_bins(bins: Bins) -> None:
-    if sorted(score for scores in bins for score in scores) != list(SCALE):
-        raise ValueError(f"bins {[list(b) for b in bins]} do not hold each of {SCALE} once")

@@ -25,7 +25,7 @@ def found(trace: str, span: str, category: str = FORMAT, judge: str = "rule") ->
 
 
 def score(traces: Sequence[str], annotated: list[Annotated], predicted: list[Predicted]) -> Agreement:
-    return agreement(traces, annotated, predicted, resamples=20)
+    return agreement(traces, annotated, predicted)
 
 
 HAND_COUNTED = (
@@ -121,14 +121,14 @@ def test_intervals_hold_the_figure_and_are_reproducible() -> None:
     traces = [f"t{i}" for i in range(30)]
     annotated = [gold(t, "a") for t in traces]
     predicted = [found(t, "a") for t in traces[:18]]
-    first = agreement(traces, annotated, predicted, resamples=400, seed=1)
+    first = agreement(traces, annotated, predicted)
     low, high = first.intervals["localised"]
     assert low < first.all.localised == 0.6 < high
     # The normal approximation says 0.6 +- 1.96 * sqrt(0.24 / 30): 0.42 to 0.78.
     assert low == pytest.approx(0.42, abs=0.08)
     assert high == pytest.approx(0.78, abs=0.08)
-    assert first.intervals == agreement(traces, annotated, predicted, resamples=400, seed=1).intervals
-    certain = agreement(traces, annotated, [found(t, "a") for t in traces], resamples=50)
+    assert first.intervals == agreement(traces, annotated, predicted).intervals
+    certain = agreement(traces, annotated, [found(t, "a") for t in traces])
     assert set(certain.intervals.values()) == {(1.0, 1.0)}
 
 
@@ -142,11 +142,11 @@ traces_of = st.sampled_from(["t", "u"])
 )
 def test_figures_are_bounded_and_order_does_not_matter(annotated: list[Annotated], predicted: list[Predicted]) -> None:
     """Every share lies in [0, 1], joint is at most location accuracy, and the order of the input changes nothing."""
-    result = agreement(["t", "u"], annotated, predicted, resamples=3)
+    result = agreement(["t", "u"], annotated, predicted)
     shares = {k: v for k, v in asdict(result.all).items() if k != "findings_per_trace"}
     assert all(0.0 <= v <= 1.0 for v in shares.values())
     assert result.all.span_recall <= 1.0
-    assert result == agreement(["t", "u"], annotated[::-1], predicted[::-1], resamples=3)
+    assert result == agreement(["t", "u"], annotated[::-1], predicted[::-1])
 
 
 @pytest.mark.parametrize(

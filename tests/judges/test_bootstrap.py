@@ -34,7 +34,7 @@ def test_resamples_have_as_many_units_as_there_are() -> None:
         sizes.add(len(draw))
         return {"mean": statistics.fmean(draw), "twice": 2 * statistics.fmean(draw)}
 
-    result = intervals([0.0, 1.0, 1.0, 0.0], statistic, resamples=200)
+    result = intervals([0.0, 1.0, 1.0, 0.0], statistic)
     assert sizes == {4}
     assert result["twice"] == (2 * result["mean"][0], 2 * result["mean"][1])
     assert result["mean"][0] < 0.5 < result["mean"][1]
@@ -52,5 +52,5 @@ def test_a_statistic_that_some_draws_leave_out_has_the_interval_of_the_others() 
         hits, trials = (sum(column) for column in zip(*draw, strict=True))
         return {"share": hits / trials} if trials else {}
 
-    assert intervals([(1, 1), (0, 0)], shares, resamples=100) == {"share": (1.0, 1.0)}
-    assert intervals([(0, 0), (0, 0)], shares, resamples=100) == {}
+    assert intervals([(1, 1), (0, 0)], shares) == {"share": (1.0, 1.0)}
+    assert intervals([(0, 0), (0, 0)], shares) == {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tracejury.schemas.errors import ConfigError
-from tracejury.schemas.profiles import PROFILES, default_profile, threshold
+from tracejury.schemas.profiles import PROFILES, threshold
 
 
 def test_stricter_profiles_ask_for_more() -> None:
@@ -30,12 +30,3 @@ def test_anything_else_is_refused_with_one_clear_line(text: str) -> None:
     """The message names the choices."""
     with pytest.raises(ConfigError, match="strict, balanced, recall, or a number from 0 to 1"):
         threshold(text)
-
-
-@pytest.mark.parametrize(
-    ("conventions", "profile"),
-    [((), "strict"), (("",), "strict"), (("genai",), "balanced"), (("", "genai"), "balanced")],
-)
-def test_a_service_of_an_unrecognised_convention_starts_in_strict(conventions: tuple[str, ...], profile: str) -> None:
-    """What is read out of an unknown convention is partial, so little is shown until somebody asks for more."""
-    assert default_profile(conventions) == profile

@@ -6,13 +6,13 @@ import random
 
 import pytest
 from faulty_traces import FAULTY
+from ranker_fit import fit_logistic
 from small_traces import Said, run, trace
 
 from tracejury.judges.base import Context
 from tracejury.judges.calibration import ECHO, ECHOES, WEIGHTS
 from tracejury.judges.detectors import BUILT_IN
 from tracejury.judges.features import family, features, places
-from tracejury.judges.fit import fit_logistic
 from tracejury.judges.ranker import LogisticRanker
 from tracejury.judges.registry import suite_of
 from tracejury.schemas.findings import Draft

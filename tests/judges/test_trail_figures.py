@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from ranker_fit import fit_logistic
 
 from tracejury.collector.evaluation.folder import TrailFolder, load
 from tracejury.collector.evaluation.score import Evaluation, annotated, evaluate
@@ -18,7 +19,6 @@ from tracejury.collector.judging.detect.judged import Judged
 from tracejury.judges.base import Context
 from tracejury.judges.detectors import BUILT_IN
 from tracejury.judges.features import family, features, places
-from tracejury.judges.fit import fit_logistic
 from tracejury.judges.ranker import LogisticRanker
 from tracejury.judges.registry import suite_of
 from tracejury.processors.rebuild import rebuild
@@ -46,7 +46,7 @@ def _judged() -> Judged:
 
 def scored(profile: str) -> Evaluation:
     """The built-in suite's findings against the annotations."""
-    return evaluate(_folder(), _judged(), profile=profile, protocol="direct", resamples=1)
+    return evaluate(_folder(), _judged(), profile=profile, protocol="direct")
 
 
 def test_balanced_reaches_its_goals() -> None:

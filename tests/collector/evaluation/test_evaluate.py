@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from rich.console import Console
 from trail_folder import error, write
 
 from tracejury.collector.evaluation import as_json, as_tables, evaluate, evaluate_trail, load
-from tracejury.collector.evaluation.__main__ import main
 from tracejury.collector.judging.detect.direct import stored
 from tracejury.collector.judging.detect.judged import Found, Judged
 from tracejury.schemas.errors import ConfigError
@@ -127,16 +125,6 @@ def test_tables_show_the_figures(folder: Path) -> None:
     assert "localised" in text
     assert "\x1b" not in text
     assert "Evil" in text
-
-
-def test_several_profiles_of_one_run(folder: Path) -> None:
-    """`python -m tracejury.collector.evaluation` judges once and prints a report for each profile."""
-    result = CliRunner().invoke(main, [str(folder), "--profile", "0", "--profile", "strict"])
-    assert result.exit_code == 0, result.output
-    assert "profile 0, over direct" in result.output
-    assert "profile strict, over direct" in result.output
-    strict = CliRunner().invoke(main, [str(folder), "--profile", "strict", "--format", "json"])
-    assert json.loads(strict.output)["profile"] == "strict"
 
 
 @pytest.mark.parametrize("protocol", ["direct", pytest.param("json", marks=pytest.mark.store)])

@@ -35,7 +35,7 @@ def row(result: Comparison, dimension: str) -> ComparisonRow:
 
 def test_deltas_and_discordant_errors_by_hand() -> None:
     """Version a localises t/a and u/c, b t/a, t/b and u/a: one error apart for a, two for b."""
-    result = compare(TRACES, ERRORS, A, B, resamples=50)
+    result = compare(TRACES, ERRORS, A, B)
     figures = result.row.figures
     assert (figures["localised"].a, figures["localised"].b, figures["localised"].delta) == (0.5, 0.75, 0.25)
     assert figures["span_precision"].a == pytest.approx(2 / 3)
@@ -49,7 +49,7 @@ def test_deltas_and_discordant_errors_by_hand() -> None:
 
 def test_rows_by_judge_see_its_errors_and_findings_only() -> None:
     """The LC judge is measured on errors mapped to LC; a judge without errors or findings has no shares."""
-    result = compare(TRACES, ERRORS, A, B, resamples=50)
+    result = compare(TRACES, ERRORS, A, B)
     lc, ee, pq = row(result, "LC"), row(result, "EE"), row(result, "PQ")
     assert lc.errors == 3
     assert lc.localised == Paired(both=1, only_a=1, only_b=1, neither=0)
@@ -61,14 +61,14 @@ def test_rows_by_judge_see_its_errors_and_findings_only() -> None:
 
 def test_matches_decide_for_each_version() -> None:
     """Caught by content and localised are told apart, each version on its own basis."""
-    result = compare(TRACES, ERRORS, A, B, matches_a=[Match(1, 0, caught=True), Match(0, 0, caught=True)], resamples=50)
+    result = compare(TRACES, ERRORS, A, B, matches_a=[Match(1, 0, caught=True), Match(0, 0, caught=True)])
     assert (result.basis_a, result.basis_b) == (Basis.ADJUDICATED, Basis.SAME_SPAN)
     assert (result.row.figures["caught"].a, result.row.figures["localised"].a) == (0.5, 0.25)
 
 
 def test_traces_that_were_not_judged_by_both_are_ignored() -> None:
     """Their errors and findings count in no figure."""
-    result = compare(["t"], ERRORS, A, B, resamples=5)
+    result = compare(["t"], ERRORS, A, B)
     assert result.errors == 2
     assert result.row.figures["findings_per_trace"].b == 2.0
     assert compare([], ERRORS, A, B).row.figures == {}
@@ -80,7 +80,7 @@ def test_the_interval_is_paired() -> None:
     errors = [error(t, s) for i, t in enumerate(names) for s in ("a", "b", "c")]
     base = [found(t, "a") for i, t in enumerate(names) if i % 2]
     better = [*base, *(found(t, "b") for t in names)]
-    delta = compare(names, errors, base, better, resamples=100).row.figures["localised"]
+    delta = compare(names, errors, base, better).row.figures["localised"]
     assert delta.delta == pytest.approx(1 / 3)
     assert delta.interval == pytest.approx((1 / 3, 1 / 3))
 
@@ -122,10 +122,10 @@ def test_each_version_has_the_figures_it_has_alone(
     errors: list[Annotated], a: list[Predicted], b: list[Predicted]
 ) -> None:
     """The same as `agreement` says of it; swapping the versions turns the deltas round; a version equals itself."""
-    result = compare(TRACES, errors, a, b, resamples=3)
-    swapped = compare(TRACES, errors, b, a, resamples=3)
+    result = compare(TRACES, errors, a, b)
+    swapped = compare(TRACES, errors, b, a)
     for findings, name in ((a, "a"), (b, "b")):
-        alone = agreement(TRACES, errors, findings, resamples=1).all
+        alone = agreement(TRACES, errors, findings).all
         for figure in ("localised", "span_precision", "span_recall", "span_f1", "findings_per_trace"):
             delta = result.row.figures.get(figure)
             mine = None if delta is None else getattr(delta, name)
@@ -134,5 +134,5 @@ def test_each_version_has_the_figures_it_has_alone(
         assert (one.localised.only_a, one.localised.only_b) == (other.localised.only_b, other.localised.only_a)
         for figure, delta in one.figures.items():
             assert delta.delta == (None if delta.delta is None else pytest.approx(-(other.figures[figure].delta or 0)))
-    same = compare(TRACES, errors, a, a, resamples=3)
+    same = compare(TRACES, errors, a, a)
     assert all(d.delta in {None, 0.0} for r in same.rows for d in r.figures.values())

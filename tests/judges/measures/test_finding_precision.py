@@ -28,7 +28,7 @@ def row(rows: tuple[FindingRow, ...], judge: str, severity: str) -> FindingRow:
 
 def test_rows_by_judge_and_severity() -> None:
     """Each finding once for its judge; severities that a judge did not use have no row."""
-    rows = finding_precision(ERRORS, FINDINGS, resamples=20)
+    rows = finding_precision(ERRORS, FINDINGS)
     assert [(r.judge, r.severity, r.findings, r.on_span) for r in rows] == [
         ("all", "all", 4, 3),
         ("all", "HIGH", 2, 2),
@@ -43,14 +43,14 @@ def test_rows_by_judge_and_severity() -> None:
 
 def test_on_span_agrees_with_the_table_of_detectors() -> None:
     """The same figure under the same definition as in the evaluation of detectors."""
-    rows = finding_precision(ERRORS, FINDINGS, resamples=2)
+    rows = finding_precision(ERRORS, FINDINGS)
     for judge, detector in per_detector(ERRORS, FINDINGS).items():
         assert row(rows, judge, "all").precision == detector.span_precision
 
 
 def test_without_adjudication_nothing_is_matched_or_unmatched() -> None:
     """None, not 0."""
-    every = row(finding_precision(ERRORS, FINDINGS, resamples=20), "all", "all")
+    every = row(finding_precision(ERRORS, FINDINGS), "all", "all")
     assert every.matched is every.matched_precision is None
     assert set(every.intervals) == {"on_span"}
 
@@ -58,7 +58,7 @@ def test_without_adjudication_nothing_is_matched_or_unmatched() -> None:
 def test_with_adjudication_both_shares_stand_side_by_side() -> None:
     """On an annotated span and yet about something else, or the other way round; a match counts a finding once."""
     matches = [Match(0, 0, caught=True), Match(0, 1, caught=False), Match(1, 2, caught=True), Match(1, 2, caught=True)]
-    every = row(finding_precision(ERRORS, FINDINGS, matches, resamples=20), "all", "all")
+    every = row(finding_precision(ERRORS, FINDINGS, matches), "all", "all")
     assert (every.precision, every.matched_precision) == (0.75, 0.5)
     assert set(every.intervals) == {"on_span", "matched"}
 

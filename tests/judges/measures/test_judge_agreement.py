@@ -50,7 +50,7 @@ def row(result: JudgeAgreement, dimension: str, impact: str = ALL) -> JudgeRow:
 
 def test_confusion_over_annotated_errors_by_hand() -> None:
     """Mapped and caught is a true positive, caught though mapped to others a false one; localised is counted apart."""
-    result = judge_agreement(ERRORS, FINDINGS, MATCHES, resamples=20)
+    result = judge_agreement(ERRORS, FINDINGS, MATCHES)
     assert row(result, "LC").caught == Confusion(tp=2, fp=1, fn=0, tn=1)
     assert row(result, "LC").localised == Confusion(tp=0, fp=0, fn=2, tn=2)
     assert row(result, "EE").caught == row(result, "EE").localised == Confusion(tp=1, fp=0, fn=1, tn=2)
@@ -61,7 +61,7 @@ def test_confusion_over_annotated_errors_by_hand() -> None:
 
 def test_impacts_part_the_errors() -> None:
     """The rows of LOW, MEDIUM and HIGH add up to the row of all; the impact of an error decides, not a finding's."""
-    result = judge_agreement(ERRORS, FINDINGS, MATCHES, resamples=20)
+    result = judge_agreement(ERRORS, FINDINGS, MATCHES)
     parts = [row(result, "LC", impact) for impact in ("HIGH", "MEDIUM", "LOW")]
     assert [p.caught for p in parts] == [Confusion(tp=1, tn=1), Confusion(fp=1), Confusion(tp=1)]
     assert sum((p.caught for p in parts), Confusion()) == row(result, "LC").caught
@@ -70,7 +70,7 @@ def test_impacts_part_the_errors() -> None:
 
 def test_coverage_by_any_judge() -> None:
     """Caught by content; localised at its span; nearby where a finding names the span only as where it showed."""
-    result = judge_agreement(ERRORS, FINDINGS, MATCHES, resamples=20)
+    result = judge_agreement(ERRORS, FINDINGS, MATCHES)
     assert [(c.impact, c.errors, c.caught, c.localised, c.nearby) for c in result.coverage] == [
         ("all", 4, 4, 1, 2),
         ("HIGH", 2, 2, 1, 1),
@@ -84,7 +84,7 @@ def test_coverage_by_any_judge() -> None:
 
 def test_without_adjudication_caught_is_what_is_localised() -> None:
     """Every finding at an error's span counts, whatever it says; the result says on what basis it stands."""
-    result = judge_agreement(ERRORS, FINDINGS, resamples=20)
+    result = judge_agreement(ERRORS, FINDINGS)
     assert result.basis is Basis.SAME_SPAN
     assert "nobody adjudicated" in result.note
     assert result.pairs == 0
@@ -96,20 +96,20 @@ def test_without_adjudication_caught_is_what_is_localised() -> None:
 
 def test_an_empty_adjudication_is_not_no_adjudication() -> None:
     """A matcher that found nothing decides that nothing is caught, not that the spans shall decide."""
-    result = judge_agreement(ERRORS, FINDINGS, [], resamples=20)
+    result = judge_agreement(ERRORS, FINDINGS, [])
     assert result.basis is Basis.ADJUDICATED
     assert result.coverage[0].caught == 0
 
 
 def test_a_finding_of_several_dimensions_counts_for_each_of_their_judges() -> None:
     """A panel reports one decision once, with all its faults: none of the judges has missed it."""
-    result = judge_agreement([ERRORS[0]], [finding("t", "a", "EE", "TC", judge="tool-calling")], resamples=20)
+    result = judge_agreement([ERRORS[0]], [finding("t", "a", "EE", "TC", judge="tool-calling")])
     assert row(result, "EE").caught == row(result, "TC").caught == Confusion(tp=1)
 
 
 def test_a_judge_without_dimension_has_rows_by_its_name() -> None:
     """Somebody's own judge: it can only catch what is mapped to others."""
-    result = judge_agreement(ERRORS, [finding("t", "a", judge="house-rules")], resamples=20)
+    result = judge_agreement(ERRORS, [finding("t", "a", judge="house-rules")])
     assert row(result, "house-rules").caught == Confusion(fp=1, tn=3)
 
 
@@ -154,12 +154,12 @@ def test_a_match_across_traces_is_refused() -> None:
 
 def test_the_same_span_id_in_another_trace_is_another_span() -> None:
     """Span ids are unique within a trace only."""
-    assert judge_agreement([ERRORS[3]], [FINDINGS[0]], resamples=20).coverage[0].localised == 0
+    assert judge_agreement([ERRORS[3]], [FINDINGS[0]]).coverage[0].localised == 0
 
 
 def test_nothing_annotated() -> None:
     """No share is made up, and no interval."""
-    result = judge_agreement([], [FINDINGS[0]], resamples=20)
+    result = judge_agreement([], [FINDINGS[0]])
     assert result.errors == 0
     assert all(c.caught_share is c.localised_share is c.nearby_share is None for c in result.coverage)
     assert all(r.caught == Confusion() and not r.intervals for r in result.judges)
@@ -189,7 +189,7 @@ def test_every_error_is_in_one_cell_and_localised_is_caught(
     pairs = [(e, f) for e, a in enumerate(errors) for f, p in enumerate(found) if a.trace_id == p.trace_id]
     said = data.draw(st.none() | st.lists(st.booleans(), min_size=len(pairs), max_size=len(pairs)))
     matches = None if said is None else [Match(*pair, caught=c) for pair, c in zip(pairs, said, strict=True)]
-    result = judge_agreement(errors, found, matches, resamples=2)
+    result = judge_agreement(errors, found, matches)
     sizes = {c.impact: c.errors for c in result.coverage}
     assert sizes[ALL] == len(errors) == sum(sizes[i] for i in ("LOW", "MEDIUM", "HIGH"))
     for r in result.judges:
