@@ -1,1 +1,1 @@
-"""What durable background work is made of."""
+"""Durable background work: a keyed queue, a worker with retries and poison isolation, and their small parts."""

@@ -1,15 +1,15 @@
-"""Log lines that anyone who sends could provoke: one a kind in a while."""
+"""A limit on log lines that anyone who sends requests could provoke."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final
 
-_PAUSE: Final = 60 * 10**9  # nanoseconds
+_INTERVAL: Final = 60 * 10**9  # nanoseconds
 
 
-class Seldom:
-    """Says whether a line of a kind is due; `clock` in nanos. Kinds are a small set of our own words."""
+class LogThrottle:
+    """Allows one line of each kind a minute. `clock` gives nanoseconds; kinds are a small, fixed set of words."""
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock = clock
@@ -18,7 +18,7 @@ class Seldom:
     def due(self, kind: str) -> bool:
         """True at the first call for a kind, then at most once a minute."""
         now = self._clock()
-        if kind in self._last and now - self._last[kind] < _PAUSE:
+        if kind in self._last and now - self._last[kind] < _INTERVAL:
             return False
         self._last[kind] = now
         return True

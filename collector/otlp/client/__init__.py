@@ -3,14 +3,13 @@
 from .batches import batches, shuffled
 from .fresh_ids import FreshIds
 from .run import PROTOCOLS, connect, replay, replay_files
-from .sending import Replayed, Reply, Retry, Sender, send_all
+from .sending import Replayed, Reply, Sender, send_all
 
 __all__ = [
     "PROTOCOLS",
     "FreshIds",
     "Replayed",
     "Reply",
-    "Retry",
     "Sender",
     "batches",
     "connect",

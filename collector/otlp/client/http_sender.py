@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+import time
 from typing import Any, Final
 
 import httpx
@@ -13,6 +12,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from ....schemas.errors import PermanentError, RetryableError
+from ...worker.retry import retry_after
 from ..codec import otlp_json
 from ..codec.groups import LOGS, Request, signal_of
 from .sending import Reply
@@ -20,7 +20,7 @@ from .sending import Reply
 RETRYABLE: Final = frozenset({429, 502, 503, 504})
 """OTLP specification, "OTLP/HTTP Response": retryable response codes."""
 
-LATEST: Final = 86_400.0
+LONGEST_ASKED: Final = 86_400.0
 """Seconds that a Retry-After header may ask for, at most."""
 
 _PROTOBUF: Final = "application/x-protobuf"
@@ -60,7 +60,7 @@ class HttpSender:
             return _partial(response, is_logs=is_logs)
         text = f"HTTP {response.status_code}: {_reason(response)}"
         if response.status_code in RETRYABLE:
-            raise RetryableError(text, retry_after=retry_after(response.headers.get("retry-after", ""), _now()))
+            raise RetryableError(text, retry_after=asked_delay(response))
         raise PermanentError(text)
 
     async def close(self) -> None:
@@ -68,26 +68,9 @@ class HttpSender:
         await self._client.aclose()
 
 
-def retry_after(header: str, now: datetime) -> float:
-    """Seconds that a Retry-After header (seconds, or a date) asks for: a day at most, 0 where it says nothing.
-
-    Whatever the header holds, the answer is a finite number that is not negative.
-    """
-    try:
-        asked = float(header)
-    except ValueError:
-        asked = _until(header, now)
-    return min(max(0.0, asked), LATEST)  # in this order NaN is 0
-
-
-def _until(date: str, now: datetime) -> float:
-    try:
-        until = parsedate_to_datetime(date)
-        # A zone of "-0000" is parsed as none at all; HTTP dates are in UTC.
-        until = until if until.tzinfo else until.replace(tzinfo=UTC)
-        return (until - now).total_seconds()
-    except (ValueError, TypeError, OverflowError):  # the last: years and zones beyond a C integer
-        return 0.0
+def asked_delay(response: httpx.Response) -> float:
+    """Seconds that the Retry-After header asks for: a day at most, 0 where it says nothing."""
+    return retry_after(response.headers.get("retry-after", ""), time.time(), LONGEST_ASKED) or 0.0
 
 
 def _partial(response: httpx.Response, *, is_logs: bool) -> Reply:
@@ -114,7 +97,3 @@ def _reason(response: httpx.Response) -> str:
         return Status.FromString(response.content).message or response.reason_phrase
     except (ValueError, LookupError, TypeError, DecodeError):
         return response.reason_phrase
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

@@ -9,11 +9,12 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from ....schemas.errors import ConfigError, RetryableError
+from ...worker.retry import RetryPolicy
 from ..codec.groups import Request
 from ..files import BrokenFileError, find, read_file
 from .batches import batches
 from .fresh_ids import FreshIds
-from .sending import DEFAULT_RETRY, Replayed, Retry, Sender, send_all
+from .sending import DEFAULT_RETRY, Replayed, Sender, send_all
 
 PROTOCOLS: Final = {"grpc": "http://127.0.0.1:4317", "http": "http://127.0.0.1:4318", "json": "http://127.0.0.1:4318"}
 """What can be spoken, each with the endpoint that it has by default; `http` is protobuf over HTTP."""
@@ -44,7 +45,7 @@ async def replay(
     protocol: str,
     *,
     in_flight: int = 16,
-    retry: Retry = DEFAULT_RETRY,
+    retry: RetryPolicy = DEFAULT_RETRY,
     result: Replayed | None = None,
 ) -> Replayed:
     """Send requests to an endpoint in batches; see `send_all` for what it raises.

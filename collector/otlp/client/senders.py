@@ -10,7 +10,6 @@ import asyncio
 import gzip
 import ssl
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 from urllib.parse import urlsplit
@@ -29,7 +28,7 @@ from .export_requests import Parcel, Signal
 from .grpc_sender import RETRYABLE as RETRYABLE_CODES
 from .grpc_sender import retry_delay
 from .http_sender import RETRYABLE as RETRYABLE_STATUSES
-from .http_sender import retry_after
+from .http_sender import asked_delay
 from .sending import Reply
 
 MAX_ANSWER: Final = 1 << 20
@@ -165,8 +164,7 @@ def _check(response: httpx.Response, answer: bytes) -> None:
             raise ClosedError("it answers with a web page: is this the address of its OTLP endpoint?")
         return
     if status in RETRYABLE_STATUSES:
-        asked = retry_after(response.headers.get("retry-after", ""), datetime.now(UTC))
-        raise RetryableError(text, retry_after=asked)
+        raise RetryableError(text, retry_after=asked_delay(response))
     if status in _CLOSED_STATUSES or response.is_redirect:
         raise ClosedError(text)
     raise PermanentError(text)

@@ -6,14 +6,13 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from random import Random
 from typing import Final, Protocol
 
 from ....schemas.errors import PermanentError, RetryableError
+from ...worker.retry import RetryPolicy
 from ..codec.groups import LOGS, Request, count, signal_of
 
 MAX_MESSAGES: Final = 5
-_DOUBLINGS: Final = 60  # of a pause: whoever fails for days has tried more often than a float can double
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +38,7 @@ class Sender(Protocol):
         """Close the connection; safe to call twice."""
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """How often a request is sent, and how long to wait in between (seconds) where the receiver does not say."""
-
-    tries: int = 8
-    first_wait: float = 0.25
-    longest_wait: float = 10.0
-    longest_asked: float = 60.0
-
-    def wait(self, tried: int, asked: float, random: Random) -> float:
-        """Seconds before the next try, after `tried` tries; doubling, with jitter so that senders spread."""
-        if asked > 0:
-            return min(asked, self.longest_asked)
-        doubled = self.first_wait * 2.0 ** min(tried - 1, _DOUBLINGS)
-        return min(doubled, self.longest_wait) * random.uniform(0.5, 1.0)
-
-
-DEFAULT_RETRY: Final = Retry()
+DEFAULT_RETRY: Final = RetryPolicy(first=0.25, longest=10.0, longest_asked=60.0, tries=8)
 
 
 @dataclass(slots=True)
@@ -95,7 +77,7 @@ async def send_all(
     requests: Iterable[Request],
     sender: Sender,
     *,
-    retry: Retry = DEFAULT_RETRY,
+    retry: RetryPolicy = DEFAULT_RETRY,
     in_flight: int = 16,
     result: Replayed | None = None,
     sleep: Sleep = asyncio.sleep,
@@ -113,11 +95,10 @@ async def send_all(
     start = clock()
     iterator = iter(requests)
     drawing = asyncio.Lock()
-    random = Random()  # noqa: S311 - jitter
 
     async def work() -> None:
         while (request := await _next(iterator, drawing)) is not None:
-            await _deliver(request, sender, retry, counts, sleep, random)
+            await _deliver(request, sender, retry, counts, sleep)
             counts.seconds = clock() - start
 
     try:
@@ -135,9 +116,7 @@ async def _next(iterator: Iterator[Request], drawing: asyncio.Lock) -> Request |
         return await asyncio.to_thread(next, iterator, None)
 
 
-async def _deliver(
-    request: Request, sender: Sender, retry: Retry, counts: Replayed, sleep: Sleep, random: Random
-) -> None:
+async def _deliver(request: Request, sender: Sender, retry: RetryPolicy, counts: Replayed, sleep: Sleep) -> None:
     items = count(request)
     for tried in range(1, retry.tries + 1):
         try:
@@ -146,7 +125,7 @@ async def _deliver(
             if tried == retry.tries:
                 raise RetryableError(f"gave up after {tried} tries: {error}") from error
             counts.retried += 1
-            await sleep(retry.wait(tried, error.retry_after, random))
+            await sleep(retry.delay(tried, error.retry_after))
         except PermanentError as error:
             reply = Reply(items, str(error))
             break

@@ -15,7 +15,7 @@ from pydantic import Field
 from ....schemas.batch import Sink
 from ....schemas.config_base import Section
 from ....schemas.errors import PermanentError, RetryableError, TracejuryError
-from ...worker.log_throttle import Seldom
+from ...worker.log_throttle import LogThrottle
 from ..codec.decode import Decoded, Encoding, Signal, decode
 from ..codec.limits import MIB, Limits
 from .inflight import InFlight
@@ -74,7 +74,7 @@ class Intake:
         self._clock = clock
         self._dead_letter = dead_letter
         self._repeats = Repeats()
-        self._seldom = Seldom(clock)
+        self._throttle = LogThrottle(clock)
         # One thread: more would share the interpreter's lock, and decode several huge bodies at one time.
         self._decoder = ThreadPoolExecutor(1, thread_name_prefix="otlp-decode")
 
@@ -91,7 +91,7 @@ class Intake:
         self._metrics.add(ACCEPTED + items, decoded.items, transport)
         if decoded.rejected:
             self._metrics.add(FAILED + items, decoded.rejected, transport)
-            if self._seldom.due(f"rejected over {transport}"):
+            if self._throttle.due(f"rejected over {transport}"):
                 # Most clients keep what a partial success says to themselves.
                 log.warning("%s: %s", transport, decoded.message)
         return Receipt(decoded.rejected, decoded.message)
@@ -99,7 +99,7 @@ class Intake:
     def refused(self, transport: str, signal: Signal, error: Exception) -> None:
         """Count a request that is answered with an error; one a minute and kind of error is logged."""
         self._metrics.add(REFUSED_REQUESTS, 1, transport)
-        if isinstance(error, TracejuryError) and self._seldom.due(f"{type(error).__name__} over {transport}"):
+        if isinstance(error, TracejuryError) and self._throttle.due(f"{type(error).__name__} over {transport}"):
             log.warning("%s: refused a request of %s: %s", transport, signal, error)
 
     def close(self) -> None:

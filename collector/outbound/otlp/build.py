@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from ....schemas.queries.reader import Confidence
 from ....schemas.trajectory import TraceState
 from ....schemas.verdicts import JudgedSubject, JudgedTrace
-from ...otlp.client.sending import Retry
 from ...otlp.mark import is_ours
 from ...telemetry import Telemetry
 from ...worker.listeners import Listeners
+from ...worker.retry import RetryPolicy
 from .backend_connection import door_of
 from .choice import Chooser
 from .config import ExportConfig
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SECOND: Final = 1_000_000_000
-MANY_TRIES: Final = 2**31
 
 
 class Exports:
@@ -107,7 +106,7 @@ def build_exports(
 
     patience = Patience(round(config.judges_wait_seconds * SECOND), round(config.max_age_seconds * SECOND))
     longest = config.retry_longest_seconds
-    retry = Retry(MANY_TRIES, config.retry_first_seconds, longest, 5 * longest)
+    retry = RetryPolicy(config.retry_first_seconds, longest, 5 * longest)
     forwarders: list[Forwarder] = []
     watched: list[Watched] = []
     senders: list[BackendSender] = []

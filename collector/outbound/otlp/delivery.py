@@ -7,14 +7,13 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable, Collection
-from random import Random
 from typing import Final
 
 from ....schemas.errors import PermanentError, RetryableError
 from ...otlp.client.export_requests import Parcel, Signal
 from ...otlp.client.senders import BackendSender, ClosedError
-from ...otlp.client.sending import Retry
 from ...otlp.secrets import without
+from ...worker.retry import RetryPolicy
 from .metrics import Counts
 
 log = logging.getLogger(__name__)
@@ -41,16 +40,14 @@ class Delivery:
         name: str,
         sender: BackendSender,
         counts: Counts,
-        retry: Retry,
+        retry: RetryPolicy,
         secrets: Collection[str] = (),
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        random: Random | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._name, self._sender, self._counts, self._retry = name, sender, counts, retry
         self._secrets, self._sleep, self._clock = secrets, sleep, clock
-        self._random = random or Random()  # noqa: S311  jitter
         self._closed: dict[Signal, float] = {}
         self._told: set[str] = set()
 
@@ -60,7 +57,7 @@ class Delivery:
 
     def wait(self, failures: int, asked: float) -> float:
         """Seconds to leave a backend alone that has failed so often in a row."""
-        return self._retry.wait(failures, asked, self._random)
+        return self._retry.delay(failures, asked)
 
     async def deliver(self, parcel: Parcel, tries: int = QUICK_TRIES) -> None:
         """Send all that the backend takes of it, and count what it never will.
@@ -94,7 +91,7 @@ class Delivery:
                 self._counts.retries += 1
                 if tried == tries:
                     raise AwayError(self._clean(str(error)), retry_after=error.retry_after) from None
-                await self._sleep(self._retry.wait(tried, error.retry_after, self._random))
+                await self._sleep(self._retry.delay(tried, error.retry_after))
             except ClosedError as error:
                 self._close(parcel, error)
                 return
@@ -111,7 +108,7 @@ class Delivery:
         """Spans wait for the door to be opened; a backend that takes nothing else is sent nothing else for a while."""
         why = self._clean(str(error))
         if parcel.signal is Signal.TRACES:
-            raise AwayError(why, retry_after=self._retry.longest_wait) from None
+            raise AwayError(why, retry_after=self._retry.longest) from None
         if parcel.signal not in self._closed:
             text = "backend %s takes no %s, is sent none and asked again every %.0f s: %s"
             log.warning(text, self._name, _WORDS[parcel.signal], ASK_AGAIN, why)

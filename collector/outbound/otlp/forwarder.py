@@ -13,7 +13,7 @@ from ....schemas.export_rows import Passed, Progress
 from ....schemas.queries.export_record import TraceRecord
 from ....schemas.text.terminal import one_line
 from ....schemas.trajectory import TraceState
-from ...worker.outage_log import Streak
+from ...worker.outage_log import OutageLog
 from .batch import Batch, Manner, Source
 from .delivery import QUICK_TRIES, AwayError, Delivery
 from .metrics import Counts
@@ -91,9 +91,14 @@ class Forwarder:
         self._news, self._draining = asyncio.Event(), False
         self._since = 0
         self._sweep_at = 0
-        self._away = Streak(name, "takes no traces, they wait in the store", "takes traces again", clock)
-        self._broken = Streak(name, "waits for the store", "goes on: the store works again", clock)
-        self._unswept = Streak(name, "cannot look for what is due", "looks for what is due again", clock)
+        who = f"backend {name}"
+        self._away = OutageLog(
+            f"backend {name}", "takes no traces, they wait in the store", "takes traces again", clock
+        )
+        self._broken = OutageLog(who, "waits for the store", "goes on: the store works again", clock)
+        self._unswept = OutageLog(
+            f"backend {name}", "cannot look for what is due", "looks for what is due again", clock
+        )
         self._troubles = Troubles()
         self._oldest = 0
         self._loop = asyncio.get_running_loop()
@@ -184,9 +189,9 @@ class Forwarder:
         self.queue.add(found)
         self.queue.overflowed |= len(found) >= SWEEP_LIMIT
 
-    def _stumbled(self, streak: Streak, error: Exception) -> None:
+    def _stumbled(self, streak: OutageLog, error: Exception) -> None:
         self.counts.store_failures += 1
-        streak.failed(one_line(str(error), 300), None if isinstance(error, TracejuryError) else error)
+        streak.failed(error)
 
     async def _take_on(self, ids: Sequence[str], *, alone: bool) -> None:
         left = ids

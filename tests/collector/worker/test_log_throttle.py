@@ -8,7 +8,7 @@ import pytest
 from otlp_clients import Client
 from otlp_parts import RecordingSink, span, spans, traces
 
-from tracejury.collector.worker.log_throttle import Seldom
+from tracejury.collector.worker.log_throttle import LogThrottle
 from tracejury.schemas.errors import OverloadedError
 
 SECOND = 10**9
@@ -18,8 +18,8 @@ def test_a_kind_is_due_once_a_minute() -> None:
     """At the first call and when a minute has passed; kinds do not share."""
     times = [0, 1, 59 * SECOND, 60 * SECOND, 61 * SECOND]
     calls = iter([time for time in times for _ in "ab"])
-    seldom = Seldom(lambda: next(calls))
-    asked = [(seldom.due("a"), seldom.due("b")) for _ in times]
+    throttle = LogThrottle(lambda: next(calls))
+    asked = [(throttle.due("a"), throttle.due("b")) for _ in times]
     assert asked == [(True, True), (False, False), (False, False), (True, True), (False, False)]
 
 

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from tracejury.collector.otlp.client import Replayed, Reply, Retry, connect, replay, replay_files, send_all
-from tracejury.collector.otlp.client.http_sender import LATEST, retry_after
+from tracejury.collector.otlp.client import Replayed, Reply, connect, replay, replay_files, send_all
 from tracejury.collector.otlp.codec.groups import Request
 from tracejury.collector.otlp.codec.limits import Limits
 from tracejury.collector.otlp.files import BrokenFileError
 from tracejury.collector.otlp.receiver.grpc_server import GrpcConfig, GrpcReceiver
 from tracejury.collector.otlp.receiver.http_server import HttpConfig, HttpReceiver
 from tracejury.collector.otlp.receiver.intake import Intake
+from tracejury.collector.worker.retry import RetryPolicy
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.errors import ConfigError, OverloadedError, PermanentError, RetryableError
 from tracejury.schemas.spans import LogRecord, Span
@@ -153,7 +152,7 @@ async def test_it_gives_up_after_its_tries(receive: Receive, protocol: str) -> N
     """A receiver that never recovers ends the replay with the last reason, after exactly so many tries."""
     sink, endpoint = await receive(*[OverloadedError("full", retry_after=0.001)] * 10)
     with pytest.raises(RetryableError, match=r"gave up after 3 tries.*full"):
-        await replay([spans(1)], endpoint, protocol, retry=Retry(tries=3, longest_asked=0.001))
+        await replay([spans(1)], endpoint, protocol, retry=RetryPolicy(tries=3, longest_asked=0.001))
     assert sink.asked == 3
 
 
@@ -181,7 +180,7 @@ async def test_the_other_ports_protocol_is_named() -> None:
     async with server:
         endpoint = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
         with pytest.raises(RetryableError, match=r"gave up after 2 tries.*gRPC port"):
-            await replay([spans(1)], endpoint, "http", retry=Retry(tries=2, first_wait=0.001))
+            await replay([spans(1)], endpoint, "http", retry=RetryPolicy(tries=2, first=0.001))
 
 
 async def test_files_are_replayed_from_synchronous_code(receive: Receive, protocol: str, tmp_path: Path) -> None:
@@ -267,7 +266,8 @@ async def test_waits_double_within_bounds_where_the_receiver_says_nothing() -> N
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
 
-    await send_all([spans(1)], ScriptedSender(refuse=6), retry=Retry(first_wait=1.0, longest_wait=8.0), sleep=sleep)
+    policy = RetryPolicy(first=1.0, longest=8.0, longest_asked=60.0, tries=8)
+    await send_all([spans(1)], ScriptedSender(refuse=6), retry=policy, sleep=sleep)
     full = [1.0, 2.0, 4.0, 8.0, 8.0, 8.0]
     assert all(whole / 2 <= wait <= whole for wait, whole in zip(waits, full, strict=True))
 
@@ -283,35 +283,6 @@ async def test_what_reading_raises_ends_the_replay() -> None:
     with pytest.raises(PermanentError, match="broken file"):
         await send_all(requests(), ScriptedSender(), in_flight=1, result=watched)
     assert watched.spans == 1
-
-
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [
-        ("", 0.0),
-        ("0", 0.0),
-        ("7", 7.0),
-        ("-3", 0.0),
-        ("soon", 0.0),
-        ("Thu, 01 Jan 2026 00:00:05 GMT", 5.0),
-        ("Wed, 31 Dec 2025 00:00:00 GMT", 0.0),
-        ("Thu, 01 Jan 2026 00:00:05 -0000", 5.0),
-        ("nan", 0.0),
-        ("-inf", 0.0),
-        ("1e400", LATEST),
-        ("9" * 400, LATEST),
-        ("Fri, 31 Dec 9999 23:59:59 GMT", LATEST),
-        ("Fri, 31 Dec 9999 23:59:59 -2359", LATEST),
-        (f"Fri, 31 Dec {'9' * 20} 23:59:59 GMT", 0.0),
-        (f"Fri, 31 Dec 2026 23:59:59 +{'9' * 14}", 0.0),
-    ],
-)
-def test_retry_after(header: str, seconds: float) -> None:
-    """Seconds or an HTTP date, a day at most; the past and nonsense ask for nothing, and nothing raises."""
-    assert retry_after(header, NOW) == seconds
 
 
 @pytest.mark.parametrize(

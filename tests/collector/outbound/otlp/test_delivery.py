@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from random import Random
 from typing import Any
 
 import grpc
@@ -17,12 +16,12 @@ from otlp_parts import spans, traces
 from tracejury.collector.otlp.client.connection import Door
 from tracejury.collector.otlp.client.export_requests import Parcel, Signal, annotating
 from tracejury.collector.otlp.client.senders import GrpcBackend, HttpBackend
-from tracejury.collector.otlp.client.sending import Retry
 from tracejury.collector.outbound.otlp.delivery import ASK_AGAIN, MAX_SPLITS, AwayError, Delivery
 from tracejury.collector.outbound.otlp.metrics import Counts
+from tracejury.collector.worker.retry import RetryPolicy
 
 SECRET = "Bearer sesame-open-1234"
-RETRY = Retry(tries=100, first_wait=1.0, longest_wait=8.0, longest_asked=30.0)
+RETRY = RetryPolicy(first=1.0, longest=8.0, longest_asked=30.0)
 
 
 class Desk:
@@ -41,7 +40,6 @@ class Desk:
             RETRY,
             door.secrets,
             sleep=self._pause,
-            random=Random(1),  # noqa: S311
             clock=lambda: self.now,
         )
 
@@ -128,7 +126,7 @@ async def test_a_pause_that_is_asked_for_is_kept(protocol: str, act: Act) -> Non
 
 def test_pauses_grow_to_a_bound_and_differ() -> None:
     """Doubling, with jitter between half and all of it."""
-    delivery = Delivery("x", None, Counts(), RETRY, random=Random(2))  # type: ignore[arg-type]  # noqa: S311  not sent to
+    delivery = Delivery("x", None, Counts(), RETRY)  # type: ignore[arg-type]  # not sent to
     pauses = [delivery.wait(n, 0.0) for n in range(1, 8)]
     full = [1.0, 2.0, 4.0, 8.0, 8.0, 8.0, 8.0]
     assert all(f / 2 <= p <= f for p, f in zip(pauses, full, strict=True))

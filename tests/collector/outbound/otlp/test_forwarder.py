@@ -8,7 +8,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from random import Random
 from typing import TypeVar
 
 import pytest
@@ -16,7 +15,6 @@ from otlp_backend import Act, Backend, http_backend
 
 from tracejury.collector.otlp.client.connection import Door
 from tracejury.collector.otlp.client.senders import HttpBackend
-from tracejury.collector.otlp.client.sending import Retry
 from tracejury.collector.outbound.otlp.batch import Manner
 from tracejury.collector.outbound.otlp.choice import Chooser
 from tracejury.collector.outbound.otlp.config import SamplingConfig
@@ -26,7 +24,8 @@ from tracejury.collector.outbound.otlp.metrics import Counts
 from tracejury.collector.outbound.otlp.poison_tracker import MOST_TRIES, Troubles
 from tracejury.collector.outbound.otlp.queue import Queue
 from tracejury.collector.outbound.otlp.written import Sender
-from tracejury.collector.worker.outage_log import SECOND, Streak
+from tracejury.collector.worker.outage_log import SECOND, OutageLog
+from tracejury.collector.worker.retry import RetryPolicy
 from tracejury.schemas.errors import RetryableError, StoreError
 from tracejury.schemas.export_rows import Passed, Progress
 from tracejury.schemas.queries.export_record import TraceRecord
@@ -35,7 +34,7 @@ from tracejury.schemas.spans import LogRecord, Span
 
 T = TypeVar("T")
 DAY = 24 * 3600 * SECOND
-RETRY = Retry(tries=2**31, first_wait=0.001, longest_wait=0.004, longest_asked=0.01)
+RETRY = RetryPolicy(first=0.001, longest=0.004, longest_asked=0.01)
 
 
 def name(number: int) -> str:
@@ -116,7 +115,7 @@ class Way:
     def __init__(self, store: Kept, backend: Backend) -> None:
         self.store, self.backend, self.passed, self.counts = store, backend, 0, Counts()
         self.sender = HttpBackend(Door(backend.url))
-        delivery = Delivery("there", self.sender, self.counts, RETRY, random=Random(1))  # noqa: S311
+        delivery = Delivery("there", self.sender, self.counts, RETRY)
         self.forwarder = Forwarder(
             "there", store, delivery, MANNER, Patience(0, DAY), Queue(1000), self.counts,
             run=run, pressed=lambda: False, clock=lambda: time.time_ns() + self.passed,
@@ -383,7 +382,7 @@ def test_what_comes_and_goes_is_not_told_each_time(caplog: pytest.LogCaptureFixt
     """Once in ten minutes, its end with it; it counts all the same."""
     caplog.set_level(logging.INFO)
     now = [DAY]
-    streak = Streak("there", "is away", "is back", lambda: now[0])
+    streak = OutageLog("backend there", "is away", "is back", lambda: now[0])
     for _ in range(3):
         streak.failed("HTTP 503")
         now[0] += SECOND

@@ -1,0 +1,36 @@
+"""Coroutines on the event loop of another thread, waited for as if they were calls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from concurrent.futures import CancelledError, Future
+from typing import Any, TypeVar
+
+from ...schemas.errors import RetryableError
+
+T = TypeVar("T")
+
+
+class LoopRunner:
+    """Made in the running event loop; `run` from any other thread."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._running: set[Future[Any]] = set()
+
+    def run(self, call: Coroutine[Any, Any, T]) -> T:
+        """Wait for what it gives. Raises RetryableError: it was cancelled; else what it raises."""
+        future = asyncio.run_coroutine_threadsafe(call, self._loop)
+        self._running.add(future)
+        try:
+            return future.result()
+        except CancelledError:
+            raise RetryableError("it was cancelled") from None
+        finally:
+            self._running.discard(future)
+
+    def cancel(self) -> None:
+        """Cancel what runs just now."""
+        for future in tuple(self._running):
+            future.cancel()
