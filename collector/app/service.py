@@ -21,7 +21,7 @@ from ...schemas.spans import Span
 from ...schemas.verdicts import Judgement
 from ..config import CollectorConfig
 from ..judging.detect.inbox import Inbox
-from ..judging.detect.judging import Judging
+from ..judging.detect.judging import DetectWorker
 from ..judging.detect.metrics import JudgingMetrics
 from ..judging.prices import SpentBy
 from ..judging.prices.table import PriceTable
@@ -35,7 +35,7 @@ from ..outbound.otlp.marks import installation_id
 from ..outbound.otlp.returned import Returned
 from ..store.deletion import Deletion
 from ..store.judging import StoredJudging
-from ..store.llm_judging import StoredPanel
+from ..store.llm_judging import StoredLlmJudging
 from ..store.opening import open_store
 from ..store.writer import GroupCommitWriter
 from ..telemetry import Telemetry
@@ -77,7 +77,7 @@ class Collector:
         self.telemetry = Telemetry(__version__)
         self._clock = clock
         self._inbox: Inbox | None = None
-        self._judging: Judging | None = None
+        self._judging: DetectWorker | None = None
         self._llm: LlmJudging | None = None
         self._listeners = Listeners()
         self._stops: list[Stop] = []
@@ -158,7 +158,7 @@ class Collector:
         self._stops.append(lambda _: asyncio.to_thread(store.close))
         self._store_shown = store.target.shown
         writer = GroupCommitWriter(store, config.writer, self._committed, clock=self._clock)
-        secret = await asyncio.to_thread(StoredPanel(store).mark_key)
+        secret = await asyncio.to_thread(StoredLlmJudging(store).mark_key)
         ours = partial(is_ours, secret=secret)
         if config.judges.on:
             self._llm = await asyncio.to_thread(self._build_llm, store, ours)
@@ -195,10 +195,10 @@ class Collector:
         assembler = config.judging.assembler()
         return build_llm_judging(store, config.judges, assembler, self.telemetry, ours, self._clock, self._listeners)
 
-    def _build_judging(self, store: Store, writer: GroupCommitWriter, ours: Callable[[Span], bool]) -> Judging:
+    def _build_judging(self, store: Store, writer: GroupCommitWriter, ours: Callable[[Span], bool]) -> DetectWorker:
         config = self.config
         inbox = self._inbox = Inbox(config.judging.max_inbox_bytes)
-        judging = Judging(
+        judging = DetectWorker(
             StoredJudging(store),
             default_suite(),
             config.judging.assembler(),

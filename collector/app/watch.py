@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..judging.detect.inbox import Inbox
-from ..judging.detect.judging import Judging
+from ..judging.detect.judging import DetectWorker
 from ..store.writer import GroupCommitWriter
 from ..telemetry import Telemetry
 
 
-def watch(telemetry: Telemetry, writer: GroupCommitWriter, inbox: Inbox, judging: Judging) -> None:
+def watch(telemetry: Telemetry, writer: GroupCommitWriter, inbox: Inbox, judging: DetectWorker) -> None:
     """Gauges and counters that are kept elsewhere and read when someone asks."""
     counts, open_traces = writer.counters, judging.assembler
     counter, gauge = telemetry.counter, telemetry.gauge

@@ -8,12 +8,12 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ...judges.llm.criteria_types import Criteria
-from ...judges.llm.members import Panel
+from ...judges.llm.members import LlmJudges
 from ...schemas.text.terminal import one_line
 from .report import grid
 
 
-def criteria_json(panel: Panel) -> dict[str, Any]:
+def criteria_json(panel: LlmJudges) -> dict[str, Any]:
     """The set and its judges, criteria and all."""
     return {
         "set": panel.criteria.name,
@@ -23,7 +23,7 @@ def criteria_json(panel: Panel) -> dict[str, Any]:
     }
 
 
-def criteria_table(panel: Panel) -> RenderableType:
+def criteria_table(panel: LlmJudges) -> RenderableType:
     """A line a judge. Its version here is that of its criteria; with the model it is what is stored with a verdict."""
     version = "version with the model" if panel.model else "version without a model"
     table = grid("judge", "code", "criteria", version, "runs", "when", "looks at")

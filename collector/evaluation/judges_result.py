@@ -10,7 +10,7 @@ from typing import Final
 from ...judges.agreement import Predicted
 from ...schemas.findings import Finding
 from ...schemas.verdicts import Verdict
-from ..judging.detect.judged import Found, of_finding
+from ..judging.detect.judged import DetectedError, of_finding
 from .spend import Spend
 
 WHOLE_TRACE: Final = ""
@@ -81,7 +81,7 @@ def predicted(findings: Iterable[Finding], names: Mapping[str, str]) -> list[Pre
     ]
 
 
-def found(results: Iterable[TraceResult]) -> tuple[Found, ...]:
+def found(results: Iterable[TraceResult]) -> tuple[DetectedError, ...]:
     """Findings as the evaluation of detectors takes them."""
     return tuple(of_finding(f) for result in results for f in result.findings)
 

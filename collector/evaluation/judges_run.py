@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from ...judges.llm.members import Panel
+from ...judges.llm.members import LlmJudges
 from ...schemas.errors import TracejuryError
 from ...schemas.findings import Finding
 from ...schemas.trajectory import Trace
@@ -40,7 +40,7 @@ class Sessions:
     each judge of an installed package that cannot be had.
     """
 
-    panel: Panel
+    panel: LlmJudges
     troubles: tuple[str, ...]
     models: tuple[str, str]
     results: tuple[TraceResult, ...]

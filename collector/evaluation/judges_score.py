@@ -17,7 +17,7 @@ from ...judges.measures.reliability import Reliability, by_repetition, reliabili
 from ...judges.measures.scales import ScaleAgreement, Scored, scale_agreement
 from ...schemas.findings import Finding
 from ...schemas.profiles import threshold
-from ..judging.detect.judged import Judged, of_finding
+from ..judging.detect.judged import DetectedErrors, of_finding
 from .judges_result import WHOLE_TRACE, TraceResult, predicted, trace_scores
 from .matches import Matches, Sides
 from .rebuilt import Rebuilt
@@ -94,7 +94,7 @@ def by_source(rebuilt: Rebuilt, findings: Sequence[Finding], profile: str) -> di
     return {
         source: evaluate(
             rebuilt.folder,
-            Judged(tuple(map(of_finding, own)), rebuilt.failures, rebuilt.received.refused),
+            DetectedErrors(tuple(map(of_finding, own)), rebuilt.failures, rebuilt.received.refused),
             profile=profile,
             protocol="direct",
             received=rebuilt.received,

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 
 from ...judges.llm.case import Deliberation, Stage
 from ...judges.llm.client import Client
-from ...judges.llm.members import Panel
+from ...judges.llm.members import LlmJudges
 from ...judges.llm.schedule import Progress, WindowRules, closed_turns, content_hash, new_plans, window_due
 from ...schemas.errors import TracejuryError
 from ...schemas.findings import Finding
 from ...schemas.trajectory import AgentRun, Trace, Turn
-from ..judging.llm.judge_queue import Entry
-from ..judging.llm.judge_request import Hearing, Preparation, hearings
+from ..judging.llm.judge_queue import JudgeTask
+from ..judging.llm.judge_request import JudgeRequest, PromptBudget, hearings
 from ..judging.llm.judge_with_fallback import put
 from .judges_result import RunResult
 
@@ -24,7 +24,7 @@ from .judges_result import RunResult
 class Judging:
     """How traces are judged. `windows`: when those of a live run close; None: only finished runs are judged."""
 
-    preparation: Preparation
+    preparation: PromptBudget
     windows: WindowRules | None = None
 
 
@@ -104,7 +104,7 @@ async def _sit(
     )
 
 
-async def _hear(hearing: Hearing, how: Preparation, client: Client) -> Deliberation | TracejuryError:
+async def _hear(hearing: JudgeRequest, how: PromptBudget, client: Client) -> Deliberation | TracejuryError:
     try:
         return await put(hearing, how, client)
     except TracejuryError as error:
@@ -112,8 +112,8 @@ async def _hear(hearing: Hearing, how: Preparation, client: Client) -> Deliberat
 
 
 def moments(
-    trace: Trace, run: AgentRun, panel: Panel, rules: WindowRules, detected: Iterable[Finding]
-) -> Iterator[tuple[Entry, AgentRun]]:
+    trace: Trace, run: AgentRun, panel: LlmJudges, rules: WindowRules, detected: Iterable[Finding]
+) -> Iterator[tuple[JudgeTask, AgentRun]]:
     """When a window or a plan of the run would have been judged while it ran, with the run as it was then.
 
     Turn by turn, by the rules of production; the last turn belongs to the closing pass.
@@ -146,8 +146,8 @@ def _planned(run: AgentRun) -> list[Turn]:
     return [turn for turn in closed_turns(run) if turn.index in run.plans]
 
 
-def _entry(trace: Trace, run: AgentRun, stage: Stage, judges: Sequence[str], findings: Iterable[Finding]) -> Entry:
-    return Entry(
+def _entry(trace: Trace, run: AgentRun, stage: Stage, judges: Sequence[str], findings: Iterable[Finding]) -> JudgeTask:
+    return JudgeTask(
         key=(trace.tenant, trace.trace_id),
         run_id=run.id,
         stage=stage,

@@ -11,7 +11,7 @@ from ...judges.measures.dimension_labels import LabelledErrors, parse_labels, wi
 from ...judges.registry import default_suite
 from ...schemas.findings import Finding
 from ...schemas.trajectory import Trace
-from ..judging.detect.direct import Stored, normalized, stored, traces
+from ..judging.detect.direct import DecodedSpans, normalized, stored, traces
 from ..otlp.files.files import read_json
 from .folder import DIMENSIONS, TrailFolder, load
 from .people import People
@@ -23,7 +23,7 @@ class Rebuilt:
     """The traces by (name of the file, trace id), and the detectors' findings by trace id."""
 
     folder: TrailFolder
-    received: Stored
+    received: DecodedSpans
     gold: LabelledErrors
     traces: tuple[Trace, ...]
     detected: Mapping[str, tuple[Finding, ...]]

@@ -19,8 +19,8 @@ from ...judges.annotations import missing_stop_sequence
 from ...schemas.normalized import NormalizedSpan
 from ...schemas.profiles import threshold
 from ...schemas.spans import Span
-from ..judging.detect.direct import Stored, normalized, stored
-from ..judging.detect.judged import Found, Judged
+from ..judging.detect.direct import DecodedSpans, normalized, stored
+from ..judging.detect.judged import DetectedError, DetectedErrors
 from .evidence import Grounding, grounding
 from .folder import TrailFolder
 
@@ -53,12 +53,12 @@ class Evaluation:
 
 def evaluate(
     folder: TrailFolder,
-    judged: Judged,
+    judged: DetectedErrors,
     *,
     profile: str,
     protocol: str,
     shuffle: int | None = None,
-    received: Stored | None = None,
+    received: DecodedSpans | None = None,
 ) -> Evaluation:
     """Score what was found in a folder's traces at the threshold of `profile`.
 
@@ -118,7 +118,7 @@ def _annotated_spans(folder: TrailFolder, spans: Iterable[Span]) -> dict[tuple[s
     }
 
 
-def _predicted(findings: Iterable[Found], names: Mapping[str, str]) -> Sequence[Predicted]:
+def _predicted(findings: Iterable[DetectedError], names: Mapping[str, str]) -> Sequence[Predicted]:
     return [
         Predicted(
             trace_id=names.get(f.trace_id, f.trace_id),

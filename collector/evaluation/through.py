@@ -12,7 +12,7 @@ from ...schemas.errors import RetryableError
 from ..api.client.client import Client
 from ..app.service import Collector
 from ..config import CollectorConfig, load_config
-from ..judging.detect.judged import Found, Judged, of_json
+from ..judging.detect.judged import DetectedError, DetectedErrors, of_json
 from ..otlp.client import replay
 from ..otlp.codec.groups import SPANS, Request, rows, signal_of
 
@@ -25,7 +25,7 @@ ALL: Final = 1_000_000_000
 
 def judge_through_collector(
     requests: Sequence[Request], protocol: str, progress: Callable[[str], None] = lambda _stage: None
-) -> Judged:
+) -> DetectedErrors:
     """All findings in the requests after they went through a collector on free ports; runs its own event loop.
 
     `progress` is told the stage in a few words.
@@ -35,7 +35,7 @@ def judge_through_collector(
         RetryableError: the collector could not keep up, or judging did not come to rest.
     """
     if not _any_trace(requests):
-        return Judged(())
+        return DetectedErrors(())
     with TemporaryDirectory(prefix="tracejury-evaluate-", ignore_cleanup_errors=True) as folder:
         return asyncio.run(_judge(requests, protocol, _config(Path(folder)), progress))
 
@@ -57,7 +57,7 @@ def _config(folder: Path) -> CollectorConfig:
 
 async def _judge(
     requests: Sequence[Request], protocol: str, config: CollectorConfig, progress: Callable[[str], None]
-) -> Judged:
+) -> DetectedErrors:
     async with Collector(config) as collector:
         port = collector.grpc_port if protocol == "grpc" else collector.http_port
         progress(f"sending over {protocol}")
@@ -66,7 +66,7 @@ async def _judge(
         await _rest(collector, _any_trace(requests))
         progress("reading findings")
         found = await asyncio.to_thread(_read, collector.api_port)
-        return Judged(found, refused=sent.rejected)
+        return DetectedErrors(found, refused=sent.rejected)
 
 
 async def _rest(collector: Collector, trace_id: str) -> None:
@@ -91,7 +91,7 @@ def _any_trace(requests: Sequence[Request]) -> str:
     return next((str(s.trace_id.hex()) for r in requests if signal_of(r) is SPANS for _, _, s in rows(r)), "")
 
 
-def _read(port: int) -> tuple[Found, ...]:
+def _read(port: int) -> tuple[DetectedError, ...]:
     with Client(f"http://127.0.0.1:{port}") as client:
         found, _ = client.errors({"profile": "0"}, ALL)
     return tuple(map(of_json, found))

@@ -16,7 +16,7 @@ from typing import Final
 
 from ...judges.llm.case import Stage
 from ...judges.llm.client import Prompt
-from ...judges.llm.members import Mode, Panel
+from ...judges.llm.members import LlmJudges, Mode
 from ...judges.llm.schedule import WindowRules
 from ...judges.llm.scripted import ScriptedClient, answer, finding
 from ...processors.transcript.views import paper_view, raw_view
@@ -127,7 +127,7 @@ class _Counting:
     """Counts trace after trace; what providers cache between runs, the system prompt, is kept per mode."""
 
     def __init__(
-        self, options: JudgesOptions, rebuilt: Rebuilt, panel: Panel, architectures: Mapping[str, Architecture]
+        self, options: JudgesOptions, rebuilt: Rebuilt, panel: LlmJudges, architectures: Mapping[str, Architecture]
     ) -> None:
         self._options, self._rebuilt, self._panel, self._architectures = options, rebuilt, panel, architectures
         self._count = Tokens()

@@ -39,7 +39,7 @@ WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} AND JudgedBy != '{DETE
 """
 
 
-class StoredPanel:
+class StoredLlmJudging:
     """What LLM judging of one tenant reads and writes.
 
     `answer_age`: nanoseconds for which an answer is given again, 0: never; `clock` gives unix nanos.

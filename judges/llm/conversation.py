@@ -22,7 +22,7 @@ CUT_OFF: Final = "length"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class AskResult:
     """What came of asking: the answer, or why there is none; `replies`: all that were had."""
 
     answer: Answer | None
@@ -30,25 +30,25 @@ class Said:
     replies: tuple[Reply, ...] = ()
 
 
-def ask(prompt: Prompt, read: Callable[[str], Answer], lacks: Callable[[Answer], str]) -> Asking[Said]:
+def ask(prompt: Prompt, read: Callable[[str], Answer], lacks: Callable[[Answer], str]) -> Asking[AskResult]:
     """One answer. Where `read` refuses it, or `lacks` names what is missing in it, it may be repaired once.
 
     Of two answers the second counts, unless it cannot be read or leaves more judges unscored.
     """
     outcome = yield prompt
     if not isinstance(outcome, Reply):
-        return Said(None, _one_line(outcome))
+        return AskResult(None, _one_line(outcome))
     first, problem = _read(outcome, read, lacks)
     if not problem:
-        return Said(first, "", (outcome,))
+        return AskResult(first, "", (outcome,))
     mended = yield repair(prompt, outcome.text, problem)
     if not isinstance(mended, Reply):
-        return Said(first, "" if first else _one_line(mended), (outcome,))
+        return AskResult(first, "" if first else _one_line(mended), (outcome,))
     second, still = _read(mended, read, lacks)
     replies = (outcome, mended)
     if second is None or (first is not None and len(first.unscored) < len(second.unscored)):
-        return Said(first, "" if first else f"no usable answer: {still}", replies)
-    return Said(second, "", replies)
+        return AskResult(first, "" if first else f"no usable answer: {still}", replies)
+    return AskResult(second, "", replies)
 
 
 def _read(reply: Reply, read: Callable[[str], Answer], lacks: Callable[[Answer], str]) -> tuple[Answer | None, str]:

@@ -16,12 +16,12 @@ from .conversation import Asking, ask, together
 from .criteria_types import Criteria
 from .gate import Gate
 from .identity import ordered
-from .members import Panel
+from .members import LlmJudges
 from .prompt import Part, prompts
 from .ruling import NO_CONTENT, NO_PLAN, Ruling, captured, may_stay_unscored
 
 
-def deliberate(case: Case, panel: Panel, chapters: Sequence[Chapter] = ()) -> Deliberating:
+def deliberate(case: Case, panel: LlmJudges, chapters: Sequence[Chapter] = ()) -> Deliberating:
     """Judge a case. `chapters`: the parts in which its transcript is read, none for all at once.
 
     In panel mode all judges of the run answer one prompt, in separate mode each its own; plans have prompts of their
@@ -32,15 +32,15 @@ def deliberate(case: Case, panel: Panel, chapters: Sequence[Chapter] = ()) -> De
         OverBudgetError, RetryableError, PromptTooLongError: as they came.
         KeyError: a judge of the case does not sit in the panel.
     """
-    session = _Session(case, panel, tuple(chapters))
+    session = _Deliberator(case, panel, tuple(chapters))
     yield from together(session.conversations())
     return session.deliberation()
 
 
 @dataclass(slots=True)
-class _Session:
+class _Deliberator:
     case: Case
-    panel: Panel
+    panel: LlmJudges
     chapters: tuple[Chapter, ...]
     ruling: Ruling = field(init=False)
     gate: Gate = field(init=False)

@@ -13,8 +13,8 @@ from ...schemas.transcript import Step, Transcript
 from ..evidence import OwnText
 from ..quoting import quote as cut
 from .answer_types import Claim
-from .identity import Stand, finding, one_a_decision, owner, taxonomy
-from .members import Panel
+from .identity import ClaimLocation, finding, one_a_decision, owner, taxonomy
+from .members import LlmJudges
 from .stop_sequences import missed_stop
 from .verbatim import standing
 
@@ -30,7 +30,7 @@ class Gate:
     said to be missing ends the call, so providers cut it off).
     """
 
-    def __init__(self, trace: Trace, run: AgentRun, panel: Panel) -> None:
+    def __init__(self, trace: Trace, run: AgentRun, panel: LlmJudges) -> None:
         self.dropped: Counter[str] = Counter()
         self._trace, self._run, self._panel = trace, run, panel
         self._searches = 0
@@ -61,13 +61,13 @@ class Gate:
                 self.dropped["unsound"] += 1
                 continue
             placed = self._place(claim, steps, wanted)
-            if isinstance(placed, Stand):
+            if isinstance(placed, ClaimLocation):
                 found.append(finding(self._trace, claim, placed, judge, self._panel, transcript))
             else:
                 self.dropped[placed] += 1
         return one_a_decision(found)
 
-    def _place(self, claim: Claim, steps: dict[str, Step], wanted: Sequence[Step]) -> Stand | str:
+    def _place(self, claim: Claim, steps: dict[str, Step], wanted: Sequence[Step]) -> ClaimLocation | str:
         """Where the claim stands, or why nowhere."""
         named = [steps[label] for label in claim.labels if label in steps]
         inside = [step for step in named if step in wanted]
@@ -113,11 +113,11 @@ class Gate:
         said = (cut(text) for text in (span.output, span.tool_result, span.tool_name) if text)
         return next((text for text in said if text and self._own.as_sent(span_id, text)), span.raw.name)
 
-    def _stand(self, step: Step, evidence: str) -> Stand:
+    def _stand(self, step: Step, evidence: str) -> ClaimLocation:
         place = self._own.place(step.span_id)
         if place is None:
-            return Stand(step.span_id, self._run.id, step.turn, evidence)
-        return Stand(step.span_id, place[0].id, place[1].index, evidence)
+            return ClaimLocation(step.span_id, self._run.id, step.turn, evidence)
+        return ClaimLocation(step.span_id, place[0].id, place[1].index, evidence)
 
     def _stopped(self, span_id: str, why: str) -> bool:
         place = self._own.place(span_id)

@@ -11,11 +11,11 @@ from ...schemas.trajectory import Trace
 from ...schemas.transcript import StepKind, Transcript
 from .answer_types import Claim
 from .criteria_types import Criteria
-from .members import Panel
+from .members import LlmJudges
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
+class ClaimLocation:
     """Where a claim stands: the span, its run and turn, and the evidence as the span's own text has it."""
 
     span_id: str
@@ -37,7 +37,9 @@ def taxonomy(claim: Claim, judge: Criteria) -> str:
     return TRAIL if claim.category in TRAIL_CATEGORIES else ""
 
 
-def finding(trace: Trace, claim: Claim, stand: Stand, judge: Criteria, panel: Panel, shown: Transcript) -> Finding:
+def finding(
+    trace: Trace, claim: Claim, stand: ClaimLocation, judge: Criteria, panel: LlmJudges, shown: Transcript
+) -> Finding:
     """The claim as a provisional finding of `judge`; what is immaterial is as sure as what is LOW."""
     severity = claim.severity if claim.material else Severity.LOW
     confidence = min(panel.criteria.confidence(judge.name, s) for s in (claim.severity, severity))

@@ -21,7 +21,7 @@ _RUNS: Final[Mapping[str, tuple[str, ...]]] = {"manager": ("all", "manager"), "s
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class LlmJudges:
     """The judges of a service. `judges`: those of `criteria` that sit. `parameters`: sent with each call.
 
     `mode`: "panel" puts all judges of a subject into one call, "separate" makes one call a judge. `max_answer_tokens`
@@ -67,7 +67,7 @@ class Panel:
         return tuple(j.name for j in self.of_run(run_role) if stage in j.stages and (has_plan or not _needs_plan(j)))
 
 
-def panel_of(
+def llm_judges_of(
     criteria: CriteriaSet,
     model: str,
     names: Iterable[str] = (),
@@ -75,7 +75,7 @@ def panel_of(
     parameters: Mapping[str, Any] | None = None,
     mode: Mode = "panel",
     max_answer_tokens: int = 4096,
-) -> Panel:
+) -> LlmJudges:
     """A panel of the judges of `criteria` that are named, by name or code; of all of them where none is.
 
     Raises:
@@ -88,7 +88,7 @@ def panel_of(
         raise ConfigError(f"no judge named {unknown[0][:60]!r} in the criteria set {criteria.name!r}: it has {there}")
     chosen = {known[n] for n in wanted}
     judges = tuple(j for j in criteria.judges if not wanted or j.name in chosen)
-    return Panel(criteria, judges, model, dict(parameters or {}), mode, max_answer_tokens)
+    return LlmJudges(criteria, judges, model, dict(parameters or {}), mode, max_answer_tokens)
 
 
 def _needs_plan(judge: Criteria) -> bool:

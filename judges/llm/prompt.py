@@ -16,7 +16,7 @@ from . import prompt_text as text
 from .case import Case, Stage
 from .client import Prompt, PromptMessage
 from .criteria import Criteria
-from .members import Panel
+from .members import LlmJudges
 from .prompt_rules import criteria_text, rules_text, system_text
 from .record import Part, fenced, hinted
 
@@ -27,7 +27,7 @@ MOST_REPLY: Final = 20_000
 
 
 def prompts(
-    case: Case, panel: Panel, *, schema: Mapping[str, Any], schema_name: str = "answer", part: Part | None = None
+    case: Case, panel: LlmJudges, *, schema: Mapping[str, Any], schema_name: str = "answer", part: Part | None = None
 ) -> tuple[Prompt, ...]:
     """The prompts of a case.
 
@@ -75,7 +75,7 @@ def _bare(case: Case) -> Case:
 
 
 def _of(
-    case: Case, panel: Panel, judges: tuple[Criteria, ...], view: PlanView | None = None, part: Part | None = None
+    case: Case, panel: LlmJudges, judges: tuple[Criteria, ...], view: PlanView | None = None, part: Part | None = None
 ) -> Iterator[tuple[PromptMessage, ...]]:
     hints = hinted(case, [j.code for j in judges], _first(case, part), part)
     full, rest = fenced(case, part, hints)
@@ -93,7 +93,7 @@ def _of(
         yield system, *shared, PromptMessage("user", f"{criteria_text(judge)}\n\n{question}{checks}")
 
 
-def _seated(case: Case, panel: Panel) -> tuple[Criteria, ...]:
+def _seated(case: Case, panel: LlmJudges) -> tuple[Criteria, ...]:
     """All that look at such a run at some time: the closing prompt then begins as the windows' did."""
     return tuple(j for j in panel.of_run(case.run.role) if Stage.PLAN not in j.stages)
 

@@ -13,7 +13,7 @@ from .answer_items import MAX_TEXT
 from .answer_types import Score
 from .case import Case, Stage
 from .criteria_types import GPA_JUDGES
-from .members import Panel
+from .members import LlmJudges
 from .record import MOST_LISTED
 
 NO_PLAN, NO_CONTENT, UNFINISHED = "no plan", "no content captured", "the run did not finish"
@@ -29,7 +29,7 @@ class Ruling:
     """
 
     case: Case
-    panel: Panel
+    panel: LlmJudges
     scores: dict[str, Score] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
     silent: set[str] = field(default_factory=set)

@@ -18,7 +18,7 @@ from store_parts import a_judged_subject
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.ledger import StoredLedger
-from tracejury.collector.store.llm_judging import StoredPanel
+from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.migrate import migrate
 from tracejury.schemas.queries.ledger import LedgerQuery
 from tracejury.schemas.trajectory import TraceState
@@ -67,7 +67,7 @@ def subjects(base: int, count: int, now: int) -> list[JudgedSubject]:
 
 def measure(store: Store, now: int) -> None:
     """Print a line a question."""
-    panel, ledger = StoredPanel(store), StoredLedger(store)
+    panel, ledger = StoredLlmJudging(store), StoredLedger(store)
     keys = [row[0] for row in store.rows(f"SELECT Key FROM answers LIMIT {ROUNDS}")]
     traces = [row[0] for row in store.rows("SELECT DISTINCT TraceId FROM judgements LIMIT 100")]
     day = LedgerQuery(100, since=now - DAY)

@@ -13,15 +13,15 @@ from collections.abc import Callable
 
 from panel_requests import request
 
-from tracejury.collector.judging.llm.judge_queue import Entry
-from tracejury.collector.judging.llm.judge_request import Preparation, hearings
-from tracejury.collector.judging.llm.outcome import Stored, closing
+from tracejury.collector.judging.llm.judge_queue import JudgeTask
+from tracejury.collector.judging.llm.judge_request import PromptBudget, hearings
+from tracejury.collector.judging.llm.outcome import StoredJudgements, closing
 from tracejury.collector.otlp.codec.decode import Encoding, Signal, decode
 from tracejury.judges.llm.case import Stage
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.criteria import load_set
 from tracejury.judges.llm.deliberation import deliberate
-from tracejury.judges.llm.members import panel_of
+from tracejury.judges.llm.members import llm_judges_of
 from tracejury.judges.llm.schedule import content_hash
 from tracejury.judges.llm.scripted import ScriptedClient, answer, finding, rehearse
 from tracejury.processors.normalize import normalize
@@ -55,10 +55,10 @@ def main() -> None:
     options = parser.parse_args()
     trace = built(options.turns, options.length)
     (run,) = trace.runs
-    panel = panel_of(load_set("production"), "scripted")
-    how = Preparation(panel, 100_000, lambda text: len(text) // 4)
+    panel = llm_judges_of(load_set("production"), "scripted")
+    how = PromptBudget(panel, 100_000, lambda text: len(text) // 4)
     judges = tuple(judge.name for judge in panel.of_run(run.role))
-    entry = Entry(("", trace.trace_id), run.id, Stage.CLOSING, judges, content_hash(trace, run), 1.0, trace=trace)
+    entry = JudgeTask(("", trace.trace_id), run.id, Stage.CLOSING, judges, content_hash(trace, run), 1.0, trace=trace)
     versions = {name: panel.version(name) for name in judges}
 
     def script(prompt: Prompt) -> str:
@@ -70,7 +70,7 @@ def main() -> None:
     def judged() -> int:
         (hearing,) = hearings(entry, trace, run, how, (), "")
         said = rehearse(deliberate(hearing.case, panel, hearing.chapters), ScriptedClient(script))
-        return len(closing(entry, hearing.case, said, Stored(), versions, 1).changed)
+        return len(closing(entry, hearing.case, said, StoredJudgements(), versions, 1).changed)
 
     (hearing,) = hearings(entry, trace, run, how, (), "")
     characters = hearing.case.transcript.characters

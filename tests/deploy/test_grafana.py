@@ -13,7 +13,7 @@ from store_parts import a_finding, a_judged_subject, a_judged_trace, a_run, a_sp
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.llm_judging import StoredPanel
+from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.schemas.llm_rows import ANSWER_COLUMNS
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.verdicts import Outcome, Spent, SubjectKind
@@ -78,7 +78,7 @@ def filled(store: Store) -> tuple[Store, int]:
     judged = a_judged_trace(*found, judged_at=now, received=now, runs=(a_run(),))
     judged = type(judged)(judged.trace, judged.judgement, judged.changed, spent=Spent(1, 1, 0.5))
     StoredJudging(store).save([judged])
-    StoredPanel(store).save(
+    StoredLlmJudging(store).save(
         [
             a_judged_subject(judged_at=now, received=now, score=3),
             a_judged_subject("plan-quality", judged_at=now, received=now, outcome=Outcome.FAILED, reason="no answer"),

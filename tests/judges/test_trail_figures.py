@@ -15,7 +15,7 @@ from ranker_fit import fit_logistic
 from tracejury.collector.evaluation.folder import TrailFolder, load
 from tracejury.collector.evaluation.score import Evaluation, annotated, evaluate
 from tracejury.collector.judging.detect.direct import judge, normalized, stored, traces
-from tracejury.collector.judging.detect.judged import Judged
+from tracejury.collector.judging.detect.judged import DetectedErrors
 from tracejury.judges.base import Context
 from tracejury.judges.detectors import BUILT_IN
 from tracejury.judges.features import family, features, places
@@ -40,7 +40,7 @@ def _folder() -> TrailFolder:
 
 
 @cache
-def _judged() -> Judged:
+def _judged() -> DetectedErrors:
     return judge(_folder().requests, suite_of(()))
 
 

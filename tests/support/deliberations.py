@@ -11,7 +11,7 @@ from small_traces import Did, Said, run, trace
 from tracejury.judges.llm.case import Case, Deliberation, Stage
 from tracejury.judges.llm.client import Prompt, Reply
 from tracejury.judges.llm.deliberation import deliberate
-from tracejury.judges.llm.members import Panel
+from tracejury.judges.llm.members import LlmJudges
 from tracejury.judges.llm.scripted import Line, ScriptedClient, answer, rehearse
 from tracejury.schemas.trajectory import Trace, TurnKind
 from tracejury.schemas.transcript import Chapter
@@ -49,7 +49,7 @@ def about(prompt: Prompt) -> str:
 def judged(
     script: Callable[[Prompt], Line] = answer,
     asked: Case | None = None,
-    by: Panel = PANEL,
+    by: LlmJudges = PANEL,
     chapters: Sequence[Chapter] = (),
 ) -> tuple[Deliberation, ScriptedClient]:
     client = ScriptedClient(script)
@@ -60,7 +60,7 @@ def verdicts(said: Deliberation) -> dict[str, Verdict]:
     return {verdict.judge: verdict for verdict in said.verdicts}
 
 
-def batches(asked: Case, by: Panel, script: Callable[[Prompt], str] = answer) -> list[list[Prompt]]:
+def batches(asked: Case, by: LlmJudges, script: Callable[[Prompt], str] = answer) -> list[list[Prompt]]:
     """The prompts of a deliberation that goes well, batch by batch."""
     going = deliberate(asked, by)
     said: list[list[Prompt]] = []

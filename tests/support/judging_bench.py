@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from tracejury.collector.judging.detect.inbox import Inbox
-from tracejury.collector.judging.detect.judging import Judging, JudgingStore
+from tracejury.collector.judging.detect.judging import DetectWorker, JudgingStore
 from tracejury.collector.judging.detect.selection import Clerks
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.committer import Committed, Committer, WriterCounters
@@ -87,7 +87,7 @@ class Bench:
         self.stored = StoredJudging(store)
         folder = DeadLetterFolder(store.folder or pytest.fail("embedded"), 1)
         self.committer = Committer(store, folder, WriterCounters(), clock=lambda: self.now)
-        self.judging = Judging(
+        self.judging = DetectWorker(
             reading or self.stored,
             suite or Suite([Booms()]),
             config or AssemblerConfig(),

@@ -13,7 +13,7 @@ from tracejury.collector.labels.stored_labels import StoredLabels
 from tracejury.collector.queries.reader import Labels
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.llm_judging import StoredPanel
+from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.verdicts import Subject, SubjectKind
 
@@ -64,7 +64,7 @@ class StoredWorld:
             for trace_id, of_it in traces.items()
         ]
         StoredJudging(self.store).save(judged)
-        StoredPanel(self.store).save(
+        StoredLlmJudging(self.store).save(
             [
                 a_judged_subject(
                     f"judge-{score}",

@@ -11,19 +11,19 @@ from judging_bench import Bench as Detecting
 
 from tracejury.collector.judging.llm.descriptions import NoDescriptions
 from tracejury.collector.judging.llm.enqueue import Calendar
-from tracejury.collector.judging.llm.judge_queue import Docket
-from tracejury.collector.judging.llm.judge_request import Preparation
-from tracejury.collector.judging.llm.judge_worker import Bench
-from tracejury.collector.judging.llm.run_judge import Sitting
-from tracejury.collector.judging.llm.run_selector import Clerk
+from tracejury.collector.judging.llm.judge_queue import JudgeQueue
+from tracejury.collector.judging.llm.judge_request import PromptBudget
+from tracejury.collector.judging.llm.judge_worker import JudgeWorker
+from tracejury.collector.judging.llm.run_judge import RunJudge
+from tracejury.collector.judging.llm.run_selector import RunSelector
 from tracejury.collector.judging.llm.stored import StoredCases
 from tracejury.collector.judging.llm.windows import Windows
 from tracejury.collector.store.client import Store
-from tracejury.collector.store.llm_judging import StoredPanel
+from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.judges.llm.case import Deliberation, Stage
 from tracejury.judges.llm.client import Client, Prompt
 from tracejury.judges.llm.criteria import load_set
-from tracejury.judges.llm.members import panel_of
+from tracejury.judges.llm.members import llm_judges_of
 from tracejury.judges.llm.schedule import WindowRules
 from tracejury.judges.llm.scripted import ScriptedClient, answer
 from tracejury.judges.llm.selection import Policy
@@ -102,29 +102,29 @@ class Court:
         policy: Policy | None = None,
         model: str = "scripted",
         client: Client | None = None,
-        docket: Docket | None = None,
+        docket: JudgeQueue | None = None,
         streaming: bool = True,
     ) -> None:
         self.client = client or ScriptedClient(script, model)
-        self.panel = panel_of(load_set("production"), model, NAMES)
-        self.docket = docket or Docket()
+        self.panel = llm_judges_of(load_set("production"), model, NAMES)
+        self.docket = docket or JudgeQueue()
         self.watch = Watch()
-        self.stored = StoredPanel(store)
+        self.stored = StoredLlmJudging(store)
         self.cases = StoredCases(store, AssemblerConfig(), lambda _span: False, self.clock)
         versions = {j.name: self.panel.version(j.name) for j in self.panel.judges}
         asked = policy or Policy()
         windows = Windows(self.panel, asked, WindowRules(turns=5), self.docket) if streaming else None
         calendar = Calendar(self.docket, windows, versions, self.clock)
-        self.clerk = Clerk(self.panel, asked, calendar, self.clock)
+        self.clerk = RunSelector(self.panel, asked, calendar, self.clock)
         self.detecting = Detecting(store, Suite([Booms()]), clerk=self.clerk)
-        how = Preparation(self.panel, 30_000, lambda text: len(text) // 4)
-        sitting = Sitting(self.client, how, self.cases, NoDescriptions(), versions, self.watch, self.clock)
+        how = PromptBudget(self.panel, 30_000, lambda text: len(text) // 4)
+        sitting = RunJudge(self.client, how, self.cases, NoDescriptions(), versions, self.watch, self.clock)
 
         @asynccontextmanager
-        async def open_sitting() -> AsyncIterator[Sitting]:
+        async def open_sitting() -> AsyncIterator[RunJudge]:
             yield sitting
 
-        self.bench = Bench(
+        self.bench = JudgeWorker(
             self.cases, self.docket, calendar, windows, open_sitting, versions, self.watch, clock=self.clock
         )
 

@@ -6,17 +6,17 @@ from typing import Any
 
 from tracejury.judges.llm.case import Case, Stage
 from tracejury.judges.llm.criteria import load_set
-from tracejury.judges.llm.members import Mode, Panel, panel_of
+from tracejury.judges.llm.members import LlmJudges, Mode, llm_judges_of
 from tracejury.processors.transcript import plan_views, transcribe
 from tracejury.schemas.trajectory import Trace
 
 
-def panel(*names: str, mode: Mode = "panel", criteria: str = "production") -> Panel:
+def panel(*names: str, mode: Mode = "panel", criteria: str = "production") -> LlmJudges:
     """A panel of a built-in set: all of its judges, or those named."""
-    return panel_of(load_set(criteria), "scripted", names, mode=mode)
+    return llm_judges_of(load_set(criteria), "scripted", names, mode=mode)
 
 
-def case(whole: Trace, sitting: Panel, stage: Stage = Stage.CLOSING, **changes: Any) -> Case:
+def case(whole: Trace, sitting: LlmJudges, stage: Stage = Stage.CLOSING, **changes: Any) -> Case:
     """The first run of `whole` before all judges of its runs; `changes` are fields of the case."""
     run = whole.runs[0]
     transcript = transcribe(whole, run)

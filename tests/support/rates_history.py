@@ -15,7 +15,7 @@ from tracejury.collector.rates.keeping import Keeping
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.deleting import Deleting
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.llm_judging import StoredPanel
+from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.processors.normalize import normalize
 from tracejury.schemas.errors import StoreError
 from tracejury.schemas.findings import Finding, FindingState
@@ -168,7 +168,7 @@ class World:
         """An LLM judge says something of a run; `about`: p, score, version."""
         trace_id, now = TRACES[trace], self.tick()
         subject = Subject(SubjectKind.AGENT_RUN, f"run-{run}", trace_id)
-        stored = StoredPanel(self.store).run_findings([trace_id]).get(trace_id, [])
+        stored = StoredLlmJudging(self.store).run_findings([trace_id]).get(trace_id, [])
         before = {f.id: f for f in stored if f.judge == judge and f.agent_run_id == subject.id}
         said = outcome in (Outcome.DONE, Outcome.CACHED, Outcome.NOT_APPLICABLE)
         found = [f for n in claims if (f := claim(trace_id, n, judge)).agent_run_id == subject.id] if said else []
@@ -229,7 +229,7 @@ class World:
             if isinstance(one, JudgedTrace):
                 StoredJudging(self.store).save([one])
             else:
-                StoredPanel(self.store).save([one])
+                StoredLlmJudging(self.store).save([one])
 
     @contextmanager
     def _mortal(self) -> Iterator[None]:

@@ -13,7 +13,7 @@ from stored_readers import stored_reader
 
 from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.judging.detect.inbox import Inbox
-from tracejury.collector.judging.detect.judging import Judging
+from tracejury.collector.judging.detect.judging import DetectWorker
 from tracejury.collector.judging.detect.metrics import JudgingMetrics
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.store.client import Store
@@ -38,7 +38,7 @@ class Pages:
 
     store: Store
     reader: StoredReader
-    judging: Judging
+    judging: DetectWorker
     inbox: Inbox
     listeners: Listeners
     url: str = ""
@@ -87,7 +87,7 @@ def trace_pages(store: Store) -> Iterator[Pages]:
 
     config = AssemblerConfig()
     reader = stored_reader(store, config, clock)
-    judging = Judging(
+    judging = DetectWorker(
         StoredJudging(store), default_suite(), config, inbox, JudgingMetrics(Telemetry("test")), listeners=listeners,
         clock=clock,
     )  # fmt: skip

@@ -11,7 +11,7 @@ from ..judges_options import judges_options, labels_option, options_from, progre
 from ..options import format_option
 
 if TYPE_CHECKING:
-    from ....judges.llm.members import Panel
+    from ....judges.llm.members import LlmJudges
 
 SET = click.option(
     "--set", "criteria", default="production", show_default=True, metavar="production|paper|DIR", help="Which criteria."
@@ -82,7 +82,7 @@ def diff_judges(*, a: str, b: str, folder: Path, profile: str, style: str, **ask
         output.show(diff_tables(difference))
 
 
-def _panel(criteria: str, model: str, *judges: str) -> Panel:
+def _panel(criteria: str, model: str, *judges: str) -> LlmJudges:
     from ...judging.llm.build import panel_from
     from ...judging.model.config import LlmConfig
 

@@ -17,7 +17,7 @@ from ....schemas.spans import LogRecord, Span
 from ....schemas.trajectory import Trace
 from ...otlp.codec.decode import Encoding, Signal, decode
 from ...otlp.codec.groups import SPANS, Request, signal_of
-from .judged import Found, Judged, of_finding
+from .judged import DetectedError, DetectedErrors, of_finding
 
 ARRIVAL = 1
 """Arrival time of spans read from files, in unix nanos: nothing that is judged depends on it."""
@@ -26,7 +26,7 @@ SpanKey = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class DecodedSpans:
     """Spans and log records as the receiver hands them on, and how many it refuses."""
 
     spans: list[Span]
@@ -34,7 +34,7 @@ class Stored:
     refused: int
 
 
-def stored(requests: Iterable[Request]) -> Stored:
+def stored(requests: Iterable[Request]) -> DecodedSpans:
     """What a receiver makes of the requests."""
     refused = 0
     spans: list[Span] = []
@@ -45,7 +45,7 @@ def stored(requests: Iterable[Request]) -> Stored:
         spans += decoded.batch.spans
         logs += decoded.batch.logs
         refused += decoded.rejected
-    return Stored(spans, logs, refused)
+    return DecodedSpans(spans, logs, refused)
 
 
 def normalized(spans: Iterable[Span], logs: Iterable[LogRecord]) -> list[NormalizedSpan]:
@@ -64,13 +64,13 @@ def traces(spans: Iterable[NormalizedSpan]) -> list[Trace]:
     return sorted(rebuild_joined(grouped), key=lambda trace: trace.trace_id)
 
 
-def judge(requests: Sequence[Request], suite: Suite) -> Judged:
+def judge(requests: Sequence[Request], suite: Suite) -> DetectedErrors:
     """All findings of a suite in the traces of the requests."""
-    findings: list[Found] = []
+    findings: list[DetectedError] = []
     failures: dict[str, str] = {}
     received = stored(requests)
     for trace in traces(normalized(received.spans, received.logs)):
         result = suite.judge(trace)
         findings += map(of_finding, result.findings)
         failures.update(result.failures)
-    return Judged(tuple(findings), failures, received.refused)
+    return DetectedErrors(tuple(findings), failures, received.refused)

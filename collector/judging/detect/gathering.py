@@ -47,7 +47,7 @@ class GatheringStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredTraceRows:
     """What the store has of one trace."""
 
     spans: list[Span]
@@ -64,7 +64,7 @@ class Gathering:
         self._joins: bool | None = None
         self._tied: set[str] = set()
 
-    def read(self, due: Sequence[OpenTrace]) -> dict[TraceKey, Stored]:
+    def read(self, due: Sequence[OpenTrace]) -> dict[TraceKey, StoredTraceRows]:
         """What the store has of the traces that are not held, as far as about `LOAD_ROWS` rows go."""
         cold = [t for t in due if not t.held]
         if not cold:
@@ -82,7 +82,7 @@ class Gathering:
                 rows += count
         return self._load(keys)
 
-    def fill(self, trace: OpenTrace, stored: Stored) -> None:
+    def fill(self, trace: OpenTrace, stored: StoredTraceRows) -> None:
         """Complete an open trace."""
         trace.stored = {f.id: f for f in stored.findings}
         trace.ledger = dict(stored.ledger)
@@ -127,13 +127,16 @@ class Gathering:
         for trace in group:
             trace.ledger = dict(ledgers.get(trace.key[1], {}))
 
-    def _load(self, keys: Sequence[TraceKey]) -> dict[TraceKey, Stored]:
+    def _load(self, keys: Sequence[TraceKey]) -> dict[TraceKey, StoredTraceRows]:
         ids = [key[1] for key in keys]
         if not ids:
             return {}
         rows_of, findings = self._store.load_spans(ids), self._store.load_findings(ids)
         ledgers = self._store.load_ledger(ids) if self._reads_ledger() else {}
-        return {k: Stored(*rows_of.get(k[1], ([], [])), findings.get(k[1], []), ledgers.get(k[1], {})) for k in keys}
+        return {
+            k: StoredTraceRows(*rows_of.get(k[1], ([], [])), findings.get(k[1], []), ledgers.get(k[1], {}))
+            for k in keys
+        }
 
 
 def _leading(trace: OpenTrace) -> frozenset[str]:
@@ -141,7 +144,7 @@ def _leading(trace: OpenTrace) -> frozenset[str]:
     return join_keys(trace.spans.values()) - {f"trace:{trace.key[1]}"}
 
 
-def _closed(key: TraceKey, stored: Stored, joined_to: str | None) -> OpenTrace:
+def _closed(key: TraceKey, stored: StoredTraceRows, joined_to: str | None) -> OpenTrace:
     """A trace that is not open here, for the moment in which it is judged with others."""
     newest = _newest(stored)
     trace = OpenTrace(key, first_arrival=newest, last_arrival=newest, held=True, received_through=newest)
@@ -154,5 +157,5 @@ def _closed(key: TraceKey, stored: Stored, joined_to: str | None) -> OpenTrace:
     return trace
 
 
-def _newest(stored: Stored) -> int:
+def _newest(stored: StoredTraceRows) -> int:
     return max([s.received_at for s in stored.spans] + [r.received_at for r in stored.logs], default=0)

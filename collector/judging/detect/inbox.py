@@ -24,7 +24,7 @@ class Arrivals:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenBatches:
     """What one call of `Inbox.take` hands over.
 
     `asked`: traces to judge (again) from the store; `gone`: traces that were deleted and must be forgotten first.
@@ -97,7 +97,7 @@ class Inbox:
         with self._ready:
             self._in_hand = False
 
-    def take(self, timeout: float, max_bytes: int) -> Taken:
+    def take(self, timeout: float, max_bytes: int) -> TakenBatches:
         """What waits, up to about `max_bytes` of batches; waits up to `timeout` seconds for the first.
 
         Until `done` is called the inbox does not count as empty.
@@ -115,7 +115,7 @@ class Inbox:
             asked, self._asked = frozenset(self._asked), set()
             gone, self._gone = frozenset(self._gone), set()
             self._in_hand = True
-            return Taken(batches, asked, gone)
+            return TakenBatches(batches, asked, gone)
 
 
 def _without(batch: Batch, keys: Collection[TraceKey]) -> Batch:

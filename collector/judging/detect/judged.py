@@ -10,7 +10,7 @@ from ....schemas.wire.traces import ErrorJson
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DetectedError:
     """What the harness needs of a finding."""
 
     trace_id: str
@@ -24,21 +24,21 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class DetectedErrors:
     """All findings, in whatever order.
 
     `failures`: the detectors that failed (name: why), where the way to them tells; `refused`: spans and log records
     that the receiver did not take.
     """
 
-    findings: tuple[Found, ...]
+    findings: tuple[DetectedError, ...]
     failures: Mapping[str, str] = field(default_factory=dict)
     refused: int = 0
 
 
-def of_finding(f: Finding) -> Found:
+def of_finding(f: Finding) -> DetectedError:
     """From the domain model."""
-    return Found(
+    return DetectedError(
         f.trace_id,
         f.span_id,
         f.category,
@@ -50,9 +50,9 @@ def of_finding(f: Finding) -> Found:
     )
 
 
-def of_json(f: ErrorJson) -> Found:
+def of_json(f: ErrorJson) -> DetectedError:
     """From the API."""
-    return Found(
+    return DetectedError(
         f["trace_id"],
         f["span_id"],
         f["category"],

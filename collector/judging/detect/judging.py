@@ -25,11 +25,11 @@ from ...worker.listeners import Listeners
 from ..ledger import elsewhere
 from .gathering import Gathering, GatheringStore
 from .hints import first_trace_line, has_no_parent
-from .inbox import Inbox, Taken, by_trace
+from .inbox import Inbox, TakenBatches, by_trace
 from .outcome import compare, input_hash, part, standing, unbuilt_trace, upstream
 from .selection import Clerks, Elsewhere, NoClerk
 from .waiting import WaitingRequests
-from .watch import JudgingWatch
+from .watch import DetectingObserver
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class JudgingStore(GatheringStore, Protocol):
         """Whether a trace was not deleted since it was as it was judged."""
 
 
-class Judging:
+class DetectWorker:
     """Judges traces as they change. `put` and `ask` from any thread; one thread of its own does the work.
 
     `pressed` says whether clients wait for the store just now: judging then steps back, since an acknowledgement
@@ -75,7 +75,7 @@ class Judging:
         suite: Suite,
         config: AssemblerConfig,
         inbox: Inbox,
-        watch: JudgingWatch,
+        watch: DetectingObserver,
         *,
         clerk: Clerks | None = None,
         ours: Callable[[Span], bool] = lambda _span: False,
@@ -181,7 +181,7 @@ class Judging:
             self._most = min(2 * self._most, STEP_TRACES)
         return judged
 
-    def _take_in(self, taken: Taken, now: int) -> None:
+    def _take_in(self, taken: TakenBatches, now: int) -> None:
         for key in taken.gone:
             self.assembler.forget(key)
         for batch, received_at in taken.batches:
@@ -396,6 +396,6 @@ def _joins(trace: OpenTrace, first: str) -> bool:
     return trace.joined_to != (first if first != trace.key[1] else "")
 
 
-def keys_of(taken: Taken) -> set[TraceKey]:
+def keys_of(taken: TakenBatches) -> set[TraceKey]:
     """All traces that the rows taken belong to, or that were asked for."""
     return {*taken.asked, *(key for batch, _ in taken.batches for key in by_trace(batch))}

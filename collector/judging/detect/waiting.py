@@ -13,7 +13,7 @@ from ....schemas.verdicts import JudgedTrace, Judgement
 
 
 @dataclass(slots=True)
-class Request:
+class WaitingRequest:
     """Traces that somebody waits for."""
 
     wanted: set[TraceKey]
@@ -32,13 +32,13 @@ class WaitingRequests:
     """Requests until they are answered. All methods from any thread."""
 
     def __init__(self) -> None:
-        self._requests: list[Request] = []
+        self._requests: list[WaitingRequest] = []
         self._lock = threading.Lock()
         self._closed = False
 
     def add(self, keys: Sequence[TraceKey]) -> Future[list[Judgement]]:
         """Wait for these traces; after `dismiss` the future fails at once."""
-        request = Request(set(keys))
+        request = WaitingRequest(set(keys))
         with self._lock:
             if self._closed:
                 request.future.set_exception(_stopping())

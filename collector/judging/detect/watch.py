@@ -8,7 +8,7 @@ from typing import Protocol
 from ....schemas.verdicts import JudgedTrace
 
 
-class JudgingWatch(Protocol):
+class DetectingObserver(Protocol):
     """Counts items, never logs one line an item. Called from the judging thread."""
 
     def judged(self, judged: JudgedTrace, cost: int) -> None:

@@ -29,7 +29,7 @@ class SubjectStore(Protocol):
         """Store them, their judgements last. RetryableError: a passing failure."""
 
 
-class Saving:
+class BatchWriter:
     """Saves in the order in which subjects came. `run` is its one task; `saved` is told of each group stored."""
 
     def __init__(self, store: SubjectStore, saved: Callable[[Sequence[JudgedSubject]], None]) -> None:

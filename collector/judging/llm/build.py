@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ....judges.llm.budget import DAY, HOUR
 from ....judges.llm.criteria import extended, load_judge, load_set, offered_judges
-from ....judges.llm.members import Panel, panel_of
+from ....judges.llm.members import LlmJudges, llm_judges_of
 from ....judges.llm.schedule import WindowRules
 from ....judges.llm.selection import Policy, Rule
 from ....processors.assemble import AssemblerConfig, TraceKey
@@ -20,7 +20,7 @@ from ....schemas.queries.ledger import JudgesStatus
 from ....schemas.spans import Span
 from ....schemas.taxonomy import Severity
 from ...store.client import Store
-from ...store.llm_judging import StoredPanel
+from ...store.llm_judging import StoredLlmJudging
 from ...telemetry import Telemetry
 from ...worker.listeners import Listeners
 from ..model.budgeted import budget_of
@@ -29,13 +29,13 @@ from ..model.config import LlmConfig
 from ..model.ready import check_ready
 from .descriptions import Descriptions, NoDescriptions
 from .enqueue import Calendar
-from .judge_queue import Docket
-from .judge_worker import Bench
-from .metrics import PanelMetrics, watch_panel
+from .judge_queue import JudgeQueue
+from .judge_worker import JudgeWorker
+from .metrics import LlmJudgingMetrics, watch_panel
 from .prompt_budget import preparation
 from .retry_until_available import patiently
-from .run_judge import Sitting
-from .run_selector import Clerk
+from .run_judge import RunJudge
+from .run_selector import RunSelector
 from .stored import StoredCases
 from .windows import Windows
 
@@ -49,9 +49,9 @@ class LlmJudging:
     `drop`: take the runs of deleted traces from the judges' hands.
     """
 
-    panel: Panel
-    clerk: Clerk
-    bench: Bench
+    panel: LlmJudges
+    clerk: RunSelector
+    bench: JudgeWorker
     status: Callable[[], JudgesStatus]
     drop: Callable[[Collection[TraceKey]], None]
 
@@ -77,27 +77,27 @@ def build_llm_judging(
     for trouble in troubles:
         log.warning("%s", trouble)
     policy = policy_from(config, panel)
-    docket = Docket()
+    docket = JudgeQueue()
     versions = {judge.name: panel.version(judge.name) for judge in panel.judges}
     windows = Windows(panel, policy, windows_from(config), docket) if config.streaming else None
     calendar = Calendar(docket, windows, versions, clock)
-    clerk = Clerk(panel, policy, calendar, clock)
-    kept = StoredPanel(store, answer_age=round(config.answer_cache_days * DAY), clock=clock)
+    clerk = RunSelector(panel, policy, calendar, clock)
+    kept = StoredLlmJudging(store, answer_age=round(config.answer_cache_days * DAY), clock=clock)
     cases = StoredCases(store, assembler, ours, clock)
-    metrics = PanelMetrics(telemetry)
+    metrics = LlmJudgingMetrics(telemetry)
     describe = Descriptions(kept) if config.architecture == "derived" else NoDescriptions()
 
     @asynccontextmanager
-    async def open_sitting() -> AsyncIterator[Sitting]:
+    async def open_sitting() -> AsyncIterator[RunJudge]:
         budget = budget_of(config.budget)
         budget.load(await patiently(lambda: kept.spend(clock() - DAY - HOUR)))
         secret = await patiently(kept.mark_key)
         async with open_model(config, answers=kept, budget=budget, secret=secret, clock=clock) as model:
             limit = model.llm.max_input_tokens
             how = preparation(panel, limit, model.llm.count_tokens, hints=config.hints)
-            yield Sitting(model.client, how, cases, describe, versions, metrics, clock)
+            yield RunJudge(model.client, how, cases, describe, versions, metrics, clock)
 
-    bench = Bench(
+    bench = JudgeWorker(
         cases,
         docket,
         calendar,
@@ -142,7 +142,7 @@ def check_judges(config: LlmConfig) -> None:
         policy_from(config, panel_from(config)[0])
 
 
-def panel_from(config: LlmConfig) -> tuple[Panel, tuple[str, ...]]:
+def panel_from(config: LlmConfig) -> tuple[LlmJudges, tuple[str, ...]]:
     """The panel that sits, and one line for each judge of an installed package that cannot be had.
 
     Raises:
@@ -153,7 +153,7 @@ def panel_from(config: LlmConfig) -> tuple[Panel, tuple[str, ...]]:
     if refused:
         raise ConfigError(f"judges.judge_files: {refused[0][1]}")
     criteria, taken = extended(named, offered)
-    panel = panel_of(
+    panel = llm_judges_of(
         criteria,
         config.model,
         config.judges,
@@ -164,7 +164,7 @@ def panel_from(config: LlmConfig) -> tuple[Panel, tuple[str, ...]]:
     return panel, tuple(f"judge {name}: {why}" for name, why in (*broken, *taken))
 
 
-def policy_from(config: LlmConfig, panel: Panel) -> Policy:
+def policy_from(config: LlmConfig, panel: LlmJudges) -> Policy:
     """Whom the panel judges; findings count here as they do in the profile that users start with.
 
     Raises:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ....judges.llm.client import Client, Prompt, Reply
 
 
-class AnewClient:
+class CacheBypassingClient:
     """Asks past the answers that are known: one of them is what a judge failed of."""
 
     def __init__(self, inner: Client) -> None:

@@ -12,7 +12,7 @@ from ....schemas.findings import Finding
 from ....schemas.llm_rows import LedgerRow
 from ....schemas.trajectory import Trace, TraceState
 from ....schemas.verdicts import JudgedTrace, Judgement, Outcome, SubjectKind
-from .judge_queue import Docket, Entry
+from .judge_queue import JudgeQueue, JudgeTask
 from .run_selector import AGAIN
 from .windows import Windows
 
@@ -21,7 +21,11 @@ class Calendar:
     """Fills a docket from traces that were just judged by the detectors, and from what an earlier process left."""
 
     def __init__(
-        self, docket: Docket, windows: Windows | None, judges: Collection[str], clock: Callable[[], int] = time.time_ns
+        self,
+        docket: JudgeQueue,
+        windows: Windows | None,
+        judges: Collection[str],
+        clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self._docket, self._windows, self._judges, self._clock = docket, windows, judges, clock
 
@@ -61,10 +65,10 @@ class Calendar:
 
     def _entry(
         self, run_id: str, rows: Sequence[Judgement], trace: Trace, findings: tuple[Finding, ...], heard: frozenset[str]
-    ) -> Entry:
+    ) -> JudgeTask:
         key = (trace.tenant, trace.trace_id)
         begun = self._windows is not None and self._windows.begun((key, run_id))
-        return Entry(
+        return JudgeTask(
             key=key,
             run_id=run_id,
             stage=Stage.CLOSING,
@@ -88,8 +92,8 @@ def _pending_runs(ledger: Sequence[Judgement]) -> Iterable[tuple[str, list[Judge
     return runs.items()
 
 
-def _left(key: TraceKey, run_id: str, rows: Sequence[LedgerRow]) -> Entry:
-    return Entry(
+def _left(key: TraceKey, run_id: str, rows: Sequence[LedgerRow]) -> JudgeTask:
+    return JudgeTask(
         key=key,
         run_id=run_id,
         stage=Stage.CLOSING,

@@ -15,7 +15,7 @@ PACE: Final = 60 * SECOND
 """Between two lines of the log: a model that fails now and then does not fill it."""
 
 
-class Complaint:
+class JudgeHealth:
     """`now`: why the latest case brought nothing, one line; "" once one brought something. Not safe for threads."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ RunKey = tuple[TraceKey, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JudgeTask:
     """A run that is to go before the judges.
 
     `content`: hash of what it will show, `received_through`: unix nanos of the newest arrival in it. `noted_at`: unix
@@ -55,7 +55,7 @@ class Entry:
 
 
 @dataclass(slots=True)
-class Held:
+class HeldTrace:
     """A trace in memory, its bytes, and how many of its runs wait."""
 
     trace: Trace
@@ -67,7 +67,7 @@ MAX_WINDOWS: Final = 256
 """Windows that wait; a later one is not judged by itself: the closing pass sees what it would have seen."""
 
 
-class Docket:
+class JudgeQueue:
     """Runs in the order in which they came. Any thread.
 
     Holds at most `max_entries` and, of their traces, about `max_bytes`. `overflowed` says that runs were left to the
@@ -78,9 +78,9 @@ class Docket:
         self.overflowed = False
         self.wake: Callable[[], None] = lambda: None
         self._max_entries, self._max_bytes = max_entries, max_bytes
-        self._waiting: OrderedDict[RunKey, Entry] = OrderedDict()
-        self._traces: dict[int, Held] = {}
-        self._taken: dict[RunKey, Entry] = {}
+        self._waiting: OrderedDict[RunKey, JudgeTask] = OrderedDict()
+        self._traces: dict[int, HeldTrace] = {}
+        self._taken: dict[RunKey, JudgeTask] = {}
         self._dropped: set[RunKey] = set()
         self._bytes = self._windows = 0
         self._lock = threading.Lock()
@@ -98,14 +98,14 @@ class Docket:
         """Approximate bytes of the traces held."""
         return self._bytes
 
-    def put(self, entry: Entry) -> bool:
+    def put(self, entry: JudgeTask) -> bool:
         """Add a run, in the place of what waits of it; False where there is no room (a closing pass stays pending)."""
         with self._lock:
             fits = self._put(entry)
         self.wake()
         return fits
 
-    def _put(self, entry: Entry) -> bool:
+    def _put(self, entry: JudgeTask) -> bool:
         old = self._waiting.get(entry.run_key)
         if entry.stage is not Stage.CLOSING:
             if (old is None and self._windows >= MAX_WINDOWS) or (old and old.stage is Stage.CLOSING):
@@ -123,13 +123,13 @@ class Docket:
         self._windows += entry.stage is not Stage.CLOSING
         return True
 
-    def put_again(self, entry: Entry) -> None:
+    def put_again(self, entry: JudgeTask) -> None:
         """Add a run that is in flight, to be tried later; what waits of it by now is newer and goes first."""
         with self._lock:
             if entry.run_key not in self._waiting and entry.run_key not in self._dropped:
                 self._put(entry)
 
-    def take(self, now: int) -> Entry | None:
+    def take(self, now: int) -> JudgeTask | None:
         """The next run of which nothing is in flight and whose time has come; to be answered by `done`."""
         with self._lock:
             for run_key, entry in self._waiting.items():
@@ -139,7 +139,7 @@ class Docket:
                     return entry
             return None
 
-    def done(self, entry: Entry) -> None:
+    def done(self, entry: JudgeTask) -> None:
         """The run's judging is over, for now."""
         with self._lock:
             self._taken.pop(entry.run_key, None)
@@ -160,7 +160,7 @@ class Docket:
                 self._forget(run_key)
             self._dropped.update(run_key for run_key in self._taken if gone(run_key))
 
-    def replaced(self, entry: Entry) -> bool:
+    def replaced(self, entry: JudgeTask) -> bool:
         """Whether what comes of `entry` is out of date: the run waits with other content, is deleted or withdrawn."""
         with self._lock:
             if entry.run_key in self._dropped:
@@ -182,7 +182,7 @@ class Docket:
             size = sum(span_size(span.raw) for span in trace.spans.values())
             if self._bytes + size > self._max_bytes:
                 return False
-            held = self._traces[id(trace)] = Held(trace, size)
+            held = self._traces[id(trace)] = HeldTrace(trace, size)
             self._bytes += size
         held.runs += 1
         return True

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ....judges.llm.case import Case, Stage
-from ....judges.llm.members import Panel
+from ....judges.llm.members import LlmJudges
 from ....judges.llm.schedule import closed_turns
 from ....processors.transcript import plan_views, split, transcribe
 from ....schemas.findings import Finding
 from ....schemas.trajectory import AgentRun, Trace
 from ....schemas.transcript import Chapter
-from .judge_queue import Entry
+from .judge_queue import JudgeTask
 
 LEAST_PER_TOKEN: Final = 3
 """Characters: fewer than a token has on average."""
@@ -23,7 +23,7 @@ LEAST_BUDGET: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Hearing:
+class JudgeRequest:
     """One case with its transcript cut to what the model can read. `turns`: indices of the first and last judged."""
 
     case: Case
@@ -32,10 +32,10 @@ class Hearing:
 
 
 @dataclass(frozen=True, slots=True)
-class Preparation:
+class PromptBudget:
     """How cases are made: `budget` tokens for a transcript, `count` tells those of a text, `hints` shows findings."""
 
-    panel: Panel
+    panel: LlmJudges
     budget: int
     count: Callable[[str], int]
     hints: bool = True
@@ -46,8 +46,8 @@ class Preparation:
 
 
 def hearings(
-    entry: Entry, trace: Trace, run: AgentRun, how: Preparation, provisional: Iterable[Finding], architecture: str
-) -> list[Hearing]:
+    entry: JudgeTask, trace: Trace, run: AgentRun, how: PromptBudget, provisional: Iterable[Finding], architecture: str
+) -> list[JudgeRequest]:
     """The cases of an entry: its plans, then its window or its closing pass."""
     transcript = transcribe(trace, run)
     views = plan_views(trace, run, transcript)
@@ -66,12 +66,12 @@ def hearings(
     )
     if entry.stage is Stage.CLOSING:
         chapters = split(transcript, how.room(architecture), how.count)
-        return [Hearing(case, chapters, (0, len(run.turns) - 1))]
+        return [JudgeRequest(case, chapters, (0, len(run.turns) - 1))]
     made = _plans(case, entry, how)
     return made + _window(case, entry, how) if entry.stage is Stage.WINDOW else made
 
 
-def cut_down(hearing: Hearing, how: Preparation) -> Hearing | None:
+def cut_down(hearing: JudgeRequest, how: PromptBudget) -> JudgeRequest | None:
     """The same case in smaller chapters, for a model that reads less than it should; None if it reads too little."""
     shown = [chapter.text for chapter in hearing.chapters]
     budget = max(map(how.count, shown), default=0) // 2
@@ -81,17 +81,17 @@ def cut_down(hearing: Hearing, how: Preparation) -> Hearing | None:
     return replace(hearing, chapters=chapters if hearing.case.stage is Stage.CLOSING else chapters[-1:])
 
 
-def _plans(case: Case, entry: Entry, how: Preparation) -> list[Hearing]:
+def _plans(case: Case, entry: JudgeTask, how: PromptBudget) -> list[JudgeRequest]:
     """One case a plan: each is a subject of its own while the run goes on."""
     judges = how.panel.asked(case.run.role, Stage.PLAN, has_plan=True)
     views = [view for view in case.plans if view.turn in entry.plans] if judges else []
     return [
-        Hearing(replace(case, stage=Stage.PLAN, judges=judges, plans=(view,)), (), (view.turn, view.turn))
+        JudgeRequest(replace(case, stage=Stage.PLAN, judges=judges, plans=(view,)), (), (view.turn, view.turn))
         for view in views
     ]
 
 
-def _window(case: Case, entry: Entry, how: Preparation) -> list[Hearing]:
+def _window(case: Case, entry: JudgeTask, how: PromptBudget) -> list[JudgeRequest]:
     turns = closed_turns(case.run)[entry.turns[0] : entry.turns[1]]
     indices = {turn.index for turn in turns}
     at = [i for i, step in enumerate(case.transcript.steps) if step.turn in indices]
@@ -101,5 +101,7 @@ def _window(case: Case, entry: Entry, how: Preparation) -> list[Hearing]:
     window = replace(case, transcript=so_far, first=so_far.steps[at[0]].label, plans=())
     # What came before the last chapter is in its index of steps.
     return [
-        Hearing(window, split(so_far, how.room(case.architecture), how.count)[-1:], (turns[0].index, turns[-1].index))
+        JudgeRequest(
+            window, split(so_far, how.room(case.architecture), how.count)[-1:], (turns[0].index, turns[-1].index)
+        )
     ]

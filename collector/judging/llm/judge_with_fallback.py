@@ -6,17 +6,17 @@ from ....judges.llm.case import Deliberation
 from ....judges.llm.client import Client
 from ....judges.llm.deliberation import deliberate
 from ....schemas.errors import PromptTooLongError
-from .judge_request import Hearing, Preparation, cut_down
+from .judge_request import JudgeRequest, PromptBudget, cut_down
 from .run_prompts import drive
 
 
-async def put(hearing: Hearing, how: Preparation, client: Client) -> Deliberation:
+async def put(hearing: JudgeRequest, how: PromptBudget, client: Client) -> Deliberation:
     """What the judges said.
 
     Raises:
         OverBudgetError, RetryableError: the case was not judged and can be later.
     """
-    part: Hearing | None = hearing
+    part: JudgeRequest | None = hearing
     while part is not None:
         try:
             return await drive(deliberate(part.case, how.panel, part.chapters), client)

@@ -17,13 +17,13 @@ from ....schemas.errors import OverBudgetError, RetryableError, TracejuryError
 from ....schemas.llm_rows import LedgerRow
 from ....schemas.verdicts import JudgedSubject, Outcome
 from ...worker.listeners import Listeners
-from .batch_writer import Saving, SubjectStore
+from .batch_writer import BatchWriter, SubjectStore
 from .enqueue import Calendar
-from .judge_health import Complaint
-from .judge_queue import Docket, Entry
+from .judge_health import JudgeHealth
+from .judge_queue import JudgeQueue, JudgeTask
 from .outcome import Versions, renewed, unjudged
-from .run_judge import Sitting
-from .watch import PanelWatch
+from .run_judge import RunJudge
+from .watch import LlmJudgingObserver
 from .windows import Windows
 
 log = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ class PendingStore(SubjectStore, Protocol):
         """What was left pending, the oldest first."""
 
 
-class Bench:
+class JudgeWorker:
     """Runs before the judges, `concurrency` at a time, on an event loop of its own thread.
 
     `open_sitting` is entered in that thread: what is slow to import belongs there. `clock` gives unix nanos.
@@ -54,19 +54,19 @@ class Bench:
     def __init__(
         self,
         store: PendingStore,
-        docket: Docket,
+        docket: JudgeQueue,
         calendar: Calendar,
         windows: Windows | None,
-        open_sitting: Callable[[], AbstractAsyncContextManager[Sitting]],
+        open_sitting: Callable[[], AbstractAsyncContextManager[RunJudge]],
         versions: Versions,
-        watch: PanelWatch,
+        watch: LlmJudgingObserver,
         *,
         concurrency: int = 8,
         listeners: Listeners | None = None,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self.trouble = ""  # why the judges cannot work, one line
-        self.complaint = Complaint()
+        self.complaint = JudgeHealth()
         self._store, self._docket, self._calendar, self._windows = store, docket, calendar, windows
         self._open_sitting, self._versions, self._watch = open_sitting, versions, watch
         self._concurrency, self._clock = concurrency, clock
@@ -74,7 +74,7 @@ class Bench:
         self._most_rows = max(RESUME_ROWS, 2 * (concurrency + RESUME_BELOW) * len(versions))
         self._resuming = False
         self._listeners = listeners or Listeners()
-        self._saving = Saving(store, self._saved)
+        self._saving = BatchWriter(store, self._saved)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._main: asyncio.Task[None] | None = None
         self._thread: threading.Thread | None = None
@@ -129,7 +129,7 @@ class Bench:
                 task = group.create_task(self._hear(entry, sitting))
                 task.add_done_callback(lambda _: free.release())
 
-    async def _next(self, news: asyncio.Event) -> Entry:
+    async def _next(self, news: asyncio.Event) -> JudgeTask:
         while True:
             news.clear()
             if self._docket.overflowed and len(self._docket) < RESUME_BELOW:
@@ -161,7 +161,7 @@ class Bench:
                 self._windows.tick(self._clock())
             news.set()  # the time of what was put back may have come
 
-    async def _hear(self, entry: Entry, sitting: Sitting) -> None:
+    async def _hear(self, entry: JudgeTask, sitting: RunJudge) -> None:
         try:
             async for subject in sitting.hear(entry, self._docket):
                 self.complaint.heard(subject.judgements, self._clock())
@@ -177,7 +177,7 @@ class Bench:
         finally:
             self._docket.done(entry)
 
-    async def _put_back(self, entry: Entry, error: RetryableError) -> None:
+    async def _put_back(self, entry: JudgeTask, error: RetryableError) -> None:
         """Try again later, ever later; a window is let go: the closing pass sees what it would have seen."""
         self._watch.put_back(type(error).__name__)
         if entry.stage is not Stage.CLOSING:
@@ -189,7 +189,7 @@ class Bench:
         later = replace(entry, tries=entry.tries + 1, not_before=self._clock() + round(wait * SECOND), trace=None)
         self._docket.put_again(later)
 
-    async def _give_up(self, entry: Entry, outcome: Outcome, reason: str) -> None:
+    async def _give_up(self, entry: JudgeTask, outcome: Outcome, reason: str) -> None:
         """A closing pass that was not held leaves a row of the ledger; a window none, since one is still to come."""
         if entry.stage is Stage.CLOSING and not self._docket.replaced(entry):
             await self._saving.put(unjudged(entry, outcome, reason, self._versions, entry.later(self._clock())))

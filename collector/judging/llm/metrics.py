@@ -8,14 +8,14 @@ from ....judges.llm.case import Deliberation, Stage
 from ....schemas.findings import FindingState
 from ....schemas.verdicts import JudgedSubject, SubjectKind
 from ...telemetry import SECONDS, Telemetry
-from .judge_queue import Docket
-from .run_selector import Clerk
+from .judge_queue import JudgeQueue
+from .run_selector import RunSelector
 from .windows import Windows
 
 NANOS = 1e9
 
 
-class PanelMetrics:
+class LlmJudgingMetrics:
     """Counts of the judges' thread."""
 
     def __init__(self, telemetry: Telemetry) -> None:
@@ -73,7 +73,7 @@ class PanelMetrics:
         self._retried.add(1, {"reason": reason})
 
 
-def watch_panel(telemetry: Telemetry, docket: Docket, windows: Windows | None, clerk: Clerk) -> None:
+def watch_panel(telemetry: Telemetry, docket: JudgeQueue, windows: Windows | None, clerk: RunSelector) -> None:
     """Gauges and counters that are kept elsewhere and read when someone asks."""
     gauge = telemetry.gauge
     gauge("tracejury_panel_waiting_runs", "Runs that wait for LLM judges", lambda: len(docket))

@@ -11,14 +11,14 @@ from ....schemas.llm_rows import LedgerRow
 from ....schemas.trajectory import Trace, TraceState
 from ....schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind, Verdict
 from ..detect.outcome import compare
-from .judge_queue import Entry
+from .judge_queue import JudgeTask
 
 Versions = Mapping[str, str]
 """Of each judge."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredJudgements:
     """What the store has of a trace's LLM judging: `findings` of any state, `windows`: rows of the ledger to close."""
 
     findings: tuple[Finding, ...] = ()
@@ -26,7 +26,7 @@ class Stored:
 
 
 def closing(
-    entry: Entry, case: Case, said: Deliberation, stored: Stored, versions: Versions, now: int
+    entry: JudgeTask, case: Case, said: Deliberation, stored: StoredJudgements, versions: Versions, now: int
 ) -> JudgedSubject:
     """The closing pass: what holds is current, the rest of the run is retracted, its windows are superseded.
 
@@ -56,7 +56,7 @@ def closing(
 
 
 def window(
-    entry: Entry,
+    entry: JudgeTask,
     case: Case,
     span: tuple[int, int],
     said: Deliberation,
@@ -81,7 +81,7 @@ def window(
     return JudgedSubject(case.trace.state, _counted(rows, said), change.written)
 
 
-def unjudged(entry: Entry, outcome: Outcome, reason: str, versions: Versions, now: int) -> JudgedSubject:
+def unjudged(entry: JudgeTask, outcome: Outcome, reason: str, versions: Versions, now: int) -> JudgedSubject:
     """The run has no judgement, and why."""
     tenant, trace_id = entry.key
     subject = Subject(SubjectKind.AGENT_RUN, entry.run_id, trace_id, tenant)
@@ -141,7 +141,7 @@ def _stray(finding: Finding, trace: Trace) -> bool:
 
 
 def _row(
-    entry: Entry,
+    entry: JudgeTask,
     trace: Trace,
     subject: Subject,
     judge: str,

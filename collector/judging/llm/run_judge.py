@@ -14,12 +14,12 @@ from ....processors.assemble import TraceKey
 from ....schemas.findings import Finding, FindingState
 from ....schemas.trajectory import AgentRun, Trace
 from ....schemas.verdicts import JudgedSubject, Outcome
-from .bypass_cache import AnewClient
-from .judge_queue import Docket, Entry
-from .judge_request import Hearing, Preparation, hearings
+from .bypass_cache import CacheBypassingClient
+from .judge_queue import JudgeQueue, JudgeTask
+from .judge_request import JudgeRequest, PromptBudget, hearings
 from .judge_with_fallback import put
-from .outcome import Stored, Versions, closing, unjudged, window
-from .watch import PanelWatch
+from .outcome import StoredJudgements, Versions, closing, unjudged, window
+from .watch import LlmJudgingObserver
 
 
 class CaseStore(Protocol):
@@ -28,7 +28,7 @@ class CaseStore(Protocol):
     def load(self, key: TraceKey) -> tuple[Trace, tuple[Finding, ...]] | None:
         """The trace as it is stored and the detectors' findings in it, None where there is none (any more)."""
 
-    def stored(self, trace: Trace, run_id: str) -> Stored:
+    def stored(self, trace: Trace, run_id: str) -> StoredJudgements:
         """What LLM judges have said of the trace; `windows` of that run, and what a later version left pending."""
 
 
@@ -39,17 +39,17 @@ class Descriptions(Protocol):
         """The description shown with a run: the same as long as the run goes on; "" for none."""
 
 
-class Sitting:
+class RunJudge:
     """The judges at work on one entry after another; safe to use for several at once."""
 
     def __init__(
         self,
         client: Client,
-        how: Preparation,
+        how: PromptBudget,
         store: CaseStore,
         descriptions: Descriptions,
         versions: Versions,
-        watch: PanelWatch,
+        watch: LlmJudgingObserver,
         clock: Callable[[], int],
     ) -> None:
         self._client, self._how, self._store, self._descriptions = client, how, store, descriptions
@@ -57,7 +57,7 @@ class Sitting:
         self._reading = asyncio.Lock()
         self._last: tuple[tuple[TraceKey, int], tuple[Trace, tuple[Finding, ...]] | None] | None = None
 
-    async def hear(self, entry: Entry, docket: Docket) -> AsyncIterator[JudgedSubject]:
+    async def hear(self, entry: JudgeTask, docket: JudgeQueue) -> AsyncIterator[JudgedSubject]:
         """What is to be stored, subject by subject.
 
         Raises:
@@ -70,19 +70,19 @@ class Sitting:
             why = "its spans are gone" if trace is None else "it became part of another run"
             yield unjudged(entry, Outcome.SUPERSEDED, why, self._versions, entry.later(self._clock()))
             return
-        stored = Stored()
+        stored = StoredJudgements()
         if not entry.fresh:
             stored = await asyncio.to_thread(self._store.stored, trace, entry.run_id)
         open_findings = [f for f in stored.findings if f.state is FindingState.PROVISIONAL and f.judge in entry.judges]
         description = await asyncio.to_thread(self._descriptions.of, trace, run)
         for hearing in hearings(entry, trace, run, self._how, open_findings, description):
-            said = await self._put(hearing, AnewClient(self._client) if entry.anew else self._client)
+            said = await self._put(hearing, CacheBypassingClient(self._client) if entry.anew else self._client)
             subject = self._outcome(entry, hearing, said, stored)
             if docket.replaced(entry):  # the ledger says so already, and later than this
                 return
             yield subject
 
-    async def _read(self, entry: Entry) -> Entry:
+    async def _read(self, entry: JudgeTask) -> JudgeTask:
         if entry.trace is not None:
             return entry
         async with self._reading:
@@ -93,13 +93,15 @@ class Sitting:
             found = self._last[1]
         return replace(entry, trace=found[0], findings=found[1]) if found else entry
 
-    async def _put(self, hearing: Hearing, client: Client) -> Deliberation:
+    async def _put(self, hearing: JudgeRequest, client: Client) -> Deliberation:
         began = time.perf_counter()
         said = await put(hearing, self._how, client)
         self._watch.heard(hearing.case.stage, said, time.perf_counter() - began)
         return said
 
-    def _outcome(self, entry: Entry, hearing: Hearing, said: Deliberation, stored: Stored) -> JudgedSubject:
+    def _outcome(
+        self, entry: JudgeTask, hearing: JudgeRequest, said: Deliberation, stored: StoredJudgements
+    ) -> JudgedSubject:
         now = entry.later(self._clock())
         if hearing.case.stage is Stage.CLOSING:
             return closing(entry, hearing.case, said, stored, self._versions, now)

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import islice
 from typing import Final, Protocol
 
-from ....judges.llm.members import Panel
+from ....judges.llm.members import LlmJudges
 from ....judges.llm.schedule import content_hash, is_over
 from ....judges.llm.selection import Decision, Policy, decide
 from ....processors.assemble import TraceKey
@@ -47,29 +47,31 @@ class Offers(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Requested:
     """How somebody asked for a trace: `by_hand` for this one, else to catch up with what was left."""
 
     by_hand: bool
 
 
-class Clerk:
+class RunSelector:
     """Keeps the ledger of a panel. `expect` from any thread, the rest from the judging thread."""
 
     reads = True
 
-    def __init__(self, panel: Panel, policy: Policy, calendar: Offers, clock: Callable[[], int] = time.time_ns) -> None:
+    def __init__(
+        self, panel: LlmJudges, policy: Policy, calendar: Offers, clock: Callable[[], int] = time.time_ns
+    ) -> None:
         self.left_out = 0  # runs beyond MAX_RUNS of their trace
         self._clock = clock
         self._panel, self._policy, self._calendar = panel, policy, calendar
         self._versions = {judge.name: panel.version(judge.name) for judge in panel.judges}
-        self._asked: dict[TraceKey, Asked] = {}
+        self._asked: dict[TraceKey, Requested] = {}
         self._lock = threading.Lock()
 
     def expect(self, keys: Iterable[TraceKey], *, by_hand: bool) -> None:
         """Somebody asks for these traces; it holds for their next judging."""
         with self._lock:
-            self._asked.update(dict.fromkeys(keys, Asked(by_hand)))
+            self._asked.update(dict.fromkeys(keys, Requested(by_hand)))
             for key in list(islice(self._asked, max(len(self._asked) - MAX_ASKED, 0))):
                 del self._asked[key]
 
@@ -130,7 +132,7 @@ class Clerk:
         trace: Trace,
         run: AgentRun,
         ledger: LedgerEntries,
-        asked: Asked | None,
+        asked: Requested | None,
         now: int,
         decide_run: Callable[[], Decision],
     ) -> Iterable[Judgement]:
@@ -164,7 +166,7 @@ class Clerk:
         trace: Trace,
         run: AgentRun,
         findings: Sequence[Finding],
-        asked: Asked | None,
+        asked: Requested | None,
         ledger: Mapping[LedgerKey, Noted],
         elsewhere: Elsewhere,
     ) -> Decision:
@@ -186,7 +188,7 @@ _BEYOND: Final = Decision(Outcome.FILTERED, f"beyond the first {MAX_RUNS} agent 
 _GONE_BY: Final = Decision(Outcome.SUPERSEDED, "it has changed since", 0.0)
 
 
-def _again(old: Noted, version: str, asked: Asked | None) -> bool:
+def _again(old: Noted, version: str, asked: Requested | None) -> bool:
     """Whether a subject that has not changed since is to be judged again."""
     if asked is None:
         return False

@@ -13,9 +13,9 @@ from ....schemas.trajectory import Trace
 from ....schemas.verdicts import JudgedSubject, Outcome, SubjectKind
 from ...store.client import Store
 from ...store.judging import StoredJudging
-from ...store.llm_judging import StoredPanel
+from ...store.llm_judging import StoredLlmJudging
 from ...store.stored_trace import stored_trace
-from .outcome import Stored, judgement_of
+from .outcome import StoredJudgements, judgement_of
 
 
 class StoredCases:
@@ -40,21 +40,21 @@ class StoredCases:
         findings = judging.load_findings(trace.trace_ids)
         return trace, tuple(f for i in trace.trace_ids for f in findings.get(i, ()) if f.state in LIVE)
 
-    def stored(self, trace: Trace, run_id: str) -> Stored:
+    def stored(self, trace: Trace, run_id: str) -> StoredJudgements:
         """What LLM judges have said of the trace; the windows are those of the run that still stand."""
-        panel = StoredPanel(self._store, trace.tenant)
+        panel = StoredLlmJudging(self._store, trace.tenant)
         rows = panel.outcomes([trace.trace_id]).get(trace.trace_id, {}).values()
         found = panel.run_findings(trace.trace_ids)
         windows = (r for r in rows if r.kind is SubjectKind.TURN_WINDOW and r.outcome is not Outcome.SUPERSEDED)
-        return Stored(
+        return StoredJudgements(
             tuple(f for i in trace.trace_ids for f in found.get(i, ())),
             tuple(judgement_of(r) for r in windows if r.subject_id.rpartition(":")[0] == run_id),
         )
 
     def pending(self, limit: int) -> Sequence[LedgerRow]:
         """What was left pending, of all tenants, the oldest first."""
-        return StoredPanel(self._store).pending(limit)
+        return StoredLlmJudging(self._store).pending(limit)
 
     def save(self, subjects: Sequence[JudgedSubject]) -> None:
         """Store what was said."""
-        StoredPanel(self._store).save(subjects)
+        StoredLlmJudging(self._store).save(subjects)

@@ -9,7 +9,7 @@ from ....judges.llm.case import Deliberation, Stage
 from ....schemas.verdicts import JudgedSubject
 
 
-class PanelWatch(Protocol):
+class LlmJudgingObserver(Protocol):
     """Counts items, never logs one line an item. Called from the panel's thread."""
 
     def heard(self, stage: Stage, said: Deliberation, seconds: float) -> None:

@@ -9,21 +9,21 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ....judges.llm.case import Stage
-from ....judges.llm.members import Panel
+from ....judges.llm.members import LlmJudges
 from ....judges.llm.schedule import Progress, WindowRules, closed_turns, is_over, new_plans, window_due
 from ....judges.llm.selection import Policy, decide
 from ....processors.assemble import TraceKey, span_size
 from ....schemas.findings import Finding
 from ....schemas.trajectory import AgentRun, Trace
 from ....schemas.verdicts import Outcome
-from .judge_queue import Docket, Entry, RunKey
+from .judge_queue import JudgeQueue, JudgeTask, RunKey
 
 MAX_BYTES: Final = 128 * 1024 * 1024
 MAX_TRACES: Final = 10_000
 
 
 @dataclass(slots=True)
-class Watched:
+class WatchedTrace:
     """An open trace as it was last judged by the detectors, and how far the windows of its runs have come."""
 
     trace: Trace
@@ -35,9 +35,9 @@ class Watched:
 class Windows:
     """Open traces, the least recently changed out first: their runs then have their closing pass only. Any thread."""
 
-    def __init__(self, panel: Panel, policy: Policy, rules: WindowRules, docket: Docket) -> None:
+    def __init__(self, panel: LlmJudges, policy: Policy, rules: WindowRules, docket: JudgeQueue) -> None:
         self._panel, self._policy, self._rules, self._docket = panel, policy, rules, docket
-        self._watched: OrderedDict[TraceKey, Watched] = OrderedDict()
+        self._watched: OrderedDict[TraceKey, WatchedTrace] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
@@ -50,7 +50,7 @@ class Windows:
         with self._lock:
             old = self._watched.pop(key, None)
             size = sum(span_size(span.raw) for span in trace.spans.values())
-            watched = Watched(trace, findings, size, old.progress if old else {})
+            watched = WatchedTrace(trace, findings, size, old.progress if old else {})
             self._watched[key] = watched
             self._bytes += size - (old.size if old else 0)
             self._look(key, watched, now)
@@ -76,7 +76,7 @@ class Windows:
             watched = self._watched.pop(key, None)
             self._bytes -= watched.size if watched else 0
 
-    def _look(self, key: TraceKey, watched: Watched, now: int) -> None:
+    def _look(self, key: TraceKey, watched: WatchedTrace, now: int) -> None:
         for run in watched.trace.runs:
             if run.turns and not is_over(watched.trace, run):
                 before = watched.progress.get(run.id, Progress())
@@ -84,7 +84,7 @@ class Windows:
                 if after != before:
                     watched.progress[run.id] = after
 
-    def _advance(self, key: TraceKey, watched: Watched, run: AgentRun, before: Progress, now: int) -> Progress:
+    def _advance(self, key: TraceKey, watched: WatchedTrace, run: AgentRun, before: Progress, now: int) -> Progress:
         closed = len(closed_turns(run))
         if closed <= before.turns:
             return before
@@ -102,7 +102,7 @@ class Windows:
             for j in self._panel.asked(run.role, stage, has_plan=bool(run.plans))
             if not decision.judges or j in decision.judges
         )
-        entry = Entry(
+        entry = JudgeTask(
             key=key,
             run_id=run.id,
             stage=stage,

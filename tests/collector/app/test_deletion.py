@@ -13,7 +13,7 @@ from tracejury.collector.labels.stored_labels import StoredLabels
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.deletion import Deletion
-from tracejury.collector.store.llm_judging import StoredPanel
+from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.processors.assemble import SECOND
 from tracejury.schemas.annotations import Annotation
 from tracejury.schemas.llm_rows import AnswerRow
@@ -57,9 +57,9 @@ def judged(store: Store) -> Bench:
     bench.wait(6)
     run = Subject(SubjectKind.AGENT_RUN, "run-1", TRACE)
     found = a_finding(trace_id=TRACE, judge="goal-fulfilment")
-    StoredPanel(store).save([a_judged_subject("goal-fulfilment", found, judged_at=T0, received=T0, subject=run)])
+    StoredLlmJudging(store).save([a_judged_subject("goal-fulfilment", found, judged_at=T0, received=T0, subject=run)])
     answer = AnswerRow("key", "m", "it went boom", "stop", 10, 0, 5, 0.25, T0, "shop", TRACE, "run-1", "panel")
-    StoredPanel(store).keep([answer, replace(answer, key="other", trace_id=OTHER)])
+    StoredLlmJudging(store).keep([answer, replace(answer, key="other", trace_id=OTHER)])
     StoredLabels(store).save(Labelled((LABEL,)))
     return bench
 
@@ -75,7 +75,7 @@ def test_all_of_a_trace_goes_and_nothing_of_another(store: Store) -> None:
     assert rows_of(store, TRACE) == {"annotations": 1, "answers": 1}
     assert rows_of(store, OTHER) == other
     assert store.rows("SELECT Text, Key FROM answers FINAL WHERE TraceId = {id:String}", {"id": TRACE}) == [("", "")]
-    assert sum(spend.usd for spend in StoredPanel(store).spend(0)) == 0.5
+    assert sum(spend.usd for spend in StoredLlmJudging(store).spend(0)) == 0.5
     assert answer.unjudged.counts == dict(expected(store, EVER, ()).unjudged)
 
 
@@ -138,9 +138,9 @@ def test_what_a_judge_says_of_it_afterwards_is_not_stored(store: Store) -> None:
     run = Subject(SubjectKind.AGENT_RUN, "run-1", TRACE)
     deletion(store, bench).delete(DeleteQuery(trace_id=TRACE))
     late = a_judged_subject("plan-quality", judged_at=bench.now, received=T0, subject=run)
-    StoredPanel(store).save([late])
+    StoredLlmJudging(store).save([late])
     assert "judgements" not in rows_of(store, TRACE)
-    StoredPanel(store).save([a_judged_subject("plan-quality", received=bench.now + 1, subject=run)])
+    StoredLlmJudging(store).save([a_judged_subject("plan-quality", received=bench.now + 1, subject=run)])
     assert rows_of(store, TRACE)["judgements"] == 1
 
 

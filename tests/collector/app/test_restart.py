@@ -11,7 +11,7 @@ import pytest
 from tracejury.collector.app.service import Collector
 from tracejury.collector.config import load_config
 from tracejury.collector.judging.detect.direct import judge
-from tracejury.collector.judging.detect.judged import Found, of_json
+from tracejury.collector.judging.detect.judged import DetectedError, of_json
 from tracejury.collector.otlp.client import replay, shuffled
 from tracejury.collector.otlp.codec.groups import Request
 from tracejury.collector.otlp.files import read
@@ -23,11 +23,11 @@ TRACES = Path(__file__).parents[4] / "shared" / "data" / "trail" / "gaia-dev" / 
 SOME = 8
 
 
-def key(found: Found) -> tuple[str, str, str, str]:
+def key(found: DetectedError) -> tuple[str, str, str, str]:
     return (found.trace_id, found.span_id, found.judge, found.evidence)
 
 
-async def take(dsn: str, requests: list[Request], *, settle: bool) -> list[Found]:
+async def take(dsn: str, requests: list[Request], *, settle: bool) -> list[DetectedError]:
     """A collector's whole life: take requests, judge (or be stopped before that), answer."""
     free = {"endpoint": "127.0.0.1:0"}
     judging = {"quiet_seconds": 1.0, "rootless_seconds": 1.0}

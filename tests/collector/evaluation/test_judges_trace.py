@@ -11,7 +11,7 @@ from trail_folder import error, write
 from tracejury.collector.evaluation.judges_trace import Judging, judge_trace, moments
 from tracejury.collector.evaluation.rebuilt import Rebuilt, rebuild_folder
 from tracejury.collector.judging.llm.build import panel_from
-from tracejury.collector.judging.llm.judge_request import Preparation
+from tracejury.collector.judging.llm.judge_request import PromptBudget
 from tracejury.collector.judging.model.config import LlmConfig
 from tracejury.judges.llm.case import Stage
 from tracejury.judges.llm.client import Prompt, Reply
@@ -29,7 +29,7 @@ def rebuilt(tmp_path: Path) -> Rebuilt:
 
 def judging(windows: WindowRules | None = None, *, hints: bool = True) -> Judging:
     panel, _ = panel_from(LlmConfig())
-    return Judging(Preparation(panel, 100_000, len, hints), windows)
+    return Judging(PromptBudget(panel, 100_000, len, hints), windows)
 
 
 async def test_a_closing_pass_a_run(rebuilt: Rebuilt) -> None:

@@ -13,7 +13,7 @@ from tracejury.collector.labels.disputed import disputed as newest_disputed
 from tracejury.collector.labels.stored_labels import StoredLabels
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.llm_judging import StoredPanel
+from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.scope import Scope
 from tracejury.schemas.annotations import Annotation, Opinion, Review
 from tracejury.schemas.findings import Finding, FindingState
@@ -113,7 +113,7 @@ def test_a_score_contradicts_findings(store: Store, score: int, severity: Severi
     """The best score beside errors of weight, or one of the two worst beside none."""
     found(store)
     findings = [a_finding(judge="goal-fulfilment", severity=severity, confidence=SURE)] if severity else []
-    StoredPanel(store).save([a_judged_subject("goal-fulfilment", *findings, score=score, subject=RUN)])
+    StoredLlmJudging(store).save([a_judged_subject("goal-fulfilment", *findings, score=score, subject=RUN)])
     assert whys(store) == ([why] if why else [])
 
 
@@ -122,10 +122,10 @@ def test_different_errors_at_one_span(store: Store) -> None:
     one = a_finding(confidence=SURE)
     found(store, one, a_finding(confidence=SURE, category="Formatting Errors"))
     same = a_finding(judge="other", confidence=SURE, span_id="c" * 16)
-    StoredPanel(store).save([a_judged_subject("other", same, subject=RUN)])
+    StoredLlmJudging(store).save([a_judged_subject("other", same, subject=RUN)])
     assert [w for w in whys(store) if w.startswith("different")] == []
     other = a_finding(judge="other", category="Goal Deviation", confidence=SURE)
-    StoredPanel(store).save([a_judged_subject("other", other, subject=RUN, judged_at=2)])
+    StoredLlmJudging(store).save([a_judged_subject("other", other, subject=RUN, judged_at=2)])
     claims = "loops: Formatting Errors, loops: Resource Abuse, other: Goal Deviation"
     assert whys(store) == [f"different errors are seen at span {one.span_id} ({claims})"]
 
@@ -135,7 +135,7 @@ def test_detectors_alone(store: Store) -> None:
     finding = a_finding(confidence=SURE)
     found(store, finding)
     assert whys(store) == []
-    StoredPanel(store).save([a_judged_subject("other", subject=RUN)])
+    StoredLlmJudging(store).save([a_judged_subject("other", subject=RUN)])
     assert whys(store) == [f"loops found Resource Abuse at span {finding.span_id}, where no LLM judge sees an error"]
 
 

@@ -10,7 +10,7 @@ from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a
 from tracejury.collector.labels.stored_labels import StoredLabels
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.llm_judging import StoredPanel
+from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.schemas.annotations import Annotation, Opinion, Review
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.queries.labels import JudgeQuality, Labelled
@@ -31,7 +31,7 @@ def judged(store: Store, *findings: Finding) -> None:
 
 def scores(store: Store, judge: str, given: Sequence[int | None]) -> None:
     """What a judge gives each run; None: not applicable."""
-    StoredPanel(store).save(
+    StoredLlmJudging(store).save(
         [
             a_judged_subject(judge, score=score, subject=Subject(SubjectKind.AGENT_RUN, run, TRACE_ID))
             for run, score in zip(RUNS, given, strict=True)

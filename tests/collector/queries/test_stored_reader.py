@@ -9,7 +9,7 @@ from stored_readers import stored_reader
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.llm_judging import StoredPanel
+from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
@@ -27,7 +27,7 @@ def reader(store: Store) -> StoredReader:
     StoredJudging(store).save([a_judged_trace(a_finding(judge="loops"))])
     found = a_finding(judge=GOAL, evidence="gave up", confidence=0.7)
     immaterial = a_finding(judge=GOAL, evidence="spelling", severity=Severity.LOW, confidence=0.25)
-    StoredPanel(store).save([a_judged_subject(GOAL, found, immaterial)])
+    StoredLlmJudging(store).save([a_judged_subject(GOAL, found, immaterial)])
     return stored_reader(store, AssemblerConfig(), lambda: 10**18)
 
 

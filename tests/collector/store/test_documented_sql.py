@@ -10,7 +10,7 @@ from store_parts import a_finding, a_judged_subject, a_judged_trace, a_span
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.llm_judging import StoredPanel
+from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.schemas.llm_rows import AnswerRow
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 
@@ -39,6 +39,6 @@ def test_a_documented_query_runs_and_finds(store: Store, query: str) -> None:
     now = int(store.rows("SELECT toUnixTimestamp64Nano(now64(9))")[0][0])
     store.insert("spans", SPAN_COLUMNS, span_columns([a_span(start=now, end=now)], now))
     StoredJudging(store).save([a_judged_trace(a_finding(), judged_at=now, received=now)])
-    StoredPanel(store).save([a_judged_subject(judged_at=now, received=now)])
-    StoredPanel(store).keep([AnswerRow("k", "m", "t", "stop", 1, 0, 1, 0.5, now, "shop")])
+    StoredLlmJudging(store).save([a_judged_subject(judged_at=now, received=now)])
+    StoredLlmJudging(store).keep([AnswerRow("k", "m", "t", "stop", 1, 0, 1, 0.5, now, "shop")])
     assert store.rows(query)

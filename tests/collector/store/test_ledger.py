@@ -10,7 +10,7 @@ from store_parts import TRACE_ID, a_judged_subject, a_judged_trace, a_run
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.ledger import StoredLedger
-from tracejury.collector.store.llm_judging import StoredPanel
+from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.schemas.queries.ledger import Judged, LedgerEntry, LedgerQuery
 from tracejury.schemas.queries.reader import Position
 from tracejury.schemas.trajectory import TraceState
@@ -29,7 +29,7 @@ def ledger(store: Store) -> StoredLedger:
     """A trace that was judged, a window of it that was superseded, and another one that was sampled out."""
     StoredJudging(store).save([a_judged_trace(judged_at=1), a_judged_trace(trace_id=OTHER, service="desk", runs=())])
     elsewhere = Subject(SubjectKind.AGENT_RUN, "run-9", OTHER)
-    StoredPanel(store).save(
+    StoredLlmJudging(store).save(
         [
             a_judged_subject(GOAL, judged_at=5),
             a_judged_subject(LOGIC, judged_at=4, outcome=Outcome.PENDING),
@@ -81,7 +81,7 @@ def test_filters(ledger: StoredLedger, filters: dict[str, object], expected: lis
 
 def test_only_the_last_word_counts(store: Store, ledger: StoredLedger) -> None:
     """A filter on the outcome finds no earlier word, nor does one on the time a word before a later one."""
-    StoredPanel(store).save([a_judged_subject(GOAL, judged_at=9, content="new", outcome=Outcome.FAILED)])
+    StoredLlmJudging(store).save([a_judged_subject(GOAL, judged_at=9, content="new", outcome=Outcome.FAILED)])
     assert told(ledger.entries(LedgerQuery(100, outcome=Outcome.DONE))) == []
     assert told(ledger.entries(LedgerQuery(100, since=5))) == [(GOAL, "run-1", Outcome.FAILED)]
 
@@ -102,7 +102,9 @@ def test_a_word_has_its_place_and_the_verdict_that_stands(ledger: StoredLedger) 
 def test_pages_cover_all_words_once(store: Store, size: int) -> None:
     """Also where many were spoken at one time."""
     runs = [replace(RUN, id=f"run-{n}") for n in range(7)]
-    StoredPanel(store).save([a_judged_subject(GOAL, judged_at=1 + n // 4, subject=run) for n, run in enumerate(runs)])
+    StoredLlmJudging(store).save(
+        [a_judged_subject(GOAL, judged_at=1 + n // 4, subject=run) for n, run in enumerate(runs)]
+    )
     query, seen = LedgerQuery(size), list[str]()
     while page := StoredLedger(store).entries(query):
         seen += [e.word.subject_id for e in page]
@@ -127,7 +129,9 @@ def test_runs_that_wait_are_counted(store: Store) -> None:
         for run in ("run-1", "run-2") for judge in (GOAL, LOGIC)
     ]  # fmt: skip
     window = a_judged_subject(LOGIC, outcome=Outcome.PENDING, subject=WINDOW)
-    StoredPanel(store).save([*words, window, a_judged_subject(GOAL, judged_at=2), a_judged_subject(LOGIC, judged_at=2)])
+    StoredLlmJudging(store).save(
+        [*words, window, a_judged_subject(GOAL, judged_at=2), a_judged_subject(LOGIC, judged_at=2)]
+    )
     assert StoredLedger(store).pending_runs([TRACE_ID, OTHER]) == {TRACE_ID: 1}
     assert StoredLedger(store).pending_runs([]) == {}
 

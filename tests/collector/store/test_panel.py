@@ -13,7 +13,7 @@ from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.llm_judging import StoredPanel
+from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.reading import StoredReading
 from tracejury.schemas.errors import RetryableError, StoreError
 from tracejury.schemas.findings import Finding, FindingState
@@ -44,7 +44,7 @@ def test_what_was_said_comes_back(store: Store) -> None:
     """Verdicts, findings with their judge and version, and the ledger with model, reason and probability."""
     found = a_finding(judge=GOAL, evidence="it gave up")
     said = a_judged_subject(GOAL, found, judged_at=7, received=5, reason="why", model="m", probability=0.25, dropped=3)
-    panel = StoredPanel(store)
+    panel = StoredLlmJudging(store)
     panel.save([said])
     assert panel.run_findings([TRACE_ID, OTHER]) == {TRACE_ID: [found]}
     assert StoredReading(store).load_verdicts([TRACE_ID])[TRACE_ID] == list(said.judgements[0].verdicts)
@@ -60,13 +60,13 @@ def test_findings_belong_to_their_own_judges(store: Store) -> None:
     first = a_judged_subject(GOAL, a_finding(judge=GOAL), version="g")
     second = a_judged_subject(LOGIC, a_finding(judge=LOGIC), version="l")
     both = replace(first, judgements=first.judgements + second.judgements, changed=first.changed + second.changed)
-    StoredPanel(store).save([both])
+    StoredLlmJudging(store).save([both])
     assert store.rows("SELECT JudgedBy, JudgeVersion FROM findings ORDER BY JudgedBy") == [(GOAL, "g"), (LOGIC, "l")]
 
 
 def test_a_finding_of_a_judge_that_was_not_asked_is_taken_back(store: Store) -> None:
     """A run may become part of another one, with other judges: what stood at it goes, at the time of the judging."""
-    panel, stray = StoredPanel(store), a_finding(judge=LOGIC)
+    panel, stray = StoredLlmJudging(store), a_finding(judge=LOGIC)
     panel.save([a_judged_subject(LOGIC, stray, judged_at=1)])
     gone = replace(stray, state=FindingState.RETRACTED)
     panel.save([a_judged_subject(GOAL, judged_at=2, retracted=(gone,))])
@@ -76,7 +76,7 @@ def test_a_finding_of_a_judge_that_was_not_asked_is_taken_back(store: Store) -> 
 
 def test_a_save_that_broke_off_is_repeated(store: Store) -> None:
     """Judgements come last: when the store fails before them, the run is pending still, and is saved again."""
-    panel = StoredPanel(store)
+    panel = StoredLlmJudging(store)
     panel.save([a_judged_subject(GOAL, outcome=Outcome.PENDING)])
     said = a_judged_subject(GOAL, a_finding(judge=GOAL), judged_at=2)
     store.command("RENAME TABLE judgements TO away")
@@ -92,16 +92,16 @@ def test_a_save_that_broke_off_is_repeated(store: Store) -> None:
 def test_text_that_no_engine_takes_is_a_store_error(store: Store) -> None:
     """A lone surrogate in a model's answer is not retried forever."""
     with pytest.raises(StoreError):
-        StoredPanel(store).save([a_judged_subject(GOAL, reason="\ud800")])
+        StoredLlmJudging(store).save([a_judged_subject(GOAL, reason="\ud800")])
 
 
 def test_detectors_and_llm_judges_do_not_meet(store: Store) -> None:
     """Detectors compare with their own findings only, else each would retract what the other found."""
     mine, theirs = a_finding(judge="loops"), a_finding(judge=GOAL, agent_run_id="run-1")
     StoredJudging(store).save([a_judged_trace(mine)])
-    StoredPanel(store).save([a_judged_subject(GOAL, theirs)])
+    StoredLlmJudging(store).save([a_judged_subject(GOAL, theirs)])
     assert StoredJudging(store).load_findings([TRACE_ID]) == {TRACE_ID: [mine]}
-    assert StoredPanel(store).run_findings([TRACE_ID]) == {TRACE_ID: [theirs]}
+    assert StoredLlmJudging(store).run_findings([TRACE_ID]) == {TRACE_ID: [theirs]}
 
 
 def test_a_later_word_of_an_llm_judge_is_no_judging_of_the_trace(store: Store) -> None:
@@ -109,7 +109,7 @@ def test_a_later_word_of_an_llm_judge_is_no_judging_of_the_trace(store: Store) -
     store.insert("spans", SPAN_COLUMNS, span_columns([a_span()], 9))
     StoredJudging(store).save([a_judged_trace(received=5)])
     whole = Subject(SubjectKind.TRACE, TRACE_ID, TRACE_ID)
-    StoredPanel(store).save([a_judged_subject(GOAL, judged_at=99, received=9, subject=whole)])
+    StoredLlmJudging(store).save([a_judged_subject(GOAL, judged_at=99, received=9, subject=whole)])
     assert StoredJudging(store).unjudged("v1", 10) == [("", TRACE_ID)]
 
 
@@ -117,7 +117,7 @@ def test_the_ledger_of_a_trace_is_stored_with_it(store: Store) -> None:
     """What LLM judges are to do stands before the trace's own judgement: no run is forgotten between the two."""
     judged = replace(a_judged_trace(), ledger=(word(GOAL, Outcome.PENDING), word(LOGIC, Outcome.SAMPLED_OUT)))
     StoredJudging(store).save([judged])
-    assert [(row.judge, row.subject_id) for row in StoredPanel(store).pending(10)] == [(GOAL, "run-1")]
+    assert [(row.judge, row.subject_id) for row in StoredLlmJudging(store).pending(10)] == [(GOAL, "run-1")]
     said = StoredJudging(store).load_ledger([TRACE_ID, OTHER])
     assert {key: row.outcome for key, row in said[TRACE_ID].items()} == {
         (SubjectKind.AGENT_RUN, "run-1", GOAL): Outcome.PENDING,
@@ -135,7 +135,7 @@ def test_a_ledger_that_broke_off_leaves_the_trace_unjudged(store: Store) -> None
         StoredJudging(failing).save([judged])
     failing.close()
     assert StoredJudging(store).unjudged("v1", 10) == [("", TRACE_ID)]
-    assert len(StoredPanel(store).pending(10)) == 1
+    assert len(StoredLlmJudging(store).pending(10)) == 1
 
 
 class FailingStore(Store):
@@ -153,12 +153,12 @@ def test_pending_is_the_oldest_first_and_whole_subjects(store: Store) -> None:
     runs = [replace(RUN, id=f"run-{n}", tenant="x" if n == 1 else "") for n in range(3)]
     for at, run in ((3, runs[0]), (1, runs[1]), (2, runs[2])):
         judgements = tuple(word(judge, Outcome.PENDING, subject=run, at=at) for judge in (LOGIC, GOAL))
-        StoredPanel(store).save([replace(a_judged_subject(), judgements=judgements)])
-    found = StoredPanel(store).pending(3)
+        StoredLlmJudging(store).save([replace(a_judged_subject(), judgements=judgements)])
+    found = StoredLlmJudging(store).pending(3)
     assert [(r.tenant, r.subject_id, r.judge) for r in found] == [
         ("x", "run-1", GOAL), ("x", "run-1", LOGIC), ("", "run-2", GOAL), ("", "run-2", LOGIC),
     ]  # fmt: skip
-    assert len(StoredPanel(store).pending(100)) == 6
+    assert len(StoredLlmJudging(store).pending(100)) == 6
 
 
 @pytest.mark.parametrize("outcome", [o for o in Outcome if o is not Outcome.PENDING])
@@ -168,19 +168,19 @@ def test_any_other_word_ends_pending(store: Store, outcome: Outcome) -> None:
         subject = replace(RUN, id=f"run-{order}")
         words = [word(GOAL, Outcome.PENDING, subject=subject, at=1), word(GOAL, outcome, subject=subject, at=2)]
         for one in words[::order]:
-            StoredPanel(store).save([replace(a_judged_subject(), judgements=(one,))])
-    assert StoredPanel(store).pending(10) == []
+            StoredLlmJudging(store).save([replace(a_judged_subject(), judgements=(one,))])
+    assert StoredLlmJudging(store).pending(10) == []
 
 
 def test_an_answer_to_older_content_leaves_the_newer_pending(store: Store) -> None:
     """A run that changed while it was judged is judged again; what saw less than another word waits for nothing."""
-    save = StoredPanel(store).save
+    save = StoredLlmJudging(store).save
     newer = word(GOAL, Outcome.PENDING, input_hash="new", judged_at=5, received_through=9)
     save([replace(a_judged_subject(), judgements=(newer,))])
     save([a_judged_subject(GOAL, content="old", judged_at=6, received=8)])
-    assert [r.input_hash for r in StoredPanel(store).pending(10)] == ["new"]
+    assert [r.input_hash for r in StoredLlmJudging(store).pending(10)] == ["new"]
     save([replace(a_judged_subject(), judgements=(word(GOAL, Outcome.PENDING, input_hash="older", judged_at=7),))])
-    assert [r.input_hash for r in StoredPanel(store).pending(10)] == ["new"]
+    assert [r.input_hash for r in StoredLlmJudging(store).pending(10)] == ["new"]
 
 
 def test_what_replaces_is_the_last_word(store: Store) -> None:
@@ -188,8 +188,8 @@ def test_what_replaces_is_the_last_word(store: Store) -> None:
     old = word(GOAL, Outcome.SUPERSEDED, input_hash="old", at=4)
     new = word(GOAL, Outcome.PENDING, input_hash="new", at=4)
     for pair in ((old, new), (new, old)):
-        StoredPanel(store).save([replace(a_judged_subject(), judgements=pair)])
-        (said,) = StoredPanel(store).outcomes([TRACE_ID])[TRACE_ID].values()
+        StoredLlmJudging(store).save([replace(a_judged_subject(), judgements=pair)])
+        (said,) = StoredLlmJudging(store).outcomes([TRACE_ID])[TRACE_ID].values()
         assert (said.input_hash, said.outcome) == ("new", Outcome.PENDING)
         assert store.rows("SELECT InputHash FROM ledger") == [("new",)]
 
@@ -197,11 +197,11 @@ def test_what_replaces_is_the_last_word(store: Store) -> None:
 def test_one_tenant_sees_nothing_of_another(store: Store) -> None:
     """The same trace id of two tenants."""
     subject = replace(RUN, tenant="a")
-    StoredPanel(store, "a").save([a_judged_subject(GOAL, a_finding(judge=GOAL, tenant="a"), subject=subject)])
-    assert StoredPanel(store).outcomes([TRACE_ID]) == {}
-    assert StoredPanel(store).run_findings([TRACE_ID]) == {}
-    assert set(StoredPanel(store, "a").outcomes([TRACE_ID])) == {TRACE_ID}
-    assert set(StoredPanel(store, "a").run_findings([TRACE_ID])) == {TRACE_ID}
+    StoredLlmJudging(store, "a").save([a_judged_subject(GOAL, a_finding(judge=GOAL, tenant="a"), subject=subject)])
+    assert StoredLlmJudging(store).outcomes([TRACE_ID]) == {}
+    assert StoredLlmJudging(store).run_findings([TRACE_ID]) == {}
+    assert set(StoredLlmJudging(store, "a").outcomes([TRACE_ID])) == {TRACE_ID}
+    assert set(StoredLlmJudging(store, "a").run_findings([TRACE_ID])) == {TRACE_ID}
 
 
 def test_the_mark_is_the_same_for_all(store: Store) -> None:
@@ -210,7 +210,7 @@ def test_the_mark_is_the_same_for_all(store: Store) -> None:
 
     def ask() -> None:
         start.wait()
-        keys.append(StoredPanel(store).mark_key())
+        keys.append(StoredLlmJudging(store).mark_key())
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
     for thread in threads:
@@ -219,8 +219,8 @@ def test_the_mark_is_the_same_for_all(store: Store) -> None:
         thread.join()
     store.command("OPTIMIZE TABLE install FINAL")
     assert {len(key) for key in keys} == {32}
-    assert set(keys) == {StoredPanel(store).mark_key()}
-    assert StoredPanel(store, "x").mark_key() not in keys
+    assert set(keys) == {StoredLlmJudging(store).mark_key()}
+    assert StoredLlmJudging(store, "x").mark_key() not in keys
 
 
 @dataclass(frozen=True)
@@ -284,14 +284,14 @@ def test_whatever_the_order_the_latest_word_stands(store: Store, history: list[S
     judged = as_handed_over(history)
     again = data.draw(st.lists(st.sampled_from(judged), max_size=4)) if judged else []
     for one in data.draw(st.permutations([*judged, *again])):
-        StoredPanel(store).save([one])
+        StoredLlmJudging(store).save([one])
     latest = {(s.judge, s.subject.id): s for s in history}
     scored = {(s.judge, s.subject.id): s for s in history if s.score is not None}
-    words = StoredPanel(store).outcomes([TRACE_ID]).get(TRACE_ID, {})
+    words = StoredLlmJudging(store).outcomes([TRACE_ID]).get(TRACE_ID, {})
     assert {(r.judge, r.subject_id): r.judged_at for r in words.values()} == {k: s.at for k, s in latest.items()}
     verdicts = StoredReading(store).load_verdicts([TRACE_ID]).get(TRACE_ID, [])
     assert {(v.judge, v.subject.id): v.score for v in verdicts} == {k: s.score for k, s in scored.items()}
-    live = [f for f in StoredPanel(store).run_findings([TRACE_ID]).get(TRACE_ID, []) if f.state in LIVE]
+    live = [f for f in StoredLlmJudging(store).run_findings([TRACE_ID]).get(TRACE_ID, []) if f.state in LIVE]
     assert {(f.judge, f.evidence, f.confidence) for f in live} == {
         (judge, f"{s.subject.id} {quote}", s.at / 100) for (judge, _), s in scored.items() for quote in s.quotes
     }

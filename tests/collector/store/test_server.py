@@ -17,7 +17,7 @@ from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import WriterConfig
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.ledger import StoredLedger
-from tracejury.collector.store.llm_judging import StoredPanel
+from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.migrate import ensure, migrations, status
 from tracejury.collector.store.reading import StoredReading
 from tracejury.collector.store.writer import GroupCommitWriter
@@ -85,7 +85,7 @@ async def test_commit_judge_and_read(remote: Store, tmp_path: Path) -> None:
 def test_what_llm_judges_keep(remote: Store) -> None:
     """Ledger, answers, architectures and the secret of the installation, as with the embedded engine."""
     ensure(remote, allowed=True)
-    panel = StoredPanel(remote)
+    panel = StoredLlmJudging(remote)
     found = a_finding(judge="goal-fulfilment", evidence="it's \\ \n é😀")
     panel.save([a_judged_subject("goal-fulfilment", found), a_judged_subject("plan-quality", outcome=Outcome.PENDING)])
     assert panel.run_findings([TRACE_ID]) == {TRACE_ID: [found]}
@@ -103,7 +103,7 @@ def test_what_llm_judges_keep(remote: Store) -> None:
     assert [a.text for a in panel.architecture_versions("it's")] == ["a\\b"]
     assert panel.architecture("it's") == panel.architecture_versions("it's")[0]
     assert not panel.clear_edit("it's")
-    assert panel.mark_key() == StoredPanel(remote).mark_key()
+    assert panel.mark_key() == StoredLlmJudging(remote).mark_key()
 
 
 def test_our_statements_stay_out_of_the_servers_query_log(remote: Store, server: ClickHouseServer) -> None:

@@ -7,7 +7,7 @@ from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.llm_judging import StoredPanel
+from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.pipeline_stats import MOST_FINDINGS, StoredVitals
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.queries.pipeline_stats import Timeliness
@@ -98,7 +98,7 @@ def test_outcomes_are_the_last_words_on_runs(store: Store) -> None:
     """By judge; windows, detectors and what a later word replaced are left out."""
     StoredJudging(store).save([a_judged_trace(received=T0)])
     window = Subject(SubjectKind.TURN_WINDOW, "run-1:0-4", TRACE_ID)
-    StoredPanel(store).save(
+    StoredLlmJudging(store).save(
         [
             a_judged_subject(judged_at=1, received=T0, outcome=Outcome.FAILED, subject=of_run(1)),
             a_judged_subject(judged_at=2, received=T0, version="v2", subject=of_run(1)),
@@ -128,7 +128,7 @@ def test_versions_are_summed_as_they_were_sampled(store: Store) -> None:
         a_judged_subject("goal-fulfilment", finding, judged_at=5, received=T0, subject=of_run(3), probability=0.0),
         a_judged_subject("goal-fulfilment", finding, judged_at=9, received=T0, version="v2", subject=of_run(0)),
     ]
-    StoredPanel(store).save(said)
+    StoredLlmJudging(store).save(said)
     newer, older = StoredVitals(store).versions("goal-fulfilment", T0, T0 + 1)
     assert (newer.version, newer.first, newer.last) == ("v2", 9, 9)
     assert newer.sums == Sums(1, 1, 1, 1, *([1.0] * 11))
@@ -155,6 +155,6 @@ def test_what_was_said_of_a_run_that_went_to_another_trace_is_in_no_version(stor
         a_judged_subject(judged_at=3, received=T0, content="new", subject=of_run(2), outcome=Outcome.SUPERSEDED),
         a_judged_subject(judged_at=4, received=T0, content="newer", subject=of_run(2)),
     ]
-    StoredPanel(store).save(said)
+    StoredLlmJudging(store).save(said)
     (only,) = StoredVitals(store).versions("goal-fulfilment", T0, T0 + 1)
     assert (only.first, only.last, only.sums.n) == (4, 4, 1)

@@ -14,7 +14,7 @@ from small_traces import without_content
 
 from tracejury.judges.llm.case import Deliberation, Stage
 from tracejury.judges.llm.client import Prompt, Reply
-from tracejury.judges.llm.members import Panel
+from tracejury.judges.llm.members import LlmJudges
 from tracejury.judges.llm.scripted import Line, answer, finding
 from tracejury.schemas.errors import LlmError, OverBudgetError, RetryableError, TracejuryError
 from tracejury.schemas.verdicts import SubjectKind
@@ -37,7 +37,7 @@ def test_in_separate_mode_each_judge_has_its_own_prompt() -> None:
 
 
 @pytest.mark.parametrize("by", [PANEL, SEPARATE], ids=["panel", "separate"])
-def test_every_judge_gives_a_verdict(by: Panel) -> None:
+def test_every_judge_gives_a_verdict(by: LlmJudges) -> None:
     """With its score, its version, the model that answered, and how probable it was that it was asked."""
     asked = case(TRACE, by, probability=0.25)
     said, _ = judged(lambda p: answer(p, scores={LC: 0, "tool-calling": None}), asked, by)

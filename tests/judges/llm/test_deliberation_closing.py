@@ -13,7 +13,7 @@ from small_traces import Said, run, trace
 from tracejury.judges.llm.case import Case, Deliberation, Stage
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.deliberation import deliberate
-from tracejury.judges.llm.members import Panel
+from tracejury.judges.llm.members import LlmJudges
 from tracejury.judges.llm.record import MOST_LISTED
 from tracejury.judges.llm.scripted import ScriptedClient, answer, finding, rehearse
 from tracejury.processors.transcript import split
@@ -22,7 +22,7 @@ from tracejury.schemas.findings import Finding
 from tracejury.schemas.transcript import Chapter
 
 
-def provisional(by: Panel, *quotes: tuple[str, str, str]) -> tuple[Finding, ...]:
+def provisional(by: LlmJudges, *quotes: tuple[str, str, str]) -> tuple[Finding, ...]:
     """What a window said: (label, quote, code) each."""
     asked = case(TRACE, by, Stage.WINDOW, judges=by.asked("manager", Stage.WINDOW, has_plan=True))
     said, _ = judged(lambda p: answer(p, [finding(label, q, dimensions=[c]) for label, q, c in quotes]), asked, by)
@@ -33,7 +33,7 @@ QUOTES = (("S2", "I look it up.", "LC"), ("S5", "It is forty-two.", "TC"))
 BEFORE = provisional(PANEL, *QUOTES)
 
 
-def closed(by: Panel = PANEL, before: tuple[Finding, ...] = BEFORE, **said: Any) -> Deliberation:
+def closed(by: LlmJudges = PANEL, before: tuple[Finding, ...] = BEFORE, **said: Any) -> Deliberation:
     """A closing pass over a run with these findings, with the fields of its answer."""
     findings = said.pop("findings", ())
     asked = case(TRACE, by, provisional=before)

@@ -14,7 +14,7 @@ from small_traces import Did, Said, run, tool, trace
 from tracejury.judges.llm.answer_types import Claim
 from tracejury.judges.llm.criteria import Criteria
 from tracejury.judges.llm.gate import MOST_SEARCHES, Gate
-from tracejury.judges.llm.members import panel_of
+from tracejury.judges.llm.members import llm_judges_of
 from tracejury.processors.transcript import transcribe
 from tracejury.schemas.findings import Finding, FindingState, finding_id, fingerprint
 from tracejury.schemas.taxonomy import TRAIL_CATEGORIES, Dimension, Severity
@@ -236,7 +236,7 @@ def test_a_judge_of_ones_own_has_its_own_categories() -> None:
         }
     )
     own_set = PANEL.criteria.joined((tone,))
-    gate = Gate(TRACE, TRACE.runs[0], panel_of(own_set, "m"))
+    gate = Gate(TRACE, TRACE.runs[0], llm_judges_of(own_set, "m"))
     said = [claim("S2", "I look it up.", "tone", category="Rudeness"), claim("S2", "I look it up.", "tone")]
     found = gate.findings(said, ("tone",), SHOWN)
     assert [(f.judge, f.taxonomy, f.category, f.dimensions) for f in found] == [

@@ -12,7 +12,7 @@ from panel_cases import panel
 
 from tracejury.collector.evaluation.evidence import grounding
 from tracejury.collector.evaluation.folder import load
-from tracejury.collector.judging.detect.direct import Stored, normalized, stored, traces
+from tracejury.collector.judging.detect.direct import DecodedSpans, normalized, stored, traces
 from tracejury.collector.judging.detect.judged import of_finding
 from tracejury.judges.llm.answer_types import Claim
 from tracejury.judges.llm.gate import Gate
@@ -34,7 +34,7 @@ ASKED = tuple(judge.name for judge in PANEL.judges)
 
 
 @cache
-def _received() -> tuple[Stored, list[Trace]]:
+def _received() -> tuple[DecodedSpans, list[Trace]]:
     received = stored(load(FOLDER, limit=12).requests)
     return received, traces(normalized(received.spans, received.logs))
 

@@ -9,10 +9,10 @@ import pytest
 
 from tracejury.judges.llm.case import Stage
 from tracejury.judges.llm.criteria import Criteria, CriteriaSet, load_set
-from tracejury.judges.llm.members import Panel, panel_of
+from tracejury.judges.llm.members import LlmJudges, llm_judges_of
 from tracejury.schemas.errors import ConfigError
 
-PANEL = panel_of(load_set("production"), "gpt-x", parameters={"temperature": 0})
+PANEL = llm_judges_of(load_set("production"), "gpt-x", parameters={"temperature": 0})
 REST = ("logical-consistency", "execution-efficiency", "tool-selection", "tool-calling")
 
 
@@ -45,7 +45,7 @@ def test_who_is_asked(role: str, stage: Stage, asked: tuple[str, ...], *, has_pl
 )
 def test_judges_are_chosen_by_name_or_code(names: tuple[str, ...], sit: tuple[str, ...]) -> None:
     """In the set's order, each once; none named means all."""
-    assert tuple(j.name for j in panel_of(PANEL.criteria, "m", names).judges) == sit
+    assert tuple(j.name for j in llm_judges_of(PANEL.criteria, "m", names).judges) == sit
 
 
 def test_an_unknown_judge_is_refused() -> None:
@@ -53,7 +53,7 @@ def test_an_unknown_judge_is_refused() -> None:
     with pytest.raises(
         ConfigError, match="no judge named 'tone' in the criteria set 'production': it has plan-quality"
     ):
-        panel_of(PANEL.criteria, "m", ["tone"])
+        llm_judges_of(PANEL.criteria, "m", ["tone"])
 
 
 def with_judge(criteria: CriteriaSet, name: str, **changes: Any) -> CriteriaSet:
@@ -76,7 +76,7 @@ def with_judge(criteria: CriteriaSet, name: str, **changes: Any) -> CriteriaSet:
         (replace(PANEL, max_answer_tokens=99), True),
     ],
 )
-def test_a_version_changes_with_what_the_judge_is_told(other: Panel, *, differs: bool) -> None:
+def test_a_version_changes_with_what_the_judge_is_told(other: LlmJudges, *, differs: bool) -> None:
     """Its own criteria, the rules, model, parameters and mode; not with who sits beside it or how it is described."""
     version = PANEL.version("tool-calling")
     assert len(version) == 12

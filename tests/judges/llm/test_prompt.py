@@ -10,13 +10,13 @@ from prompt_cases import case, finding, ours, record_lines, step, transcript
 from tracejury.judges.llm.case import Stage
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.criteria import load_set
-from tracejury.judges.llm.members import panel_of
+from tracejury.judges.llm.members import llm_judges_of
 from tracejury.judges.llm.prompt import MOST_REPLY, Part, prompts, repair
 from tracejury.judges.llm.prompt_text import HINTS
 from tracejury.judges.llm.record import BLOCK, MOST_LISTED
 from tracejury.schemas.transcript import Chapter, PlanView, Transcript
 
-PANEL = panel_of(load_set("production"), "gpt-x", max_answer_tokens=1234)
+PANEL = llm_judges_of(load_set("production"), "gpt-x", max_answer_tokens=1234)
 SEPARATE = replace(PANEL, mode="separate")
 SCHEMA = {"type": "object"}
 ALL = tuple(j.name for j in PANEL.judges)

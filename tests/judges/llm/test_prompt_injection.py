@@ -14,12 +14,12 @@ from tracejury.judges.llm.baseline import baseline_prompt
 from tracejury.judges.llm.case import Case, Stage
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.criteria import load_set
-from tracejury.judges.llm.members import panel_of
+from tracejury.judges.llm.members import llm_judges_of
 from tracejury.judges.llm.prompt import Part, prompts, repair
 from tracejury.processors.transcript import transcribe
 from tracejury.schemas.transcript import Chapter
 
-PANEL = panel_of(load_set("production"), "gpt-x")
+PANEL = llm_judges_of(load_set("production"), "gpt-x")
 RUN = PANEL.asked("manager", Stage.CLOSING, has_plan=True)
 MARK = "a long enough harmless remark"
 
@@ -98,7 +98,7 @@ def test_no_mixture_of_our_marks_adds_a_line_of_ours(parts: list[str]) -> None:
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
 def test_rules_and_question_do_not_depend_on_the_record(attack: str, mode: str) -> None:
     """What stands outside the fence is the same for a hostile record as for a harmless one."""
-    panel = panel_of(PANEL.criteria, "gpt-x", mode="separate" if mode == "separate" else "panel")
+    panel = llm_judges_of(PANEL.criteria, "gpt-x", mode="separate" if mode == "separate" else "panel")
 
     def outside(prompt: Prompt) -> list[str]:
         said = "".join(m.text for m in prompt.messages)

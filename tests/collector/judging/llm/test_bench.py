@@ -10,7 +10,7 @@ from judging_bench import TRACE
 from llm_court import NAMES, Court, agent, until
 
 from tracejury.collector.judging.llm import judge_worker as bench
-from tracejury.collector.judging.llm.judge_queue import Docket
+from tracejury.collector.judging.llm.judge_queue import JudgeQueue
 from tracejury.collector.store.client import Store
 from tracejury.judges.llm.scripted import ScriptedClient, answer
 from tracejury.schemas.errors import RetryableError, StoreError, TracejuryError
@@ -124,7 +124,7 @@ def test_what_another_version_left_pending_is_judged_by_the_one_that_sits_now(st
 
 def test_more_runs_than_the_docket_holds_are_read_back_from_the_store(store: Store) -> None:
     """The docket is bounded; the store is the queue."""
-    court = Court(store, docket=Docket(max_entries=2))
+    court = Court(store, docket=JudgeQueue(max_entries=2))
     traces = [f"{i:032x}" for i in range(1, 8)]
     for trace_id in traces:
         court.detecting.commit(*agent(trace_id=trace_id, turns=range(2)))

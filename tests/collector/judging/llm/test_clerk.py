@@ -9,9 +9,9 @@ import pytest
 from small_traces import Said, run, trace
 from store_parts import a_finding
 
-from tracejury.collector.judging.llm.run_selector import AGAIN, MAX_RUNS, Clerk
+from tracejury.collector.judging.llm.run_selector import AGAIN, MAX_RUNS, RunSelector
 from tracejury.judges.llm.criteria import load_set
-from tracejury.judges.llm.members import Panel, panel_of
+from tracejury.judges.llm.members import LlmJudges, llm_judges_of
 from tracejury.judges.llm.selection import Policy, Rule
 from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.trajectory import Trace, TraceState
@@ -36,14 +36,14 @@ class Offered:
         self.withdrawn.append((key, set(but)))
 
 
-def panel(model: str = "test") -> Panel:
+def panel(model: str = "test") -> LlmJudges:
     """Three of the production judges."""
-    return panel_of(load_set("production"), model, NAMES)
+    return llm_judges_of(load_set("production"), model, NAMES)
 
 
-def clerk(policy: Policy | None = None, model: str = "test") -> Clerk:
+def clerk(policy: Policy | None = None, model: str = "test") -> RunSelector:
     """A clerk of that panel."""
-    return Clerk(panel(model), policy or Policy(), Offered())
+    return RunSelector(panel(model), policy or Policy(), Offered())
 
 
 def a_trace(state: TraceState = TraceState.SETTLED, answer: str = "") -> Trace:

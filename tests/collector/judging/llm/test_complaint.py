@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracejury.collector.judging.llm.judge_health import PACE, Complaint
+from tracejury.collector.judging.llm.judge_health import PACE, JudgeHealth
 from tracejury.schemas.verdicts import Judgement, Outcome, Subject, SubjectKind
 
 RUN = Subject(SubjectKind.AGENT_RUN, "0a", "a" * 32)
@@ -21,7 +21,7 @@ def said(*outcomes: Outcome) -> list[Judgement]:
 
 def test_the_reason_stands_until_a_call_is_answered() -> None:
     """An answer from the cache, or nothing to judge, says nothing of the model; one failure beside a score is none."""
-    complaint = Complaint()
+    complaint = JudgeHealth()
     complaint.heard(said(Outcome.NOT_APPLICABLE, Outcome.FAILED), 0)
     assert complaint.now == "not found"
     complaint.heard(said(Outcome.CACHED), 1)
@@ -35,7 +35,7 @@ def test_the_reason_stands_until_a_call_is_answered() -> None:
 
 def test_the_log_has_a_line_a_minute_at_most(caplog: pytest.LogCaptureFixture) -> None:
     """However often calls fail, and whatever comes between."""
-    complaint = Complaint()
+    complaint = JudgeHealth()
     for tick in range(0, 2 * PACE + 1, PACE // 4):
         complaint.failed("cannot be reached", tick)
         complaint.heard(said(Outcome.DONE), tick)

@@ -8,7 +8,7 @@ from collections.abc import Generator, Sequence
 import pytest
 from canned_client import CannedClient
 
-from tracejury.collector.judging.llm.bypass_cache import AnewClient
+from tracejury.collector.judging.llm.bypass_cache import CacheBypassingClient
 from tracejury.collector.judging.llm.run_prompts import drive
 from tracejury.judges.llm.case import Deliberation, Outcomes
 from tracejury.judges.llm.client import Prompt, PromptMessage, Reply
@@ -116,5 +116,5 @@ async def test_a_fault_of_the_client_is_no_outcome() -> None:
 async def test_a_case_can_be_put_anew() -> None:
     """Every prompt of it says so, in every batch."""
     client = CannedClient(lambda _: "fine")
-    await drive(asking(["a", "b"], ["c"]), AnewClient(client))
+    await drive(asking(["a", "b"], ["c"]), CacheBypassingClient(client))
     assert [p.anew for p in client.asked] == [True, True, True]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from tracejury.collector.judging.llm.batch_writer import Saving
+from tracejury.collector.judging.llm.batch_writer import BatchWriter
 from tracejury.schemas.errors import RetryableError, StoreError
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind
@@ -34,10 +34,10 @@ class Store:
         self.groups.append(ids)
 
 
-async def save_all(store: Store, ids: Sequence[str]) -> tuple[Saving, list[str]]:
+async def save_all(store: Store, ids: Sequence[str]) -> tuple[BatchWriter, list[str]]:
     """Save these at once; what the watcher was told of."""
     told: list[str] = []
-    saving = Saving(store, lambda subjects: told.extend(s.judgements[0].subject.id for s in subjects))
+    saving = BatchWriter(store, lambda subjects: told.extend(s.judgements[0].subject.id for s in subjects))
     puts = [asyncio.create_task(saving.put(subject(i))) for i in ids]
     await asyncio.sleep(0)
     running = asyncio.create_task(saving.run())

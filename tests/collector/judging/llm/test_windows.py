@@ -7,12 +7,12 @@ from dataclasses import replace
 from small_traces import TRACE_ID, Said, run, trace
 
 from tracejury.collector.judging.llm.enqueue import Calendar
-from tracejury.collector.judging.llm.judge_queue import Docket, Entry
-from tracejury.collector.judging.llm.run_selector import Clerk
+from tracejury.collector.judging.llm.judge_queue import JudgeQueue, JudgeTask
+from tracejury.collector.judging.llm.run_selector import RunSelector
 from tracejury.collector.judging.llm.windows import Windows
 from tracejury.judges.llm.case import Stage
 from tracejury.judges.llm.criteria import load_set
-from tracejury.judges.llm.members import panel_of
+from tracejury.judges.llm.members import llm_judges_of
 from tracejury.judges.llm.schedule import SECOND, WindowRules
 from tracejury.judges.llm.selection import Policy, Rule
 from tracejury.schemas.llm_rows import LedgerRow
@@ -20,7 +20,7 @@ from tracejury.schemas.trajectory import Trace, TraceState, TurnKind
 from tracejury.schemas.verdicts import JudgedTrace, Judgement, Outcome, Subject, SubjectKind
 
 KEY = ("", TRACE_ID)
-PANEL = panel_of(load_set("production"), "test")
+PANEL = llm_judges_of(load_set("production"), "test")
 WINDOW_JUDGES = PANEL.asked("manager", Stage.WINDOW, has_plan=False)
 
 
@@ -28,13 +28,13 @@ class Scene:
     """Windows over a docket, with a policy and a clock of ours."""
 
     def __init__(self, policy: Policy | None = None) -> None:
-        self.docket = Docket()
+        self.docket = JudgeQueue()
         self.policy = policy or Policy()
         self.windows = Windows(PANEL, self.policy, WindowRules(turns=5, seconds=60), self.docket)
         self.calendar = Calendar(self.docket, self.windows, {j.name for j in PANEL.judges}, clock=lambda: 0)
-        self.clerk = Clerk(PANEL, self.policy, self.calendar)
+        self.clerk = RunSelector(PANEL, self.policy, self.calendar)
 
-    def taken(self) -> Entry | None:
+    def taken(self) -> JudgeTask | None:
         """The next of the docket, done at once."""
         entry = self.docket.take(0)
         if entry is not None:
@@ -126,7 +126,7 @@ def test_a_window_that_finds_no_room_is_tried_again() -> None:
     """Progress counts only what was put on the docket."""
     scene = Scene()
     for number in range(256):
-        scene.docket.put(Entry(KEY, f"other {number}", Stage.WINDOW, ("tool-calling",), "h", 1.0))
+        scene.docket.put(JudgeTask(KEY, f"other {number}", Stage.WINDOW, ("tool-calling",), "h", 1.0))
     scene.windows.watch(live(5), (), 0)
     assert not scene.windows.begun((KEY, "m"))
     while scene.taken() is not None:

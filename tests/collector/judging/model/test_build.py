@@ -20,7 +20,7 @@ from tracejury.collector.otlp.mark import is_ours
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.llm_judging import StoredPanel
+from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.judges.llm.budget import HOUR
 from tracejury.judges.llm.client import Prompt, PromptMessage
 from tracejury.schemas.errors import OverBudgetError
@@ -47,7 +47,7 @@ async def test_a_known_answer_is_given_at_a_cap_and_has_no_span(store: Store) ->
         client = build_client(
             config,
             llm,
-            answers=StoredPanel(store),
+            answers=StoredLlmJudging(store),
             budget=budget_of(config.budget),
             tracer=provider.get_tracer("test"),
             secret=b"s",
@@ -66,7 +66,7 @@ async def test_a_known_answer_is_given_at_a_cap_and_has_no_span(store: Store) ->
 
 async def test_what_was_spent_before_a_restart_counts(store: Store) -> None:
     """The budget is loaded from what the store kept."""
-    panel, now = StoredPanel(store), 20_000 * 24 * HOUR
+    panel, now = StoredLlmJudging(store), 20_000 * 24 * HOUR
     with llm_server() as server:
         config = LlmConfig(model="m", api_base=server.base, budget=BudgetConfig(unpriced_tokens_per_day=100))
         async with open_model(config, answers=panel, budget=budget_of(config.budget), clock=lambda: now) as model:

@@ -10,7 +10,7 @@ import pytest
 
 from tracejury.collector.judging.model.cache import CachedClient, key_of
 from tracejury.collector.store.client import Store
-from tracejury.collector.store.llm_judging import StoredPanel
+from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.judges.llm.client import NoAnswerError, Prompt, PromptMessage, Reply
 from tracejury.judges.llm.scripted import ScriptedClient
 from tracejury.schemas.errors import LlmError, OverBudgetError, RetryableError, StoreError
@@ -201,7 +201,7 @@ async def test_what_can_never_be_kept_is_let_go() -> None:
 @pytest.mark.store
 async def test_answers_outlive_the_process(store: Store) -> None:
     """Kept in the store, and their spend with them, that of unsound ones too."""
-    panel = StoredPanel(store, clock=lambda: 10**18)
+    panel = StoredLlmJudging(store, clock=lambda: 10**18)
     cut = replace(WHOLE, finish_reason="length")
     first = CachedClient(ScriptedClient.playing([cut, WHOLE]), panel, {}, clock=lambda: 10**18)
     await first.complete(ASKED)

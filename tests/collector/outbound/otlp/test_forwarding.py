@@ -22,7 +22,7 @@ from tracejury.collector.otlp.codec.rejections import Rejections
 from tracejury.collector.otlp.mark import MARK, is_ours, mark_of
 from tracejury.collector.outbound.otlp.marks import FORWARDED_BY
 from tracejury.collector.store.client import Store
-from tracejury.collector.store.llm_judging import StoredPanel
+from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.schemas.sampling import randomness, thinned, with_threshold
 
 pytestmark = pytest.mark.store
@@ -250,7 +250,7 @@ async def test_spans_of_our_own_judges_are_not_the_users(store_dsn: str) -> None
         config = configured(store_dsn, {"endpoint": backend.url}, {"endpoint": curious.url, "own_judges": True})
         async with Collector(config) as collector:
             store = Store.open(store_dsn)
-            secret = StoredPanel(store).mark_key()
+            secret = StoredLlmJudging(store).mark_key()
             store.close()
             mark = mark_of(trace_id(1).hex(), b"ours0001".hex(), secret)
             ours = span(trace_id=trace_id(1), span_id=b"ours0001", attributes=[text(MARK, mark)])
@@ -273,7 +273,7 @@ async def test_what_comes_back_goes_round_no_more(store_dsn: str) -> None:
             await settled(collector)
             await counted(collector, "sent_traces_total:backend-0", 1)
         store = Store.open(store_dsn)
-        secret = StoredPanel(store).mark_key()
+        secret = StoredLlmJudging(store).mark_key()
         store.close()
         async with Collector(configured(store_dsn, {"endpoint": backend.url})) as collector:
             await settled(collector)

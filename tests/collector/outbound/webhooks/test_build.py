@@ -18,7 +18,7 @@ from tracejury.collector.outbound.webhooks.build import Webhooks, build_webhooks
 from tracejury.collector.outbound.webhooks.config import WebhookConfig
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.llm_judging import StoredPanel
+from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.telemetry import Telemetry
 from tracejury.schemas.findings import Finding
 
@@ -79,7 +79,7 @@ async def test_what_llm_judges_say_is_told_too(store: Store, monkeypatch: pytest
             judge(store, made)
             finding = a_finding(judge="goal-fulfilment", first_seen=NOW)
             said = a_judged_subject("goal-fulfilment", finding, judged_at=NOW)
-            StoredPanel(store).save([said])
+            StoredLlmJudging(store).save([said])
             made.heard([said])
             (received,) = await asyncio.to_thread(server.wait, 1)
     assert received.said["data"]["finding"]["judge"] == "goal-fulfilment"

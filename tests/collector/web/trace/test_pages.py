@@ -12,7 +12,7 @@ from large_trace import large_trace
 from trace_pages import ANSWER, CALL, MANAGER, TOOL, TRACE_ID, Pages, a_span, failing_run, llm, trace_pages
 
 from tracejury.collector.store.client import Store
-from tracejury.collector.store.llm_judging import StoredPanel
+from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind, Verdict
 
@@ -180,7 +180,7 @@ def test_scores_stand_at_their_run_with_their_reasons(pages: Pages) -> None:
         Judgement(subject, verdict.judge, "v1", "h", 1, 1, Outcome.DONE, verdicts=(verdict,))
         for verdict, subject in said
     ]
-    StoredPanel(pages.store).save([JudgedSubject(TraceState.SETTLED, tuple(judged))])
+    StoredLlmJudging(pages.store).save([JudgedSubject(TraceState.SETTLED, tuple(judged))])
     panel = pages.get(f"/traces/{TRACE_ID}/panel", span=MANAGER).text
     assert re.search(r'goal-fulfilment: <strong class="score s1">1</strong> of 3', panel)
     assert "It &lt;b&gt;guessed&lt;/b&gt;." in panel
@@ -199,7 +199,7 @@ def test_why_a_run_has_no_score(pages: Pages) -> None:
         Judgement(subject, judge, "v1", "h", 1, 1, Outcome.SAMPLED_OUT, reason="policy <rest>")
         for judge in ("goal", "plan")
     )
-    StoredPanel(pages.store).save([JudgedSubject(TraceState.SETTLED, left)])
+    StoredLlmJudging(pages.store).save([JudgedSubject(TraceState.SETTLED, left)])
     shown = pages.get(f"/traces/{TRACE_ID}/panel", at=f"run:{MANAGER}").text
     assert shown.count("policy &lt;rest&gt;") == 1
     assert 'No scores: <a class="term" href="/explain/sampled-out"' in shown
