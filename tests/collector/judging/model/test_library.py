@@ -21,7 +21,7 @@ def python(code: str, folder: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("module", ["service", "cli", "llm.build", "llm.litellm_client"])
+@pytest.mark.parametrize("module", ["app.service", "cli", "judging.llm.build", "judging.model.litellm_client"])
 def test_nothing_imports_it_at_start(module: str, tmp_path: Path) -> None:
     """Neither it nor the clients that it brings."""
     code = f"import sys, tracejury.collector.{module}; print(sorted({{'litellm', 'openai'}} & set(sys.modules)))"
