@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Final
 
 from .text import bounded
+from .wording import GIVING_UP, WORDINGS
 
 
 class FailureKind(StrEnum):
@@ -34,150 +35,7 @@ class FailureKind(StrEnum):
     OTHER = "other"
 
 
-_NEEDLES: Final[tuple[tuple[FailureKind, tuple[str, ...]], ...]] = (
-    (
-        FailureKind.SCHEMA,
-        (
-            "unexpected keyword argument",
-            "required positional argument",
-            "positional arguments but",
-            "validation error",
-            "invalid argument",
-            "invalid parameter",
-            "missing required",
-            "field required",
-            "is a required property",
-            "additional properties are not allowed",
-            "unknown argument",
-            "does not match the schema",
-        ),
-    ),
-    (FailureKind.RATE, ("rate limit", "ratelimit", "too many requests", "error 429", "quota exceeded")),
-    (
-        FailureKind.PARSE,
-        (
-            "error in code parsing",
-            "code snippet is invalid",
-            "syntaxerror",
-            "could not parse",
-            "couldn't parse",
-            "failed to parse",
-            "invalid json",
-            "jsondecodeerror",
-            "outputparserexception",
-            "invalid syntax",
-        ),
-    ),
-    (
-        FailureKind.FILE,
-        (
-            "filenotfounderror",
-            "no such file or directory",
-            "package not found at",
-            "isadirectoryerror",
-            "file not found",
-            "cannot find the file",
-            "does not exist",
-            "enoent",
-            "unsupported file",
-            "fileconversion",
-            "unicodedecodeerror",
-        ),
-    ),
-    (FailureKind.IMPORT, ("modulenotfounderror", "no module named", "importerror", "is not allowed. allowed imports")),
-    (
-        FailureKind.LIMIT,
-        (
-            "max number of operations",
-            "maximum number of",
-            "recursionerror",
-            "memoryerror",
-            "out of memory",
-            "context length",
-            "context window",
-            "maximum context",
-            "token limit",
-            "reached max steps",
-        ),
-    ),
-    (FailureKind.TIMEOUT, ("timed out", "timeouterror", "timeout", "deadline exceeded")),
-    (
-        FailureKind.NO_RESULT,
-        (
-            "no results found",
-            "no result found",
-            "no results for",
-            "no matches found",
-            "no matching",
-            "was not archived",
-            "not archived on",
-            "nothing found",
-            "returned no results",
-        ),
-    ),
-    (
-        FailureKind.AUTH,
-        (
-            "error 401",
-            "error 403",
-            "401 client error",
-            "403 client error",
-            "401 unauthorized",
-            "403 forbidden",
-            "unauthorized",
-            "forbidden",
-            "permission denied",
-            "permissionerror",
-            "authentication failed",
-            "authenticationerror",
-            "invalid api key",
-            "access denied",
-        ),
-    ),
-    (FailureKind.NOT_FOUND, ("error 404", "404 client error", "404 not found", "page not found", "not found for url")),
-    (
-        FailureKind.SERVICE,
-        (
-            "error 500",
-            "error 502",
-            "error 503",
-            "server error",
-            "bad gateway",
-            "service unavailable",
-            "connection aborted",
-            "connection reset",
-            "connection refused",
-            "connectionerror",
-            "remotedisconnected",
-            "max retries exceeded",
-            "network error",
-            "returned 500",
-            "returned 502",
-            "returned 503",
-            "status code 5",
-            "status 50",
-            "http 50",
-            "overloaded",
-        ),
-    ),
-    (FailureKind.BROKEN, ("unboundlocalerror", "cannot access local variable", "notimplementederror")),
-    (
-        FailureKind.CODE,
-        (
-            "traceback (most recent call last)",
-            "code execution failed",
-            "interpretererror",
-            "nameerror",
-            "typeerror",
-            "attributeerror",
-            "keyerror",
-            "valueerror",
-            "indexerror",
-            "zerodivisionerror",
-            "assertionerror",
-        ),
-    ),
-)
+_NEEDLES: Final = tuple((FailureKind(kind), needles) for kind, needles in WORDINGS["failures"].items())
 
 
 OUTAGES: Final = frozenset(
@@ -265,34 +123,12 @@ def _json_error(head: str, opening: str) -> bool:
     return not head[len(opening) :].lstrip(" :").startswith(_JSON_HARMLESS)
 
 
-_GIVING_UP: Final = (
-    "unable to",
-    "could not",
-    "couldn't",
-    "cannot be",
-    "can not be",
-    "cannot determine",
-    "can't determine",
-    "cannot comply",
-    "not able to",
-    "not found",
-    "no verifiable",
-    "did not yield",
-    "was not possible",
-    "not available",
-    "failed to",
-    "unsuccessful",
-    "i'm sorry",
-    "i am sorry",
-)
-
-
 def gives_up(answer: str) -> str:
     """The line in which an answer opens by saying that nothing was obtained; "" where it does not."""
     seen = 0
     for line in answer[:600].splitlines():
         low = line.lower().replace("’", "'")  # noqa: RUF001 - that is the character to replace
-        if any(needle in low for needle in _GIVING_UP):
+        if any(needle in low for needle in GIVING_UP):
             return line.strip()
         # A heading is not yet the answer.
         seen += 0 if line.lstrip().startswith("#") or len(line) < _HEADING else 1

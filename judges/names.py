@@ -7,35 +7,10 @@ from enum import StrEnum
 from typing import Final
 
 from ..schemas.normalized import Json
+from .wording import WORDINGS
 
-FINAL_NAMES: Final = frozenset(
-    {
-        "finalanswer",
-        "finalresult",
-        "finish",
-        "submit",
-        "submitanswer",
-        "submitfinalanswer",
-        "completetask",
-        "attemptcompletion",
-        "taskcomplete",
-        "terminate",
-        "exit",
-        "done",
-        "complete",
-        "respond",
-        "returnfinalanswer",
-        "setmodelresponse",
-        "structuredoutput",
-        "exitloop",
-    }
-)
-"""Tools by which frameworks let an agent hand over its answer (letters only)."""
-
-COMPUTE_NAMES: Final = frozenset(
-    {"pythoninterpreter", "python", "codeinterpreter", "pythonrepl", "ipython", "executepython", "executecode", "think"}
-)
-"""Tools that compute and bring in no data from outside."""
+FINAL_NAMES: Final = frozenset(WORDINGS["names"]["final"])
+COMPUTE_NAMES: Final = frozenset(WORDINGS["names"]["compute"])
 
 
 class Role(StrEnum):

@@ -66,3 +66,19 @@ class RunRule:
                     also_at=hit.also_at,
                     linked=hit.linked,
                 )
+
+
+def rule(
+    name: str,
+    category: str,
+    dimensions: str,
+    severity: str,
+    find: Find,
+    *,
+    confidence: float = 0.5,
+    version: int = 2,
+    of_absence: bool = False,
+) -> RunRule:
+    """A `RunRule` as a row of a table: `dimensions` as in "PA TS", `severity` by name."""
+    named = tuple(Dimension(letters) for letters in dimensions.split())
+    return RunRule(name, category, named, Severity(severity), find, confidence, version, of_absence)

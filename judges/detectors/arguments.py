@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ...schemas.normalized import Json
-from ...schemas.taxonomy import Dimension, Severity
 from ..abstention import candid
 from ..base import Context
 from ..claims import answer_text
 from ..facts import RunFacts, TurnFacts
 from ..names import Role
 from ..quoting import quote_call
-from ..rule import Hit, RunRule
+from ..rule import Hit, rule
+from ..wording import WORDINGS
 from .completion import answer_quote
 
 _PATH: Final = re.compile(r"^[\w./\\~ ()-]{1,200}\.[A-Za-z][A-Za-z0-9]{1,4}$")
@@ -69,19 +69,14 @@ _STEM: Final = 6
 def _unobserved_answer(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turn in facts.acts[-1:]:
         answer = answer_text(turn)
-        if not answer or not facts.tools or _computes(turn, answer) or not _names_something(answer):
-            continue
-        if candid(answer):
+        if not answer or not facts.tools or _computes(turn, answer) or not _names_something(answer) or candid(answer):
             continue
         # Sorting or judging what was given needs neither plan nor look-up, and its outcome stands nowhere before.
         if facts.plan_at[turn.position] < 0 and not any(t.attempted for t in facts.acts):
             continue
         if unsupported_share(answer, facts.seen(turn.position)) >= HALF:
-            yield Hit(
-                turn.span_id,
-                answer_quote(turn),
-                "At least half of the words of this answer stand in nothing that the agent has seen.",
-            )
+            text = "At least half of the words of this answer stand in nothing that the agent has seen."
+            yield Hit(turn.span_id, answer_quote(turn), text)
 
 
 def _names_something(answer: str) -> bool:
@@ -90,64 +85,7 @@ def _names_something(answer: str) -> bool:
     return len(words) > 1 or any((w[0].isupper() or w[0].isdigit()) and w.lower() not in _VERDICTS for w in words)
 
 
-_VERDICTS: Final = frozenset(
-    {
-        "yes",
-        "no",
-        "true",
-        "false",
-        "none",
-        "unknown",
-        "positive",
-        "negative",
-        "neutral",
-        "mixed",
-        "n",
-        "a",
-        "ok",
-        "okay",
-        "done",
-        "success",
-        "successful",
-        "successfully",
-        "completed",
-        "complete",
-        "finished",
-        "approved",
-        "rejected",
-        "accepted",
-        "declined",
-        "confirmed",
-        "cancelled",
-        "canceled",
-        "booked",
-        "scheduled",
-        "sent",
-        "created",
-        "updated",
-        "deleted",
-        "removed",
-        "added",
-        "saved",
-        "fixed",
-        "resolved",
-        "closed",
-        "open",
-        "valid",
-        "invalid",
-        "high",
-        "medium",
-        "low",
-        "correct",
-        "incorrect",
-        "pass",
-        "passed",
-        "fail",
-        "failed",
-        "spam",
-    }
-)
-"""What an answer judges or reports as done, which need not have been read anywhere."""
+_VERDICTS: Final = frozenset(WORDINGS["answers"]["verdicts"])
 
 HALF: Final = 0.5
 
@@ -164,18 +102,6 @@ def _computes(turn: TurnFacts, answer: str) -> bool:
 
 
 RULES: Final = (
-    RunRule(
-        name="invented-path",
-        category="Environment Setup Errors",
-        dimensions=(Dimension.TOOL_CALLING, Dimension.LOGICAL_CONSISTENCY),
-        severity=Severity.MEDIUM,
-        find=_invented_path,
-    ),
-    RunRule(
-        name="unobserved-answer",
-        category="Language-only",
-        dimensions=(Dimension.LOGICAL_CONSISTENCY,),
-        severity=Severity.HIGH,
-        find=_unobserved_answer,
-    ),
+    rule("invented-path", "Environment Setup Errors", "TC LC", "MEDIUM", _invented_path),
+    rule("unobserved-answer", "Language-only", "LC", "HIGH", _unobserved_answer),
 )

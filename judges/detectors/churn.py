@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from ...schemas.normalized import Json
-from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import ToolCall, TurnKind
 from ..base import Context
 from ..facts import CallFacts, RunFacts, TurnFacts
 from ..names import Role
 from ..phrases import times
 from ..quoting import json_text, quote_call, quote_executed
-from ..rule import Hit, RunRule
+from ..rule import Hit, rule
 
 CHURNED: Final = 2
 """Similar free-text queries under one plan that count as churning."""
@@ -151,26 +150,7 @@ def _identical(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 
 RULES: Final = (
-    RunRule(
-        name="query-churn",
-        category="Resource Abuse",
-        dimensions=(Dimension.EXECUTION_EFFICIENCY, Dimension.TOOL_CALLING),
-        severity=Severity.LOW,
-        find=_churn,
-    ),
-    RunRule(
-        name="query-churn-at-tool",
-        category="Resource Abuse",
-        dimensions=(Dimension.EXECUTION_EFFICIENCY, Dimension.TOOL_CALLING),
-        severity=Severity.LOW,
-        find=_churn_at_tool,
-    ),
-    RunRule(
-        name="identical-call",
-        category="Resource Abuse",
-        dimensions=(Dimension.EXECUTION_EFFICIENCY,),
-        severity=Severity.MEDIUM,
-        find=_identical,
-        confidence=0.6,
-    ),
+    rule("query-churn", "Resource Abuse", "EE TC", "LOW", _churn),
+    rule("query-churn-at-tool", "Resource Abuse", "EE TC", "LOW", _churn_at_tool),
+    rule("identical-call", "Resource Abuse", "EE", "MEDIUM", _identical, confidence=0.6),
 )

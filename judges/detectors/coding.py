@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ...schemas.taxonomy import Dimension, Severity
 from ..base import Context
 from ..facts import RunFacts, TurnFacts
 from ..names import Role
 from ..phrases import times
 from ..quoting import json_text, quote
-from ..rule import Hit, RunRule
+from ..rule import Hit, rule
 from ..wording import TESTS_CLAIMED, TESTS_RUN, first_of
 
 SAME_STEPS: Final = 3
@@ -49,7 +48,7 @@ def _claimed_tests(facts: RunFacts, _: Context) -> Iterator[Hit]:
         if at < 0 or not any(t.code or t.calls for t in facts.acts[:-1]) or _runs_tests(facts):
             continue
         text = "Says that tests pass, but no test was run in this run."
-        yield Hit(last.span_id, quote(last.said, min(at, len(last.said) - 1)), text)
+        yield Hit(last.span_id, quote(last.said, at), text)
 
 
 def _runs_tests(facts: RunFacts) -> bool:
@@ -64,21 +63,6 @@ def _runs_tests(facts: RunFacts) -> bool:
 
 
 RULES: Final = (
-    RunRule(
-        name="identical-step",
-        category="Resource Abuse",
-        dimensions=(Dimension.EXECUTION_EFFICIENCY,),
-        severity=Severity.MEDIUM,
-        find=_identical,
-        confidence=0.5,
-    ),
-    RunRule(
-        name="tests-claimed",
-        category="Language-only",
-        dimensions=(Dimension.LOGICAL_CONSISTENCY, Dimension.TOOL_CALLING),
-        severity=Severity.HIGH,
-        find=_claimed_tests,
-        confidence=0.6,
-        of_absence=True,
-    ),
+    rule("identical-step", "Resource Abuse", "EE", "MEDIUM", _identical, confidence=0.5),
+    rule("tests-claimed", "Language-only", "LC TC", "HIGH", _claimed_tests, confidence=0.6, of_absence=True),
 )

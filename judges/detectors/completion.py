@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import TurnKind
 from ..base import Context
 from ..claims import answer_text, gives_up_honestly
@@ -14,7 +13,7 @@ from ..facts import RunFacts, TurnFacts
 from ..failure_text import OUTAGES
 from ..phrases import count
 from ..quoting import quote
-from ..rule import Hit, RunRule
+from ..rule import Hit, rule
 
 FEW_ACTS: Final = 2
 """Acting turns, the answering one included, that are few ..."""
@@ -54,30 +53,27 @@ _BARE: Final = 20
 """Characters below which an answer alone tells a reader little."""
 
 
-def _early(facts: RunFacts, _: Context) -> Iterator[Hit]:
+def _answers_plan(facts: RunFacts) -> Iterator[tuple[TurnFacts, TurnFacts, list[TurnFacts], int]]:
+    """A sub-agent's answering turn, the plan in force, the acting turns since, and the plan's number of steps."""
     last = _answering(facts)
     plan = facts.plan_before(last.position) if last else None
-    if last is None or plan is None or facts.run.role != "sub-agent":
-        return
-    acts = [t for t in facts.acts if t.position > plan.position]
-    steps = plan_steps(plan.said)
-    worked = any(t.attempted for t in acts)
-    if worked and len(acts) <= FEW_ACTS and steps >= MANY_STEPS:
-        text = f"Answers after {count(len(acts) - 1, 'acting turn')}, although its plan has {steps} steps."
-        yield Hit(last.span_id, answer_quote(last), text, also_at=(plan.span_id,))
+    if last is not None and plan is not None and facts.run.role == "sub-agent":
+        yield last, plan, [t for t in facts.acts if t.position > plan.position], plan_steps(plan.said)
+
+
+def _early(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    for last, plan, acts, steps in _answers_plan(facts):
+        if any(t.attempted for t in acts) and len(acts) <= FEW_ACTS and steps >= MANY_STEPS:
+            text = f"Answers after {count(len(acts) - 1, 'acting turn')}, although its plan has {steps} steps."
+            yield Hit(last.span_id, answer_quote(last), text, also_at=(plan.span_id,))
 
 
 def _mid_plan(facts: RunFacts, _: Context) -> Iterator[Hit]:
     """A sub-agent answers soon after planning anew, most of that plan undone."""
-    last = _answering(facts)
-    plan = facts.plan_before(last.position) if last else None
-    if last is None or plan is None or facts.run.role != "sub-agent" or plan.position < _FIRST_PLAN:
-        return
-    acts = [t for t in facts.acts if t.position > plan.position]
-    steps = plan_steps(plan.said)
-    if steps >= MANY_STEPS and len(acts) - 1 <= steps // 2:
-        text = f"Answers after {count(len(acts) - 1, 'acting turn')}, although its latest plan has {steps} steps."
-        yield Hit(last.span_id, answer_quote(last), text, also_at=(plan.span_id,))
+    for last, plan, acts, steps in _answers_plan(facts):
+        if plan.position >= _FIRST_PLAN and steps >= MANY_STEPS and len(acts) - 1 <= steps // 2:
+            text = f"Answers after {count(len(acts) - 1, 'acting turn')}, although its latest plan has {steps} steps."
+            yield Hit(last.span_id, answer_quote(last), text, also_at=(plan.span_id,))
 
 
 _FIRST_PLAN: Final = 3
@@ -101,11 +97,8 @@ def _output_limit(facts: RunFacts, _: Context) -> Iterator[Hit]:
         cut = any(r.lower() in _CUT for r in llm.finish_reasons)
         full = llm.max_tokens is not None and llm.output_tokens is not None and llm.output_tokens >= llm.max_tokens
         if cut or full:
-            yield Hit(
-                turn.span_id,
-                quote(turn.said.strip()[-_TAIL:]),
-                "The output reached its limit of length and was cut off.",
-            )
+            text = "The output reached its limit of length and was cut off."
+            yield Hit(turn.span_id, quote(turn.said.strip()[-_TAIL:]), text)
 
 
 _CUT: Final = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
@@ -117,52 +110,16 @@ def _after_failure(facts: RunFacts, _: Context) -> Iterator[Hit]:
     if len(acts) >= _TWO and acts[-1].answers and not acts[-1].attempted:
         before = acts[-2]
         if (before.failure is not None or before.gave_up) and not gives_up_honestly(facts, acts[-1]):
-            yield Hit(
-                acts[-1].span_id,
-                answer_quote(acts[-1]),
-                "Answers right after a failed step, without having obtained what that step was for.",
-            )
+            text = "Answers right after a failed step, without having obtained what that step was for."
+            yield Hit(acts[-1].span_id, answer_quote(acts[-1]), text)
 
 
 _TWO: Final = 2
 
 RULES: Final = (
-    RunRule(
-        name="early-finish",
-        category="Goal Deviation",
-        dimensions=(Dimension.PLAN_ADHERENCE,),
-        severity=Severity.MEDIUM,
-        find=_early,
-        of_absence=True,
-    ),
-    RunRule(
-        name="unfinished-plan",
-        category="Goal Deviation",
-        dimensions=(Dimension.PLAN_ADHERENCE,),
-        severity=Severity.LOW,
-        find=_mid_plan,
-        of_absence=True,
-    ),
-    RunRule(
-        name="step-limit",
-        category="Task Orchestration",
-        dimensions=(Dimension.EXECUTION_EFFICIENCY, Dimension.GOAL_FULFILMENT),
-        severity=Severity.MEDIUM,
-        find=_step_limit,
-    ),
-    RunRule(
-        name="output-limit",
-        category="Resource Exhaustion",
-        dimensions=(Dimension.EXECUTION_EFFICIENCY,),
-        severity=Severity.MEDIUM,
-        find=_output_limit,
-    ),
-    RunRule(
-        name="answer-after-failure",
-        category="Tool Output Misinterpretation",
-        dimensions=(Dimension.LOGICAL_CONSISTENCY,),
-        severity=Severity.MEDIUM,
-        find=_after_failure,
-        of_absence=True,
-    ),
+    rule("early-finish", "Goal Deviation", "PA", "MEDIUM", _early, of_absence=True),
+    rule("unfinished-plan", "Goal Deviation", "PA", "LOW", _mid_plan, of_absence=True),
+    rule("step-limit", "Task Orchestration", "EE GF", "MEDIUM", _step_limit),
+    rule("output-limit", "Resource Exhaustion", "EE", "MEDIUM", _output_limit),
+    rule("answer-after-failure", "Tool Output Misinterpretation", "LC", "MEDIUM", _after_failure, of_absence=True),
 )

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import Final
 
-from ...schemas.taxonomy import Dimension, Severity
 from ..base import Context
 from ..facts import RunFacts
 from ..names import Role, text_of
 from ..quoting import quote
-from ..rule import Hit, RunRule
+from ..rule import Hit, rule
 
 _NAME: Final = re.compile(r"\b[A-Z][a-z]{4,30}\b")
 _GOAL_READ: Final = 4000
@@ -64,13 +63,4 @@ def _altered(facts: RunFacts, _: Context) -> Iterator[Hit]:
                 yield Hit(turn.span_id, quote(text, at), f"The task names {found[1]!r}; the call says {found[0]!r}.")
 
 
-RULES: Final = (
-    RunRule(
-        name="entity-altered",
-        category="Incorrect Memory Usage",
-        dimensions=(Dimension.LOGICAL_CONSISTENCY, Dimension.TOOL_CALLING),
-        severity=Severity.MEDIUM,
-        find=_altered,
-        confidence=0.3,
-    ),
-)
+RULES: Final = (rule("entity-altered", "Incorrect Memory Usage", "LC TC", "MEDIUM", _altered, confidence=0.3),)

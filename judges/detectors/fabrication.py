@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ...schemas.taxonomy import Dimension, Severity
 from ..base import Context
 from ..facts import RunFacts
 from ..quoting import quote
-from ..rule import Hit, RunRule
+from ..rule import Hit, rule
 from ..wording import FABRICATION, first_of
 
 
@@ -22,20 +21,8 @@ def _made_up(facts: RunFacts, _: Context) -> Iterator[Hit]:
         tried = tried or turn.attempted
         at = first_of(turn.low, FABRICATION)
         if at >= 0 and facts.tools and not turn.attempted and (tried or facts.wants_data[turn.position]):
-            text = turn.said
-            yield Hit(
-                turn.span_id,
-                quote(text, min(at, len(text) - 1)),
-                "Says itself that its data are made up; no look-up has succeeded so far.",
-            )
+            text = "Says itself that its data are made up; no look-up has succeeded so far."
+            yield Hit(turn.span_id, quote(turn.said, at), text)
 
 
-RULES: Final = (
-    RunRule(
-        name="fabrication-wording",
-        category="Language-only",
-        dimensions=(Dimension.LOGICAL_CONSISTENCY,),
-        severity=Severity.HIGH,
-        find=_made_up,
-    ),
-)
+RULES: Final = (rule("fabrication-wording", "Language-only", "LC", "HIGH", _made_up),)

@@ -11,7 +11,6 @@ from functools import partial
 from typing import Final
 
 from ...schemas.normalized import NormalizedSpan
-from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import ToolCall
 from ..base import Context
 from ..claims import gives_up_honestly
@@ -19,14 +18,7 @@ from ..facts import SURVEYS, RunFacts, TurnFacts
 from ..failure_text import OUTAGES
 from ..failure_text import FailureKind as F
 from ..quoting import quote, quote_call, quote_executed
-from ..rule import Hit, RunRule
-
-_TC, _EE, _LC, _TS = (
-    Dimension.TOOL_CALLING,
-    Dimension.EXECUTION_EFFICIENCY,
-    Dimension.LOGICAL_CONSISTENCY,
-    Dimension.TOOL_SELECTION,
-)
+from ..rule import Hit, RunRule, rule
 
 _CLASSES: Final[tuple[tuple[str, tuple[F, ...], str, str, str], ...]] = (
     # class, kinds, category where made, category where read, what
@@ -61,10 +53,8 @@ def failed(facts: RunFacts, name: str, kinds: tuple[F, ...]) -> Iterator[TurnFac
         yield turn
 
 
-def _what(turn: TurnFacts, *, opening: bool = True) -> str:
-    if turn.failed_call:
-        return f"{'The' if opening else 'the'} call of {turn.failed_call.name}"
-    return "The step" if opening else "the step"
+def _what(turn: TurnFacts, article: str) -> str:
+    return f"{article} call of {turn.failed_call.name}" if turn.failed_call else f"{article} step"
 
 
 def _tool_span(turn: TurnFacts) -> str:
@@ -80,18 +70,18 @@ def made_hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Hit:
     return Hit(turn.span_id, evidence, explanation, _tool_span(turn), reader, linked=(reader,) if reader else ())
 
 
-def read_hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Hit | None:
-    """A hit at the LLM call that first reads the failure of `turn` and acts on it, None where none is known."""
+def read_hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Iterator[Hit]:
+    """A hit at the LLM call that first reads the failure of `turn` and acts on it, if one is known."""
     if turn.read is None or facts.turns[turn.read.position].turn.kind in SURVEYS:
-        return None
+        return
     reading = facts.turns[turn.read.position]
     reader = reading.span_id
     # Who reports an outage has done right, and so has who tries the same once more and succeeds.
     outage = turn.failure is not None and turn.failure.kind in OUTAGES
     if not reader or (outage and gives_up_honestly(facts, reading)) or _works_now(turn, reading):
-        return None
+        return
     evidence = quote(turn.read.text, turn.read.offset)
-    return Hit(reader, evidence, explanation, _tool_span(turn), reader, linked=(turn.span_id,))
+    yield Hit(reader, evidence, explanation, _tool_span(turn), reader, linked=(turn.span_id,))
 
 
 def _works_now(failing: TurnFacts, later: TurnFacts) -> bool:
@@ -113,18 +103,13 @@ def tool_evidence(span: NormalizedSpan, call: ToolCall, error: str) -> str:
 
 def _made(facts: RunFacts, _: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
     for turn in failed(facts, name, kinds):
-        yield made_hit(facts, turn, f"{_what(turn)} failed: {what}.")
+        yield made_hit(facts, turn, f"{_what(turn, 'The')} failed: {what}.")
 
 
 def _read(facts: RunFacts, _: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
     for turn in failed(facts, name, kinds):
-        hit = read_hit(
-            facts,
-            turn,
-            f"This turn is the first to read a failure: {_what(turn, opening=False)} failed because {what}.",
-        )
-        if hit is not None:
-            yield hit
+        text = f"This turn is the first to read a failure: {_what(turn, 'the')} failed because {what}."
+        yield from read_hit(facts, turn, text)
 
 
 def _at_tool(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
@@ -132,39 +117,20 @@ def _at_tool(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) ->
         for call in turn.calls:
             failure = call.failure
             if failure is not None and not failure.page and failure.kind in kinds and call.call.span is not None:
-                span = call.call.span
-                yield Hit(
-                    span.span_id,
-                    tool_evidence(span, call.call, failure.text),
-                    f"This call of {call.call.name} failed: {what}.",
-                    span.span_id,
-                )
+                span, text = call.call.span, f"This call of {call.call.name} failed: {what}."
+                yield Hit(span.span_id, tool_evidence(span, call.call, failure.text), text, span.span_id)
 
 
 def _rules() -> Iterator[RunRule]:
     for name, kinds, category_made, category_read, what in _CLASSES:
-        yield RunRule(
-            name=f"{name}-error",
-            category=category_made,
-            dimensions=(_TC, _EE),
-            severity=Severity.MEDIUM,
-            find=partial(_made, name=name, kinds=kinds, what=what),
-        )
-        yield RunRule(
-            name=f"{name}-error-read",
-            category=category_read,
-            dimensions=(_TC, _EE),
-            severity=Severity.MEDIUM,
-            find=partial(_read, name=name, kinds=kinds, what=what),
-        )
+        made = partial(_made, name=name, kinds=kinds, what=what)
+        read = partial(_read, name=name, kinds=kinds, what=what)
+        yield rule(f"{name}-error", category_made, "TC EE", "MEDIUM", made)
+        yield rule(f"{name}-error-read", category_read, "TC EE", "MEDIUM", read)
         if name not in _OF_STEPS:
-            yield RunRule(
-                name=f"{name}-error-at-tool",
-                category=category_read if name != "no-result" else category_made,
-                dimensions=(_TC,),
-                severity=Severity.MEDIUM,
-                find=partial(_at_tool, kinds=kinds, what=what),
-            )
+            at_tool = partial(_at_tool, kinds=kinds, what=what)
+            category = category_made if name == "no-result" else category_read
+            yield rule(f"{name}-error-at-tool", category, "TC", "MEDIUM", at_tool)
 
 
 RULES: Final = tuple(_rules())

@@ -7,16 +7,15 @@ same turn. Source of the families: TRAIL's error types and "What is your agent's
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from ...schemas.taxonomy import Dimension, Severity
 from ..base import Context
 from ..claims import needs_no_support
 from ..facts import RunFacts, TurnFacts, opens_with_plan
 from ..quoting import quote
-from ..rule import Hit, RunRule
+from ..rule import Hit, rule
 from ..wording import ASSUMPTION, RECALL, SIMULATION, VERIFICATION, first_of
 from .intent import announces_without_calling
 
@@ -46,70 +45,42 @@ def _opening(turn: TurnFacts) -> str:
 
 
 def _deviates(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    for turn, _failed in ungrounded(facts):
-        yield Hit(
-            turn.span_id,
-            _opening(turn),
-            "No look-up has brought any data so far, so nothing observed supports what this turn says.",
-        )
+    text = "No look-up has brought any data so far, so nothing observed supports what this turn says."
+    return (Hit(turn.span_id, _opening(turn), text) for turn, _failed in ungrounded(facts))
 
 
 def _no_call(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    for turn, failed in ungrounded(facts):
-        if not failed and facts.tools:
-            tools = ", ".join(facts.tools[:4])
-            yield Hit(
-                turn.span_id,
-                _opening(turn),
-                f"The plan asks for a look-up, yet none of the available tools ({tools}) has been called by this turn.",
-            )
+    tools = ", ".join(facts.tools[:4])
+    text = f"The plan asks for a look-up, yet none of the available tools ({tools}) has been called by this turn."
+    return (Hit(turn.span_id, _opening(turn), text) for turn, failed in ungrounded(facts) if not failed and tools)
 
 
 def _only_failed(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    for turn, failed in ungrounded(facts):
-        if failed:
-            yield Hit(
-                turn.span_id,
-                _opening(turn),
-                "Every look-up so far has failed; this turn goes on as if one had succeeded.",
-            )
+    text = "Every look-up so far has failed; this turn goes on as if one had succeeded."
+    return (Hit(turn.span_id, _opening(turn), text) for turn, failed in ungrounded(facts) if failed)
 
 
 def _worded(facts: RunFacts, _: Context, *, needles: tuple[str, ...], what: str) -> Iterator[Hit]:
+    text = f"{what} in place of observed data: no look-up has succeeded so far."
     for turn, _failed in ungrounded(facts):
         at = first_of(turn.low, needles)
         if at >= 0:
-            yield Hit(
-                turn.span_id, _at(turn, at), f"{what} in place of observed data: no look-up has succeeded so far."
-            )
+            yield Hit(turn.span_id, quote(turn.said, at), text)
 
 
 def _claims_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turn, _failed in ungrounded(facts):
-        named = facts.named_tools(turn.low)
-        if named:
-            at = turn.low.find(named[0].lower())
-            yield Hit(
-                turn.span_id, _at(turn, at), f"Relies on {named[0]}, which has returned nothing so far in this run."
-            )
+        for name in facts.named_tools(turn.low)[:1]:
+            text = f"Relies on {name}, which has returned nothing so far in this run."
+            yield Hit(turn.span_id, quote(turn.said, turn.low.find(name.lower())), text)
 
 
 def _plan_without_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    text = "Follows a plan that names none of the available tools, and answers without having called one."
     for turn, failed in ungrounded(facts):
         plan = facts.plan_before(turn.position)
         if not failed and plan is not None and facts.tools and not facts.named_tools(plan.low):
-            yield Hit(
-                turn.span_id,
-                _opening(turn),
-                "Follows a plan that names none of the available tools, and answers without having called one.",
-                also_at=(plan.span_id,),
-            )
-
-
-def _at(turn: TurnFacts, offset: int) -> str:
-    """A quote around an offset of the lower-cased text; lower-casing may shift offsets, so it is looked up again."""
-    text = turn.said
-    return quote(text, min(offset, len(text) - 1))
+            yield Hit(turn.span_id, _opening(turn), text, also_at=(plan.span_id,))
 
 
 _WORDED: Final = (
@@ -119,59 +90,16 @@ _WORDED: Final = (
     ("claimed-verification", VERIFICATION, "A verification is claimed"),
 )
 
-
-def _wording_rules() -> Iterable[RunRule]:
-    for name, needles, what in _WORDED:
-        yield RunRule(
-            name=f"ungrounded-{name}",
-            category="Language-only",
-            dimensions=(Dimension.LOGICAL_CONSISTENCY, Dimension.TOOL_SELECTION),
-            severity=Severity.HIGH,
-            find=partial(_worded, needles=needles, what=what),
-            of_absence=True,
-        )
-
-
 RULES: Final = (
-    RunRule(
-        name="ungrounded-turn",
-        category="Goal Deviation",
-        dimensions=(Dimension.PLAN_ADHERENCE, Dimension.TOOL_SELECTION, Dimension.LOGICAL_CONSISTENCY),
-        severity=Severity.HIGH,
-        find=_deviates,
-        of_absence=True,
+    rule("ungrounded-turn", "Goal Deviation", "PA TS LC", "HIGH", _deviates, of_absence=True),
+    rule("ungrounded-no-call", "Tool Selection Errors", "TS PA", "HIGH", _no_call, of_absence=True),
+    rule("ungrounded-after-failure", "Tool Output Misinterpretation", "LC TC", "HIGH", _only_failed, of_absence=True),
+    rule("ungrounded-tool-claim", "Tool-related", "LC TC", "HIGH", _claims_tool, of_absence=True),
+    rule("ungrounded-plan", "Task Orchestration", "PQ PA TS", "MEDIUM", _plan_without_tool, of_absence=True),
+    *(
+        rule(
+            f"ungrounded-{name}", "Language-only", "LC TS", "HIGH", partial(_worded, needles=n, what=w), of_absence=True
+        )
+        for name, n, w in _WORDED
     ),
-    RunRule(
-        name="ungrounded-no-call",
-        category="Tool Selection Errors",
-        dimensions=(Dimension.TOOL_SELECTION, Dimension.PLAN_ADHERENCE),
-        severity=Severity.HIGH,
-        find=_no_call,
-        of_absence=True,
-    ),
-    RunRule(
-        name="ungrounded-after-failure",
-        category="Tool Output Misinterpretation",
-        dimensions=(Dimension.LOGICAL_CONSISTENCY, Dimension.TOOL_CALLING),
-        severity=Severity.HIGH,
-        find=_only_failed,
-        of_absence=True,
-    ),
-    RunRule(
-        name="ungrounded-tool-claim",
-        category="Tool-related",
-        dimensions=(Dimension.LOGICAL_CONSISTENCY, Dimension.TOOL_CALLING),
-        severity=Severity.HIGH,
-        find=_claims_tool,
-        of_absence=True,
-    ),
-    RunRule(
-        name="ungrounded-plan",
-        category="Task Orchestration",
-        dimensions=(Dimension.PLAN_QUALITY, Dimension.PLAN_ADHERENCE, Dimension.TOOL_SELECTION),
-        severity=Severity.MEDIUM,
-        find=_plan_without_tool,
-        of_absence=True,
-    ),
-    *_wording_rules(),
 )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
-from ...schemas.taxonomy import Dimension, Severity
 from ..base import Context
 from ..facts import RunFacts, TurnFacts
 from ..quoting import quote
-from ..rule import Hit, RunRule
+from ..rule import Hit, rule
 from ..wording import INTENT, first_of
 
 _PLAN: Final = re.compile(r"\W{0,20}(?:(?:here is|here's|this is) )?(?:(?:my|the|our|a) )?(?:\w{1,20} )?plan\b")
@@ -33,47 +33,21 @@ def announces_without_calling(facts: RunFacts, turn: TurnFacts) -> bool:
 
 def _announcements(facts: RunFacts) -> list[TurnFacts]:
     # The last acting turn of a run is its answer: naming a tool there is a report, not an announcement.
-    acts = facts.acts
-    last = acts[-1].position if acts else -1
-    return [t for t in acts if t.position != last and announces_without_calling(facts, t)]
+    return [t for t in facts.acts[:-1] if announces_without_calling(facts, t)]
 
 
-def _hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Hit:
-    name = facts.named_tools(turn.low)[0]
-    at = turn.low.find(name.lower())
-    text = turn.said
-    return Hit(turn.span_id, quote(text, min(at, len(text) - 1)), explanation.format(name=name))
+def _hits(facts: RunFacts, _: Context, *, which: slice, text: str) -> Iterator[Hit]:
+    for turn in _announcements(facts)[which]:
+        name = facts.named_tools(turn.low)[0]
+        yield Hit(turn.span_id, quote(turn.said, turn.low.find(name.lower())), text.format(name=name))
 
 
-def _first(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    for turn in _announcements(facts)[:1]:
-        yield _hit(facts, turn, "Announces a call of {name}, but calls nothing, so the step brings nothing.")
-
-
-def _again(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    for turn in _announcements(facts)[1:]:
-        yield _hit(
-            facts, turn, "Announces a call of {name} and calls nothing, as an earlier turn of this run did already."
-        )
-
+_FIRST: Final = "Announces a call of {name}, but calls nothing, so the step brings nothing."
+_AGAIN: Final = "Announces a call of {name} and calls nothing, as an earlier turn of this run did already."
+_first = partial(_hits, which=slice(1), text=_FIRST)
+_again = partial(_hits, which=slice(1, None), text=_AGAIN)
 
 RULES: Final = (
-    RunRule(
-        name="intent-without-call",
-        category="Tool Selection Errors",
-        dimensions=(Dimension.TOOL_SELECTION, Dimension.TOOL_CALLING, Dimension.EXECUTION_EFFICIENCY),
-        severity=Severity.HIGH,
-        find=_first,
-        version=3,
-        of_absence=True,
-    ),
-    RunRule(
-        name="intent-without-call-again",
-        category="Task Orchestration",
-        dimensions=(Dimension.EXECUTION_EFFICIENCY, Dimension.TOOL_SELECTION, Dimension.TOOL_CALLING),
-        severity=Severity.MEDIUM,
-        find=_again,
-        version=3,
-        of_absence=True,
-    ),
+    rule("intent-without-call", "Tool Selection Errors", "TS TC EE", "HIGH", _first, version=3, of_absence=True),
+    rule("intent-without-call-again", "Task Orchestration", "EE TS TC", "MEDIUM", _again, version=3, of_absence=True),
 )

@@ -7,13 +7,12 @@ from functools import partial
 from typing import Final
 
 from ...schemas.normalized import NormalizedSpan
-from ...schemas.taxonomy import Dimension, Severity
 from ..base import Context
 from ..facts import RunFacts
 from ..failure_text import FailureKind as F
 from ..failure_text import classify
 from ..quoting import quote
-from ..rule import Hit, RunRule
+from ..rule import Hit, rule
 
 _CLASSES: Final[tuple[tuple[str, tuple[F, ...], str, str], ...]] = (
     ("rate", (F.RATE,), "Rate Limiting", "the provider limited the rate"),
@@ -41,14 +40,7 @@ def _failed(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) -> 
 
 
 RULES: Final = tuple(
-    RunRule(
-        name=f"model-{name}",
-        category=category,
-        dimensions=(Dimension.EXECUTION_EFFICIENCY,),
-        severity=Severity.MEDIUM,
-        find=partial(_failed, kinds=kinds, what=what),
-        confidence=0.6,
-    )
+    rule(f"model-{name}", category, "EE", "MEDIUM", partial(_failed, kinds=kinds, what=what), confidence=0.6)
     for name, kinds, category, what in (
         *_CLASSES,
         ("service", _OTHERS, "Service Errors", "the provider or its client raised an error"),

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from ...schemas.taxonomy import Dimension, Severity
 from ..base import Context
 from ..facts import RunFacts
 from ..failure_text import FailureKind as F
-from ..rule import Hit, RunRule
+from ..rule import Hit, rule
 
 _CLASSES: Final = (
     ("auth", (F.AUTH,), "Authentication Errors", "access to the page was refused"),
@@ -26,23 +25,13 @@ def _error_pages(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str
         for call in turn.calls:
             found, span = call.failure, call.call.span
             if found is not None and found.page and found.kind in kinds and span is not None and not span.is_error:
-                yield Hit(
-                    span.span_id,
-                    found.text,
-                    f"{call.call.name} reports success, but its output says that {what}.",
-                    span.span_id,
-                )
+                text = f"{call.call.name} reports success, but its output says that {what}."
+                yield Hit(span.span_id, found.text, text, span.span_id)
 
 
 RULES: Final = tuple(
-    RunRule(
-        name=f"{name}-error-page",
-        category=category,
-        dimensions=(Dimension.TOOL_CALLING, Dimension.EXECUTION_EFFICIENCY),
-        severity=Severity.LOW,
-        find=partial(_error_pages, kinds=kinds, what=what),
-        # A page that is not there is found out by looking.
-        confidence=0.2 if name == "not-found" else 0.5,
-    )
+    # A page that is not there is found out by looking.
+    rule(f"{name}-error-page", category, "TC EE", "LOW", find, confidence=0.2 if name == "not-found" else 0.5)
     for name, kinds, category, what in _CLASSES
+    for find in (partial(_error_pages, kinds=kinds, what=what),)
 )

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import TurnKind
 from ..base import Context
 from ..facts import RunFacts, TurnFacts
 from ..names import Role
 from ..quoting import quote, quote_call
-from ..rule import Hit, RunRule
+from ..rule import Hit, rule
 from ..wording import LOOK_UP, first_of
 
 
@@ -89,36 +88,9 @@ def _interface_not_given(facts: RunFacts, _: Context) -> Iterator[Hit]:
             yield Hit(plan.span_id, quote(plan.said, at), "Builds on an interface that none of its tools offers.")
 
 
-_PA, _PQ = Dimension.PLAN_ADHERENCE, Dimension.PLAN_QUALITY
-
 RULES: Final = (
-    RunRule(
-        name="first-tool-differs",
-        category="Goal Deviation",
-        dimensions=(_PA, Dimension.TOOL_SELECTION),
-        severity=Severity.MEDIUM,
-        find=_first_tool_differs,
-    ),
-    RunRule(
-        name="planned-tool-never-called",
-        category="Goal Deviation",
-        dimensions=(_PA, Dimension.TOOL_SELECTION),
-        severity=Severity.LOW,
-        find=_never_called,
-        of_absence=True,
-    ),
-    RunRule(
-        name="plan-names-no-tool",
-        category="Task Orchestration",
-        dimensions=(_PQ,),
-        severity=Severity.LOW,
-        find=_names_no_tool,
-    ),
-    RunRule(
-        name="plan-needs-missing-interface",
-        category="Tool Definition Issues",
-        dimensions=(_PQ, Dimension.TOOL_SELECTION),
-        severity=Severity.LOW,
-        find=_interface_not_given,
-    ),
+    rule("first-tool-differs", "Goal Deviation", "PA TS", "MEDIUM", _first_tool_differs),
+    rule("planned-tool-never-called", "Goal Deviation", "PA TS", "LOW", _never_called, of_absence=True),
+    rule("plan-names-no-tool", "Task Orchestration", "PQ", "LOW", _names_no_tool),
+    rule("plan-needs-missing-interface", "Tool Definition Issues", "PQ TS", "LOW", _interface_not_given),
 )

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...schemas.normalized import Json
-from ...schemas.taxonomy import Dimension, Severity
 from ..base import Context
 from ..facts import SURVEYS, RunFacts, TurnFacts
 from ..failure_text import FailureKind
 from ..phrases import ordinal, times
 from ..quoting import quote
-from ..rule import Hit, RunRule
+from ..rule import Hit, rule
 from .failures import made_hit, read_hit, tool_evidence
 
 RUN_OF_FAILURES: Final = 2
@@ -38,9 +37,8 @@ def _tool(turn: TurnFacts) -> str:
 
 def _repeated(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turns in failure_runs(facts):
-        for turn in turns[-1:]:
-            text = f"This is the {ordinal(len(turns))} failed call of {_tool(turn)} in a row."
-            yield made_hit(facts, turn, text)
+        text = f"This is the {ordinal(len(turns))} failed call of {_tool(turns[-1])} in a row."
+        yield made_hit(facts, turns[-1], text)
 
 
 def _identical(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -48,9 +46,8 @@ def _identical(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turns in failure_runs(facts):
         same = [t for t in turns if _arguments(t) == _arguments(turns[-1])]
         if len(same) >= SAME_FAILURES and same == turns[-len(same) :] and _arguments(turns[-1]):
-            text = (
-                f"{_tool(turns[-1])} is called {times(len(same))} in a row with the same arguments and fails each time."
-            )
+            row = f"{times(len(same))} in a row"
+            text = f"{_tool(turns[-1])} is called {row} with the same arguments and fails each time."
             yield made_hit(facts, turns[-1], text)
 
 
@@ -64,9 +61,8 @@ def _arguments(turn: TurnFacts) -> Json:
 
 def _repeated_read(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turns in failure_runs(facts):
-        hit = read_hit(facts, turns[-1], f"By now {_tool(turns[-1])} has failed {times(len(turns))} in a row.")
-        if hit is not None:
-            yield hit
+        text = f"By now {_tool(turns[-1])} has failed {times(len(turns))} in a row."
+        yield from read_hit(facts, turns[-1], text)
 
 
 def _surveyed(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -91,43 +87,10 @@ def _repeated_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
                 yield Hit(call.span.span_id, evidence, text, call.span.span_id)
 
 
-_EE = (Dimension.EXECUTION_EFFICIENCY, Dimension.TOOL_CALLING)
-
 RULES: Final = (
-    RunRule(
-        name="repeated-failure",
-        category="Resource Abuse",
-        dimensions=_EE,
-        severity=Severity.MEDIUM,
-        find=_repeated,
-    ),
-    RunRule(
-        name="identical-failure",
-        category="Resource Abuse",
-        dimensions=_EE,
-        severity=Severity.MEDIUM,
-        find=_identical,
-        confidence=0.5,
-    ),
-    RunRule(
-        name="repeated-failure-read",
-        category="Resource Abuse",
-        dimensions=_EE,
-        severity=Severity.MEDIUM,
-        find=_repeated_read,
-    ),
-    RunRule(
-        name="repeated-failure-surveyed",
-        category="Formatting Errors",
-        dimensions=_EE,
-        severity=Severity.LOW,
-        find=_surveyed,
-    ),
-    RunRule(
-        name="repeated-failure-at-tool",
-        category="Resource Abuse",
-        dimensions=_EE,
-        severity=Severity.MEDIUM,
-        find=_repeated_at_tool,
-    ),
+    rule("repeated-failure", "Resource Abuse", "EE TC", "MEDIUM", _repeated),
+    rule("identical-failure", "Resource Abuse", "EE TC", "MEDIUM", _identical, confidence=0.5),
+    rule("repeated-failure-read", "Resource Abuse", "EE TC", "MEDIUM", _repeated_read),
+    rule("repeated-failure-surveyed", "Formatting Errors", "EE TC", "LOW", _surveyed),
+    rule("repeated-failure-at-tool", "Resource Abuse", "EE TC", "MEDIUM", _repeated_at_tool),
 )

@@ -8,14 +8,13 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Final
 
-from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import TurnKind
 from ..base import Context
 from ..facts import RunFacts
 from ..names import Role
 from ..phrases import times
 from ..quoting import quote
-from ..rule import Hit, RunRule
+from ..rule import Hit, rule
 
 SAME_PLAN: Final = 0.9
 """Similarity of two plans' texts (ratio of matching blocks) from which the new one is the old one."""
@@ -28,12 +27,8 @@ def _same_plan(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for old, new in pairwise(plans):
         a, b = old.low[:_PLAN_READ], new.low[:_PLAN_READ]
         if _nearly_same(a, b):
-            yield Hit(
-                new.span_id,
-                quote(new.said.lstrip()),
-                "The new plan repeats the old one nearly word for word, so nothing is changed.",
-                also_at=(),
-            )
+            text = "The new plan repeats the old one nearly word for word, so nothing is changed."
+            yield Hit(new.span_id, quote(new.said.lstrip()), text)
 
 
 def _nearly_same(a: str, b: str) -> bool:
@@ -53,7 +48,7 @@ def _relies_on_failed(facts: RunFacts, _: Context) -> Iterator[Hit]:
             if again:
                 text = f"Plans with {again} again, which has failed {times(failures[again])} and last did."
                 at = turn.low.find(again.lower())
-                yield Hit(turn.span_id, quote(turn.said, min(at, len(turn.said) - 1)), text)
+                yield Hit(turn.span_id, quote(turn.said, at), text)
         for call in turn.calls:
             if call.role is Role.ACCESS:
                 failures[call.call.name] += call.failure is not None
@@ -63,21 +58,7 @@ def _relies_on_failed(facts: RunFacts, _: Context) -> Iterator[Hit]:
 _FAILED_OFTEN: Final = 2
 
 
-_PQ = (Dimension.PLAN_QUALITY, Dimension.EXECUTION_EFFICIENCY)
-
 RULES: Final = (
-    RunRule(
-        name="same-plan-again",
-        category="Context Handling Failures",
-        dimensions=(Dimension.PLAN_QUALITY, Dimension.EXECUTION_EFFICIENCY),
-        severity=Severity.MEDIUM,
-        find=_same_plan,
-    ),
-    RunRule(
-        name="plan-relies-on-failed-tool",
-        category="Context Handling Failures",
-        dimensions=_PQ,
-        severity=Severity.MEDIUM,
-        find=_relies_on_failed,
-    ),
+    rule("same-plan-again", "Context Handling Failures", "PQ EE", "MEDIUM", _same_plan),
+    rule("plan-relies-on-failed-tool", "Context Handling Failures", "PQ EE", "MEDIUM", _relies_on_failed),
 )

@@ -7,14 +7,13 @@ from typing import Any, Final
 
 from ...schemas.json_types import JSON_TYPES
 from ...schemas.normalized import Json
-from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import ToolCall
 from ..base import Context
 from ..facts import CallFacts, RunFacts, TurnFacts
 from ..failure_text import FailureKind
 from ..names import Role
 from ..quoting import quote_call
-from ..rule import Hit, RunRule
+from ..rule import Hit, rule
 from .failures import read_hit
 
 
@@ -91,26 +90,17 @@ def _violations(facts: RunFacts) -> Iterator[tuple[TurnFacts, CallFacts, str]]:
 
 def _made(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turn, call, why in _violations(facts):
-        reader = _reader(facts, turn)
-        yield Hit(
-            turn.span_id,
-            quote_call(turn.turn, call.call),
-            f"{call.call.name} {why}, so this call {'did not run' if call.ran is False else 'failed'}.",
-            tool_span_id=call.call.span.span_id if call.call.span else "",
-            seen_by_span_id=reader,
-            linked=(reader,) if reader else (),
-        )
-
-
-def _reader(facts: RunFacts, turn: TurnFacts) -> str:
-    return facts.turns[turn.read.position].span_id if turn.read else ""
+        text = f"{call.call.name} {why}, so this call {'did not run' if call.ran is False else 'failed'}."
+        reader = facts.turns[turn.read.position].span_id if turn.read else ""
+        span_id = call.call.span.span_id if call.call.span else ""
+        evidence = quote_call(turn.turn, call.call)
+        yield Hit(turn.span_id, evidence, text, span_id, reader, linked=(reader,) if reader else ())
 
 
 def _read(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turn, call, why in _violations(facts):
-        hit = read_hit(facts, turn, f"This turn is the first to read that a call of {call.call.name} failed: it {why}.")
-        if hit is not None:
-            yield hit
+        text = f"This turn is the first to read that a call of {call.call.name} failed: it {why}."
+        yield from read_hit(facts, turn, text)
 
 
 def _unknown_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -139,33 +129,8 @@ def _mistyped(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 
 RULES: Final = (
-    RunRule(
-        name="mistyped-argument",
-        category="Formatting Errors",
-        dimensions=(Dimension.TOOL_CALLING,),
-        severity=Severity.LOW,
-        find=_mistyped,
-        confidence=0.2,
-    ),
-    RunRule(
-        name="schema-violation",
-        category="Formatting Errors",
-        dimensions=(Dimension.TOOL_CALLING, Dimension.EXECUTION_EFFICIENCY),
-        severity=Severity.MEDIUM,
-        find=_made,
-    ),
-    RunRule(
-        name="schema-violation-read",
-        category="Formatting Errors",
-        dimensions=(Dimension.TOOL_CALLING, Dimension.EXECUTION_EFFICIENCY),
-        severity=Severity.MEDIUM,
-        find=_read,
-    ),
-    RunRule(
-        name="unknown-tool",
-        category="Tool Selection Errors",
-        dimensions=(Dimension.TOOL_SELECTION, Dimension.TOOL_CALLING),
-        severity=Severity.MEDIUM,
-        find=_unknown_tool,
-    ),
+    rule("mistyped-argument", "Formatting Errors", "TC", "LOW", _mistyped, confidence=0.2),
+    rule("schema-violation", "Formatting Errors", "TC EE", "MEDIUM", _made),
+    rule("schema-violation-read", "Formatting Errors", "TC EE", "MEDIUM", _read),
+    rule("unknown-tool", "Tool Selection Errors", "TS TC", "MEDIUM", _unknown_tool),
 )

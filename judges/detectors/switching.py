@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import TurnKind
 from ..base import Context
 from ..claims import gives_up_honestly
 from ..facts import RunFacts, TurnFacts
 from ..quoting import quote
-from ..rule import Hit, RunRule
+from ..rule import Hit, rule
 from ..wording import SWITCH, first_of
 
 
@@ -31,21 +30,9 @@ def _switch(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for before, after in _after_failure(facts):
         at = first_of(after.low, SWITCH)
         if at >= 0 and not gives_up_honestly(facts, after):
-            text = after.said
             what = before.failed_call.name if before.failed_call else "the step before it"
-            yield Hit(
-                after.span_id,
-                quote(text, min(at, len(text) - 1)),
-                f"Goes another way after a failure of {what}, without a new plan.",
-            )
+            text = f"Goes another way after a failure of {what}, without a new plan."
+            yield Hit(after.span_id, quote(after.said, at), text)
 
 
-RULES: Final = (
-    RunRule(
-        name="approach-switch",
-        category="Incorrect Problem Identification",
-        dimensions=(Dimension.PLAN_ADHERENCE, Dimension.TOOL_SELECTION),
-        severity=Severity.MEDIUM,
-        find=_switch,
-    ),
-)
+RULES: Final = (rule("approach-switch", "Incorrect Problem Identification", "PA TS", "MEDIUM", _switch),)
