@@ -11,7 +11,8 @@ from typing import Any
 
 from ...judges.agreement import Annotated
 from ...judges.annotations import canonical_category
-from ..otlp.codec.groups import SPANS, Request, rows, signal_of
+from ..otlp.codec.groups import Request, rows, schema_of
+from ..otlp.codec.signals import SPANS
 from ..otlp.files import BrokenFileError, read
 from ..otlp.files.files import read_json
 from .people import Marked, People, Reviewed
@@ -75,7 +76,7 @@ def load(
         progress(done, len(files))
         for source in read([path]):
             requests.append(source.request)
-            if signal_of(source.request) is SPANS:
+            if schema_of(source.request) is SPANS:
                 names.update((span.trace_id.hex(), name) for _, _, span in rows(source.request))
     progress(len(files), len(files))
     if people is not None and people.reviewed is not None:

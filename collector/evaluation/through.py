@@ -14,7 +14,8 @@ from ..app.service import Collector
 from ..config import CollectorConfig, load_config
 from ..judging.detect.judged import DetectedError, DetectedErrors, of_json
 from ..otlp.client import replay
-from ..otlp.codec.groups import SPANS, Request, rows, signal_of
+from ..otlp.codec.groups import Request, rows, schema_of
+from ..otlp.codec.signals import SPANS
 
 POLL_SECONDS: Final = 0.1
 PATIENCE_SECONDS: Final = 600.0
@@ -88,7 +89,7 @@ async def _rest(collector: Collector, trace_id: str) -> None:
 
 
 def _any_trace(requests: Sequence[Request]) -> str:
-    return next((str(s.trace_id.hex()) for r in requests if signal_of(r) is SPANS for _, _, s in rows(r)), "")
+    return next((str(s.trace_id.hex()) for r in requests if schema_of(r) is SPANS for _, _, s in rows(r)), "")
 
 
 def _read(port: int) -> tuple[DetectedError, ...]:

@@ -19,8 +19,9 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from tracejury.collector.otlp.codec.decode import Encoding, Signal, decode
-from tracejury.collector.otlp.codec.groups import SPANS, signal_of
+from tracejury.collector.otlp.codec.decode import decode
+from tracejury.collector.otlp.codec.groups import schema_of
+from tracejury.collector.otlp.codec.signals import SPANS, Encoding, Signal
 from tracejury.collector.otlp.files import read
 from tracejury.judges.registry import default_suite
 from tracejury.judges.suite import Suite, SuiteResult
@@ -41,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--passes", type=int, default=5)
     parser.add_argument("--limit", type=float, default=float("inf"), help="milliseconds a span")
     options = parser.parse_args(arguments)
-    bodies = [s.request.SerializeToString() for s in read([options.folder]) if signal_of(s.request) is SPANS]
+    bodies = [s.request.SerializeToString() for s in read([options.folder]) if schema_of(s.request) is SPANS]
     spans, seconds = measure(bodies, options.passes)
     judging = 1000 * sum(seconds[stage] for stage in JUDGING) / spans
     for stage, taken in seconds.items():

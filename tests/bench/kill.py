@@ -20,8 +20,9 @@ import httpx
 from processes import Serving, serving
 from served import CORPUS, wait_until_judged
 
-from tracejury.collector.otlp.client import FreshIds, batches, connect
-from tracejury.collector.otlp.codec.groups import SPANS, Request, rows, signal_of
+from tracejury.collector.otlp.client import FreshIds, batches, connect, encoded
+from tracejury.collector.otlp.codec.groups import Request, rows, schema_of
+from tracejury.collector.otlp.codec.signals import SPANS
 from tracejury.collector.otlp.files import read
 from tracejury.schemas.errors import TracejuryError
 
@@ -32,11 +33,11 @@ async def send_until_killed(collector: Serving, corpus: Sequence[Request], ackno
     """Send passes of the corpus until the collector no longer answers."""
 
     async def send() -> None:
-        sender = connect(f"127.0.0.1:{collector.ports['grpc']}", "grpc")
+        client = connect(f"127.0.0.1:{collector.ports['grpc']}", "grpc")
         while collector.process.poll() is None:
             for part in batches(FreshIds().rewrite(random.choice(corpus)), 64):  # noqa: S311  which trace does not matter
                 try:
-                    await sender.send(part)
+                    await client.send(encoded(part))
                 except TracejuryError:
                     return
                 for _, _, span in rows(part):
@@ -73,7 +74,7 @@ def main() -> None:
     folder = CORPUS / "traces"
     if not folder.exists():
         sys.exit(f"skipped: the corpus is not at {folder}")
-    corpus = [source.request for source in read([folder]) if signal_of(source.request) is SPANS]
+    corpus = [source.request for source in read([folder]) if schema_of(source.request) is SPANS]
     acknowledged: dict[str, set[str]] = {}
     with tempfile.TemporaryDirectory() as store:
         for number in range(options.rounds):

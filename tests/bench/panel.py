@@ -23,7 +23,7 @@ from panel_requests import request
 from processes import Serving, serving
 from served import metrics, resident
 
-from tracejury.collector.otlp.client import connect
+from tracejury.collector.otlp.client import connect, encoded
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 
@@ -59,9 +59,9 @@ async def send(collector: Serving, first: int, runs: int, turns: int, length: in
     numbers = iter(range(first, first + runs))
 
     async def work() -> None:
-        sender = connect(f"127.0.0.1:{collector.ports['grpc']}", "grpc")
+        client = connect(f"127.0.0.1:{collector.ports['grpc']}", "grpc")
         for number in numbers:
-            await sender.send(request(number, turns, length))
+            await client.send(encoded(request(number, turns, length)))
 
     await asyncio.gather(*(work() for _ in range(SENDERS)))
 

@@ -16,7 +16,8 @@ from panel_requests import request
 from tracejury.collector.judging.llm.judge_queue import JudgeTask
 from tracejury.collector.judging.llm.judge_request import PromptBudget, hearings
 from tracejury.collector.judging.llm.outcome import StoredJudgements, closing
-from tracejury.collector.otlp.codec.decode import Encoding, Signal, decode
+from tracejury.collector.otlp.codec.decode import decode
+from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.judges.llm.case import Stage
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.criteria import load_set

@@ -12,10 +12,12 @@ from typing import Final
 from processes import Serving
 from served import CORPUS
 
-from tracejury.collector.otlp.client import FreshIds, connect
-from tracejury.collector.otlp.codec.decode import Encoding, Signal, decode
-from tracejury.collector.otlp.codec.groups import SPANS, Request, group, rows, signal_of
+from tracejury.collector.otlp.client import FreshIds, connect, encoded
+from tracejury.collector.otlp.client.client import OtlpClient
+from tracejury.collector.otlp.codec.decode import decode
+from tracejury.collector.otlp.codec.groups import Request, group, rows, schema_of
 from tracejury.collector.otlp.codec.limits import Limits
+from tracejury.collector.otlp.codec.signals import SPANS, Encoding, Signal
 from tracejury.collector.otlp.files import read
 from tracejury.judges.registry import default_suite
 from tracejury.processors.normalize import normalize
@@ -62,7 +64,7 @@ def play(request: Request) -> Playing:
 
 async def send(collector: Serving, playing: Sequence[Playing], rate: float, measured: Measured) -> None:
     """Interleave the traces' requests at `rate` spans a second."""
-    sender = connect(f"127.0.0.1:{collector.ports['grpc']}", "grpc")
+    client = connect(f"127.0.0.1:{collector.ports['grpc']}", "grpc")
     tasks = []
     queues = [list(zip(p.requests, p.closes, strict=True)) for p in playing]
     started, sent = time.monotonic(), 0
@@ -73,15 +75,17 @@ async def send(collector: Serving, playing: Sequence[Playing], rate: float, meas
                 request, closes = queue.pop(0)
                 await asyncio.sleep(max(0.0, started + sent / rate - time.monotonic()))
                 sent += sum(1 for _ in rows(request))
-                tasks.append(asyncio.create_task(send_one(sender, request, closes, measured, locks[n])))
+                tasks.append(asyncio.create_task(send_one(client, request, closes, measured, locks[n])))
     await asyncio.gather(*tasks)
     sys.stdout.write(f"sent {sent} spans at {sent / (time.monotonic() - started):.0f} spans/s\n")
 
 
-async def send_one(sender: object, request: Request, closes: set[Key], measured: Measured, lock: asyncio.Lock) -> None:
+async def send_one(
+    client: OtlpClient, request: Request, closes: set[Key], measured: Measured, lock: asyncio.Lock
+) -> None:
     """Send one request; a trace's requests go one after the other."""
     async with lock:
-        await sender.send(request)  # type: ignore[attr-defined]  # a Sender
+        await client.send(encoded(request))
         now = time.time()
         measured.acknowledged.update(dict.fromkeys(closes, now))
 
@@ -91,7 +95,7 @@ def play_corpus(spans: float) -> list[Playing]:
     folder = CORPUS / "traces"
     if not folder.exists():
         sys.exit(f"skipped: the corpus is not at {folder}")
-    corpus = [source.request for source in read([folder]) if signal_of(source.request) is SPANS]
+    corpus = [source.request for source in read([folder]) if schema_of(source.request) is SPANS]
     playing: list[Playing] = []
     while spans > 0:
         for request in corpus:

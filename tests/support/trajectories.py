@@ -10,7 +10,8 @@ from typing import Any
 
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
-from tracejury.collector.otlp.codec.decode import Encoding, Signal, decode
+from tracejury.collector.otlp.codec.decode import decode
+from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.collector.otlp.files.files import read
 from tracejury.processors.normalize import normalize
 from tracejury.schemas.normalized import NormalizedSpan

@@ -13,7 +13,7 @@ from ..failures import EXIT_ERROR
 from ..options import format_option
 
 if TYPE_CHECKING:
-    from ...otlp.client import Replayed
+    from ...otlp.client import ReplayResult
 
 
 @click.command("replay")
@@ -39,7 +39,7 @@ def replay_command(
     with output.progress() as bar:
         task = bar.add_task("sending files", total=None)
 
-        def moved(done: int, total: int, counts: Replayed) -> None:
+        def moved(done: int, total: int, counts: ReplayResult) -> None:
             bar.update(task, completed=done, total=total, description=f"{counts.spans} spans")
 
         counts = replay_files(paths, endpoint, protocol, fresh_ids=fresh_ids, progress=moved)
@@ -60,7 +60,7 @@ def replay_command(
         ctx.exit(EXIT_ERROR)
 
 
-def as_json(counts: Replayed) -> dict[str, object]:
+def as_json(counts: ReplayResult) -> dict[str, object]:
     """The counts for programs."""
     return {
         "requests": counts.requests,

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
-from ...otlp.codec.groups import SPANS, Request, rows, signal_of
+from ...otlp.codec.groups import Request, rows, schema_of
+from ...otlp.codec.signals import SPANS
 
 SpanKey = tuple[str, str]
 
@@ -151,7 +152,7 @@ def export_of(requests: Iterable[Request]) -> Export:
     logs: list[str] = []
     for request in requests:
         for _, _, item in rows(request):
-            if signal_of(request) is SPANS:
+            if schema_of(request) is SPANS:
                 span = _span(item)
                 spans[span.key] = span
             else:

@@ -14,8 +14,9 @@ from ....schemas.normalized import Kind
 from ....schemas.profiles import threshold
 from ....schemas.trajectory import AgentRun, Trace, TraceState, Turn
 from ...judging.detect.inbox import by_trace
-from ...otlp.codec.decode import Encoding, Signal, decode
-from ...otlp.codec.groups import SPANS, Request, signal_of
+from ...otlp.codec.decode import decode
+from ...otlp.codec.groups import Request, schema_of
+from ...otlp.codec.signals import SPANS, Encoding, Signal
 
 _STEP = 1_000_000  # nanos between two requests
 
@@ -78,7 +79,7 @@ def _take(
     assembler: Assembler, request: Request, now: int, keys: dict[tuple[str, str], set[str]]
 ) -> list[tuple[str, str]]:
     """One request taken in; notes the spans of each trace in `keys`, and returns what was refused."""
-    signal = Signal.TRACES if signal_of(request) is SPANS else Signal.LOGS
+    signal = Signal.TRACES if schema_of(request) is SPANS else Signal.LOGS
     decoded = decode(signal, Encoding.PROTOBUF, request.SerializeToString(), received_at=now)
     for key, arrived in by_trace(decoded.batch).items():
         keys.setdefault(key, set()).update(s.span_id for s in arrived.spans)

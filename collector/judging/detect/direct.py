@@ -15,8 +15,9 @@ from ....processors.normalize import normalize
 from ....schemas.normalized import NormalizedSpan
 from ....schemas.spans import LogRecord, Span
 from ....schemas.trajectory import Trace
-from ...otlp.codec.decode import Encoding, Signal, decode
-from ...otlp.codec.groups import SPANS, Request, signal_of
+from ...otlp.codec.decode import decode
+from ...otlp.codec.groups import Request, schema_of
+from ...otlp.codec.signals import SPANS, Encoding, Signal
 from .judged import DetectedError, DetectedErrors, of_finding
 
 ARRIVAL = 1
@@ -40,7 +41,7 @@ def stored(requests: Iterable[Request]) -> DecodedSpans:
     spans: list[Span] = []
     logs: list[LogRecord] = []
     for request in requests:
-        signal = Signal.TRACES if signal_of(request) is SPANS else Signal.LOGS
+        signal = Signal.TRACES if schema_of(request) is SPANS else Signal.LOGS
         decoded = decode(signal, Encoding.PROTOBUF, request.SerializeToString(), received_at=ARRIVAL)
         spans += decoded.batch.spans
         logs += decoded.batch.logs

@@ -1,18 +1,18 @@
-"""Replay: stored traces sent over OTLP, honouring what the protocol asks of a client."""
+"""OTLP clients, and the replay of stored traces over them."""
 
 from .batches import batches, shuffled
+from .connect import PROTOCOLS, connect
+from .export_request import encoded
 from .fresh_ids import FreshIds
-from .run import PROTOCOLS, connect, replay, replay_files
-from .sending import Replayed, Reply, Sender, send_all
+from .replay import ReplayResult, replay, replay_files, send_all
 
 __all__ = [
     "PROTOCOLS",
     "FreshIds",
-    "Replayed",
-    "Reply",
-    "Sender",
+    "ReplayResult",
     "batches",
     "connect",
+    "encoded",
     "replay",
     "replay_files",
     "send_all",

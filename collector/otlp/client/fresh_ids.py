@@ -7,7 +7,8 @@ import secrets
 from collections.abc import Iterator
 from typing import Any
 
-from ..codec.groups import SPANS, Request, rows, signal_of
+from ..codec.groups import Request, rows, schema_of
+from ..codec.signals import SPANS
 
 
 class FreshIds:
@@ -39,5 +40,5 @@ class FreshIds:
 def _records(request: Request) -> Iterator[Any]:
     for _, _, item in rows(request):
         yield item
-        if signal_of(request) is SPANS:
+        if schema_of(request) is SPANS:
             yield from item.links

@@ -3,27 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from ....schemas.batch import Batch
 from . import json_decode, proto_decode
 from .limits import Limits
 from .rejections import Rejections
-
-
-class Signal(StrEnum):
-    """What a request carries."""
-
-    TRACES = "traces"
-    LOGS = "logs"
-    METRICS = "metrics"
-
-
-class Encoding(StrEnum):
-    """How a request's body is written."""
-
-    PROTOBUF = "protobuf"
-    JSON = "json"
+from .signals import SCHEMAS, Encoding, Signal
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +36,14 @@ def decode(signal: Signal, encoding: Encoding, body: bytes, *, received_at: int,
         PermanentError: the body as a whole cannot be parsed.
     """
     limits.check_bytes(len(body))
-    decoder = _DECODERS[encoding]
+    decoder, rejections = _DECODERS[encoding], Rejections(SCHEMAS[signal].noun)
     match signal:
         case Signal.TRACES:
-            rejections = Rejections("spans")
             spans = decoder.decode_spans(body, received_at, limits, rejections)
             batch, items = Batch(spans=spans, size=len(body)), len(spans)
         case Signal.LOGS:
-            rejections = Rejections("log records")
             logs = decoder.decode_logs(body, received_at, limits, rejections)
             batch, items = Batch(logs=logs, size=len(body)), len(logs)
         case Signal.METRICS:
-            rejections = Rejections("data points")
             batch, items = Batch(size=len(body)), decoder.count_points(body, limits)
     return Decoded(batch, items, rejections.count, rejections.message())

@@ -12,7 +12,8 @@ from typing import Any
 
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 
-from .groups import LOGS, SPANS, Request
+from .groups import Request
+from .signals import LOGS, SPANS
 
 Json = dict[str, Any]
 
@@ -35,7 +36,7 @@ def parse(document: Json) -> Request:
     Raises:
         ValueError: it does not fit the protocol.
     """
-    request = (LOGS if is_logs(document) else SPANS).request()
+    request: Request = (LOGS if is_logs(document) else SPANS).request()
     _convert_ids(document, _hex_to_base64)
     try:
         ParseDict(document, request, ignore_unknown_fields=True)

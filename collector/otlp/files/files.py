@@ -21,7 +21,8 @@ from google.protobuf.message import DecodeError
 
 from ....schemas.errors import PermanentError
 from ..codec import otlp_json
-from ..codec.groups import LOGS, SPANS, Request, count, rows
+from ..codec.groups import Request, count, rows
+from ..codec.signals import LOGS, SPANS
 from . import trail
 
 MAX_FILE_BYTES: Final = 512 * 1024 * 1024

@@ -20,7 +20,8 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, ResourceLogs, ScopeL
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span, Status
 
-from ..codec.groups import LOGS, SPANS, group
+from ..codec.groups import group
+from ..codec.signals import LOGS, SPANS
 
 Json = Mapping[str, Any]
 

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from ....schemas.config_base import Section
 from ....schemas.errors import ConfigError
-from ..codec.decode import Encoding, Signal
+from ..codec.signals import Encoding, Signal
 from .intake import Intake
 from .ports import bind, split_endpoint, unusable
 from .status import refusal, success

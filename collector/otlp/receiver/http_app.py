@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ....schemas.errors import RetryableError, UnsupportedMediaTypeError
-from ..codec.decode import Encoding, Signal
+from ..codec.signals import Encoding, Signal
 from .http_body import read_body
 from .intake import Intake, Receipt
 from .status import Refusal, refusal, success

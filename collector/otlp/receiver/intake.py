@@ -16,8 +16,9 @@ from ....schemas.batch import Sink
 from ....schemas.config_base import Section
 from ....schemas.errors import PermanentError, RetryableError, TracejuryError
 from ...worker.log_throttle import LogThrottle
-from ..codec.decode import Decoded, Encoding, Signal, decode
+from ..codec.decode import Decoded, decode
 from ..codec.limits import MIB, Limits
+from ..codec.signals import Encoding, Signal
 from .inflight import InFlight
 from .metrics import ACCEPTED, CUT_VALUES, FAILED, ITEMS, REFUSED, REFUSED_REQUESTS, MemoryMetrics, ReceiverMetrics
 from .repeats import Repeats

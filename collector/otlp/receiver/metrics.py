@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final, Protocol
 
-from ..codec.decode import Signal
+from ..codec.signals import Signal
 
 ITEMS: Final = {Signal.TRACES: "spans", Signal.LOGS: "log_records", Signal.METRICS: "metric_points"}
 

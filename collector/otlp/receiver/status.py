@@ -29,7 +29,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 
 from ....schemas.errors import PermanentError, RetryableError, TooLargeError, UnsupportedMediaTypeError
-from ..codec.decode import Encoding, Signal
+from ..codec.signals import Encoding, Signal
 from .intake import Receipt
 
 DETAILS_KEY: Final = "grpc-status-details-bin"

@@ -12,7 +12,7 @@ from typing import Final
 from pydantic import SecretStr
 
 from ....schemas.errors import ConfigError
-from ...otlp.client.connection import BINARY, Door, metadata
+from ...otlp.client.backend_connection import BINARY, BackendConnection, metadata
 from .config import BackendConfig, ExportConfig
 
 VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -33,7 +33,7 @@ def check_exports(config: ExportConfig) -> None:
         raise ConfigError("\n".join(problems))
 
 
-def door_of(backend: BackendConfig, number: int, environ: Mapping[str, str] = os.environ) -> Door:
+def connection_of(backend: BackendConfig, number: int, environ: Mapping[str, str] = os.environ) -> BackendConnection:
     """How a backend is reached; `number` is its place in the file.
 
     Raises:
@@ -42,7 +42,7 @@ def door_of(backend: BackendConfig, number: int, environ: Mapping[str, str] = os
     problems = list(_problems(backend, number, environ))
     if problems:
         raise ConfigError("\n".join(problems))
-    return Door(
+    return BackendConnection(
         endpoint=backend.endpoint,
         headers={key: _filled(value, environ) for key, value in backend.headers.items()},
         gzip=backend.compression == "gzip",

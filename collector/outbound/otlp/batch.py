@@ -15,14 +15,24 @@ from ....schemas.queries.export_record import TraceRecord
 from ....schemas.queries.reader import Confidence
 from ....schemas.spans import LogRecord, Span, StoredAttributes
 from ...otlp.client.encode import Plain, log_message, pairs, resource_of, span_message
-from ...otlp.client.export_requests import PHOENIX_ITEMS, Origins, Packer, Parcel, Signal, annotating, origin
+from ...otlp.client.export_request import (
+    PHOENIX_ITEMS,
+    ExportRequest,
+    ExportSignal,
+    OriginCache,
+    RequestPacker,
+    item_origin,
+    phoenix_request,
+)
 from .choice import Chooser
 from .config import Annotations
 from .evaluations import ON_SPANS, Evaluation, evaluations, hash64, shown, span_attributes
 from .marks import FORWARDED_BY, bears, marked
 from .written import Sender, carrier, event, phoenix_annotation
 
-_OURS: Final = origin(resource_of({"service.name": "tracejury", "service.version": __version__}, {}), "tracejury", "")
+_OURS: Final = item_origin(
+    resource_of({"service.name": "tracejury", "service.version": __version__}, {}), "tracejury", ""
+)
 
 
 class Source(Protocol):
@@ -50,7 +60,7 @@ class Manner:
 
 
 class Batch:
-    """Read `parcels` to its end, then `progress` says what the backend has of each trace."""
+    """Read `requests` to its end, then `progress` says what the backend has of each trace."""
 
     def __init__(self, records: Sequence[TraceRecord], source: Source, manner: Manner) -> None:
         self._records = {record.trace_id: record for record in records}
@@ -63,7 +73,7 @@ class Batch:
         """Traces that stay behind by choice."""
         return sum(not choice.goes for choice in self._choices.values())
 
-    def parcels(self) -> Iterator[Parcel]:
+    def requests(self) -> Iterator[ExportRequest]:
         """Requests with all that is new, spans before what is said of them."""
         going = [trace_id for trace_id, choice in self._choices.items() if choice.goes]
         if not going:
@@ -74,7 +84,7 @@ class Batch:
         if "phoenix" in self._manner.annotations:
             data = (phoenix_annotation(e) for e in chain.from_iterable(said.values()))
             while some := list(islice(data, PHOENIX_ITEMS)):
-                yield annotating(some)
+                yield phoenix_request(some)
 
     def progress(self, at: int) -> Iterator[Progress]:
         """What the backend has by now; only where that is news."""
@@ -85,8 +95,8 @@ class Batch:
             if new or record.seen > record.sent_seen:
                 yield Progress(trace_id, record.seen, outcome, at, record.received_at, {**record.sent, **new})
 
-    def _traces(self, going: Sequence[str], said: Mapping[str, Sequence[Evaluation]]) -> Iterator[Parcel]:
-        packer, origins = Packer(Signal.TRACES, self._manner.max_bytes), Origins()
+    def _traces(self, going: Sequence[str], said: Mapping[str, Sequence[Evaluation]]) -> Iterator[ExportRequest]:
+        packer, origins = RequestPacker(ExportSignal.TRACES, self._manner.max_bytes), OriginCache()
         sure = self._manner.sure
         on_spans = {t: span_attributes(shown(self._records[t], sure)) for t in going} if self._annotates else {}
         for page in self._source.pages(going):
@@ -114,8 +124,8 @@ class Batch:
                 yield from packer.put(message, message.ByteSize(), _OURS)
         yield from packer.flush()
 
-    def _logs(self, going: Sequence[str], said: Mapping[str, Sequence[Evaluation]]) -> Iterator[Parcel]:
-        packer, origins = Packer(Signal.LOGS, self._manner.max_bytes), Origins()
+    def _logs(self, going: Sequence[str], said: Mapping[str, Sequence[Evaluation]]) -> Iterator[ExportRequest]:
+        packer, origins = RequestPacker(ExportSignal.LOGS, self._manner.max_bytes), OriginCache()
         records = self._source.logs(going) if self._manner.logs else {}
         for trace_id, found in records.items():
             for record in found:

@@ -16,12 +16,12 @@ from ...otlp.mark import is_ours
 from ...telemetry import Telemetry
 from ...worker.listeners import Listeners
 from ...worker.retry import RetryPolicy
-from .backend_connection import door_of
+from .backend_connection import connection_of
 from .choice import Chooser
 from .config import ExportConfig
 
 if TYPE_CHECKING:
-    from ...otlp.client.senders import BackendSender
+    from ...otlp.client.client import OtlpClient
     from ...store.client import Store
     from .forwarder import Forwarder
 
@@ -33,9 +33,9 @@ class Exports:
     """All backends: a listener to judging. Made in the running loop; safe to stop without start, and twice."""
 
     def __init__(
-        self, forwarders: Sequence[Forwarder], senders: Sequence[BackendSender], pool: ThreadPoolExecutor
+        self, forwarders: Sequence[Forwarder], clients: Sequence[OtlpClient], pool: ThreadPoolExecutor
     ) -> None:
-        self._forwarders, self._senders, self._pool = forwarders, senders, pool
+        self._forwarders, self._clients, self._pool = forwarders, clients, pool
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
@@ -52,8 +52,8 @@ class Exports:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks = []
-        for sender in self._senders:
-            await sender.close()
+        for client in self._clients:
+            await client.close()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def judged(self, traces: Sequence[JudgedTrace]) -> None:
@@ -90,7 +90,7 @@ def build_exports(
     pool = ThreadPoolExecutor(1, thread_name_prefix="export")
     if not config.otlp:  # what is imported otherwise takes time
         return Exports((), (), pool)
-    from ...otlp.client.senders import GrpcBackend, HttpBackend
+    from ...otlp.client.connect import client_of
     from ...store.exports import StoredExports
     from .batch import Manner
     from .delivery import Delivery
@@ -109,12 +109,12 @@ def build_exports(
     retry = RetryPolicy(config.retry_first_seconds, longest, 5 * longest)
     forwarders: list[Forwarder] = []
     watched: list[Watched] = []
-    senders: list[BackendSender] = []
+    clients: list[OtlpClient] = []
     for number, backend in enumerate(config.otlp):
-        door = door_of(backend, number)
-        sender: BackendSender = GrpcBackend(door) if backend.protocol == "grpc" else HttpBackend(door)
+        connection = connection_of(backend, number)
+        client = client_of(connection, grpc=backend.protocol == "grpc")
         counts = Counts()
-        delivery = Delivery(backend.name, sender, counts, retry, door.secrets)
+        delivery = Delivery(backend.name, client, counts, retry, connection.secrets)
         manner = Manner(
             sender=Sender(secret),
             chooser=Chooser.of(backend.sampling or config.sampling),
@@ -137,11 +137,11 @@ def build_exports(
             pressed=pressed,
             clock=clock,
         )
-        senders.append(sender)
+        clients.append(client)
         forwarders.append(forwarder)
         f = forwarder
         watched.append(Watched(f.name, f.counts, f.queue.__len__, f.lag, f.is_up, delivery.closed))
     watch_export(telemetry, watched)
-    exports = Exports(forwarders, senders, pool)
+    exports = Exports(forwarders, clients, pool)
     listeners.add(exports)
     return exports

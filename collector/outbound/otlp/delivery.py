@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import Final
 
 from ....schemas.errors import PermanentError, RetryableError
-from ...otlp.client.export_requests import Parcel, Signal
-from ...otlp.client.senders import BackendSender, ClosedError
+from ...otlp.client.client import EndpointError, OtlpClient
+from ...otlp.client.export_request import ExportRequest, ExportSignal
 from ...otlp.secrets import without
 from ...worker.retry import RetryPolicy
 from .metrics import Counts
@@ -38,7 +38,7 @@ class Delivery:
     def __init__(
         self,
         name: str,
-        sender: BackendSender,
+        client: OtlpClient,
         counts: Counts,
         retry: RetryPolicy,
         secrets: Collection[str] = (),
@@ -46,9 +46,9 @@ class Delivery:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._name, self._sender, self._counts, self._retry = name, sender, counts, retry
+        self._name, self._client, self._counts, self._retry = name, client, counts, retry
         self._secrets, self._sleep, self._clock = secrets, sleep, clock
-        self._closed: dict[Signal, float] = {}
+        self._closed: dict[ExportSignal, float] = {}
         self._told: set[str] = set()
 
     def closed(self) -> int:
@@ -59,16 +59,16 @@ class Delivery:
         """Seconds to leave a backend alone that has failed so often in a row."""
         return self._retry.delay(failures, asked)
 
-    async def deliver(self, parcel: Parcel, tries: int = QUICK_TRIES) -> None:
+    async def deliver(self, request: ExportRequest, tries: int = QUICK_TRIES) -> None:
         """Send all that the backend takes of it, and count what it never will.
 
         Raises:
             AwayError: after `tries` it may still be taken later; sending all of it again is safe.
         """
-        if self._clock() < self._closed.get(parcel.signal, -math.inf):
-            self._counts.failed(parcel.signal, parcel.items)
+        if self._clock() < self._closed.get(request.signal, -math.inf):
+            self._counts.failed(request.signal, request.items)
             return
-        pieces, splits = [parcel], 0
+        pieces, splits = [request], 0
         while pieces:
             piece = pieces.pop()
             try:
@@ -83,43 +83,43 @@ class Delivery:
                     self._counts.split += 1
                     pieces += reversed(halves)
 
-    async def _send(self, parcel: Parcel, tries: int) -> None:
+    async def _send(self, request: ExportRequest, tries: int) -> None:
         for tried in range(1, tries + 1):
             try:
-                reply = await self._sender.send(parcel)
+                result = await self._client.send(request)
             except RetryableError as error:
                 self._counts.retries += 1
                 if tried == tries:
                     raise AwayError(self._clean(str(error)), retry_after=error.retry_after) from None
                 await self._sleep(self._retry.delay(tried, error.retry_after))
-            except ClosedError as error:
-                self._close(parcel, error)
+            except EndpointError as error:
+                self._close(request, error)
                 return
             else:
-                self._open(parcel.signal)
+                self._open(request.signal)
                 self._counts.requests += 1
-                rejected = min(reply.rejected, parcel.items)
-                self._counts.sent(parcel.signal, parcel.items - rejected)
-                if rejected or reply.message:
-                    self._refused(parcel.signal, rejected, reply.message or "no reason given")
+                rejected = min(result.rejected, request.items)
+                self._counts.sent(request.signal, request.items - rejected)
+                if rejected or result.message:
+                    self._refused(request.signal, rejected, result.message or "no reason given")
                 return
 
-    def _close(self, parcel: Parcel, error: ClosedError) -> None:
-        """Spans wait for the door to be opened; a backend that takes nothing else is sent nothing else for a while."""
+    def _close(self, request: ExportRequest, error: EndpointError) -> None:
+        """Let spans wait until the backend takes them; stop sending any other signal to it for a while."""
         why = self._clean(str(error))
-        if parcel.signal is Signal.TRACES:
+        if request.signal is ExportSignal.TRACES:
             raise AwayError(why, retry_after=self._retry.longest) from None
-        if parcel.signal not in self._closed:
+        if request.signal not in self._closed:
             text = "backend %s takes no %s, is sent none and asked again every %.0f s: %s"
-            log.warning(text, self._name, _WORDS[parcel.signal], ASK_AGAIN, why)
-        self._closed[parcel.signal] = self._clock() + ASK_AGAIN
-        self._counts.failed(parcel.signal, parcel.items)
+            log.warning(text, self._name, _WORDS[request.signal], ASK_AGAIN, why)
+        self._closed[request.signal] = self._clock() + ASK_AGAIN
+        self._counts.failed(request.signal, request.items)
 
-    def _open(self, signal: Signal) -> None:
+    def _open(self, signal: ExportSignal) -> None:
         if self._closed.pop(signal, None) is not None:
             log.info("backend %s takes %s by now", self._name, _WORDS[signal])
 
-    def _refused(self, signal: Signal, items: int, why: str) -> None:
+    def _refused(self, signal: ExportSignal, items: int, why: str) -> None:
         self._counts.failed(signal, items)
         text = self._clean(why)
         if signal.value not in self._told:  # one line a kind: the metrics tell how many
@@ -130,4 +130,4 @@ class Delivery:
         return without(text, self._secrets)
 
 
-_WORDS: Final = {Signal.TRACES: "spans", Signal.LOGS: "log records", Signal.PHOENIX: "annotations"}
+_WORDS: Final = {ExportSignal.TRACES: "spans", ExportSignal.LOGS: "log records", ExportSignal.PHOENIX: "annotations"}

@@ -283,11 +283,11 @@ class Forwarder:
             return
         self._oldest = min(record.seen for record in records)
         batch = Batch(records, self._store, self._manner)
-        parcels = batch.parcels()
+        requests = batch.requests()
         sent = 0
-        while (parcel := await self._run(lambda: next(parcels, None))) is not None:
+        while (request := await self._run(lambda: next(requests, None))) is not None:
             await self._step_back()
-            await self._delivery.deliver(parcel, 1 if self._away.failures else QUICK_TRIES)
+            await self._delivery.deliver(request, 1 if self._away.failures else QUICK_TRIES)
             sent += 1
         progress = list(batch.progress(self._clock()))
         await self._run(lambda: self._store.save(progress))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from opentelemetry.metrics import CallbackOptions, Observation
 
-from ...otlp.client.export_requests import Signal
+from ...otlp.client.export_request import ExportSignal
 from ...telemetry import Telemetry
 
 
@@ -28,16 +28,16 @@ class Counts:
     broken: int = 0
     store_failures: int = 0
 
-    def sent(self, signal: Signal, items: int) -> None:
+    def sent(self, signal: ExportSignal, items: int) -> None:
         """Items that the backend took."""
-        if signal is Signal.TRACES:
+        if signal is ExportSignal.TRACES:
             self.sent_spans += items
         else:
             self.sent_records += items
 
-    def failed(self, signal: Signal, items: int) -> None:
+    def failed(self, signal: ExportSignal, items: int) -> None:
         """Items that it will never take."""
-        if signal is Signal.TRACES:
+        if signal is ExportSignal.TRACES:
             self.failed_spans += items
         else:
             self.failed_records += items

@@ -11,7 +11,7 @@ import pytest
 from otlp_parts import span, text, traces
 from processes import Serving, serving
 
-from tracejury.collector.otlp.client import connect
+from tracejury.collector.otlp.client import connect, encoded
 from tracejury.schemas.errors import TracejuryError
 
 SENDERS = 4
@@ -40,7 +40,7 @@ async def send_until_killed(collector: Serving) -> dict[int, int]:
                 attributes=[text("openinference.span.kind", "AGENT" if number == 1 else "CHAIN")],
             )
             try:
-                await client.send(traces(item))
+                await client.send(encoded(traces(item)))
             except TracejuryError:
                 return
             acknowledged[sender] = number

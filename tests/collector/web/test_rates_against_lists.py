@@ -10,7 +10,7 @@ import httpx
 import pytest
 from processes import Serving, serving
 
-from tracejury.collector.otlp.client.run import replay_files
+from tracejury.collector.otlp.client import replay_files
 
 pytestmark = [pytest.mark.trail, pytest.mark.timeout(240)]
 

@@ -14,7 +14,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from tracejury.collector.cli.demo.almanac import almanac, calculate, search
 from tracejury.collector.cli.demo.program import SERVICE, perform
 from tracejury.collector.cli.demo.runs import FROM_MEMORY, HAMMERING, HEALTHY, INVENTED, RUNS, WRONG_ARGUMENTS, Run
-from tracejury.collector.otlp.codec.decode import Encoding, Signal, decode
+from tracejury.collector.otlp.codec.decode import decode
+from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.judges.registry import default_suite
 from tracejury.processors.normalize import normalize
 from tracejury.processors.rebuild import rebuild

@@ -10,9 +10,11 @@ import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from tracejury.collector.otlp.client import Replayed, Reply, connect, replay, replay_files, send_all
-from tracejury.collector.otlp.codec.groups import Request
+from tracejury.collector.otlp.client import ReplayResult, connect, replay, replay_files, send_all
+from tracejury.collector.otlp.client.client import ExportResult
+from tracejury.collector.otlp.client.export_request import ExportRequest, encoded
 from tracejury.collector.otlp.codec.limits import Limits
+from tracejury.collector.otlp.codec.signals import Encoding
 from tracejury.collector.otlp.files import BrokenFileError
 from tracejury.collector.otlp.receiver.grpc_server import GrpcConfig, GrpcReceiver
 from tracejury.collector.otlp.receiver.http_server import HttpConfig, HttpReceiver
@@ -109,11 +111,12 @@ async def test_passing_refusals_are_tried_again_when_the_receiver_says(receive: 
         waits.append(seconds)
 
     sink, endpoint = await receive(OverloadedError("full", retry_after=7.0), RetryableError("down", retry_after=3.0))
-    sender = connect(endpoint, protocol)
+    client = connect(endpoint, protocol)
     try:
-        counts = await send_all([spans(1)], sender, sleep=sleep)
+        encoding = Encoding.JSON if protocol == "json" else Encoding.PROTOBUF
+        counts = await send_all([encoded(spans(1), encoding)], client, sleep=sleep)
     finally:
-        await sender.close()
+        await client.close()
     assert waits == [7.0, 3.0]
     assert (counts.retried, counts.sent, counts.rejected) == (2, 1, 0)
     assert len(sink.spans) == 1
@@ -190,7 +193,7 @@ async def test_files_are_replayed_from_synchronous_code(receive: Receive, protoc
     steps: list[tuple[int, int]] = []
     sink, endpoint = await receive()
 
-    def work() -> Replayed:
+    def work() -> ReplayResult:
         return replay_files(
             [tmp_path], endpoint, protocol, fresh_ids=True, progress=lambda done, total, _: steps.append((done, total))
         )
@@ -225,16 +228,16 @@ def test_a_broken_file_ends_a_replay(tmp_path: Path) -> None:
         replay_files([tmp_path / "nowhere"], "127.0.0.1:1")
 
 
-class ScriptedSender:
+class ScriptedClient:
     """A receiver in one object: counts how many requests are with it at once, refuses what its script says."""
 
     def __init__(self, *, refuse: int = 0) -> None:
         self.now = self.most = 0
         self.refuse = refuse
 
-    async def send(self, request: Request) -> Reply:
+    async def send(self, request: ExportRequest) -> ExportResult:
         """Take one turn of the loop, so that others get in."""
-        assert request.ByteSize()
+        assert request.body
         self.now += 1
         self.most = max(self.most, self.now)
         await asyncio.sleep(0)
@@ -242,7 +245,7 @@ class ScriptedSender:
         if self.refuse:
             self.refuse -= 1
             raise RetryableError("later", retry_after=0.0)
-        return Reply()
+        return ExportResult()
 
     async def close(self) -> None:
         """Nothing to close."""
@@ -251,10 +254,10 @@ class ScriptedSender:
 @pytest.mark.parametrize("in_flight", [1, 3])
 async def test_requests_in_flight_are_bounded(in_flight: int) -> None:
     """Never more than asked for, and all of them are sent."""
-    sender = ScriptedSender()
-    watched = Replayed()
-    counts = await send_all([spans(i) for i in range(1, 40)], sender, in_flight=in_flight, result=watched)
-    assert sender.most <= in_flight
+    client = ScriptedClient()
+    watched = ReplayResult()
+    counts = await send_all([encoded(spans(i)) for i in range(1, 40)], client, in_flight=in_flight, result=watched)
+    assert client.most <= in_flight
     assert counts is watched
     assert counts.spans == 39
 
@@ -267,7 +270,7 @@ async def test_waits_double_within_bounds_where_the_receiver_says_nothing() -> N
         waits.append(seconds)
 
     policy = RetryPolicy(first=1.0, longest=8.0, longest_asked=60.0, tries=8)
-    await send_all([spans(1)], ScriptedSender(refuse=6), retry=policy, sleep=sleep)
+    await send_all([encoded(spans(1))], ScriptedClient(refuse=6), retry=policy, sleep=sleep)
     full = [1.0, 2.0, 4.0, 8.0, 8.0, 8.0]
     assert all(whole / 2 <= wait <= whole for wait, whole in zip(waits, full, strict=True))
 
@@ -275,13 +278,13 @@ async def test_waits_double_within_bounds_where_the_receiver_says_nothing() -> N
 async def test_what_reading_raises_ends_the_replay() -> None:
     """A broken file in the middle: what stood before is sent, the error comes out as it is."""
 
-    def requests() -> Iterator[Request]:
-        yield spans(1)
+    def requests() -> Iterator[ExportRequest]:
+        yield encoded(spans(1))
         raise PermanentError("broken file")
 
-    watched = Replayed()
+    watched = ReplayResult()
     with pytest.raises(PermanentError, match="broken file"):
-        await send_all(requests(), ScriptedSender(), in_flight=1, result=watched)
+        await send_all(requests(), ScriptedClient(), in_flight=1, result=watched)
     assert watched.spans == 1
 
 

@@ -14,8 +14,9 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span, Status
 from otlp_parts import json_body
 
-from tracejury.collector.otlp.codec.decode import Decoded, Encoding, Signal, decode
+from tracejury.collector.otlp.codec.decode import Decoded, decode
 from tracejury.collector.otlp.codec.limits import Limits
+from tracejury.collector.otlp.codec.signals import Encoding, Signal
 
 TIGHT = Limits(attributes=3, value_bytes=64, name_bytes=64, events=2, links=2, value_depth=2)
 """Low enough for the strategies below to exceed each."""

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from otlp_parts import json_tree, spans, traces
 
-from tracejury.collector.otlp.codec.decode import Decoded, Encoding, Signal, decode
+from tracejury.collector.otlp.codec.decode import Decoded, decode
 from tracejury.collector.otlp.codec.limits import Limits
+from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.schemas.errors import PermanentError, TooLargeError
 
 TRACE_ID, SPAN_ID = "5B8EFFF798038103D269B633813FC60C", "EEE19B7EC3C1B174"

@@ -8,7 +8,8 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord as ProtoLog
 from opentelemetry.proto.logs.v1.logs_pb2 import SeverityNumber
 from otlp_parts import SPAN, START, TRACE, json_body, logs, text
 
-from tracejury.collector.otlp.codec.decode import Decoded, Encoding, Signal, decode
+from tracejury.collector.otlp.codec.decode import Decoded, decode
+from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.schemas.spans import LogRecord
 
 NOW = START + 10

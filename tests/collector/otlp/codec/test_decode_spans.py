@@ -7,7 +7,8 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as ProtoSpan
 from otlp_parts import SPAN, START, TRACE, json_body, span, spans, text, traces
 
-from tracejury.collector.otlp.codec.decode import Encoding, Signal, decode
+from tracejury.collector.otlp.codec.decode import decode
+from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.schemas.spans import Span, SpanEvent, SpanLink
 
 NOW = START + 10

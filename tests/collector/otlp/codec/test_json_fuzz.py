@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue, KeyValueList
 from otlp_parts import json_tree, span, spans, text, traces
 
-from tracejury.collector.otlp.codec.decode import Decoded, Encoding, Signal, decode
+from tracejury.collector.otlp.codec.decode import Decoded, decode
+from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.schemas.errors import PermanentError
 
 WORDS = [

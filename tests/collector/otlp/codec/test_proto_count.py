@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from otlp_parts import spans, traces
 
-from tracejury.collector.otlp.codec.decode import Encoding, Signal, decode
+from tracejury.collector.otlp.codec.decode import decode
 from tracejury.collector.otlp.codec.limits import Limits
 from tracejury.collector.otlp.codec.proto_count import count_messages
+from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.schemas.errors import PermanentError, TooLargeError
 
 

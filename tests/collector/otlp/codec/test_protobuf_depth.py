@@ -8,7 +8,8 @@ import pytest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from otlp_parts import nest_arrays, nest_kvlists, span, traces
 
-from tracejury.collector.otlp.codec.decode import Encoding, Signal, decode
+from tracejury.collector.otlp.codec.decode import decode
+from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.schemas.errors import PermanentError
 
 

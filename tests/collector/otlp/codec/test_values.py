@@ -8,8 +8,9 @@ import pytest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue, KeyValueList
 from otlp_parts import json_body, span, traces
 
-from tracejury.collector.otlp.codec.decode import Encoding, Signal, decode
+from tracejury.collector.otlp.codec.decode import decode
 from tracejury.collector.otlp.codec.limits import Limits
+from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.schemas.spans import Span
 
 

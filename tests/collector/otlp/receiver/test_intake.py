@@ -10,8 +10,8 @@ import pytest
 from otlp_parts import RecordingSink, spans, traces
 
 from tracejury.collector.otlp.codec import proto_decode
-from tracejury.collector.otlp.codec.decode import Encoding, Signal
 from tracejury.collector.otlp.codec.limits import MIB, Limits
+from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.collector.otlp.receiver.intake import Intake, IntakeConfig, Receipt
 from tracejury.collector.otlp.receiver.metrics import MemoryMetrics
 from tracejury.schemas.errors import PermanentError, RetryableError

@@ -9,7 +9,7 @@ import pytest
 from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
 
-from tracejury.collector.otlp.codec.decode import Encoding, Signal
+from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.collector.otlp.receiver.intake import Receipt
 from tracejury.collector.otlp.receiver.status import TABLE, refusal, success
 from tracejury.schemas.errors import (

@@ -50,7 +50,7 @@ def test_no_request_is_larger_than_allowed(healthy: float, trace_state: str) -> 
         ours=lambda _span: False,
     )
     record = TraceRecord(trace_id=TRACE, state="settled", judged_at=1, seen=1, received_at=1, rows=SPANS)
-    parcels = list(Batch([record], Stored(trace_state), manner).parcels())
-    assert sum(parcel.items for parcel in parcels) == SPANS
-    assert max(len(parcel.body) for parcel in parcels) <= MOST
-    assert min(len(parcel.body) for parcel in parcels[:-1]) > MOST // 2
+    requests = list(Batch([record], Stored(trace_state), manner).requests())
+    assert sum(request.items for request in requests) == SPANS
+    assert max(len(request.body) for request in requests) <= MOST
+    assert min(len(request.body) for request in requests[:-1]) > MOST // 2

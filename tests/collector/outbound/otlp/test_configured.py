@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from tracejury.collector.config import load_config
 from tracejury.collector.otlp.secrets import without
-from tracejury.collector.outbound.otlp.backend_connection import check_exports, door_of
+from tracejury.collector.outbound.otlp.backend_connection import check_exports, connection_of
 from tracejury.collector.outbound.otlp.config import BackendConfig
 from tracejury.schemas.errors import ConfigError
 
@@ -24,16 +24,19 @@ def backend(**changes: Any) -> BackendConfig:
 def test_headers_are_filled_from_the_environment() -> None:
     """Each variable in its place; what is no variable stays."""
     config = backend(headers={"authorization": SecretStr("Bearer ${KEY}"), "x": SecretStr("$5 ${A}${B}")})
-    door = door_of(config, 0, {"KEY": "sesame-1234", "A": "a", "B": "b"})
-    assert door.headers == {"authorization": "Bearer sesame-1234", "x": "$5 ab"}
-    assert door.endpoint == "https://example.org/otel"
-    assert {"sesame-1234", "Bearer sesame-1234"} <= door.secrets
+    connection = connection_of(config, 0, {"KEY": "sesame-1234", "A": "a", "B": "b"})
+    assert connection.headers == {"authorization": "Bearer sesame-1234", "x": "$5 ab"}
+    assert connection.endpoint == "https://example.org/otel"
+    assert {"sesame-1234", "Bearer sesame-1234"} <= connection.secrets
 
 
 def test_white_space_at_the_ends_of_a_value_is_no_part_of_it() -> None:
     """A variable that was read from a file ends in a line feed; HTTP refuses such a value at each request."""
     config = backend(headers={"a": SecretStr(" Bearer ${KEY} "), "b": SecretStr("${EMPTY}")})
-    assert door_of(config, 0, {"KEY": "sesame-1234\n", "EMPTY": " "}).headers == {"a": "Bearer sesame-1234", "b": ""}
+    assert connection_of(config, 0, {"KEY": "sesame-1234\n", "EMPTY": " "}).headers == {
+        "a": "Bearer sesame-1234",
+        "b": "",
+    }
 
 
 @pytest.mark.parametrize(
@@ -48,7 +51,7 @@ def test_white_space_at_the_ends_of_a_value_is_no_part_of_it() -> None:
 )
 def test_a_secret_is_not_shown_as_an_error_quotes_it(value: str, told: str) -> None:
     """Escaped, in parts, or decoded."""
-    shown = without(told, door_of(backend(headers={"k": SecretStr(value)}), 0).secrets)
+    shown = without(told, connection_of(backend(headers={"k": SecretStr(value)}), 0).secrets)
     assert "***" in shown
     assert not re.search(r"ame.?12", shown)
 
@@ -58,7 +61,7 @@ def test_secrets_are_in_no_representation() -> None:
     config = load_config(
         None, {"export": {"otlp": [{"name": "a", "endpoint": "http://h:1", "headers": {"k": "sesame-1234"}}]}}
     )
-    shown = f"{config!r} {config.model_dump()} {config.model_dump_json()} {door_of(config.export.otlp[0], 0)!r}"
+    shown = f"{config!r} {config.model_dump()} {config.model_dump_json()} {connection_of(config.export.otlp[0], 0)!r}"
     assert "sesame" not in shown
 
 
@@ -105,15 +108,15 @@ def test_binary_metadata_is_base64() -> None:
     """Over gRPC; to HTTP such a name is one like any other."""
     wrong = {"x-bin": SecretStr("not base64!")}
     with pytest.raises(ConfigError, match=r"^export.otlp.0.headers.x-bin: over gRPC its value must be base64"):
-        door_of(backend(headers=wrong, protocol="grpc"), 0)
-    assert door_of(backend(headers=wrong), 0).headers == {"x-bin": "not base64!"}
-    assert door_of(backend(headers={"x-Bin": SecretStr("AAE")}, protocol="grpc"), 0).headers == {"x-Bin": "AAE"}
+        connection_of(backend(headers=wrong, protocol="grpc"), 0)
+    assert connection_of(backend(headers=wrong), 0).headers == {"x-bin": "not base64!"}
+    assert connection_of(backend(headers={"x-Bin": SecretStr("AAE")}, protocol="grpc"), 0).headers == {"x-Bin": "AAE"}
 
 
 def test_a_name_that_no_header_can_have_is_refused() -> None:
     """Before a request fails of it."""
     with pytest.raises(ConfigError, match=r"^export.otlp.3.headers: 'a b' is no name of a header$"):
-        door_of(backend(headers={"a b": SecretStr("c")}), 3)
+        connection_of(backend(headers={"a b": SecretStr("c")}), 3)
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,10 @@ import pytest
 from otlp_backend import Act, Backend, grpc_backend, http_backend
 from otlp_parts import spans, traces
 
-from tracejury.collector.otlp.client.connection import Door
-from tracejury.collector.otlp.client.export_requests import Parcel, Signal, annotating
-from tracejury.collector.otlp.client.senders import GrpcBackend, HttpBackend
+from tracejury.collector.otlp.client.backend_connection import BackendConnection
+from tracejury.collector.otlp.client.connect import client_of
+from tracejury.collector.otlp.client.export_request import ExportRequest, ExportSignal, phoenix_request
+from tracejury.collector.otlp.client.grpc_client import GrpcClient
 from tracejury.collector.outbound.otlp.delivery import ASK_AGAIN, MAX_SPLITS, AwayError, Delivery
 from tracejury.collector.outbound.otlp.metrics import Counts
 from tracejury.collector.worker.retry import RetryPolicy
@@ -31,14 +32,14 @@ class Desk:
         self.pauses: list[float] = []
         self.now = 0.0
         self.counts = Counts()
-        door = Door(backend.url, {"authorization": SECRET}, timeout=patience)
-        self.sender = GrpcBackend(door) if protocol == "grpc" else HttpBackend(door)
+        connection = BackendConnection(backend.url, {"authorization": SECRET}, timeout=patience)
+        self.sender = client_of(connection, grpc=protocol == "grpc")
         self.delivery = Delivery(
             "there",
             self.sender,
             self.counts,
             RETRY,
-            door.secrets,
+            connection.secrets,
             sleep=self._pause,
             clock=lambda: self.now,
         )
@@ -58,9 +59,9 @@ async def desk(protocol: str, patience: float = 20.0) -> AsyncIterator[tuple[Des
             await made.sender.close()
 
 
-def parcel(*ids: int) -> Parcel:
+def request(*ids: int) -> ExportRequest:
     """Spans of these ids."""
-    return Parcel(Signal.TRACES, traces(*spans(*ids)).SerializeToString(), len(ids))
+    return ExportRequest(ExportSignal.TRACES, traces(*spans(*ids)).SerializeToString(), len(ids))
 
 
 PASSING = [
@@ -83,7 +84,7 @@ async def test_what_may_pass_is_tried_again(protocol: str, act: Act) -> None:
     """Twice it fails, the third time it arrives: once."""
     async with desk(protocol) as (made, backend):
         backend.script.extend([act, act])
-        await made.delivery.deliver(parcel(1, 2, 3))
+        await made.delivery.deliver(request(1, 2, 3))
         assert [s.span_id for s in backend.spans] == [n.to_bytes(8) for n in (1, 2, 3)]
     assert (made.counts.sent_spans, made.counts.retries, made.counts.failed_spans) == (3, 2, 0)
     assert len(made.pauses) == 2
@@ -95,7 +96,7 @@ async def test_a_backend_that_goes_on_failing_is_away_and_nothing_is_lost(protoc
     async with desk(protocol) as (made, backend):
         backend.always = lambda _signal, _request: act
         with pytest.raises(AwayError):
-            await made.delivery.deliver(parcel(1))
+            await made.delivery.deliver(request(1))
     assert (made.counts.sent_spans, made.counts.failed_spans, made.counts.retries) == (0, 0, 3)
 
 
@@ -105,7 +106,7 @@ async def test_a_backend_that_hangs_is_left_after_the_time_out(protocol: str) ->
     async with desk(protocol, patience=0.05) as (made, backend):
         backend.always = lambda _signal, _request: Act(hangs=True)
         with pytest.raises(AwayError, match=r"no answer within|DEADLINE_EXCEEDED"):
-            await made.delivery.deliver(parcel(1), tries=1)
+            await made.delivery.deliver(request(1), tries=1)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +120,7 @@ async def test_a_pause_that_is_asked_for_is_kept(protocol: str, act: Act) -> Non
     """Retry-After and RetryInfo; but never longer than allowed."""
     async with desk(protocol) as (made, backend):
         backend.script.append(act)
-        await made.delivery.deliver(parcel(1))
+        await made.delivery.deliver(request(1))
     assert made.pauses == [7.0]
     assert made.delivery.wait(1, 1e9) == RETRY.longest_asked
 
@@ -139,7 +140,7 @@ async def test_a_partial_success_is_counted_and_not_sent_again(protocol: str) ->
     """The protocol forbids that."""
     async with desk(protocol) as (made, backend):
         backend.script.append(Act(rejected=2))
-        await made.delivery.deliver(parcel(1, 2, 3))
+        await made.delivery.deliver(request(1, 2, 3))
         assert backend.asked == ["traces"]
     assert (made.counts.sent_spans, made.counts.failed_spans) == (1, 2)
 
@@ -149,7 +150,7 @@ async def test_a_request_that_is_too_large_is_halved_until_it_fits(protocol: str
     """Nothing is lost, and nothing arrives twice."""
     async with desk(protocol) as (made, backend):
         backend.always = lambda _signal, _request: Act(most_items=2)
-        await made.delivery.deliver(parcel(*range(1, 8)))
+        await made.delivery.deliver(request(*range(1, 8)))
         assert [s.span_id for s in backend.spans] == [n.to_bytes(8) for n in range(1, 8)]
     assert made.counts.sent_spans == 7
     assert made.counts.split >= 3
@@ -166,7 +167,7 @@ async def test_of_a_request_that_is_refused_only_the_culprit_is_lost(protocol: s
 
     async with desk(protocol) as (made, backend):
         backend.always = judge
-        await made.delivery.deliver(parcel(*range(1, 9)))
+        await made.delivery.deliver(request(*range(1, 9)))
         assert {s.span_id for s in backend.spans} == {n.to_bytes(8) for n in range(1, 9)} - {culprit}
     assert (made.counts.sent_spans, made.counts.failed_spans, made.counts.retries) == (7, 1, 0)
 
@@ -175,7 +176,7 @@ async def test_looking_for_culprits_is_bounded() -> None:
     """A backend that refuses everything costs so many requests, and all that is refused is counted."""
     async with desk("http") as (made, backend):
         backend.always = lambda _signal, _request: Act(status=400)
-        await made.delivery.deliver(parcel(*range(1, 1001)))
+        await made.delivery.deliver(request(*range(1, 1001)))
         assert len(backend.asked) == 2 * MAX_SPLITS + 1
     assert made.counts.failed_spans == 1000
 
@@ -198,7 +199,7 @@ async def test_a_closed_door_loses_nothing(protocol: str, act: Act) -> None:
     async with desk(protocol) as (made, backend):
         backend.always = lambda _signal, _request: act
         with pytest.raises(AwayError):
-            await made.delivery.deliver(parcel(1))
+            await made.delivery.deliver(request(1))
         assert len(backend.asked) == 1, "it will not change within seconds"
     assert made.counts.failed_spans == 0
 
@@ -212,18 +213,18 @@ async def test_a_backend_without_annotations_is_asked_now_and_then(
     async with desk("http") as (made, backend):
         backend.always = lambda _signal, _request: Act(status=status)
         for _ in range(3):
-            await made.delivery.deliver(annotating([{"span_id": "1"}]))
+            await made.delivery.deliver(phoenix_request([{"span_id": "1"}]))
         assert len(backend.asked) == 1
         for _ in range(2):
             made.now += ASK_AGAIN
-            await made.delivery.deliver(annotating([{"span_id": "1"}]))
-            await made.delivery.deliver(annotating([{"span_id": "1"}]))
+            await made.delivery.deliver(phoenix_request([{"span_id": "1"}]))
+            await made.delivery.deliver(phoenix_request([{"span_id": "1"}]))
         assert len(backend.asked) == 3
         assert made.delivery.closed() == 1
         backend.always = lambda _signal, _request: Act()
         made.now += ASK_AGAIN
         for _ in range(2):
-            await made.delivery.deliver(annotating([{"span_id": "1"}]))
+            await made.delivery.deliver(phoenix_request([{"span_id": "1"}]))
         assert len(backend.asked) == 5
     assert made.delivery.closed() == 0
     assert (made.counts.failed_records, made.counts.sent_records) == (7, 2)
@@ -245,10 +246,10 @@ async def test_what_a_backend_repeats_of_a_key_is_not_shown(protocol: str, caplo
             if protocol == "grpc"
             else Act(status=400, body=said, headers={"content-type": "application/x-protobuf"})
         )
-        await made.delivery.deliver(parcel(1))
+        await made.delivery.deliver(request(1))
         backend.script.append(Act(status=401, body=said, code=grpc.StatusCode.UNAUTHENTICATED))
         with pytest.raises(AwayError) as caught:
-            await made.delivery.deliver(parcel(1))
+            await made.delivery.deliver(request(1))
     assert "sesame" not in caplog.text + str(caught.value)
     assert caplog.text
 
@@ -257,7 +258,7 @@ async def test_headers_reach_the_backend_and_the_body_is_compressed() -> None:
     """Over both protocols."""
     for protocol in ("http", "grpc"):
         async with desk(protocol) as (made, backend):
-            await made.delivery.deliver(parcel(1))
+            await made.delivery.deliver(request(1))
             (taken,) = backend.taken
             assert taken.headers["authorization"] == SECRET
             if protocol == "http":
@@ -268,9 +269,9 @@ async def test_headers_reach_the_backend_and_the_body_is_compressed() -> None:
 async def test_binary_metadata_reaches_a_grpc_backend_as_bytes() -> None:
     """Given as base64, with or without its padding."""
     async with grpc_backend() as backend:
-        sender = GrpcBackend(Door(backend.url, {"X-A-Bin": "AAH/", "x-b-bin": "/w"}))
+        sender = GrpcClient(BackendConnection(backend.url, {"X-A-Bin": "AAH/", "x-b-bin": "/w"}))
         try:
-            await sender.send(parcel(1))
+            await sender.send(request(1))
         finally:
             await sender.close()
         (taken,) = backend.taken
@@ -280,7 +281,7 @@ async def test_binary_metadata_reaches_a_grpc_backend_as_bytes() -> None:
 @pytest.mark.parametrize("endpoint", ["http://[::1]", "http://[::1]:4317"])
 async def test_an_ipv6_endpoint_needs_no_port(endpoint: str) -> None:
     """Of gRPC it is 4317, as with any other host."""
-    sender = GrpcBackend(Door(endpoint, timeout=1))
+    sender = GrpcClient(BackendConnection(endpoint, timeout=1))
     try:
         assert sender.target == "[::1]:4317"
     finally:
@@ -291,7 +292,7 @@ async def test_giving_up_in_the_middle_is_possible_at_once() -> None:
     """A shutdown does not wait for a backend that hangs."""
     async with desk("http", patience=600) as (made, backend):
         backend.always = lambda _signal, _request: Act(hangs=True)
-        task = asyncio.create_task(made.delivery.deliver(parcel(1)))
+        task = asyncio.create_task(made.delivery.deliver(request(1)))
         await backend.until(lambda: bool(backend.asked))
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

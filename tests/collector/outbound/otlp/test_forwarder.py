@@ -13,8 +13,8 @@ from typing import TypeVar
 import pytest
 from otlp_backend import Act, Backend, http_backend
 
-from tracejury.collector.otlp.client.connection import Door
-from tracejury.collector.otlp.client.senders import HttpBackend
+from tracejury.collector.otlp.client.backend_connection import BackendConnection
+from tracejury.collector.otlp.client.http_client import HttpClient
 from tracejury.collector.outbound.otlp.batch import Manner
 from tracejury.collector.outbound.otlp.choice import Chooser
 from tracejury.collector.outbound.otlp.config import SamplingConfig
@@ -114,7 +114,7 @@ class Way:
 
     def __init__(self, store: Kept, backend: Backend) -> None:
         self.store, self.backend, self.passed, self.counts = store, backend, 0, Counts()
-        self.sender = HttpBackend(Door(backend.url))
+        self.sender = HttpClient(BackendConnection(backend.url))
         delivery = Delivery("there", self.sender, self.counts, RETRY)
         self.forwarder = Forwarder(
             "there", store, delivery, MANNER, Patience(0, DAY), Queue(1000), self.counts,

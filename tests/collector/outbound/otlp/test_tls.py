@@ -14,14 +14,14 @@ import pytest
 from otlp_backend import Backend, grpc_backend, http_backend
 from otlp_parts import spans, traces
 
-from tracejury.collector.otlp.client.connection import Door
-from tracejury.collector.otlp.client.export_requests import Parcel, Signal
-from tracejury.collector.otlp.client.senders import BackendSender, GrpcBackend, HttpBackend
+from tracejury.collector.otlp.client.backend_connection import BackendConnection
+from tracejury.collector.otlp.client.connect import client_of
+from tracejury.collector.otlp.client.export_request import ExportRequest, ExportSignal
 from tracejury.schemas.errors import RetryableError
 
 pytestmark = pytest.mark.skipif(not shutil.which("openssl"), reason="openssl makes the certificates, and is not here")
 
-PARCEL = Parcel(Signal.TRACES, traces(*spans(1)).SerializeToString(), 1)
+REQUEST = ExportRequest(ExportSignal.TRACES, traces(*spans(1)).SerializeToString(), 1)
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +52,13 @@ async def serving(protocol: str, papers: Path) -> AsyncIterator[Backend]:
         yield backend
 
 
-async def send(protocol: str, door: Door) -> None:
+async def send(protocol: str, connection: BackendConnection) -> None:
     """One request."""
-    sender: BackendSender = GrpcBackend(door) if protocol == "grpc" else HttpBackend(door)
+    client = client_of(connection, grpc=protocol == "grpc")
     try:
-        await sender.send(PARCEL)
+        await client.send(REQUEST)
     finally:
-        await sender.close()
+        await client.close()
 
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
@@ -66,7 +66,7 @@ async def test_both_sides_show_their_papers(protocol: str, papers: Path) -> None
     """With the right authority and a certificate of our own the request arrives."""
     cert, key = papers / "cert.pem", papers / "key.pem"
     async with serving(protocol, papers) as backend:
-        await send(protocol, Door(backend.url, ca=cert.read_bytes(), certificate=(str(cert), str(key))))
+        await send(protocol, BackendConnection(backend.url, ca=cert.read_bytes(), certificate=(str(cert), str(key))))
         assert len(backend.spans) == 1
 
 
@@ -75,5 +75,5 @@ async def test_a_backend_that_nobody_vouches_for_gets_nothing(protocol: str, pap
     """The system's authorities do not know it: the spans wait until somebody mends that."""
     async with serving(protocol, papers) as backend:
         with pytest.raises(RetryableError):
-            await send(protocol, Door(backend.url, timeout=5.0))
+            await send(protocol, BackendConnection(backend.url, timeout=5.0))
         assert not backend.asked

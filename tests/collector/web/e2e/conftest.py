@@ -13,7 +13,7 @@ from gallery import MINUTE, Shown, perform
 from gallery_runs import ACTS
 from house import TRACES, House, open_house
 
-from tracejury.collector.otlp.client.run import replay_files
+from tracejury.collector.otlp.client import replay_files
 
 REAL = 6
 

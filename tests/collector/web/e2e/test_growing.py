@@ -13,7 +13,8 @@ from gallery import Shown, part, perform
 from gallery_runs import ACTS
 from house import TRACES, House, open_house
 
-from tracejury.collector.otlp.codec.groups import SPANS, Request, group, rows, signal_of
+from tracejury.collector.otlp.codec.groups import Request, group, rows, schema_of
+from tracejury.collector.otlp.codec.signals import SPANS
 from tracejury.collector.otlp.files import read
 
 PARTS = 5
@@ -31,7 +32,7 @@ def a_real_one() -> Request:
     if not TRACES.is_dir():
         pytest.skip("the shared TRAIL traces are not there")
     path = min(TRACES.glob("*.json.gz"), key=lambda path: path.stat().st_size)
-    return next(source.request for source in read([path]) if signal_of(source.request) is SPANS)
+    return next(source.request for source in read([path]) if schema_of(source.request) is SPANS)
 
 
 def a_made_up_one() -> Request:

@@ -1,4 +1,4 @@
-"""How a receiver is reached: its endpoint, headers, certificates and time-out."""
+"""The connection to a backend: its endpoint, headers, certificates and time-out."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Final
 from ..secrets import SHORTEST
 
 BINARY: Final = "-bin"
-"""How names of gRPC metadata end whose values are bytes (gRPC over HTTP2, "Requests")."""
+"""Ending of the names of gRPC metadata whose values are bytes (gRPC over HTTP2, "Requests")."""
 
 
 _WORDS: Final = re.compile(r"[\s,;=]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """How a backend is reached. `headers` may hold secrets; `ca`: PEM, None for the system's authorities.
+class BackendConnection:
+    """Settings of a connection. `headers` may hold secrets; `ca`: PEM, None for the system's authorities.
 
-    `certificate`: paths of our own certificate and its key.
+    `certificate`: paths of the client's own certificate and its key.
     """
 
     endpoint: str
@@ -34,23 +34,25 @@ class Door:
 
     @property
     def secrets(self) -> frozenset[str]:
-        """What must not be shown of the headers: their values and the words of these, also as errors quote them."""
-        found = {s for value in self.headers.values() for s in (value, *_WORDS.split(value), *_of_basic(value))}
+        """Texts of the headers to hide: their values and the words of these, also as errors quote them."""
+        found = {
+            s for value in self.headers.values() for s in (value, *_WORDS.split(value), *_basic_credentials(value))
+        }
         return frozenset(form for s in found if len(s) >= SHORTEST for form in (s, repr(s)[1:-1], json.dumps(s)[1:-1]))
 
 
 def metadata(key: str, value: str) -> tuple[str, str | bytes]:
-    """A header as gRPC has it: the bytes of base64, padded or not, where its name says that it is binary.
+    """A header as gRPC metadata; the value of a binary name is decoded from base64, padded or not.
 
     Raises:
-        ValueError: that is no base64.
+        ValueError: the value is not base64.
     """
     if not key.lower().endswith(BINARY):
         return key, value
     return key, base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
 
 
-def _of_basic(value: str) -> list[str]:
+def _basic_credentials(value: str) -> list[str]:
     """User and password of Basic authentication, as a backend may name them."""
     scheme, _, encoded = value.partition(" ")
     try:
