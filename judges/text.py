@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from functools import lru_cache
 
 HEAD, TAIL = 3000, 1000
 """How much of a text is read, in characters from its start and from its end."""
@@ -14,24 +14,20 @@ def bounded(text: str) -> str:
 
 
 class TextCache:
-    """Bounded, lower-cased texts, least recently used out first. `limit` in texts."""
+    """Bounded, lower-cased texts, the `limit` most recently used ones."""
 
-    __slots__ = ("_limit", "_low")
+    __slots__ = ("_low",)
 
     def __init__(self, limit: int = 2048) -> None:
-        self._limit = limit
-        self._low: OrderedDict[str, str] = OrderedDict()
+        self._low = lru_cache(limit)(_low)
 
     def low(self, text: str) -> str:
         """The bounded text in lower case, with plain apostrophes."""
-        found = self._low.get(text)
-        if found is None:
-            found = self._low[text] = bounded(text).lower().replace("’", "'")  # noqa: RUF001
-            if len(self._low) > self._limit:
-                self._low.popitem(last=False)
-        else:
-            self._low.move_to_end(text)
-        return found
+        return self._low(text)
 
     def __len__(self) -> int:
-        return len(self._low)
+        return self._low.cache_info().currsize
+
+
+def _low(text: str) -> str:
+    return bounded(text).lower().replace("’", "'")  # noqa: RUF001

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Annotated
 
@@ -14,16 +13,14 @@ from starlette.exceptions import HTTPException
 
 from ... import __version__
 from ...schemas.errors import NotFoundError, TracejuryError
-from ...schemas.queries.ledger import JudgesStatus
 from ...schemas.queries.reader import Confidence, ErrorQuery, Position, TraceQuery
-from ...schemas.verdicts import Judgement
 from ...schemas.wire.traces import ErrorPage, JudgedPage, TraceJson
 from ..queries.present import present_error, present_judged, present_trace
 from ..queries.reader import Reader
 from .addresses import Heads, Slashes
 from .answers import documented, json_answer, on_error, problem
 from .dataset import add_export
-from .deletion import Delete, add_deletion
+from .deletion import add_deletion
 from .doctor import add_doctor
 from .explain import add_explain
 from .guard import Guard
@@ -33,47 +30,25 @@ from .llm import add_architectures, add_ledger
 from .params import ErrorsParams, JudgeBody, SpanErrorsParams, TraceParams, an_id, moment, read_cursor, write_cursor
 from .rates import add_rates
 from .received import add_received
-from .security import Tokens
+from .services import Services
 
 JUDGING_THREADS = 4
 REBUILDING_THREADS = 4
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-JudgeAgain = Callable[[Sequence[str], bool], Sequence[Judgement]]
-"""Judges stored traces again and returns what came of it; blocks; leaves out ids that are not stored.
 
-True: these were asked for one by one, so LLM judges look at all of their runs; False: they catch up with what was left.
-"""
-
-
-def create_app(
-    reader: Reader,
-    judge: JudgeAgain,
-    *,
-    problems: Callable[[], Sequence[str]],
-    metrics: Callable[[], bytes],
-    judges: Callable[[], JudgesStatus] = JudgesStatus,
-    any_host: bool = False,
-    clock: Callable[[], int] = time.time_ns,
-    delete: Delete | None = None,
-    tokens: Tokens | None = None,
-) -> FastAPI:
-    """The API over `reader`.
-
-    `problems` says, a line each, why the collector is not ready (nothing: it is); `metrics` gives Prometheus text;
-    `judges` says what this process does with LLM judges just now (by default: nothing); `any_host` lifts the check that
-    requests are for a loopback name; `clock` gives unix nanos; `delete` deletes traces (None: nobody can); `tokens`: of
-    the pages' forms.
-    """
+def create_app(services: Services) -> FastAPI:
+    """The API alone, without pages."""
+    reader, judges, clock = services.reader, services.judges, services.clock
     app = FastAPI(title="tracejury", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
     app.router.default = Slashes(app.router)
     app.add_middleware(Heads)
-    app.add_middleware(Guard, tokens=tokens or Tokens(), any_host=any_host)
+    app.add_middleware(Guard, tokens=services.tokens, any_host=services.any_host)
     for kind in (TracejuryError, Exception, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, on_error)
     add_lists(app, reader, clock)
     _add_reading(app, reader, clock)
-    _add_judging(app, reader, judge, judges, clock)
+    _add_judging(app, services)
     add_doctor(app, reader, clock)
     add_export(app, reader, clock)
     add_explain(app)
@@ -82,9 +57,9 @@ def create_app(
     add_labels(app, reader, clock)
     add_rates(app, reader, clock)
     add_received(app, reader)
-    if delete is not None:
-        add_deletion(app, delete, clock)
-    _add_watching(app, problems, metrics)
+    if services.delete is not None:
+        add_deletion(app, services.delete, clock)
+    _add_watching(app, services)
     return app
 
 
@@ -118,13 +93,8 @@ def _add_reading(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None
         return _errors(reader, params.query(clock(), params.span))
 
 
-def _add_judging(
-    app: FastAPI,
-    reader: Reader,
-    judge: JudgeAgain,
-    judges: Callable[[], JudgesStatus],
-    clock: Callable[[], int],
-) -> None:
+def _add_judging(app: FastAPI, services: Services) -> None:
+    reader = services.reader
     # Judging blocks for long: with threads of its own it cannot take those that reads need.
     few = CapacityLimiter(JUDGING_THREADS)
 
@@ -138,22 +108,22 @@ def _add_judging(
             query = TraceQuery(
                 Confidence.of(""),
                 body.limit,
-                since=moment("since", body.since, clock()),
+                since=moment("since", body.since, services.clock()),
                 before=read_cursor("cursor", body.cursor),
             )
             rows, more = await to_thread.run_sync(traces_page, reader, query)
             wanted = [row.trace_id for row in rows]
-        judged = await to_thread.run_sync(judge, wanted, bool(body.trace_id), limiter=few)
+        judged = await to_thread.run_sync(services.judge, wanted, bool(body.trace_id), limiter=few)
         if body.trace_id and not judged:
             raise NotFoundError(f"no trace {wanted[0][:64]!r} is stored")
         left: Mapping[str, int] = {}
-        if judges().on and judged:
+        if services.judges().on and judged:
             left = await to_thread.run_sync(reader.ledger.pending_runs, [j.subject.trace_id for j in judged])
         items = [present_judged(j, left.get(j.subject.trace_id, 0)) for j in judged]
         return json_answer({"items": items, "next": more})
 
 
-def _add_watching(app: FastAPI, problems: Callable[[], Sequence[str]], metrics: Callable[[], bytes]) -> None:
+def _add_watching(app: FastAPI, services: Services) -> None:
     # On the event loop: they must answer also while every thread of the pool waits for the store or for judging.
     @app.get("/healthz")
     async def alive() -> Response:
@@ -163,13 +133,13 @@ def _add_watching(app: FastAPI, problems: Callable[[], Sequence[str]], metrics: 
     @app.get("/readyz")
     async def ready() -> Response:
         """200 once the store is open and the receivers listen, else 503 with what is missing."""
-        missing = problems()
+        missing = services.problems()
         return problem(503, "; ".join(missing)) if missing else json_answer({"status": "ready"})
 
     @app.get("/metrics")
     async def prometheus() -> Response:
         """The collector's own metrics in Prometheus' text format."""
-        return Response(metrics(), headers={"Content-Type": METRICS_TYPE})
+        return Response(services.metrics(), headers={"Content-Type": METRICS_TYPE})
 
 
 def _errors(reader: Reader, query: ErrorQuery) -> Response:

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
 
 from ...processors.assemble import TraceKey
 from ...schemas.queries.ledger import JudgesStatus
-from ..api.app import JudgeAgain
-from ..api.deletion import Delete
+from ..api.services import Services
 from ..config import CollectorConfig
 from ..judging.detect.texts import KeepingTexts
 from ..labels.stored_labels import StoredLabels
-from ..otlp.receiver.ports import Endpoint, split_endpoint
+from ..otlp.receiver.ports import split_endpoint
 from ..otlp.receiver.web_server import WebServer
 from ..outbound.otlp.build import build_exports
 from ..outbound.webhooks.build import build_webhooks
@@ -34,18 +32,7 @@ from .web_app import create_web_app
 Stop = Callable[[float], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
-    """What the API and its pages tell of the collector, and ask of it: see `create_web_app`."""
-
-    judge: JudgeAgain
-    judges: Callable[[], JudgesStatus]
-    problems: Callable[[], Sequence[str]]
-    delete: Delete
-    endpoints: Callable[[], Sequence[Endpoint]]
-
-
-class Outlets:
+class OutputServices:
     """Made in the running event loop: from then on they hear what is judged. `api_port`: once the API is served.
 
     `secret`: the installation's; `busy`: clients wait for the store, or judging lags. Making it raises ConfigError: an
@@ -68,7 +55,7 @@ class Outlets:
         self._busy, self._clock = busy, clock
         labels = StoredLabels(store)
         self._rates = StoredRates(store, clock, calibrate=Calibrating(store, labels))
-        self._reader = StoredReader(store, config.judging.assembler(), labels, self._rates, clock)
+        self.reader = StoredReader(store, config.judging.assembler(), labels, self._rates, clock)
         self._webhooks = build_webhooks(store, config.webhooks, telemetry, clock)
         listeners.add(self._webhooks)
         self._exports = build_exports(store, config.export, telemetry, listeners, secret, pressed=busy, clock=clock)
@@ -87,28 +74,17 @@ class Outlets:
 
     def watch(self, judges: Callable[[], JudgesStatus], ask: Callable[[Sequence[TraceKey]], object]) -> list[Stop]:
         """Begin to keep texts, rates and gauges; returns what ends the last two. `ask`: have traces judged again."""
-        reader, clock = self._reader, self._clock
+        reader, clock = self.reader, self._clock
         self._texts.start(ask)
         rates = keep_rates(self._store, self._rates, self._busy, clock)
         return [rates, start_gauges(self._store, reader, judges, self._telemetry, self._listeners, clock)]
 
-    async def serve(self, asked: Served) -> list[Stop]:
-        """Listen for requests of the API and its pages; returns what ends that. Raises ConfigError: a taken port."""
-        app = create_web_app(
-            self._reader,
-            asked.judge,
-            judges=asked.judges,
-            problems=asked.problems,
-            metrics=self._telemetry.prometheus,
-            any_host=self._config.insecure,
-            clock=self._clock,
-            listeners=self._listeners,
-            delete=asked.delete,
-            endpoints=asked.endpoints,
-        )
+    async def serve(self, services: Services) -> list[Stop]:
+        """Serve the API and the pages; returns what ends that. Raises ConfigError: a taken port."""
+        app = create_web_app(services)
         server = WebServer(app, self._config.api.endpoint, "api")
         self.api_port = await server.start()
-        return [server.stop, app.state.pulse.stop]  # streams end first: the server waits for them
+        return [server.stop, app.state.change_feed.stop]  # streams end first: the server waits for them
 
     def drop(self, keys: Collection[TraceKey]) -> None:
         """Send nothing more of these: they are being deleted. Any thread, returns at once."""

@@ -152,7 +152,8 @@ class Collector:
     async def _start(self) -> None:
         config = self.config
         opening = asyncio.get_running_loop().run_in_executor(None, open_store, config.store)
-        from .output_services import Outlets, Served  # meanwhile: neither needs the other
+        from ..api.services import Services  # meanwhile: neither needs the other
+        from .output_services import OutputServices
 
         store = await opening
         self._stops.append(lambda _: asyncio.to_thread(store.close))
@@ -167,8 +168,8 @@ class Collector:
         def busy() -> bool:
             return writer.queue_batches > PRESSED_REQUESTS or judging.lag > LAG_SECONDS
 
-        outlets = Outlets(store, config, self.telemetry, self._listeners, secret, busy=busy, clock=self._clock)
-        self._stops += outlets.stops
+        outputs = OutputServices(store, config, self.telemetry, self._listeners, secret, busy=busy, clock=self._clock)
+        self._stops += outputs.stops
         self._judging = judging
         if self._llm is not None:
             bench = self._llm.bench
@@ -177,14 +178,25 @@ class Collector:
         self._stops.append(lambda deadline: asyncio.to_thread(judging.stop, deadline))
         await writer.start()
         self._stops.append(writer.stop)
-        self._stops += outlets.watch(self.judges, judging.ask)
-        drops = (outlets.drop, self._llm.drop) if self._llm else (outlets.drop,)
+        self._stops += outputs.watch(self.judges, judging.ask)
+        drops = (outputs.drop, self._llm.drop) if self._llm else (outputs.drop,)
         delete = Deletion(store, judging, drops, self._clock).delete
-        served = Served(self.judge_again, self.judges, self.problems, delete, self._receivers)
-        self._stops += await outlets.serve(served)
-        self.api_port = outlets.api_port
+        services = Services(
+            outputs.reader,
+            self.judge_again,
+            self.problems,
+            self.telemetry.prometheus,
+            judges=self.judges,
+            any_host=config.insecure,
+            clock=self._clock,
+            delete=delete,
+            listeners=self._listeners,
+            endpoints=self._receivers,
+        )
+        self._stops += await outputs.serve(services)
+        self.api_port = outputs.api_port
         await self._start_receivers(writer, Returned(writer, installation_id(secret)))
-        await outlets.send()
+        await outputs.send()
         if self._llm is not None:  # last: what it imports takes seconds, and nobody waits for it
             self._llm.bench.start()
 

@@ -15,7 +15,7 @@ from ...schemas.queries.pipeline_stats import Timeliness, VersionSeen
 from ...schemas.queries.reader import Confidence, ErrorQuery, Received, Sighting, TraceQuery, TraceRow, TraceView
 from ...schemas.rates import Comparison, RateAnswer, RateQuery
 from ...schemas.verdicts import Outcome
-from .trace.trace_queries import Looks
+from .trace.trace_queries import TraceQueries
 
 
 class Architectures(Protocol):
@@ -59,7 +59,7 @@ class Reader(Protocol):
         """What they are told of services."""
 
     @property
-    def looks(self) -> Looks:
+    def trace_queries(self) -> TraceQueries:
         """What the pages of a trace show."""
 
     @property

@@ -18,8 +18,8 @@ from ..store.reading import StoredReading
 from ..store.stored_trace import stored_trace
 from .reader import Architectures, Labels, Ledger, Rates
 from .stored_sessions import stored_session
-from .trace.stored import StoredLooks
-from .trace.trace_queries import Looks
+from .trace.stored import StoredTraceQueries
+from .trace.trace_queries import TraceQueries
 
 
 class StoredReader:
@@ -32,7 +32,7 @@ class StoredReader:
         self._reading = StoredReading(store)
         self.ledger: Ledger = StoredLedger(store)
         self.architectures: Architectures = StoredArchitectures(store, clock=clock)
-        self.looks: Looks = StoredLooks(store, config, clock)
+        self.trace_queries: TraceQueries = StoredTraceQueries(store, config, clock)
         self.labels, self.rates = labels, rates
         self.vitals = StoredVitals(store)
 

@@ -22,6 +22,7 @@ from .failures import is_passing, one_line, root_cause
 if TYPE_CHECKING:
     from clickhouse_connect.datatypes.base import ClickHouseType
     from clickhouse_connect.driver.client import Client
+    from filelock import FileLock
 
 _SETTINGS: Final[Mapping[str, Any]] = {
     # The writer groups commits itself; the engine's own asynchronous inserts would add their delay on top.
@@ -45,7 +46,7 @@ class Store:
     memory), StoreError for the rest.
     """
 
-    def __init__(self, target: Target, config: StoreConfig) -> None:
+    def __init__(self, target: Target, config: StoreConfig, lock: FileLock | None = None) -> None:
         """Use `Store.open`."""
         self.target = target
         self.config = config
@@ -53,6 +54,7 @@ class Store:
         self._idle: queue.LifoQueue[Client] = queue.LifoQueue()
         self._slots = threading.BoundedSemaphore(config.clients)
         self._types: dict[tuple[str, tuple[str, ...]], list[ClickHouseType]] = {}
+        self._lock = lock
         self._closed = False
 
     @classmethod
@@ -74,12 +76,12 @@ class Store:
                 "the embedded store needs its engine: pip install 'tracejury[embedded]' (or name a ClickHouse server)"
             )
         _check_folder(Path(target.path))
-        folder_lock.acquire(target.path)
+        lock = folder_lock.acquire(target.path)
         try:
-            store = cls(target, config)
+            store = cls(target, config, lock)
             store._idle.put(_connect_embedded(target, config))
         except BaseException:
-            folder_lock.release(target.path)
+            folder_lock.release(lock)
             raise
         return store
 
@@ -157,8 +159,8 @@ class Store:
             self._slots.acquire()
         while not self._idle.empty():
             self._idle.get_nowait().close()
-        if self.target.path:
-            folder_lock.release(self.target.path)
+        if self._lock is not None:
+            folder_lock.release(self._lock)
         self._slots.release(self.config.clients)  # whoever waits for a client is told that the store is closed
 
     @contextmanager

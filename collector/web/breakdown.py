@@ -32,7 +32,7 @@ _NAMED: Final = frozenset({By.CATEGORY, By.DIMENSION, By.SEVERITY, By.JUDGE})
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BreakdownRow:
     """One group. `name`: as it shows; `about`: its explanation, "" where it is a name of the user's.
 
     `href`: "" where no list can be asked for it.
@@ -45,28 +45,28 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class BreakDown:
+class Breakdown:
     """A table of groups, worst first. `most`: the share that fills a bar; `left`: groups that are not shown."""
 
     title: str
     by: By
-    rows: Sequence[Row]
+    rows: Sequence[BreakdownRow]
     most: float
     left: int
 
 
-def break_down(answer: RateAnswer, by: By, window: Window, profile: str = "") -> BreakDown:
+def break_down(answer: RateAnswer, by: By, window: Window, profile: str = "") -> Breakdown:
     """The groups of an answer in which anything was found. `profile`: in which it was asked for, "" for the default."""
     rows = [_row(row.key, row.rate, by, window, profile) for row in answer.rows if row.rate.hits]
     most = max((row.rate.share.high for row in rows if row.rate.share), default=0.0)
-    return BreakDown(TITLES[by], by, rows, most or 1.0, answer.left)
+    return Breakdown(TITLES[by], by, rows, most or 1.0, answer.left)
 
 
-def _row(key: str, rate: Rate, by: By, window: Window, profile: str) -> Row:
+def _row(key: str, rate: Rate, by: By, window: Window, profile: str) -> BreakdownRow:
     name = key.removeprefix(f"{TRAIL}/") if by is By.CATEGORY else key
     term = find_term(name) if by in _NAMED else None
     shown = term.title if term and by is By.DIMENSION and name in set(Dimension) else name
-    return Row(
+    return BreakdownRow(
         shortened(shown) or (agent_name("") if by is By.AGENT else f"no {by}"),
         term.text if term else "",
         _link(name, by, window, profile),

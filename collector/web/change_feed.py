@@ -1,7 +1,7 @@
-"""Who watches what just now: tells open pages that something was judged, from the judging threads into the event loop.
+"""Change notifications for open pages, from the judging threads into the event loop.
 
-A subscriber is told that something changed, never what it is now: it asks for that. So what waits for a slow browser is
-one mark and a bounded list of ids, however much happens meanwhile, and all it misses is what stood in between.
+A subscriber learns that something changed and then asks the store for it. A slow browser therefore costs one flag and a
+bounded list of ids, and misses only the states in between.
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from __future__ import annotations
 import asyncio
 import secrets
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, Self
 
+from cachetools import LRUCache
+
 from ...schemas.errors import OverloadedError
 from ...schemas.findings import Finding
 from ...schemas.verdicts import JudgedSubject, JudgedTrace, Outcome
-from ..queries.trace.trace_queries import Looks
+from ..queries.trace.trace_queries import TraceQueries
 
 MAX_SUBSCRIBERS: Final = 256
 MAX_OF_ONE: Final = 64
@@ -36,44 +37,40 @@ class Subscriber:
     Use it as an async context manager, in the event loop.
     """
 
-    def __init__(self, pulse: Pulse, trace_id: str, client: str) -> None:
+    def __init__(self, change_feed: ChangeFeed, trace_id: str, client: str) -> None:
         self.trace_id, self.client = trace_id, client
-        self._pulse = pulse
+        self._change_feed = change_feed
         self._loop = asyncio.get_running_loop()
         self._event, self._ended = asyncio.Event(), asyncio.Event()
         self._lock = threading.Lock()
         self._woken = False
-        self._states: OrderedDict[str, str] = OrderedDict()
+        self._states: LRUCache[str, str] = LRUCache(MAX_IDS)
         self.closed = False
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._pulse.leave(self)
+        self._change_feed.unsubscribe(self)
 
     def wake(self, states: Mapping[str, str]) -> None:
         """Something changed; `states`: of findings, by id. From any thread."""
         with self._lock:
-            for finding_id, state in states.items():
-                self._states[finding_id] = state
-                self._states.move_to_end(finding_id)
-            while len(self._states) > MAX_IDS:
-                self._states.popitem(last=False)
+            self._states.update(states)
             if self._woken:
                 return
             self._woken = True
-        self._tell()
+        self._wake()
 
     def close(self) -> None:
         """End the wait for good. From any thread."""
         self.closed = True
-        self._tell()
+        self._wake()
         with suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(self._ended.set)
 
-    async def changed(self, seconds: float) -> Mapping[str, str] | None:
-        """Wait up to so long for a change: the states of findings that changed, None where nothing did."""
+    async def wait(self, seconds: float) -> Mapping[str, str] | None:
+        """Wait for a change: the states of findings that changed, None where nothing did in that time."""
         try:
             async with asyncio.timeout(seconds):
                 await self._event.wait()
@@ -82,10 +79,10 @@ class Subscriber:
         with self._lock:
             self._event.clear()
             self._woken = False
-            states, self._states = self._states, OrderedDict()
+            states, self._states = self._states, LRUCache(MAX_IDS)
         return states
 
-    async def rest(self, seconds: float) -> None:
+    async def pause(self, seconds: float) -> None:
         """Wait so long, or until it is closed."""
         try:
             async with asyncio.timeout(seconds):
@@ -93,42 +90,42 @@ class Subscriber:
         except TimeoutError:
             return
 
-    def _tell(self) -> None:
+    def _wake(self) -> None:
         try:
             self._loop.call_soon_threadsafe(self._event.set)
         except RuntimeError:  # the loop has ended, and with it everybody who waits
             self.closed = True
 
 
-class Pulse:
-    """All subscribers, as a listener to judging."""
+class ChangeFeed:
+    """The subscribers; a listener to judging."""
 
-    def __init__(self, looks: Looks, most: int = MAX_SUBSCRIBERS, most_of_one: int = MAX_OF_ONE) -> None:
-        self._looks, self._most, self._most_of_one = looks, most, most_of_one
+    def __init__(self, trace_queries: TraceQueries, most: int = MAX_SUBSCRIBERS, most_of_one: int = MAX_OF_ONE) -> None:
+        self._trace_queries, self._most, self._most_of_one = trace_queries, most, most_of_one
         self._lock = threading.Lock()
         self._subscribers: set[Subscriber] = set()
         self._boot = secrets.token_hex(4)
         self._count = 0
-        self._last: OrderedDict[str, int] = OrderedDict()
+        self._last: LRUCache[str, int] = LRUCache(MAX_REMEMBERED)
         self._stopped = False
 
     def judged(self, traces: Sequence[JudgedTrace]) -> None:
         """Detectors looked at these."""
         for one in traces:
             if one.judgement.outcome is Outcome.DONE and not one.trace.joined_to:
-                self._looks.judged(one.trace)
+                self._trace_queries.cache_judged(one.trace)
             ids = {one.trace.trace_id, one.trace.joined_to} - {""}
-            self._tell(ids, (*one.changed, *one.retracted))
+            self._publish(ids, (*one.changed, *one.retracted))
 
     def heard(self, subjects: Sequence[JudgedSubject]) -> None:
         """LLM judges looked at these."""
         for one in subjects:
             ids = {judgement.subject.trace_id for judgement in one.judgements}
-            self._tell(ids, (*one.changed, *one.retracted))
+            self._publish(ids, (*one.changed, *one.retracted))
 
-    def touched(self, trace_id: str) -> None:
-        """Something else of a trace changed: a label."""
-        self._tell({trace_id}, ())
+    def publish(self, trace_id: str) -> None:
+        """Tell subscribers of a trace that something besides findings changed: a label."""
+        self._publish({trace_id}, ())
 
     def subscribe(self, trace_id: str = "", client: str = "") -> Subscriber:
         """A new subscriber; `client`: its address, "" for none that is told.
@@ -137,17 +134,17 @@ class Pulse:
             OverloadedError: there are too many, or too many of that address.
         """
         with self._lock:
-            self._must_have_room(client)
+            self._check_capacity(client)
             made = Subscriber(self, trace_id, client)
             self._subscribers.add(made)
         return made
 
-    def must_have_room(self, client: str = "") -> None:
-        """Raises OverloadedError where there is no room for one more of that address."""
+    def check_capacity(self, client: str = "") -> None:
+        """Raise OverloadedError where there is no room for one more of that address."""
         with self._lock:
-            self._must_have_room(client)
+            self._check_capacity(client)
 
-    def _must_have_room(self, client: str) -> None:
+    def _check_capacity(self, client: str) -> None:
         if self._stopped or len(self._subscribers) >= self._most:
             raise OverloadedError("too many live pages are open: this one does not go on by itself", retry_after=30)
         if client and sum(one.client == client for one in self._subscribers) >= self._most_of_one:
@@ -157,8 +154,8 @@ class Pulse:
                 retry_after=30,
             )
 
-    def leave(self, subscriber: Subscriber) -> None:
-        """It watches no longer."""
+    def unsubscribe(self, subscriber: Subscriber) -> None:
+        """Stop telling it."""
         with self._lock:
             self._subscribers.discard(subscriber)
 
@@ -167,14 +164,14 @@ class Pulse:
         """How many there are."""
         return len(self._subscribers)
 
-    def mark(self, trace_id: str) -> str:
-        """A name of how far the trace has come, for `is_behind`."""
+    def version(self, trace_id: str) -> str:
+        """The version of a trace, for `is_behind`; of another process it is always another."""
         with self._lock:
             return f"{self._boot}-{self._last.get(trace_id, 0)}"
 
-    def is_behind(self, trace_id: str, mark: str) -> bool:
-        """Whether something may have changed since that mark."""
-        return bool(mark) and mark != self.mark(trace_id)
+    def is_behind(self, trace_id: str, version: str) -> bool:
+        """Whether something may have changed since that version."""
+        return bool(version) and version != self.version(trace_id)
 
     async def stop(self, _deadline: float = 0) -> None:
         """End all streams: the server waits for them."""
@@ -188,15 +185,11 @@ class Pulse:
         for subscriber in subscribers:
             subscriber.close()
 
-    def _tell(self, trace_ids: Iterable[str], findings: Iterable[Finding]) -> None:
+    def _publish(self, trace_ids: Iterable[str], findings: Iterable[Finding]) -> None:
         ids = set(trace_ids)
         with self._lock:
             self._count += 1
-            for trace_id in ids:
-                self._last[trace_id] = self._count
-                self._last.move_to_end(trace_id)
-            while len(self._last) > MAX_REMEMBERED:
-                self._last.popitem(last=False)
+            self._last.update(dict.fromkeys(ids, self._count))
             told = [s for s in self._subscribers if not s.trace_id or s.trace_id in ids]
         if told:
             states = {f.id: f.state.value for f in findings}

@@ -1,9 +1,12 @@
-"""What the doctor says of services that are new here, kept for a while: it reads whole traces."""
+"""The doctor's diagnoses of new services, cached: each reads whole traces."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Final
+
+from cachetools import TTLCache
 
 from ...schemas.wire.doctor import DiagnosisJson
 from ..queries.doctor.ask import DAY, glance
@@ -11,27 +14,24 @@ from ..queries.present_doctor import present_diagnosis
 from ..queries.reader import Reader
 from .window import MINUTE
 
-KEPT: Final = 10 * MINUTE
-"""Nanoseconds for which a diagnosis is shown again."""
-MOST: Final = 100
+TTL: Final = 10 * MINUTE
+MAX_SERVICES: Final = 100
 
 
-class Glances:
-    """Diagnoses by service. Any thread; blocks."""
+class DiagnosisCache:
+    """Diagnoses by service, one made at a time; `clock` gives unix nanos. Any thread; blocks."""
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
+    def __init__(self, reader: Reader, clock: Callable[[], int]) -> None:
+        self._reader, self._clock = reader, clock
         self._lock = threading.Lock()
-        self._kept: dict[str, tuple[int, DiagnosisJson | None]] = {}
+        self._cache: TTLCache[str, DiagnosisJson | None] = TTLCache(MAX_SERVICES, TTL, timer=clock)
 
-    def at(self, service: str, now: int) -> DiagnosisJson | None:
-        """The diagnosis by the service's latest traces, at most `KEPT` old; None where it has none."""
+    def get(self, service: str) -> DiagnosisJson | None:
+        """The diagnosis by the service's latest traces, at most `TTL` old; None where it has none."""
         with self._lock:
-            made, kept = self._kept.get(service, (now - KEPT - 1, None))
-            if now - made <= KEPT:
-                return kept
-            found = glance(self._reader, service, now - DAY)
-            if len(self._kept) >= MOST:
-                self._kept.clear()
-            self._kept[service] = now, present_diagnosis(found) if found else None
-            return self._kept[service][1]
+            try:
+                return self._cache[service]
+            except KeyError:
+                found = glance(self._reader, service, self._clock() - DAY)
+                made = self._cache[service] = present_diagnosis(found) if found else None
+                return made

@@ -13,7 +13,6 @@ from fastapi.responses import RedirectResponse
 from ...schemas.errors import ConfigError
 from ...schemas.findings import Finding
 from ..labels.labelling import Labelling
-from .change_feed import Pulse
 from .site import Form, Site, action, is_fragment
 from .trace.opinions import TERMS, a_missed_error, a_review, a_score, an_opinion, annotator_of
 from .trace.pages import ANNOTATOR, annotator
@@ -23,10 +22,10 @@ from .window import KEPT
 YEAR = 365 * 86_400
 
 
-def add_feedback(app: FastAPI, site: Site, pulse: Pulse) -> None:
+def add_feedback(app: FastAPI, site: Site) -> None:
     """`/feedback/…`."""
-    _add_saving(app, site, pulse)
-    _add_withdrawing(app, site, pulse)
+    _add_saving(app, site)
+    _add_withdrawing(app, site)
 
     @action(app, "/feedback/name")
     def name(form: Form) -> Response:
@@ -35,42 +34,42 @@ def add_feedback(app: FastAPI, site: Site, pulse: Pulse) -> None:
         return _remember(response, annotator_of(form))
 
 
-def _add_saving(app: FastAPI, site: Site, pulse: Pulse) -> None:
+def _add_saving(app: FastAPI, site: Site) -> None:
     @action(app, "/feedback/opinion")
     def opinion(request: Request, form: Form) -> Response:
         who, labelling = _who(request, form), _labelling(site)
         made = labelling.take_opinion(an_opinion(form, who))
-        _save(labelling, pulse, made.trace_id)
+        _save(site, labelling, made.trace_id)
         return _answer(site, request, form, who, finding=site.reader.labels.finding(made.finding_id))
 
     @action(app, "/feedback/missed")
     def missed(request: Request, form: Form) -> Response:
         who, labelling = _who(request, form), _labelling(site)
         made = labelling.take_opinion(a_missed_error(form, who))
-        _save(labelling, pulse, made.trace_id)
+        _save(site, labelling, made.trace_id)
         return _answer(site, request, form, who, span_id=made.span_id, run_id=made.agent_run_id)
 
     @action(app, "/feedback/score")
     def score(request: Request, form: Form) -> Response:
         who, labelling = _who(request, form), _labelling(site)
         made = labelling.take_score(a_score(form, who))
-        _save(labelling, pulse, made.trace_id)
+        _save(site, labelling, made.trace_id)
         return _answer(site, request, form, who, run_id=made.agent_run_id)
 
     @action(app, "/feedback/review")
     def review(request: Request, form: Form) -> Response:
         who, labelling = _who(request, form), _labelling(site)
         made = labelling.take_review(a_review(form, who))
-        _save(labelling, pulse, made.trace_id)
+        _save(site, labelling, made.trace_id)
         return _answer(site, request, form, who, run_id=made.agent_run_id)
 
 
-def _add_withdrawing(app: FastAPI, site: Site, pulse: Pulse) -> None:
+def _add_withdrawing(app: FastAPI, site: Site) -> None:
     @action(app, "/feedback/withdraw")
     def withdraw(request: Request, form: Form) -> Response:
         who, labelling = _who(request, form), _labelling(site)
         gone = labelling.withdraw(form.get("annotation", ""), who, form.get("trace", ""))
-        _save(labelling, pulse, gone.trace_id)
+        _save(site, labelling, gone.trace_id)
         finding = site.reader.labels.finding(gone.finding_id) if gone.finding_id else None
         return _answer(site, request, form, who, finding=finding, span_id=gone.span_id, run_id=gone.agent_run_id)
 
@@ -79,9 +78,9 @@ def _labelling(site: Site) -> Labelling:
     return Labelling(site.reader, site.clock())
 
 
-def _save(labelling: Labelling, pulse: Pulse, trace_id: str) -> None:
+def _save(site: Site, labelling: Labelling, trace_id: str) -> None:
     labelling.save()
-    pulse.touched(trace_id)
+    site.change_feed.publish(trace_id)
 
 
 def _answer(

@@ -35,7 +35,7 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RateChange:
     """One share against another, in words. `kind`: worse, better, same or unknown."""
 
     kind: str
@@ -60,7 +60,7 @@ class Headline:
     units: str
     population: Population
     whose: str
-    change: Change
+    change: RateChange
     chart: Mapping[str, Any]
     points: Sequence[Point]
     unjudged: Sequence[tuple[str, int]]
@@ -83,24 +83,24 @@ def headline(answer: RateAnswer, compared: Comparison, picture: Picture) -> Head
     )
 
 
-def change(compared: Comparison) -> Change:
+def change(compared: Comparison) -> RateChange:
     """What a comparison says; `a` is the period before."""
     if compared.difference is None or compared.p_value is None:
         missing = "before" if compared.b.total.judged else "now"
-        return Change("unknown", f"nothing was judged {missing}, so there is nothing to compare", None)
+        return RateChange("unknown", f"nothing was judged {missing}, so there is nothing to compare", None)
     return change_of(compared.difference, compared.p_value, "the period before")
 
 
 def change_of(
     difference: Estimate, p_value: float, before: str, kinds: tuple[str, str] = ("worse", "better")
-) -> Change:
+) -> RateChange:
     """A difference of shares in words; `kinds`: what a larger and a smaller share is."""
     told = f"{points(difference.value)} points ({points(difference.low)} to {points(difference.high)})"
     chance = f"a difference as large would come {spoken(p_value)}"
     if p_value >= PLAIN:
-        return Change("same", f"no clear difference from {before}: {told}; {chance}", p_value)
+        return RateChange("same", f"no clear difference from {before}: {told}; {chance}", p_value)
     kind = kinds[0] if difference.value > 0 else kinds[1]
-    return Change(kind, f"{kind} than {before}: {told}; {chance}", p_value)
+    return RateChange(kind, f"{kind} than {before}: {told}; {chance}", p_value)
 
 
 def points(share: float) -> str:

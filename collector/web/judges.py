@@ -21,7 +21,7 @@ from ...schemas.verdicts import Outcome
 from ..api.params import read_cursor, write_cursor
 from ..queries.explain.glossary import find_term
 from ..queries.present_llm import day_start
-from .headline import Change, change_of
+from .headline import RateChange, change_of
 from .site import Site, page
 from .window import HOUR, Window
 
@@ -32,7 +32,7 @@ SILENT: Final = (Outcome.FAILED, Outcome.OVER_BUDGET)
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeRow:
+class JudgeTableRow:
     """One judge: its words by outcome, the share of runs in which it found an error, how it fares against labels."""
 
     name: str
@@ -48,11 +48,11 @@ class VersionRow:
 
     seen: VersionSeen
     share: Estimate | None
-    change: Change | None
+    change: RateChange | None
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class CapUsage:
     """Spend against a cap. `part`: how much of it is used, None without a cap."""
 
     name: str
@@ -72,7 +72,7 @@ def add_judges(app: FastAPI, site: Site) -> None:
     @page(app, "/judges")
     def judges(request: Request) -> Response:
         window, reader, now = site.window(request), site.reader, site.clock()
-        working = site.judges()
+        working = site.services.judges()
         spends = reader.ledger.spend(min(day_start(now), window.since // HOUR * HOUR))
         quality = reader.labels.quality(window.since, window.until, window.service)
         return site.render(
@@ -117,12 +117,14 @@ def add_judges(app: FastAPI, site: Site) -> None:
 
 def judge_rows(
     outcomes: Mapping[str, Mapping[Outcome, int]], rates: RateAnswer, quality: Sequence[JudgeQuality]
-) -> Sequence[JudgeRow]:
+) -> Sequence[JudgeTableRow]:
     """LLM judges with words or a rate, by name."""
     shares = {row.key: row.rate.share for row in rates.rows}
     fares = {one.judge: one for one in quality}
     names = sorted(name for name in {*outcomes, *shares} if name and not _is_rule(name))
-    return [JudgeRow(name, _about(name), outcomes.get(name, {}), shares.get(name), fares.get(name)) for name in names]
+    return [
+        JudgeTableRow(name, _about(name), outcomes.get(name, {}), shares.get(name), fares.get(name)) for name in names
+    ]
 
 
 def version_rows(seen: Sequence[VersionSeen]) -> Sequence[VersionRow]:
@@ -135,15 +137,15 @@ def version_rows(seen: Sequence[VersionSeen]) -> Sequence[VersionRow]:
     return rows
 
 
-def against_caps(spends: Sequence[Spend], caps: Mapping[str, float], now: int) -> Sequence[Spent]:
+def against_caps(spends: Sequence[Spend], caps: Mapping[str, float], now: int) -> Sequence[CapUsage]:
     """What this hour and this day (UTC) cost, of all services together."""
-    rows: list[Spent] = []
+    rows: list[CapUsage] = []
     for name, start, cap in (
         ("This hour", now // HOUR * HOUR, caps.get("usd_per_hour")),
         ("Today (UTC)", day_start(now), caps.get("usd_per_day")),
     ):
         counted = [spend for spend in spends if spend.hour >= start]
-        rows.append(Spent(name, sum(s.usd for s in counted), sum(s.tokens for s in counted), cap))
+        rows.append(CapUsage(name, sum(s.usd for s in counted), sum(s.tokens for s in counted), cap))
     return rows
 
 

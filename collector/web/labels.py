@@ -28,7 +28,7 @@ class QueueRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class SampleProgress:
     """Runs of the calibration sample. `missing`: strata that nobody has looked at, largest first."""
 
     runs: int
@@ -83,10 +83,10 @@ def queue_row(item: QueueItem) -> QueueRow:
     return QueueRow(item, f"/traces/{quote(item.trace_id, safe='')}?{query}")
 
 
-def progress(strata: Sequence[Stratum]) -> Progress:
+def progress(strata: Sequence[Stratum]) -> SampleProgress:
     """How far the calibration sample has come."""
     missing = sorted((one for one in strata if one.size and not one.reviewed), key=lambda one: -one.size)
-    return Progress(
+    return SampleProgress(
         sum(one.size for one in strata),
         sum(one.reviewed for one in strata),
         sum(one.waiting for one in strata),

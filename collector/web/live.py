@@ -9,23 +9,33 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from anyio import to_thread
 from fastapi import FastAPI, Request, Response
+from fastapi.sse import EventSourceResponse, format_sse_event
 
 from ...schemas.errors import ConfigError, OverloadedError, RetryableError
 from ...schemas.queries.reader import Confidence, ErrorQuery, Position, Sighting
 from ...schemas.taxonomy import Severity
+from ...schemas.text.jsontext import text_of
 from ..api.params import an_id
-from .change_feed import Pulse
+from .change_feed import ChangeFeed
 from .site import Site, page
-from .streams import BEAT, HEARTBEAT, event, opening, stream
 from .tail import SHOWN, Tail, place_of, read_place, write_place
 from .window import Window
 
 PAUSE: Final = 0.3
-"""Seconds between two events of one stream at least: a busy collector need not redraw a page more often."""
+"""Least seconds between two events of one stream: a busy collector need not redraw a page more often."""
+
+KEEPALIVE_SECONDS: Final = 15.0
+"""Seconds after which an idle stream sends a comment: proxies drop silent connections."""
+
+OPENING: Final = format_sse_event(retry=2000)
+"""The beginning of every stream: after how many milliseconds a browser reconnects."""
+
+KEEPALIVE: Final = format_sse_event(comment="beat")
+HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +69,14 @@ class Filters:
         )
 
 
-def add_live(app: FastAPI, site: Site, pulse: Pulse) -> None:
+def add_live(app: FastAPI, site: Site) -> None:
     """`/live`, and the streams."""
 
     @page(app, "/live/traces/{trace_id}/events")
     async def trace_events(request: Request, trace_id: str) -> Response:
         mark, client = request.headers.get("last-event-id") or request.query_params.get("mark", ""), _client(request)
-        pulse.must_have_room(client)
-        return stream(_trace_events(pulse, an_id(trace_id), mark, client))
+        site.change_feed.check_capacity(client)
+        return EventSourceResponse(_trace_events(site.change_feed, an_id(trace_id), mark, client), headers=HEADERS)
 
     @page(app, "/live")
     def live(request: Request) -> Response:
@@ -80,30 +90,37 @@ def add_live(app: FastAPI, site: Site, pulse: Pulse) -> None:
         query, window, client = Filters.of(request.query_params).query(SHOWN), site.window(request), _client(request)
         since = request.headers.get("last-event-id") or request.query_params.get("after", "")
         place = read_place(since) or Position(site.clock())
-        pulse.must_have_room(client)
-        return stream(_TailEvents(site, window, query, place).sent(pulse, client))
+        site.change_feed.check_capacity(client)
+        events = _TailEvents(site, window, query, place).stream(site.change_feed, client)
+        return EventSourceResponse(events, headers=HEADERS)
+
+
+def _event(name: str, data: Any, event_id: str = "") -> bytes:
+    return format_sse_event(event=name, data_str=text_of(data), id=event_id or None)
 
 
 def _client(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-async def _trace_events(pulse: Pulse, trace_id: str, mark: str, client: str = "") -> AsyncIterator[str]:
+async def _trace_events(change_feed: ChangeFeed, trace_id: str, mark: str, client: str = "") -> AsyncIterator[bytes]:
     """Sends `changed` whenever the trace was judged, with what became of its findings."""
     try:
-        subscriber = pulse.subscribe(trace_id, client)
+        subscriber = change_feed.subscribe(trace_id, client)
     except OverloadedError:  # the last place went since there was room: who asks again is told
         return
     async with subscriber:
-        yield opening()
-        if pulse.is_behind(trace_id, mark):
-            yield event("changed", {}, pulse.mark(trace_id))
+        yield OPENING
+        if change_feed.is_behind(trace_id, mark):
+            yield _event("changed", {}, change_feed.version(trace_id))
         while True:
-            states = await subscriber.changed(HEARTBEAT)
+            states = await subscriber.wait(KEEPALIVE_SECONDS)
             if subscriber.closed:
                 return
-            yield BEAT if states is None else event("changed", {"findings": states}, pulse.mark(trace_id))
-            await subscriber.rest(PAUSE)
+            yield (
+                KEEPALIVE if states is None else _event("changed", {"findings": states}, change_feed.version(trace_id))
+            )
+            await subscriber.pause(PAUSE)
 
 
 class _TailEvents:
@@ -113,43 +130,43 @@ class _TailEvents:
         self._site, self._window, self._query, self._place = site, window, query, place
         self._tail: Tail | None = None
 
-    async def sent(self, pulse: Pulse, client: str) -> AsyncIterator[str]:
+    async def stream(self, change_feed: ChangeFeed, client: str) -> AsyncIterator[bytes]:
         """Sends `found` with a row of the page, `skipped` with a count, `state` where a finding became current or went.
 
         An event's id is the latest place that was told: where a browser that comes back goes on.
         """
         try:
-            subscriber = pulse.subscribe("", client)
+            subscriber = change_feed.subscribe("", client)
         except OverloadedError:  # as above
             return
         async with subscriber:
-            yield opening()
+            yield OPENING
             states: Mapping[str, str] | None = {}
             while not subscriber.closed:
                 more = False
                 if states is None:
-                    yield BEAT
+                    yield KEEPALIVE
                 else:
-                    texts, more = await to_thread.run_sync(self._look, states)
+                    texts, more = await to_thread.run_sync(self._poll, states)
                     for text in texts:
                         yield text
-                    await subscriber.rest(PAUSE)
-                states = {} if more else await subscriber.changed(HEARTBEAT)
+                    await subscriber.pause(PAUSE)
+                states = {} if more else await subscriber.wait(KEEPALIVE_SECONDS)
 
-    def _look(self, states: Mapping[str, str]) -> tuple[list[str], bool]:
+    def _poll(self, states: Mapping[str, str]) -> tuple[list[bytes], bool]:
         try:
             self._tail = self._tail or Tail(self._site.reader, self._query, self._place)
-            look = self._tail.look()
-        except RetryableError:  # the next look finds it
+            batch = self._tail.poll()
+        except RetryableError:  # the next poll finds it
             return [], False
-        texts = [self._found(row) for row in look.found]
-        if look.skipped:
-            texts.append(event("skipped", {"count": look.skipped}))
-        texts += [self._found(row) for row in look.latest]
+        texts = [self._found(row) for row in batch.found]
+        if batch.skipped:
+            texts.append(_event("skipped", {"count": batch.skipped}))
+        texts += [self._found(row) for row in batch.latest]
         known = {finding_id: state for finding_id, state in states.items() if self._tail.knows(finding_id)}
-        return [*texts, event("state", known)] if known else texts, look.more
+        return [*texts, _event("state", known)] if known else texts, batch.more
 
-    def _found(self, one: Sighting) -> str:
+    def _found(self, one: Sighting) -> bytes:
         template = self._site.templates.get_template("live_row.html")
         context = {"one": one, "now": self._site.clock(), "window": self._window, "params": []}
         html = template.render({**context, "path": "/live", "csrf": ""})
@@ -157,4 +174,4 @@ class _TailEvents:
         late = (place.time, place.id) < (self._place.time, self._place.id)
         if not late:
             self._place = place
-        return event("found", {"html": html}, "" if late else write_place(place))
+        return _event("found", {"html": html}, "" if late else write_place(place))

@@ -14,7 +14,7 @@ from ...schemas.rates import By, Comparison, Population, RateQuery, Unit
 from ...schemas.taxonomy import Severity
 from ..queries.reader import Rates
 from .breakdown import break_down
-from .diagnosis_cache import Glances
+from .diagnosis_cache import DiagnosisCache
 from .headline import Picture, headline
 from .site import Site, page
 from .window import DAY, HOUR, Window
@@ -30,7 +30,7 @@ MOST_NEW: Final = 200
 
 def add_overview(app: FastAPI, site: Site) -> None:
     """`/` and the parts of it that come after, since they may take longer."""
-    glances = Glances(site.reader)
+    diagnoses = DiagnosisCache(site.reader, site.clock)
 
     @page(app, "/")
     def overview(request: Request) -> Response:
@@ -42,7 +42,7 @@ def add_overview(app: FastAPI, site: Site) -> None:
             request,
             "overview.html",
             view=headline(answer, compared, Picture(window, query.unit)),
-            endpoints=() if known else site.endpoints(),
+            endpoints=() if known else site.services.endpoints(),
             known=known,
             more=MORE,
             unit=query.unit,
@@ -82,7 +82,7 @@ def add_overview(app: FastAPI, site: Site) -> None:
             "judging.html",
             late=vitals.timeliness(window.since, window.until, window.service),
             spent=[s for s in spent if window.service in ("", s.service)],
-            working=site.judges(),
+            working=site.services.judges(),
             outcomes=vitals.outcomes(window.since, window.until, window.service),
         )
 
@@ -92,7 +92,7 @@ def add_overview(app: FastAPI, site: Site) -> None:
         asked_for = site.window(request).service
         new = site.reader.vitals.new_services(now - DAY, MOST_NEW if asked_for else NEW_SERVICES)
         new = [service for service in new if asked_for in ("", service)]
-        found = [(service, glances.at(service, now)) for service in new]
+        found = [(service, diagnoses.get(service)) for service in new]
         return site.render(request, "doctor.html", found=[(service, one) for service, one in found if one])
 
     @page(app, "/fragments/services")

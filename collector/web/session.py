@@ -14,7 +14,7 @@ from .window import Window, field_time
 
 
 @dataclass(frozen=True, slots=True)
-class Turned:
+class ConversationTurn:
     """An exchange with its number, from 1, and its address; `scores`: the lowest of each judge, the worst first."""
 
     number: int
@@ -31,7 +31,7 @@ class SessionPageView:
     """
 
     session: SessionRow
-    turns: Sequence[Turned]
+    turns: Sequence[ConversationTurn]
     others: Sequence[tuple[str, str]]
     left: int
     traces: str
@@ -43,7 +43,7 @@ def conversation(view: SessionView, service: str, window: Window, profile: str =
     several = len(view.services) > 1 or service
     others = [(name, _of(window, session, name, profile)) for name in view.services] if several else []
     turns = [
-        Turned(number, exchange, trace_link(window, exchange.trace_id, profile=profile), _scores(exchange))
+        ConversationTurn(number, exchange, trace_link(window, exchange.trace_id, profile=profile), _scores(exchange))
         for number, exchange in enumerate(view.exchanges, 1)
     ]
     return SessionPageView(session, turns, others, view.left, _traces(session, profile))

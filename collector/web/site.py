@@ -8,10 +8,10 @@ answers, and `add_<page>(app, site)`, which `build.py` lists. Its endpoints are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import Depends, FastAPI, Request
@@ -19,29 +19,30 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment
 from starlette.datastructures import Headers
 
-from ...schemas.queries.ledger import JudgesStatus
-from ..api.security import COOKIE, Tokens, cookie_of, parse_form
-from ..otlp.receiver.ports import Endpoint
+from ..api.security import COOKIE, cookie_of, parse_form
+from ..api.services import Services
 from ..queries.reader import Reader
-from ..worker.listeners import Listeners
+from .change_feed import ChangeFeed
 from .window import Window, read_window
-
-if TYPE_CHECKING:
-    from ..api.app import JudgeAgain
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What pages are made of. `clock`: unix nanos; `endpoints`: the bound ones of the receivers, once they listen."""
+    """Dependencies of every page."""
 
-    reader: Reader
-    judge: JudgeAgain
-    judges: Callable[[], JudgesStatus]
-    clock: Callable[[], int]
+    services: Services
     templates: Environment
-    tokens: Tokens
-    listeners: Listeners = field(default_factory=Listeners)
-    endpoints: Callable[[], Sequence[Endpoint]] = tuple
+    change_feed: ChangeFeed
+
+    @property
+    def reader(self) -> Reader:
+        """Answers queries from the store."""
+        return self.services.reader
+
+    @property
+    def clock(self) -> Callable[[], int]:
+        """Gives unix nanos."""
+        return self.services.clock
 
     def window(self, request: Request) -> Window:
         """The time range and the filters that the address of the page names.
@@ -53,14 +54,14 @@ class Site:
 
     def render(self, request: Request, template: str, *, status: int = 200, **view: Any) -> HTMLResponse:
         """A page or a fragment of one. Templates see `view`, `window`, `now` (unix nanos), `path` and `csrf`."""
-        cookie = cookie_of(request.headers) or self.tokens.new_cookie()
+        cookie = cookie_of(request.headers) or self.services.tokens.new_cookie()
         text = self.templates.get_template(template).render(
             {
                 "window": self.window(request),
                 "now": self.clock(),
                 "path": request.url.path,
                 "params": list(request.query_params.multi_items()),
-                "csrf": self.tokens.of(cookie),
+                "csrf": self.services.tokens.of(cookie),
                 **view,
             }
         )

@@ -10,13 +10,13 @@ from ...schemas.queries.reader import ErrorQuery, Position, Sighting
 from ..queries.reader import Reader
 
 SHOWN: Final = 100
-"""Findings that the page begins with, and that one look brings at least where there are more."""
+"""Findings that the page begins with, and that a poll returns at least where there are more."""
 
 OVERLAP: Final = 10_000_000_000
-"""Nanos by which a look goes back: findings become readable in about the order of their times, not exactly."""
+"""Nanos by which a poll goes back: findings become readable in about the order of their times, not exactly."""
 
 REMEMBERED: Final = 2_000
-"""Findings of which it is known that they were given; no look goes back further than they do."""
+"""Findings of which it is known that they were given; no poll goes back further than they do."""
 
 BACKLOG: Final = 500
 """Findings that may wait, about as many as the page keeps: of more, only the latest are given."""
@@ -27,8 +27,8 @@ _END: Final = 2**63
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What one look brought, earliest first: `found`, then `skipped` that nobody is shown, then the `latest`.
+class TailBatch:
+    """The result of a poll, earliest first: `found`, then `skipped` that nobody is shown, then the `latest`.
 
     `more`: there is more already.
     """
@@ -43,7 +43,7 @@ class Tail:
     """Findings of a query after a place. Blocks; for one thread at a time.
 
     It goes on by place (time and id), so nothing comes twice, however many there are of one moment. Once nothing is
-    left, the next look begins earlier, for what became readable late: what it has given it remembers, and never looks
+    left, the next poll begins earlier, for what became readable late: what it has given it remembers, and never looks
     further back than it remembers.
     """
 
@@ -60,8 +60,8 @@ class Tail:
         """Whether the page may show that finding."""
         return finding_id in self._given or finding_id in self._shown
 
-    def look(self) -> Look:
-        """What is new. Raises RetryableError; look again then."""
+    def poll(self) -> TailBatch:
+        """New findings. Raises RetryableError: poll again then."""
         place = self._place if self._behind else self._earlier()
         found: list[Sighting] = []
         while rows := self._reader.errors(replace(self._query, after=place, limit=_PAGE)):
@@ -71,18 +71,18 @@ class Tail:
                 break
         self._behind = len(rows) == _PAGE
         if not self._behind or self._waiting() <= BACKLOG:
-            return Look(found, more=self._behind)
+            return TailBatch(found, more=self._behind)
         return self._skip(found)
 
-    def _skip(self, found: Sequence[Sighting]) -> Look:
+    def _skip(self, found: Sequence[Sighting]) -> TailBatch:
         since = self._place
         rows = self._reader.errors(replace(self._query, since=since.time, limit=SHOWN))
         latest = [row for row in reversed(rows) if _key(place_of(row)) > _key(since)]
         if not latest:
-            return Look(found)
+            return TailBatch(found)
         self._floor, self._behind = place_of(latest[0]), False
         skipped = self._waiting(self._floor)
-        return Look(found, skipped, self._new(latest), more=True)
+        return TailBatch(found, skipped, self._new(latest), more=True)
 
     def _new(self, rows: Sequence[Sighting]) -> list[Sighting]:
         new = [row for row in rows if row.finding.id not in self._given]

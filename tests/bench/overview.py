@@ -26,6 +26,7 @@ import rates as facts  # type: ignore[import-not-found]  # a benchmark beside th
 from lists import DAY, FILL_FINDINGS, FILL_SPANS, FILL_TRACES, ID, PER_INSERT, SLICE  # type: ignore[import-not-found]
 from memory_api import served
 
+from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.rates.facts import HOUR
 from tracejury.collector.store.client import Store
@@ -85,7 +86,7 @@ def measure(folder: str, rounds: int) -> None:
     """Print a line a page."""
     store = open_store(folder)
     reader = stored_reader(store, AssemblerConfig())
-    app = create_web_app(reader, lambda _ids, _by_hand: [], problems=list, metrics=bytes)
+    app = create_web_app(Services(reader, lambda _ids, _by_hand: [], problems=list, metrics=bytes))
     with served(app) as url, httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
         for path in PAGES:
             times = []

@@ -46,18 +46,18 @@ def fill(pages: Pages, spans: int) -> str:
 def measure(pages: Pages, spans: int, rounds: int) -> None:
     """Print the times."""
     trace_id = fill(pages, spans)
-    places = pages.reader.looks.places(trace_id)
-    assert places is not None
-    outline = places.outline
+    trace_index = pages.reader.trace_queries.trace_index(trace_id)
+    assert trace_index is not None
+    outline = trace_index.outline
     run = outline.runs[len(outline.runs) // 2]
     span = run.turns[len(run.turns) // 2].span_id
     base = f"/traces/{trace_id}"
     cases: tuple[tuple[str, str, Callable[[], None]], ...] = (
-        (f"trace page of {len_text(outline.spans)} spans, cold", base, pages.reader.looks.forget),
+        (f"trace page of {len_text(outline.spans)} spans, cold", base, pages.reader.trace_queries.forget),
         (f"trace page of {len_text(outline.spans)} spans", base, _nothing),
         ("the same at a span", f"{base}?span={span}", _nothing),
         ("its panel of a turn", f"{base}/panel?span={span}", _nothing),
-        ("its panel of a turn, cold", f"{base}/panel?span={span}", pages.reader.looks.forget),
+        ("its panel of a turn, cold", f"{base}/panel?span={span}", pages.reader.trace_queries.forget),
         ("its branch of a run", f"{base}/branch?key=run:{run.id}", _nothing),
         ("page of a span in it", f"/spans/{span}?trace={trace_id}", _nothing),
         ("a span as it was sent", f"{base}/spans/{span}/raw", _nothing),

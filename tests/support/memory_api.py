@@ -15,12 +15,13 @@ import uvicorn
 from fastapi import FastAPI
 from memory_labels import MemoryLabels
 from memory_ledger import KNOWN, NOW, SECOND, MemoryArchitectures, MemoryLedger
-from memory_looks import MemoryLooks
 from memory_rates import MemoryRates
+from memory_trace_queries import MemoryTraceQueries
 from memory_vitals import MemoryVitals
 
+from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
-from tracejury.collector.web.change_feed import Pulse
+from tracejury.collector.web.change_feed import ChangeFeed
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.queries.ledger import JudgesStatus
 from tracejury.schemas.queries.listing import Facets, SessionRow, SessionView
@@ -83,7 +84,7 @@ class MemoryReader:
     rebuilt: dict[str, Trace] = field(default_factory=dict)
     kept: dict[str, Received] = field(default_factory=dict)
     conversations: list[SessionRow] = field(default_factory=list)
-    looks: MemoryLooks = field(default_factory=MemoryLooks)
+    trace_queries: MemoryTraceQueries = field(default_factory=MemoryTraceQueries)
     rates: MemoryRates = field(default_factory=MemoryRates)
     vitals: MemoryVitals = field(default_factory=MemoryVitals)
 
@@ -197,7 +198,7 @@ class Api:
     problems: list[str]
     client: httpx.Client
     status: list[JudgesStatus]
-    pulse: Pulse
+    change_feed: ChangeFeed
 
     def empty(self) -> None:
         """Forget everything."""
@@ -235,15 +236,17 @@ def memory_api() -> Iterator[Api]:
     """The API, empty, on a port of its own."""
     reader, judge, problems, status = MemoryReader(), Judge(), list[str](), [JudgesStatus()]
     app = create_web_app(
-        reader,
-        judge,
-        problems=lambda: problems,
-        metrics=lambda: b"accepted_spans 1\n",
-        judges=lambda: status[0],
-        clock=lambda: NOW,
+        Services(
+            reader,
+            judge,
+            problems=lambda: problems,
+            metrics=lambda: b"accepted_spans 1\n",
+            judges=lambda: status[0],
+            clock=lambda: NOW,
+        )
     )
     with served(app) as url, httpx.Client(base_url=url, trust_env=False) as client:
-        yield Api(reader, judge, problems, client, status, app.state.pulse)
+        yield Api(reader, judge, problems, client, status, app.state.change_feed)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import httpx
 from memory_api import served
 from stored_readers import stored_reader
 
+from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.judging.detect.inbox import Inbox
 from tracejury.collector.judging.detect.judging import DetectWorker
@@ -93,12 +94,19 @@ def trace_pages(store: Store) -> Iterator[Pages]:
     )  # fmt: skip
     now.append(Pages(store, reader, judging, inbox, listeners))
     app = create_web_app(
-        reader, lambda _ids, _by_hand: [], problems=lambda: (), metrics=lambda: b"", clock=clock, listeners=listeners
+        Services(
+            reader,
+            lambda _ids, _by_hand: [],
+            problems=lambda: (),
+            metrics=lambda: b"",
+            clock=clock,
+            listeners=listeners,
+        )
     )
     with served(app) as url, httpx.Client(base_url=url, trust_env=False, timeout=30) as client:
         now[0].url, now[0].client = url, client
         yield now[0]
-        app.state.pulse.end()
+        app.state.change_feed.end()
 
 
 def a_span(span_id: str, parent: str, kind: str, name: str, at: int, length: int, **facts: Any) -> Span:

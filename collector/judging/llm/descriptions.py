@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Final, Protocol
+
+from cachetools import LRUCache
 
 from ....processors.architecture import Architecture as Derived
 from ....schemas.errors import TracejuryError
@@ -51,8 +52,8 @@ class Descriptions:
 
     def __init__(self, store: ArchitectureStore) -> None:
         self._store = store
-        self._services: OrderedDict[str, _Service] = OrderedDict()
-        self._pinned: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._services: LRUCache[str, _Service] = LRUCache(MAX_SERVICES)
+        self._pinned: LRUCache[tuple[str, str], str] = LRUCache(MAX_PINNED)
         self._lock = threading.Lock()
 
     def of(self, trace: Trace, run: AgentRun) -> str:
@@ -71,11 +72,7 @@ class Descriptions:
         key = (trace.tenant, trace.trace_id)
         # A joined run goes on from traces that were shown something already.
         before = (self._pinned.get((trace.tenant, part), "") for part in trace.trace_ids)
-        text = next(filter(None, before), "") or self._text(trace)
-        self._pinned.pop(key, None)
-        self._pinned[key] = text
-        while len(self._pinned) > MAX_PINNED:
-            self._pinned.popitem(last=False)
+        text = self._pinned[key] = next(filter(None, before), "") or self._text(trace)
         return text
 
     def _text(self, trace: Trace) -> str:
@@ -86,12 +83,10 @@ class Descriptions:
         return Derived().take(trace).text if trace.state is not TraceState.OPEN else ""
 
     def _learn(self, trace: Trace) -> None:
-        service = self._services.pop(trace.service, None)
+        service = self._services.get(trace.service)
         if service is None:
             service = _Service(new=self._store.architecture(trace.service) is None)
-        self._services[trace.service] = service
-        while len(self._services) > MAX_SERVICES:
-            self._services.popitem(last=False)
+            self._services[trace.service] = service
         if service.seen >= DERIVED_AT[-1]:
             return
         service.derived = service.derived.take(trace)

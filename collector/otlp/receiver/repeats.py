@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
+
+from cachetools import LRUCache
 
 
 class Repeats:
     """Counts by body hash; at most `most` bodies are remembered, the longest unseen is forgotten first."""
 
     def __init__(self, most: int = 1024) -> None:
-        self._most = most
-        self._counts: OrderedDict[bytes, int] = OrderedDict()
+        self._counts: LRUCache[bytes, int] = LRUCache(most)
 
     def add(self, body: bytes) -> int:
         """Count one more failure of `body`; returns how many there were."""
         key = hashlib.blake2b(body, digest_size=16).digest()
-        count = self._counts.pop(key, 0) + 1
-        self._counts[key] = count
-        if len(self._counts) > self._most:
-            self._counts.popitem(last=False)
+        count = self._counts[key] = self._counts.get(key, 0) + 1
         return count
 
     def forget(self, body: bytes) -> None:

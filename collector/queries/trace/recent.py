@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
+
+from cachetools import LRUCache
 
 from ....processors.assemble import span_size
 from ....processors.trace_outline import outline_of
 from ....schemas.trajectory import Trace
-from .trace_index import Places
+from .trace_index import TraceIndex
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 _COPIES: Final = 2
@@ -18,19 +20,50 @@ _COPIES: Final = 2
 
 
 @dataclass(slots=True)
-class Rebuilt:
-    """A rebuilt trace; `places` are made at first use."""
+class RebuiltTrace:
+    """A rebuilt trace; `trace_index` are made at first use."""
 
     trace: Trace
     size: int
-    _places: Places | None = None
+    _trace_index: TraceIndex | None = None
 
     @property
-    def places(self) -> Places:
+    def trace_index(self) -> TraceIndex:
         """Its outline as a tree."""
-        if self._places is None:
-            self._places = Places(outline_of(self.trace))
-        return self._places
+        if self._trace_index is None:
+            self._trace_index = TraceIndex(outline_of(self.trace))
+        return self._trace_index
+
+
+class _Traces(LRUCache[str, RebuiltTrace]):
+    """Rebuilt traces by first id, bounded by `getsizeof`. `first`: the first id by any other of a trace's ids."""
+
+    def __init__(self, limit: int, getsizeof: Callable[[RebuiltTrace], int] | None = None) -> None:
+        super().__init__(limit, getsizeof)
+        self.first: dict[str, str] = {}
+
+    def __setitem__(self, first: str, made: RebuiltTrace) -> None:
+        super().__setitem__(first, made)
+        self.first.update(dict.fromkeys(made.trace.trace_ids, first))
+
+    def __delitem__(self, first: str) -> None:
+        for trace_id in self[first].trace.trace_ids:
+            self.first.pop(trace_id, None)
+        super().__delitem__(first)
+
+    def clear(self) -> None:
+        """Drop all."""
+        super().clear()
+        self.first.clear()
+
+    def find(self, trace_id: str) -> RebuiltTrace | None:
+        """The trace of that id, or the one that it is part of."""
+        return self.get(self.first.get(trace_id, trace_id))
+
+    def drop(self, trace: Trace) -> bool:
+        """Drop what is kept of any of its ids; says whether something was."""
+        found = [self.pop(self.first.get(trace_id, trace_id), None) for trace_id in trace.trace_ids]
+        return any(found)
 
 
 class RecentTraces:
@@ -40,72 +73,35 @@ class RecentTraces:
     """
 
     def __init__(self, limit: int = MAX_BYTES) -> None:
-        self._limit = limit
         self._lock = threading.Lock()
-        self._kept: OrderedDict[str, Rebuilt] = OrderedDict()
-        self._large: Rebuilt | None = None
-        self._first: dict[str, str] = {}
-        self._bytes = 0
+        self._small = _Traces(limit, lambda made: made.size)
+        self._large = _Traces(1)
         self._asked = ""
 
-    def get(self, trace_id: str) -> Rebuilt | None:
+    def get(self, trace_id: str) -> RebuiltTrace | None:
         """The trace of that id, or the one that it is part of."""
         with self._lock:
-            first = self._first.get(trace_id, trace_id)
-            found = self._kept.get(first)
-            if found is not None:
-                self._kept.move_to_end(first)
-                return found
-            large = self._large
-            return large if large is not None and large.trace.trace_id == first else None
+            return self._small.find(trace_id) or self._large.find(trace_id)
 
     def ask(self, trace_id: str) -> None:
         """Somebody waits for this one: it is kept as soon as it is put, however large it is."""
         with self._lock:
             self._asked = trace_id
 
-    def put(self, trace: Trace) -> Rebuilt:
+    def put(self, trace: Trace) -> RebuiltTrace:
         """Keep a trace in place of what was kept of any of its ids; beyond the limit only where it was asked for."""
-        size = _COPIES * sum(span_size(span.raw) for span in trace.spans.values())
-        made = Rebuilt(trace, size)
+        made = RebuiltTrace(trace, _COPIES * sum(span_size(span.raw) for span in trace.spans.values()))
         with self._lock:
-            had_large = self._large
-            for trace_id in trace.trace_ids:
-                self._drop(self._first.get(trace_id, trace_id))
-            if size <= self._limit:
-                self._kept[trace.trace_id] = made
-                self._bytes += size
-            elif self._asked in trace.trace_ids or had_large is not self._large:
-                self._drop_large()
-                self._large = made
-            else:
-                return made
-            self._first.update(dict.fromkeys(trace.trace_ids, trace.trace_id))
-            while self._bytes > self._limit:
-                self._drop(next(iter(self._kept)))
+            self._small.drop(trace)
+            was_large = self._large.drop(trace)
+            if made.size <= self._small.maxsize:
+                self._small[trace.trace_id] = made
+            elif was_large or self._asked in trace.trace_ids:
+                self._large[trace.trace_id] = made
         return made
 
     def clear(self) -> None:
-        """Keep nothing any longer."""
+        """Drop all."""
         with self._lock:
-            self._kept.clear()
-            self._first.clear()
-            self._large = None
-            self._bytes = 0
-
-    def _drop(self, first: str) -> None:
-        found = self._kept.pop(first, None)
-        if found is not None:
-            self._bytes -= found.size
-            self._forget(found.trace)
-        elif self._large is not None and self._large.trace.trace_id == first:
-            self._drop_large()
-
-    def _drop_large(self) -> None:
-        if self._large is not None:
-            self._forget(self._large.trace)
-            self._large = None
-
-    def _forget(self, trace: Trace) -> None:
-        for trace_id in trace.trace_ids:
-            self._first.pop(trace_id, None)
+            self._small.clear()
+            self._large.clear()

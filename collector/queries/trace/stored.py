@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from cachetools import LRUCache
+
 from ....processors.assemble import SECOND, AssemblerConfig
 from ....processors.trace_outline import LARGE, Outline, from_json
 from ....schemas.errors import PermanentError
@@ -23,9 +25,9 @@ from ...store.outlines import StoredOutlines
 from ...store.reading import StoredReading
 from ...store.scope import TENANT, Scope
 from ...store.stored_trace import stored_trace
-from .recent import Rebuilt, RecentTraces
-from .trace_index import Places
-from .trace_queries import Said
+from .recent import RebuiltTrace, RecentTraces
+from .trace_index import TraceIndex
+from .trace_queries import TraceAssessment
 
 BEHIND: Final = 5 * SECOND
 """By how much the judging of a large open trace may be behind its spans: it goes on, and its pages are told."""
@@ -38,8 +40,8 @@ _LOCKS: Final = 16
 _ONE: Final = f"{TENANT} AND TraceId = {{trace_id:String}} AND SpanId = {{span_id:String}}"
 
 
-class StoredLooks:
-    """Looks over the store. `clock` gives unix nanos."""
+class StoredTraceQueries:
+    """Trace queries over the store; `clock` gives unix nanos."""
 
     def __init__(
         self, store: Store, config: AssemblerConfig, clock: Callable[[], int], recent: RecentTraces | None = None
@@ -47,23 +49,23 @@ class StoredLooks:
         self._store, self._config, self._clock = store, config, clock
         self._reading = StoredReading(store)
         self._recent = recent or RecentTraces()
-        self._read: dict[tuple[str, str], Places] = {}
+        self._read: LRUCache[tuple[str, str], TraceIndex] = LRUCache(MOST_READ)
         self._reading_lock = threading.Lock()
         self._locks = [threading.Lock() for _ in range(_LOCKS)]
 
-    def places(self, trace_id: str, tenant: str = "") -> Places | None:
+    def trace_index(self, trace_id: str, tenant: str = "") -> TraceIndex | None:
         """From memory, else of the kept outline where nothing came since, else of the rebuilt trace."""
         newest = self._newest(trace_id, tenant)
         if not newest:
             return None
         known = self._known(trace_id, newest)
         if known is not None:
-            return known.places
+            return known.trace_index
         kept = self._kept(trace_id, tenant, newest)
         if kept is not None:
             return kept
         made = self._rebuilt(trace_id, tenant)
-        return made.places if made else None
+        return made.trace_index if made else None
 
     def trace(self, trace_id: str, tenant: str = "") -> Trace | None:
         """From memory where nothing came since, else rebuilt."""
@@ -73,12 +75,12 @@ class StoredLooks:
         made = self._known(trace_id, newest) or self._rebuilt(trace_id, tenant)
         return made.trace if made else None
 
-    def at_hand(self, trace_id: str, outline: Outline) -> bool:
+    def loads_at_once(self, trace_id: str, outline: Outline) -> bool:
         """In memory, or small enough to be rebuilt at once."""
         known = self._recent.get(trace_id)
         return outline.spans < LARGE or (known is not None and known.trace.received_through >= outline.received_through)
 
-    def said(self, outline: Outline, confidence: Confidence) -> Said:
+    def assessment(self, outline: Outline, confidence: Confidence) -> TraceAssessment:
         """Three look-ups."""
         ids = outline.trace_ids
         least = confidence.least(outline.conventions)
@@ -86,18 +88,18 @@ class StoredLooks:
         verdicts = self._reading.load_verdicts(ids, outline.tenant)
         sql = f"SELECT sum(Cost) FROM traces FINAL WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
         rows = Scope(self._store, outline.tenant).select(sql, trace_ids=list(ids))
-        return Said(
+        return TraceAssessment(
             [f for i in ids for f in found.get(i, ()) if f.state in LIVE and f.confidence >= least],
             [v for i in ids for v in verdicts.get(i, ())],
             rows[0][0] if rows else None,
         )
 
-    def words(self, outline: Outline) -> Sequence[LedgerRow]:
+    def ledger_rows(self, outline: Outline) -> Sequence[LedgerRow]:
         """Of LLM judges."""
         found = ledger.outcomes(self._store, list(outline.trace_ids), outline.tenant)
         return [word for words in found.values() for word in words.values() if word.judge != DETECTORS]
 
-    def raw(self, trace_id: str, span_id: str, tenant: str = "") -> tuple[Span, Sequence[LogRecord]] | None:
+    def raw_span(self, trace_id: str, span_id: str, tenant: str = "") -> tuple[Span, Sequence[LogRecord]] | None:
         """Two look-ups by id."""
         scope = Scope(self._store, tenant)
         spans = scope.select(f"SELECT {SPAN_SELECT} FROM spans FINAL WHERE {_ONE}", trace_id=trace_id, span_id=span_id)
@@ -110,16 +112,16 @@ class StoredLooks:
         )
         return span_from_row(spans[0]), [log_from_row(row) for row in logs]
 
-    def traces_of(self, span_id: str, tenant: str = "") -> Sequence[str]:
+    def trace_ids_of_span(self, span_id: str, tenant: str = "") -> Sequence[str]:
         """One look-up by id."""
         return self._reading.span_trace_ids(span_id, tenant)
 
-    def judged(self, trace: Trace) -> None:
+    def cache_judged(self, trace: Trace) -> None:
         """Keep it where pages have asked for it, or would have to wait for it."""
         if len(trace.spans) >= LARGE or self._recent.get(trace.trace_id) is not None:
             self._recent.put(trace)
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """All rebuilt traces and outlines."""
         self._recent.clear()
         with self._reading_lock:
@@ -131,7 +133,7 @@ class StoredLooks:
         newest = StoredOutlines(self._store, tenant).newest(sorted(ids))
         return newest if trace_id in newest else {}
 
-    def _known(self, trace_id: str, newest: Mapping[str, int]) -> Rebuilt | None:
+    def _known(self, trace_id: str, newest: Mapping[str, int]) -> RebuiltTrace | None:
         found = self._recent.get(trace_id)
         if found is None:
             return None
@@ -139,7 +141,7 @@ class StoredLooks:
         behind = BEHIND if trace.state is TraceState.OPEN and len(trace.spans) >= LARGE else 0
         return found if _knows_all(trace.received_through + behind, newest) else None
 
-    def _kept(self, trace_id: str, tenant: str, newest: Mapping[str, int]) -> Places | None:
+    def _kept(self, trace_id: str, tenant: str, newest: Mapping[str, int]) -> TraceIndex | None:
         with self._reading_lock:
             read = self._read.get((tenant, trace_id))
         if read is not None and _knows_all(read.outline.received_through, newest):
@@ -147,15 +149,13 @@ class StoredLooks:
         for text in StoredOutlines(self._store, tenant).load(list(newest)):
             kept = _read(text)
             if kept and trace_id in kept.trace_ids and _knows_all(kept.received_through, newest):
-                made = Places(kept)
+                made = TraceIndex(kept)
                 with self._reading_lock:
                     self._read[tenant, trace_id] = made
-                    while len(self._read) > MOST_READ:
-                        self._read.pop(next(iter(self._read)))
                 return made
         return None
 
-    def _rebuilt(self, trace_id: str, tenant: str) -> Rebuilt | None:
+    def _rebuilt(self, trace_id: str, tenant: str) -> RebuiltTrace | None:
         with self._locks[hash(trace_id) % _LOCKS]:
             known = self._known(trace_id, self._newest(trace_id, tenant))  # another request may have been first
             if known is not None:
@@ -166,7 +166,7 @@ class StoredLooks:
                 return None
             self._recent.ask(trace.trace_id)
             # An open trace settles without a row arriving: only who is told of every judging may keep it.
-            return self._recent.put(trace) if trace.state is not TraceState.OPEN else Rebuilt(trace, 0)
+            return self._recent.put(trace) if trace.state is not TraceState.OPEN else RebuiltTrace(trace, 0)
 
 
 def _knows_all(received_through: int, newest: Mapping[str, int]) -> bool:

@@ -28,7 +28,7 @@ class Extent:
     end: int
 
 
-class Places:
+class TraceIndex:
     """The tree of an outline: what stands below what. `items` by key."""
 
     def __init__(self, outline: Outline) -> None:
@@ -58,7 +58,7 @@ class Places:
             found.append(key)
         return found[::-1]
 
-    def of_span(self, span_id: str) -> str | None:
+    def key_of_span(self, span_id: str) -> str | None:
         """Where a span is shown: as a node of its own or as part of one; a run's id counts as that of its span."""
         if span_id in self._of_span:
             return self._of_span[span_id]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
+
+from cachetools import LRUCache
 
 from ....schemas.findings import Finding
 from ....schemas.profiles import DEFAULT_PROFILE, threshold
@@ -45,16 +46,13 @@ class FindingCounts:
         )
         self._least = threshold(DEFAULT_PROFILE)
         self._service, self._category = Few(SERVICES), Few(CATEGORIES)
-        self._services: OrderedDict[str, str] = OrderedDict()  # of traces judged lately: LLM judges come later
+        self._services: LRUCache[str, str] = LRUCache(TRACES)  # of traces judged lately: LLM judges come later
 
     def judged(self, traces: Sequence[JudgedTrace]) -> None:
         """Detectors looked at these."""
         for one in traces:
             self._services[one.trace.trace_id] = shortened(one.trace.service)
-            self._services.move_to_end(one.trace.trace_id)
             self._count(one.changed, one.judgement.judged_at)
-        while len(self._services) > TRACES:
-            self._services.popitem(last=False)
 
     def heard(self, subjects: Sequence[JudgedSubject]) -> None:
         """LLM judges looked at these."""

@@ -19,7 +19,7 @@ from ....schemas.normalized import Json, Kind, Message, NormalizedSpan
 from ....schemas.text.jsontext import text_of
 from ....schemas.text.terminal import one_line
 from ....schemas.trajectory import ToolCall, Turn
-from .marks import Place, Quote, find_exact, find_folded
+from .marks import Quote, QuoteMark, find_exact, find_folded
 
 MAX_EVENTS: Final = 50
 MAX_MESSAGES: Final = 200
@@ -55,7 +55,7 @@ class Block:
     rank: Rank
     folded: bool = False
     others: tuple[str, ...] = ()
-    places: tuple[Place, ...] = ()
+    marks: tuple[QuoteMark, ...] = ()
 
 
 def llm_blocks(span: NormalizedSpan, new: Sequence[Message], *, folded_roles: Sequence[str] = ()) -> list[Block]:
@@ -129,10 +129,10 @@ def as_recorded(span: NormalizedSpan, quotes: Sequence[Quote]) -> list[Block]:
     found: list[Block] = []
     open_quotes = list(quotes)
     for text in (span.raw.name, *raw_texts(span)):
-        places = find_exact(text, open_quotes)
-        if places:
-            open_quotes = [q for q in open_quotes if q.finding_id not in {p.finding_id for p in places}]
-            found.append(Block("recorded", "As recorded", text, Rank.RECORDED, places=tuple(places)))
+        marks = find_exact(text, open_quotes)
+        if marks:
+            open_quotes = [q for q in open_quotes if q.finding_id not in {p.finding_id for p in marks}]
+            found.append(Block("recorded", "As recorded", text, Rank.RECORDED, marks=tuple(marks)))
         if not open_quotes:
             break
     return found
@@ -154,18 +154,18 @@ def with_quotes(blocks: Sequence[Block], quotes: Sequence[Quote]) -> tuple[list[
     return marked, left
 
 
-_Find = Callable[[str, Sequence[Quote]], list[Place]]
+_Find = Callable[[str, Sequence[Quote]], list[QuoteMark]]
 
 
 def _take(block: Block, quotes: Sequence[Quote], find: _Find) -> tuple[Block, list[Quote]]:
     """The block with the quotes that it holds, in the first of its forms that does; and the others."""
     left = list(quotes)
-    for form in (block.text, *(block.others if not block.places else ())):
-        places = find(form, left) if form else []
-        if places:
+    for form in (block.text, *(block.others if not block.marks else ())):
+        marks = find(form, left) if form else []
+        if marks:
             others = block.others if form == block.text else ()
-            block = replace(block, text=form, others=others, places=(*block.places, *places), folded=False)
-            done = {p.finding_id for p in places}
+            block = replace(block, text=form, others=others, marks=(*block.marks, *marks), folded=False)
+            done = {p.finding_id for p in marks}
             left = [q for q in left if q.finding_id not in done]
             if not left or form != block.text:
                 break

@@ -14,7 +14,7 @@ from ....schemas.findings import Finding
 from ....schemas.normalized import Kind, NormalizedSpan
 from ....schemas.text.naming import agent_name
 from ....schemas.trajectory import AgentRun, ToolCall, Trace, Turn
-from ...queries.trace.trace_index import Places
+from ...queries.trace.trace_index import TraceIndex
 from .blocks import (
     Block,
     Rank,
@@ -28,7 +28,7 @@ from .blocks import (
     with_quotes,
 )
 from .marks import Quote, show
-from .parts import Detail, Neighbour, RunDetail, Section, ShownBlock, SpanDetail, TurnDetail
+from .parts import Detail, Neighbour, RunDetail, ShownBlock, SpanDetail, SpanSection, TurnDetail
 
 MAX_SECTIONS: Final = 60
 """Tool calls of a turn that are shown; the tree has all of them."""
@@ -40,8 +40,8 @@ MAX_BLOCKS: Final = 120
 class Details:
     """Details of one rebuilt trace; `findings`: those that show, by span."""
 
-    def __init__(self, trace: Trace, places: Places, findings: Sequence[Finding]) -> None:
-        self.trace, self.places = trace, places
+    def __init__(self, trace: Trace, trace_index: TraceIndex, findings: Sequence[Finding]) -> None:
+        self.trace, self.trace_index = trace, trace_index
         self._runs = {run.id: run for run in trace.runs}
         self._findings: dict[str, list[Finding]] = {}
         for finding in findings:
@@ -91,7 +91,7 @@ class Details:
         return (run, turn, number) if number < len(turn.tool_calls) else None
 
     def _blocks_of(self, span: NormalizedSpan) -> list[Block]:
-        key = self.places.of_span(span.span_id) or ""
+        key = self.trace_index.key_of_span(span.span_id) or ""
         found = self._turn(key)
         if found:
             _, turn, number = found
@@ -123,7 +123,7 @@ class Details:
             left_out=len(turn.tool_calls) - len(calls),
         )
 
-    def _call(self, run: AgentRun, turn: Turn, call: ToolCall, number: int, *, asked: bool) -> Section:
+    def _call(self, run: AgentRun, turn: Turn, call: ToolCall, number: int, *, asked: bool) -> SpanSection:
         key = f"call:{number}:{turn.index}:{run.id}"
         sub = self._runs.get(call.sub_run_id)
         started = (sub.span.span_id if sub.span else sub.id, agent_name(sub.name)) if sub else None
@@ -138,7 +138,7 @@ class Details:
                 sub_run=started,
             )
         blocks = [_shown(block, i, f"at={key}") for i, block in enumerate(made_call_blocks(call))]
-        return Section(
+        return SpanSection(
             kind="tool",
             title=call.name,
             span_id="",
@@ -154,7 +154,7 @@ class Details:
             sub_run=started,
         )
 
-    def _steps(self, run: AgentRun, turn: Turn) -> list[Section]:
+    def _steps(self, run: AgentRun, turn: Turn) -> list[SpanSection]:
         """The steps around the calls: those with findings on their own, the rest in one folded section."""
         held = [w for w in turn.wrappers if w.span_id in self._findings]
         sections = [self._section(w, span_blocks(w), folded=False) for w in held]
@@ -163,7 +163,7 @@ class Details:
         if blocks and not held:
             first = turn.wrappers[0] if turn.wrappers else None
             sections.append(
-                Section(
+                SpanSection(
                     kind="step",
                     title="Steps around it",
                     span_id=first.span_id if first else "",
@@ -213,7 +213,7 @@ class Details:
         sub_run: tuple[str, str] | None = None,
         key: str = "",
         quotes: Sequence[Quote] | None = None,
-    ) -> Section:
+    ) -> SpanSection:
         """`key`: names the texts in addresses; `quotes`: those that are not marked yet, None for all."""
         findings = self._findings.get(span.span_id, ())
         if quotes is None:
@@ -223,7 +223,7 @@ class Details:
         query = urlencode({"at": key or f"text:{span.span_id}"})
         numbered = list(enumerate(marked))
         kept = numbered[-MAX_BLOCKS:]
-        return Section(
+        return SpanSection(
             kind=span.kind.value or "span",
             title=title or span.tool_name or span.agent_name or span.raw.name,
             span_id=span.span_id,
@@ -254,7 +254,7 @@ def _run_blocks(run: AgentRun) -> list[Block]:
 
 
 def _shown(block: Block, number: int, query: str) -> ShownBlock:
-    shown = show(block.text, block.places)
+    shown = show(block.text, block.marks)
     whole = f"{query}&{urlencode({'part': number})}" if shown.cut else ""
     return ShownBlock(block.role, block.title, shown, block.folded, whole)
 

@@ -42,7 +42,7 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class QuoteMark:
     """Where a quote stands in a text: offsets, `end` exclusive."""
 
     start: int
@@ -73,47 +73,47 @@ class Shown:
         return any(piece.finding_ids for piece in self.pieces)
 
 
-def find_exact(text: str, quotes: Iterable[Quote]) -> list[Place]:
+def find_exact(text: str, quotes: Iterable[Quote]) -> list[QuoteMark]:
     """Where quotes stand letter by letter, each at its first place."""
     found = ((quote, text.find(quote.text)) for quote in quotes if quote.text)
-    return [Place(at, at + len(quote.text), quote.finding_id) for quote, at in found if at >= 0]
+    return [QuoteMark(at, at + len(quote.text), quote.finding_id) for quote, at in found if at >= 0]
 
 
-def find_folded(text: str, quotes: Sequence[Quote]) -> list[Place]:
+def find_folded(text: str, quotes: Sequence[Quote]) -> list[QuoteMark]:
     """Where quotes stand but for white space, case and what is not seen; nowhere in a text that is too long."""
     if not quotes or not text or len(text) > _FOLDED:
         return []
     shown = Folded.of(text)
-    places = []
+    marks = []
     for quote in quotes:
         written = shown.find(folded(quote.text), _LONGEST)
         at = text.find(written) if written else -1
         if at >= 0:
-            places.append(Place(at, at + len(written), quote.finding_id))
-    return places
+            marks.append(QuoteMark(at, at + len(written), quote.finding_id))
+    return marks
 
 
-def show(text: str, places: Sequence[Place] = (), limit: int = MAX_SHOWN) -> Shown:
+def show(text: str, marks: Sequence[QuoteMark] = (), limit: int = MAX_SHOWN) -> Shown:
     """The text in pieces: its first `limit` characters, and what stands around marks behind them."""
-    places = sorted(places, key=lambda p: (p.start, p.end))[:MAX_MARKS]
-    kept = _kept(text, places, limit)
+    marks = sorted(marks, key=lambda p: (p.start, p.end))[:MAX_MARKS]
+    kept = _kept(text, marks, limit)
     pieces: list[Piece] = []
     at = 0
     for start, end in kept:
         if start > at:
             pieces.append(Piece("", left_out=start - at))
-        pieces.extend(_marked(text, start, end, places))
+        pieces.extend(_marked(text, start, end, marks))
         at = end
     if at < len(text):
         pieces.append(Piece("", left_out=len(text) - at))
     return Shown(tuple(pieces), len(text), cut=any(piece.left_out for piece in pieces))
 
 
-def _kept(text: str, places: Sequence[Place], limit: int) -> list[tuple[int, int]]:
+def _kept(text: str, marks: Sequence[QuoteMark], limit: int) -> list[tuple[int, int]]:
     """The stretches that are shown, in order, apart from each other."""
     head = _lines(text, limit)
     kept = [(0, head)]
-    for place in places:
+    for place in marks:
         start, end = max(place.start - AROUND, 0), min(place.end + AROUND, len(text))
         last = kept[-1]
         if place.end <= last[1]:
@@ -137,9 +137,9 @@ def _lines(text: str, limit: int) -> int:
     return limit
 
 
-def _marked(text: str, start: int, end: int, places: Sequence[Place]) -> list[Piece]:
+def _marked(text: str, start: int, end: int, marks: Sequence[QuoteMark]) -> list[Piece]:
     """The stretch in pieces of which each lies wholly in or out of every mark."""
-    here = [p for p in places if p.start < end and p.end > start]
+    here = [p for p in marks if p.start < end and p.end > start]
     edges = sorted({start, end, *(e for p in here for e in (p.start, p.end) if start < e < end)})
     return [
         Piece(safe(_lone(text[a:b])), tuple(dict.fromkeys(p.finding_id for p in here if p.start <= a and b <= p.end)))

@@ -16,7 +16,7 @@ __all__ = ["MAX_NAME", "TERMS", "a_missed_error", "a_review", "a_score", "an_opi
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class FormOptions:
     """What forms offer. `dimensions`: key and name."""
 
     categories: tuple[str, ...]
@@ -24,7 +24,7 @@ class Terms:
     dimensions: tuple[tuple[str, str], ...]
 
 
-TERMS: Final = Terms(
+TERMS: Final = FormOptions(
     TRAIL_CATEGORIES,
     tuple(severity.value for severity in Severity),
     tuple((dimension.value, dimension.name.replace("_", " ").lower()) for dimension in Dimension),

@@ -17,14 +17,13 @@ from ....schemas.queries.labels import Labelled
 from ....schemas.queries.ledger import why_unscored
 from ....schemas.trajectory import TraceState
 from ...api.params import an_id
-from ...queries.trace.trace_index import Places
-from ..change_feed import Pulse
+from ...queries.trace.trace_index import TraceIndex
 from ..site import Site, page, rebuilding
 from .detail import Details
 from .opinions import MAX_NAME, TERMS
 from .reasons import unscored
-from .tree import Choice, TreeView
-from .view import Ask, TraceView, detail_of, view_of
+from .tree import TreeOptions, TreeView
+from .view import Ask, TracePageView, detail_of, view_of
 
 ANNOTATOR: Final = "tracejury_annotator"
 """The cookie with the name that a person gave."""
@@ -42,33 +41,37 @@ PAGE_THREADS: Final = 8
 """For what is shown of a trace in outline: only where one that is open has run ahead of its outline is it rebuilt."""
 
 
-def add_trace(app: FastAPI, site: Site, pulse: Pulse, few: CapacityLimiter) -> None:
+def add_trace(app: FastAPI, site: Site, few: CapacityLimiter) -> None:
     """The page of a trace; what needs all of it is made on `few` threads."""
-    looks = site.reader.looks
+    trace_queries = site.reader.trace_queries
     some = CapacityLimiter(PAGE_THREADS)
 
     @rebuilding(app, "/traces/{trace_id}", some)
     def trace(request: Request, trace_id: str) -> Response:
-        view = open_view(site, pulse, request, trace_id)
+        view = open_view(site, request, trace_id)
         if view.lazy and not view.ask.whole:
             return render(site, request, "trace/page.html", view)
-        return render(site, request, "trace/page.html", replace(view, detail=detail_of(looks, view), lazy=False))
+        return render(
+            site, request, "trace/page.html", replace(view, detail=detail_of(trace_queries, view), lazy=False)
+        )
 
     @rebuilding(app, "/traces/{trace_id}/panel", few)
     def panel(request: Request, trace_id: str) -> Response:
-        view = open_view(site, pulse, request, trace_id)
-        return render(site, request, "trace/panel.html", replace(view, detail=detail_of(looks, view), lazy=False))
+        view = open_view(site, request, trace_id)
+        return render(
+            site, request, "trace/panel.html", replace(view, detail=detail_of(trace_queries, view), lazy=False)
+        )
 
     @rebuilding(app, "/traces/{trace_id}/tree", some)
     def tree(request: Request, trace_id: str) -> Response:
-        return render(site, request, "trace/live.html", open_view(site, pulse, request, trace_id))
+        return render(site, request, "trace/live.html", open_view(site, request, trace_id))
 
     @rebuilding(app, "/traces/{trace_id}/branch", some)
     def branch(request: Request, trace_id: str) -> Response:
         ask = Ask.of(request.query_params)
-        view = view_of(looks, {}, places_of(site, trace_id), ask)
+        view = view_of(trace_queries, {}, trace_index_of(site, trace_id), ask)
         key = request.query_params.get("key", "")
-        shown = TreeView(view.places, Choice("", view.findings, ask.errors_only)).branch(key, _start(request))
+        shown = TreeView(view.trace_index, TreeOptions("", view.findings, ask.errors_only)).branch(key, _start(request))
         return site.render(request, "trace/branch.html", view=view, branch=shown)
 
     @page(app, "/traces/{trace_id}/spans/{span_id}")
@@ -79,16 +82,16 @@ def add_trace(app: FastAPI, site: Site, pulse: Pulse, few: CapacityLimiter) -> N
 
     @rebuilding(app, "/traces/{trace_id}/text", few)
     def text(request: Request, trace_id: str) -> Response:
-        places = places_of(site, trace_id)
-        whole = looks.trace(places.outline.trace_id)
+        trace_index = trace_index_of(site, trace_id)
+        whole = trace_queries.trace(trace_index.outline.trace_id)
         key, part = request.query_params.get("at", ""), request.query_params.get("part", "")
-        blocks = Details(whole, places, ()).blocks_at(key) if whole else ()
+        blocks = Details(whole, trace_index, ()).blocks_at(key) if whole else ()
         if not (part.isascii() and part.isdecimal()) or int(part[:9]) >= len(blocks):
             raise NotFoundError("there is no such text")
         return plain(blocks[int(part[:9])].text, f"tracejury-text-{part[:9]}.txt")
 
 
-def open_view(site: Site, pulse: Pulse, request: Request, trace_id: str, span_id: str = "") -> TraceView:
+def open_view(site: Site, request: Request, trace_id: str, span_id: str = "") -> TracePageView:
     """The page's view, of that span where one is given; blocks.
 
     Raises:
@@ -96,22 +99,22 @@ def open_view(site: Site, pulse: Pulse, request: Request, trace_id: str, span_id
         ConfigError: no such profile.
         RetryableError, StoreError: the store failed.
     """
-    mark = pulse.mark(an_id(trace_id))
-    places = places_of(site, trace_id)
-    outline = places.outline
+    mark = site.change_feed.version(an_id(trace_id))
+    trace_index = trace_index_of(site, trace_id)
+    outline = trace_index.outline
     if outline.trace_id != an_id(trace_id):
-        mark = pulse.mark(outline.trace_id)
+        mark = site.change_feed.version(outline.trace_id)
     ask = Ask.of(request.query_params, request.query_params.getlist("open"))
     ask = replace(ask, span=span_id) if span_id else ask
-    view = view_of(site.reader.looks, labelled(site, outline), places, ask)
-    looks = site.reader.looks
-    lazy = not looks.at_hand(outline.trace_id, outline)
-    return replace(view, lazy=lazy, why=_why(site, view), unscored=unscored(looks, view), mark=mark)
+    view = view_of(site.reader.trace_queries, labelled(site, outline), trace_index, ask)
+    trace_queries = site.reader.trace_queries
+    lazy = not trace_queries.loads_at_once(outline.trace_id, outline)
+    return replace(view, lazy=lazy, why=_why(site, view), unscored=unscored(trace_queries, view), mark=mark)
 
 
-def places_of(site: Site, trace_id: str) -> Places:
+def trace_index_of(site: Site, trace_id: str) -> TraceIndex:
     """A trace in outline. Raises NotFoundError, RetryableError, StoreError."""
-    found = site.reader.looks.places(an_id(trace_id))
+    found = site.reader.trace_queries.trace_index(an_id(trace_id))
     if found is None:
         raise NotFoundError(f"no trace {an_id(trace_id)[:64]!r} is stored")
     return found
@@ -122,9 +125,9 @@ def labelled(site: Site, outline: Outline) -> Mapping[str, Labelled]:
     return site.reader.labels.of_traces(outline.trace_ids, outline.tenant)
 
 
-def render(site: Site, request: Request, template: str, view: TraceView, **more: Any) -> Response:
+def render(site: Site, request: Request, template: str, view: TracePageView, **more: Any) -> Response:
     """A page or fragment of the trace."""
-    live = view.outline.state is TraceState.OPEN or bool(site.judges().pending)
+    live = view.outline.state is TraceState.OPEN or bool(site.services.judges().pending)
     return site.render(request, template, view=view, live=live, annotator=annotator(request), terms=TERMS, **more)
 
 
@@ -140,13 +143,13 @@ def plain(text: str, name: str) -> Response:
     return PlainTextResponse(content, headers=headers)
 
 
-def _why(site: Site, view: TraceView) -> str | None:
+def _why(site: Site, view: TracePageView) -> str | None:
     outline = view.outline
-    if view.said.verdicts:
+    if view.assessment.verdicts:
         return None
-    words = site.reader.looks.words(outline)
+    words = site.reader.trace_queries.ledger_rows(outline)
     judged = site.reader.ledger.judged(outline.trace_id, outline.tenant)
-    return why_unscored(words, judged, site.judges(), outline.trace_id)
+    return why_unscored(words, judged, site.services.judges(), outline.trace_id)
 
 
 def _start(request: Request) -> int:

@@ -22,7 +22,7 @@ class ShownBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class SpanSection:
     """What one span says, or one tool call without a span.
 
     `home`: id of the trace that the span is of. `query`: names the place in addresses. `sub_run`: id and name of the
@@ -66,7 +66,7 @@ class TurnDetail:
     index: int
     kind: str
     closed: bool
-    sections: Sequence[Section]
+    sections: Sequence[SpanSection]
     before: Sequence[Neighbour]
     after: Sequence[Neighbour]
     left_out: int = 0
@@ -80,7 +80,7 @@ class RunDetail:
     query: str
     texts: Sequence[ShownBlock]
     tools: Sequence[tuple[str, str]]
-    sections: Sequence[Section]
+    sections: Sequence[SpanSection]
     turns: Sequence[Neighbour]
     parent: tuple[str, str] | None
 
@@ -89,7 +89,7 @@ class RunDetail:
 class SpanDetail:
     """A span outside of all agent runs."""
 
-    section: Section
+    section: SpanSection
 
 
 Detail = TurnDetail | RunDetail | SpanDetail

@@ -28,7 +28,7 @@ _STATUS: Final = ("unset", "ok", "error")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RawLine:
     """One name with its value."""
 
     name: str
@@ -40,7 +40,7 @@ class Group:
     """Lines under a heading; `left_out`: lines that are not shown."""
 
     title: str
-    lines: Sequence[Line]
+    lines: Sequence[RawLine]
     left_out: int
 
 
@@ -71,7 +71,7 @@ def add_raw(app: FastAPI, site: Site) -> None:
 
 
 def _found(site: Site, trace_id: str, span_id: str) -> tuple[Span, Sequence[LogRecord]]:
-    found = site.reader.looks.raw(an_id(trace_id), an_id(span_id))
+    found = site.reader.trace_queries.raw_span(an_id(trace_id), an_id(span_id))
     if found is None:
         raise NotFoundError(f"trace {an_id(trace_id)[:64]!r} has no span {an_id(span_id)[:64]!r}")
     return found
@@ -116,7 +116,7 @@ def raw_view(span: Span, logs: Sequence[LogRecord]) -> RawView:
         for name, value in pairs[: max(0, min(MAX_ROWS, rows))]:
             shown = show(value, limit=max(0, min(MAX_VALUE, left)))
             left -= min(len(value), MAX_VALUE)
-            lines.append(Line(name[:300], shown))
+            lines.append(RawLine(name[:300], shown))
         rows -= len(lines)
         if pairs:
             groups.append(Group(title, lines, len(pairs) - len(lines)))

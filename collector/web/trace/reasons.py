@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from ....schemas.verdicts import Outcome
-from ...queries.trace.trace_queries import Looks
-from .view import TraceView
+from ...queries.trace.trace_queries import TraceQueries
+from .view import TracePageView
 
 _SPOKEN: Final = (Outcome.DONE, Outcome.CACHED)
 
 
-def unscored(looks: Looks, view: TraceView) -> Sequence[tuple[str, str]]:
+def unscored(trace_queries: TraceQueries, view: TracePageView) -> Sequence[tuple[str, str]]:
     """(outcome, reason) of the judges' last words of the run that is selected, each once; empty where it has a score.
 
     Raises:
@@ -21,5 +21,5 @@ def unscored(looks: Looks, view: TraceView) -> Sequence[tuple[str, str]]:
     kind, _, run_id = view.selected.partition(":")
     if kind != "run" or view.verdicts.get(run_id):
         return ()
-    words = [word for word in looks.words(view.outline) if word.subject_id == run_id]
+    words = [word for word in trace_queries.ledger_rows(view.outline) if word.subject_id == run_id]
     return sorted({(word.outcome.value, word.reason) for word in words if word.outcome not in _SPOKEN})

@@ -11,11 +11,10 @@ from fastapi import FastAPI, Request, Response
 from ....schemas.errors import NotFoundError
 from ....schemas.findings import Finding
 from ...api.params import an_id
-from ..change_feed import Pulse
 from ..site import Site, rebuilding
 from .pages import open_view, render
-from .parts import Section, SpanDetail, TurnDetail
-from .view import TraceView, detail_of
+from .parts import SpanDetail, SpanSection, TurnDetail
+from .view import TracePageView, detail_of
 
 MAX_CHOICES = 50
 
@@ -34,31 +33,31 @@ class SpanView:
 
     span_id: str
     home: str
-    trace: TraceView
+    trace: TracePageView
     here: Sequence[Finding]
     mentions: Sequence[Mention]
-    section: Section | None
+    section: SpanSection | None
 
 
-def add_span(app: FastAPI, site: Site, pulse: Pulse, few: CapacityLimiter) -> None:
+def add_span(app: FastAPI, site: Site, few: CapacityLimiter) -> None:
     """The page of a span, made on `few` threads; where several traces have a span of that id, a choice of them."""
 
     @rebuilding(app, "/spans/{span_id}", few)
     def span(request: Request, span_id: str) -> Response:
         wanted = an_id(span_id)
-        traces = site.reader.looks.traces_of(wanted)
+        traces = site.reader.trace_queries.trace_ids_of_span(wanted)
         chosen = an_id(request.query_params.get("trace", ""))
         if not traces or (chosen and chosen not in traces):
             raise NotFoundError(f"no span {wanted[:64]!r} is stored{' of that trace' if chosen and traces else ''}")
         if not chosen and len(traces) > 1:
             return site.render(request, "trace/choice.html", span_id=wanted, traces=traces[:MAX_CHOICES])
         home = chosen or traces[0]
-        view = open_view(site, pulse, request, home, span_id=wanted)
-        view = replace(view, detail=detail_of(site.reader.looks, view), lazy=False)
+        view = open_view(site, request, home, span_id=wanted)
+        view = replace(view, detail=detail_of(site.reader.trace_queries, view), lazy=False)
         return render(site, request, "trace/span.html", view, span=span_view(view, wanted, home))
 
 
-def span_view(view: TraceView, span_id: str, home: str) -> SpanView:
+def span_view(view: TracePageView, span_id: str, home: str) -> SpanView:
     """A span's page from that of its trace, where it is selected."""
     here = [f for f in view.findings if f.span_id == span_id]
     detail = view.detail

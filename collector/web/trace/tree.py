@@ -16,7 +16,7 @@ from ....schemas.findings import Finding
 from ....schemas.taxonomy import Severity
 from ....schemas.text.counting import counted
 from ....schemas.text.naming import agent_name
-from ...queries.trace.trace_index import REST, TOP, Places
+from ...queries.trace.trace_index import REST, TOP, TraceIndex
 
 WHOLE: Final = 300
 """A trace of at most so many nodes is shown open."""
@@ -79,7 +79,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class TreeOptions:
     """What of a tree to show: the `selected` key, findings, and whether only what failed; `opened`: keys."""
 
     selected: str = ""
@@ -100,15 +100,15 @@ class Branch:
 class TreeView:
     """Makes nodes of places. One that is used once: it counts what it has shown."""
 
-    def __init__(self, places: Places, choice: Choice) -> None:
-        self._places, self._choice = places, choice
-        self._path = set(places.path(choice.selected)) if choice.selected else set()
+    def __init__(self, trace_index: TraceIndex, choice: TreeOptions) -> None:
+        self._trace_index, self._choice = trace_index, choice
+        self._path = set(trace_index.path(choice.selected)) if choice.selected else set()
         self._pins: dict[str, list[Finding]] = {}
         self._beneath: dict[str, Counter[Severity]] = {}
         for finding in choice.findings:
             self._pin(finding)
         self._marked = self._find_marked() if choice.errors_only else None
-        self._whole = len(places.items) <= WHOLE
+        self._whole = len(trace_index.items) <= WHOLE
         self._left = MOST
 
     def top(self) -> Branch:
@@ -120,19 +120,19 @@ class TreeView:
         return self._list(key, max(0, start))
 
     def _pin(self, finding: Finding) -> None:
-        key = self._places.of_span(finding.span_id)
+        key = self._trace_index.key_of_span(finding.span_id)
         if key is None:
             return
         self._pins.setdefault(key, []).append(finding)
-        for above in self._places.path(key)[:-1]:
+        for above in self._trace_index.path(key)[:-1]:
             self._beneath.setdefault(above, Counter())[finding.severity] += 1
 
     def _find_marked(self) -> set[str]:
-        wrong = [key for key, item in self._places.items.items() if _failed(item)]
-        return {above for key in (*wrong, *self._pins) for above in self._places.path(key)}
+        wrong = [key for key, item in self._trace_index.items.items() if _failed(item)]
+        return {above for key in (*wrong, *self._pins) for above in self._trace_index.path(key)}
 
     def _list(self, key: str, start: int | None) -> Branch:
-        keys: Sequence[str] = self._places.below(key)
+        keys: Sequence[str] = self._trace_index.below(key)
         if self._marked is not None:
             keys = [k for k in keys if k in self._marked]
         if start is None:
@@ -148,11 +148,11 @@ class TreeView:
         )
 
     def _node(self, key: str) -> Node:
-        item = self._places.items.get(key)
-        has = bool(self._places.below(key))
+        item = self._trace_index.items.get(key)
+        has = bool(self._trace_index.below(key))
         is_open = has and self._is_open(key)
         branch = self._list(key, None) if is_open else Branch((), None, None)
-        label, note, hint, state = _words(item, len(self._places.outline.remainder))
+        label, note, hint, state = _words(item, len(self._trace_index.outline.remainder))
         start, end = (item.start, item.end) if item else (0, 0)
         span_id = _span_id(item)
         return Node(
@@ -186,10 +186,10 @@ class TreeView:
             return False
         if self._choice.errors_only:
             return True
-        return not key.startswith(("run:", "span:")) or self._places.above(key) in (TOP, REST)
+        return not key.startswith(("run:", "span:")) or self._trace_index.above(key) in (TOP, REST)
 
     def _bar(self, start: int, end: int) -> Bar | None:
-        extent = self._places.extent
+        extent = self._trace_index.extent
         length = extent.end - extent.start
         if not start or length <= 0:
             return None
@@ -198,13 +198,13 @@ class TreeView:
         return Bar(round(left, 2), round(width, 2))
 
 
-def sort_findings(findings: Iterable[Finding], places: Places) -> list[Finding]:
+def sort_findings(findings: Iterable[Finding], trace_index: TraceIndex) -> list[Finding]:
     """Findings in reading order, those of one place the worst first."""
-    order = places.order
+    order = trace_index.order
     last = len(order)
     return sorted(
         findings,
-        key=lambda f: (order.get(places.of_span(f.span_id) or "", last), -f.severity.rank, f.first_seen, f.id),
+        key=lambda f: (order.get(trace_index.key_of_span(f.span_id) or "", last), -f.severity.rank, f.first_seen, f.id),
     )
 
 

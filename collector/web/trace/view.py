@@ -16,11 +16,11 @@ from ....schemas.queries.reader import Confidence
 from ....schemas.taxonomy import Severity
 from ....schemas.text.naming import agent_name
 from ....schemas.verdicts import Verdict
-from ...queries.trace.trace_index import REST, Places
-from ...queries.trace.trace_queries import Looks, Said
+from ...queries.trace.trace_index import REST, TraceIndex
+from ...queries.trace.trace_queries import TraceAssessment, TraceQueries
 from .detail import Details
 from .parts import Detail
-from .tree import Branch, Choice, TreeView, sort_findings
+from .tree import Branch, TreeOptions, TreeView, sort_findings
 
 MAX_FINDINGS: Final = 200
 """In the list above the tree."""
@@ -104,16 +104,16 @@ class Opinions:
 
 
 @dataclass(frozen=True, slots=True)
-class TraceView:
+class TracePageView:
     """All of the page. `selected`: key of the place shown; `lazy`: its details are read after the page.
 
     `why`: no judge has spoken of the trace; `unscored`: outcomes, with reasons, that left the selected run unscored.
     """
 
     outline: Outline
-    said: Said
+    assessment: TraceAssessment
     ask: Ask
-    places: Places
+    trace_index: TraceIndex
     selected: str
     findings: Sequence[Finding]
     tree: Branch
@@ -147,44 +147,46 @@ class TraceView:
     @property
     def selected_query(self) -> str:
         """Selects the same again."""
-        return query_of(self.places, self.selected)
+        return query_of(self.trace_index, self.selected)
 
     def place_of(self, finding: Finding) -> str:
         """Where a finding stands, in words: the agent, the turn."""
-        run = self.places.items.get(f"run:{finding.agent_run_id}")
+        run = self.trace_index.items.get(f"run:{finding.agent_run_id}")
         name = agent_name(getattr(run, "name", "")) if run else ""
         turn = "" if finding.turn is None else f"turn {finding.turn}"
         return ", ".join(part for part in (name, turn) if part) or "outside of agent runs"
 
 
-def query_of(places: Places, key: str) -> str:
+def query_of(trace_index: TraceIndex, key: str) -> str:
     """The parameters that select a key: its span where it has one, so that the address says something."""
-    item = places.items.get(key)
+    item = trace_index.items.get(key)
     span_id = getattr(item, "span_id", "")
     return urlencode({"span": span_id} if span_id else {"at": key})
 
 
-def select(ask: Ask, places: Places, findings: Sequence[Finding]) -> str:
+def select(ask: Ask, trace_index: TraceIndex, findings: Sequence[Finding]) -> str:
     """The key to show: the asked one, else that of the first finding, else the first run or span.
 
     Raises:
         NotFoundError: the asked span is not of this trace.
     """
     if ask.span:
-        key = places.of_span(ask.span)
+        key = trace_index.key_of_span(ask.span)
         if key is None:
             raise NotFoundError(f"this trace has no span {ask.span[:64]!r}")
         return key
-    if ask.at in places.items and ask.at:
+    if ask.at in trace_index.items and ask.at:
         return ask.at
     for finding in findings:
-        if key := places.of_span(finding.span_id):
+        if key := trace_index.key_of_span(finding.span_id):
             return key
-    first = places.below("")
-    return next((key for key in first if key != REST), next(iter(places.below(REST)), ""))
+    first = trace_index.below("")
+    return next((key for key in first if key != REST), next(iter(trace_index.below(REST)), ""))
 
 
-def view_of(looks: Looks, labelled: Mapping[str, Labelled], places: Places, ask: Ask) -> TraceView:
+def view_of(
+    trace_queries: TraceQueries, labelled: Mapping[str, Labelled], trace_index: TraceIndex, ask: Ask
+) -> TracePageView:
     """The page of an outline without its details. Blocks.
 
     Raises:
@@ -192,30 +194,30 @@ def view_of(looks: Looks, labelled: Mapping[str, Labelled], places: Places, ask:
         NotFoundError: the asked span is not of this trace.
         RetryableError, StoreError: the store failed.
     """
-    outline = places.outline
-    said = looks.said(outline, Confidence.of(ask.profile))
-    findings = sort_findings(said.findings, places)
-    selected = select(ask, places, findings)
-    choice = Choice(selected, findings, ask.errors_only, frozenset(ask.opened))
+    outline = trace_index.outline
+    assessment = trace_queries.assessment(outline, Confidence.of(ask.profile))
+    findings = sort_findings(assessment.findings, trace_index)
+    selected = select(ask, trace_index, findings)
+    choice = TreeOptions(selected, findings, ask.errors_only, frozenset(ask.opened))
     verdicts: dict[str, list[Verdict]] = {}
-    for verdict in said.verdicts:
+    for verdict in assessment.verdicts:
         verdicts.setdefault(verdict.subject.id, []).append(verdict)
-    return TraceView(
+    return TracePageView(
         outline=outline,
-        said=said,
+        assessment=assessment,
         ask=ask,
-        places=places,
+        trace_index=trace_index,
         selected=selected,
         findings=findings,
-        tree=TreeView(places, choice).top(),
+        tree=TreeView(trace_index, choice).top(),
         opinions=Opinions.of(labelled),
         verdicts=verdicts,
     )
 
 
-def detail_of(looks: Looks, view: TraceView) -> Detail | None:
+def detail_of(trace_queries: TraceQueries, view: TracePageView) -> Detail | None:
     """The details of what is selected; None where it is no more, or not yet, part of the trace. Blocks."""
-    trace = looks.trace(view.outline.trace_id, view.outline.tenant)
+    trace = trace_queries.trace(view.outline.trace_id, view.outline.tenant)
     if trace is None:
         return None
-    return Details(trace, view.places, view.findings).at(view.selected)
+    return Details(trace, view.trace_index, view.findings).at(view.selected)

@@ -16,6 +16,7 @@ import pytest
 from memory_api import KNOWN, NOW, PLAIN, QUIET, SECOND, SPAN, Api, MemoryReader, finding, row
 
 from tracejury.collector.api.app import JUDGING_THREADS
+from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
 from tracejury.schemas.errors import OverloadedError, StoreError
 from tracejury.schemas.profiles import threshold
@@ -325,7 +326,9 @@ async def test_health_and_reads_are_answered_while_judgings_are_waited_for() -> 
         assert free.wait(30)
         return ()
 
-    app = create_web_app(MemoryReader(), slow, problems=list, metrics=lambda: b"accepted_spans 1\n", clock=lambda: NOW)
+    app = create_web_app(
+        Services(MemoryReader(), slow, problems=list, metrics=lambda: b"accepted_spans 1\n", clock=lambda: NOW)
+    )
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
         threads = int(anyio.to_thread.current_default_thread_limiter().total_tokens)
         asking = [asyncio.create_task(client.post("/api/judge", json={"trace_id": KNOWN})) for _ in range(threads + 5)]

@@ -9,6 +9,7 @@ import pytest
 from memory_api import KNOWN, Api, Judge, MemoryReader, served
 
 from tracejury.collector.api.guard import MAX_BODY, is_local
+from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
 
 
@@ -67,6 +68,6 @@ def test_only_names_of_this_machine_are_served(api: Api, host: str, local: bool)
 
 def test_any_host_is_served_when_told_so() -> None:
     """A collector for others answers to its own name."""
-    app = create_web_app(MemoryReader(), Judge(), problems=list, metrics=bytes, any_host=True)
+    app = create_web_app(Services(MemoryReader(), Judge(), problems=list, metrics=bytes, any_host=True))
     with served(app) as url:
         assert httpx.get(f"{url}/api/errors", headers={"host": "tracejury.example"}).status_code == 200

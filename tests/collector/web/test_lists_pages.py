@@ -12,6 +12,7 @@ from listed_traces import SECOND, Listed, Mark, store_all
 from memory_api import served
 from stored_readers import stored_reader
 
+from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.store.client import Store
 from tracejury.processors.assemble import AssemblerConfig
@@ -50,7 +51,7 @@ def lists(store: Store, open_site: Callable[[str], Watched]) -> Iterator[Watched
     """A browser on the pages over the traces above."""
     store_all(store, TRACES)
     reader = stored_reader(store, AssemblerConfig(), lambda: NOW)
-    app = create_web_app(reader, lambda _ids, _by_hand: (), problems=tuple, metrics=bytes, clock=lambda: NOW)
+    app = create_web_app(Services(reader, lambda _ids, _by_hand: (), problems=tuple, metrics=bytes, clock=lambda: NOW))
     with served(app) as url:
         watched = open_site(url)
         yield watched

@@ -11,6 +11,7 @@ from listed_traces import SECOND, Listed, Mark, store_all
 from memory_api import served
 from stored_readers import stored_reader
 
+from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.store.client import Store
 from tracejury.processors.assemble import AssemblerConfig
@@ -42,7 +43,7 @@ def client(store: Store) -> Iterator[httpx.Client]:
     """Pages and API over traces all names of which are long, and one that has short ones."""
     store_all(store, [*TRACES, Listed(3, received=NOW - 9 * SECOND, start=NOW, session=TALK)])
     reader = stored_reader(store, AssemblerConfig(), lambda: NOW)
-    app = create_web_app(reader, lambda _ids, _by_hand: (), problems=tuple, metrics=bytes, clock=lambda: NOW)
+    app = create_web_app(Services(reader, lambda _ids, _by_hand: (), problems=tuple, metrics=bytes, clock=lambda: NOW))
     with served(app) as url, httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
         yield client
 

@@ -10,6 +10,7 @@ from browsing import Watched
 from memory_api import NOW, Api, Judge, MemoryReader, finding, row, served
 from memory_rates import MemoryRates
 
+from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.otlp.receiver.ports import Endpoint
 from tracejury.schemas.annotations import Review
@@ -197,10 +198,10 @@ def test_pages_fit_small_screens(told: Api, site: Watched, path: str, width: int
 
 def test_an_empty_store_shows_how_to_fill_it(open_site: Callable[[str], Watched]) -> None:
     """With the endpoints that are bound."""
-    app = create_web_app(
+    app = create_web_app(Services(
         MemoryReader(), Judge(), problems=list, metrics=bytes, clock=lambda: NOW,
         endpoints=lambda: [Endpoint("OTLP/gRPC", "http://127.0.0.1:4317")],
-    )  # fmt: skip
+    ))  # fmt: skip
     with served(app) as url:
         site = open_site(url)
         site.open("/")

@@ -12,6 +12,7 @@ from memory_api import Api, Judge, MemoryReader, served
 
 from tracejury.collector.api.guard import MAX_BODY
 from tracejury.collector.api.security import COOKIE, MAX_FIELDS, POLICY, SECURE, Tokens
+from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.web.site import Form, action
 from tracejury.schemas.errors import RetryableError
@@ -22,7 +23,7 @@ FORM = {"content-type": "application/x-www-form-urlencoded"}
 @pytest.fixture(scope="module")
 def forms() -> Iterator[httpx.Client]:
     """The pages with one more form, which tells what it was given."""
-    app: FastAPI = create_web_app(MemoryReader(), Judge(), problems=list, metrics=bytes)
+    app: FastAPI = create_web_app(Services(MemoryReader(), Judge(), problems=list, metrics=bytes))
 
     @action(app, "/echo")
     def echo(form: Form) -> Response:

@@ -15,8 +15,8 @@ from tracejury.collector.web.tail import (
     OVERLAP,
     REMEMBERED,
     SHOWN,
-    Look,
     Tail,
+    TailBatch,
     place_of,
     read_place,
     write_place,
@@ -37,16 +37,16 @@ def at(number: int, moment: int) -> Finding:
     return finding(number, first_seen=NOW + moment * MILLISECOND)
 
 
-def ids(*looks: Look) -> list[str]:
-    """What looks brought."""
-    return [row.finding.id for look in looks for row in (*look.found, *look.latest)]
+def ids(*batches: TailBatch) -> list[str]:
+    """What these brought."""
+    return [row.finding.id for batch in batches for row in (*batch.found, *batch.latest)]
 
 
-def looks(tail: Tail) -> Iterator[Look]:
+def drain(tail: Tail) -> Iterator[TailBatch]:
     """Until nothing is left, each time as far as the page is drawn."""
-    while (look := tail.look()).more:
-        yield look
-    yield look
+    while (batch := tail.poll()).more:
+        yield batch
+    yield batch
 
 
 def test_each_is_shown_once_however_many_come_in_ten_seconds() -> None:
@@ -57,16 +57,16 @@ def test_each_is_shown_once_however_many_come_in_ten_seconds() -> None:
     many = 2 * REMEMBERED
     for first in range(0, many, 100):
         reader.found += [at(n, n) for n in range(first, first + 100)]
-        shown += ids(*looks(tail))
+        shown += ids(*drain(tail))
     assert many * MILLISECOND < OVERLAP
     assert shown == [f.id for f in reader.found]
-    assert ids(tail.look()) == []
+    assert ids(tail.poll()) == []
 
 
 def test_findings_of_one_moment_are_told_apart() -> None:
     """A place is a time and an id."""
     reader = MemoryReader(found=[at(n, 1) for n in range(BACKLOG)])
-    shown = ids(*looks(Tail(reader, QUERY, START)))
+    shown = ids(*drain(Tail(reader, QUERY, START)))
     assert shown == [f.id for f in reader.found]
 
 
@@ -74,20 +74,20 @@ def test_one_that_cannot_be_kept_up_with_is_told_what_it_missed() -> None:
     """Of a burst the latest are shown; the others are counted, and never shown as if they were new."""
     reader = MemoryReader(found=[at(n, n) for n in range(5_000)])
     tail = Tail(reader, QUERY, START)
-    seen = list(looks(tail))
+    seen = list(drain(tail))
     shown = ids(*seen)
     assert len(set(shown)) == len(shown)
     assert shown[-SHOWN:] == [f.id for f in reader.found[-SHOWN:]]
     assert len(shown) + sum(look.skipped for look in seen) == 5_000
     reader.found.append(at(5_000, 5_001))
-    assert ids(*looks(tail)) == [reader.found[-1].id]
+    assert ids(*drain(tail)) == [reader.found[-1].id]
 
 
 @pytest.mark.parametrize(("waiting", "skipped"), [(BACKLOG, 0), (BACKLOG + 1, BACKLOG + 1 - SHOWN)])
 def test_a_few_wait_and_more_are_skipped(waiting: int, skipped: int) -> None:
     """At and above the bound of what waits behind the first page."""
     reader = MemoryReader(found=[at(n, n) for n in range(200 + waiting)])
-    first = Tail(reader, QUERY, START).look()
+    first = Tail(reader, QUERY, START).poll()
     assert first.skipped == skipped
 
 
@@ -95,17 +95,17 @@ def test_one_that_becomes_readable_late_is_shown() -> None:
     """As long as it is not older than the look goes back."""
     reader = MemoryReader(found=[at(1, 0), at(2, 5_000)])
     tail = Tail(reader, QUERY, START)
-    assert len(ids(*looks(tail))) == 2
+    assert len(ids(*drain(tail))) == 2
     late, lost = at(3, 1_000), at(4, -6_000)
     reader.found += [late, lost]
-    assert ids(*looks(tail)) == [late.id]
+    assert ids(*drain(tail)) == [late.id]
 
 
 def test_what_the_page_shows_already_is_older_than_what_a_stream_brings() -> None:
     """A page begins with the latest hundred: those before them are none that came late."""
     reader = MemoryReader(found=[at(n, n) for n in range(1_000)])
     tail = Tail(reader, QUERY, place_of(reader.errors(QUERY)[0]))
-    shown = set(ids(*looks(tail)))
+    shown = set(ids(*drain(tail)))
     assert shown <= {f.id for f in reader.found[-SHOWN:]}
     assert tail.knows(reader.found[-2].id)
     assert not tail.knows(reader.found[0].id)
@@ -126,7 +126,7 @@ def test_what_is_no_place_is_none(text: str) -> None:
 def told(api: Api, after: str, most: int) -> Sequence[tuple[str, str, object]]:
     """Id, name and data of the first events of the stream, until `most` findings are told or skipped."""
     found: list[tuple[str, str, object]] = []
-    count, mark, name = 0, "", ""
+    count, mark, name, data = 0, "", "", None
     with api.client.stream("GET", "/live/events", params={"after": after}) as answer:
         for line in answer.iter_lines():
             if line.startswith("id: "):
@@ -135,8 +135,10 @@ def told(api: Api, after: str, most: int) -> Sequence[tuple[str, str, object]]:
                 name = line.removeprefix("event: ")
             elif line.startswith("data: "):
                 data = json.loads(line.removeprefix("data: "))
+            elif not line and name:
                 found.append((mark, name, data))
                 count += data["count"] if name == "skipped" else 1
+                name = ""
             if count >= most:
                 break
     return found
@@ -169,14 +171,14 @@ def test_the_page_says_how_many_it_does_not_show(api: Api, site: Watched) -> Non
     site.open("/live?severity=MEDIUM")
     page.locator("#tail-status:has-text('live')").wait_for()
     api.reader.found = [at(n, n) for n in range(3_000)]
-    api.pulse.touched("")
+    api.change_feed.publish("")
     page.locator(f"#tail-{api.reader.found[-1].id}").wait_for()
     assert page.locator("#tail .tail-row").count() == 300
     assert page.inner_text(".tail-gap strong") == "2\u202f700"
     site.check_accessible()
     page.click("#tail-pause")
     api.reader.found += [at(n, n) for n in range(3_000, 9_000)]
-    api.pulse.touched("")
+    api.change_feed.publish("")
     page.locator("#tail-status:text-is('paused, 6000 new')").wait_for()
     page.click("#tail-pause")
     page.locator(f"#tail-{api.reader.found[-1].id}").wait_for()

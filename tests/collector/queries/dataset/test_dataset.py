@@ -19,6 +19,7 @@ from memory_api import served
 from store_parts import a_finding, a_judged_trace, a_run, a_span
 from stored_readers import stored_reader
 
+from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.queries.dataset import writing
 from tracejury.collector.queries.dataset.reading import Exporter
@@ -84,7 +85,7 @@ def reader(store: Store) -> StoredReader:
 @pytest.fixture
 def api(reader: StoredReader) -> Iterator[httpx.Client]:
     app = create_web_app(
-        reader, lambda _ids, _by_hand: [], problems=lambda: (), metrics=lambda: b"", clock=lambda: 10**18
+        Services(reader, lambda _ids, _by_hand: [], problems=lambda: (), metrics=lambda: b"", clock=lambda: 10**18)
     )
     with served(app) as url, httpx.Client(base_url=url) as client:
         yield client

@@ -167,14 +167,14 @@ def test_a_large_trace_shows_before_its_contents_are_read(pages: Pages, open_sit
     """The tree is there at once, closed runs open on demand, and the panel follows."""
     spans = list(large_trace(1100))
     pages.put(*spans)
-    pages.reader.looks.forget()  # as after a restart
+    pages.reader.trace_queries.clear_cache()  # as after a restart
     site = open_site(pages.url)
     page = site.page
     site.open(f"/traces/{spans[0].trace_id}?span={spans[0].span_id}")
     page.locator("#panel h2", has_text="manager").wait_for()
-    places = pages.reader.looks.places(spans[0].trace_id)
-    assert places is not None
-    outline = places.outline
+    trace_index = pages.reader.trace_queries.trace_index(spans[0].trace_id)
+    assert trace_index is not None
+    outline = trace_index.outline
     inner = outline.runs[-1].turns[0].span_id
     assert page.locator(f"#span-{inner}").count() == 0
     twist = page.locator(f"#span-{outline.runs[-1].span_id} > .line > button.twist")

@@ -9,10 +9,10 @@ from small_traces import Did, Said, run, trace
 from store_parts import a_finding
 from trajectories import TRAIL, load
 
-from tracejury.collector.queries.trace.trace_index import Places
+from tracejury.collector.queries.trace.trace_index import TraceIndex
 from tracejury.collector.web.trace.detail import Details
 from tracejury.collector.web.trace.marks import Shown
-from tracejury.collector.web.trace.parts import Detail, RunDetail, Section, SpanDetail, TurnDetail
+from tracejury.collector.web.trace.parts import Detail, RunDetail, SpanDetail, SpanSection, TurnDetail
 from tracejury.judges.registry import default_suite
 from tracejury.processors.rebuild import rebuild
 from tracejury.processors.trace_outline import outline_of
@@ -22,10 +22,10 @@ from tracejury.schemas.trajectory import Trace
 
 def details(rebuilt: Trace, *findings: Finding) -> Details:
     """Details of a trace with these findings."""
-    return Details(rebuilt, Places(outline_of(rebuilt)), findings)
+    return Details(rebuilt, TraceIndex(outline_of(rebuilt)), findings)
 
 
-def sections(detail: Detail | None) -> list[Section]:
+def sections(detail: Detail | None) -> list[SpanSection]:
     """All sections of a place."""
     if isinstance(detail, SpanDetail):
         return [detail.section]
@@ -74,7 +74,7 @@ def test_a_quote_is_marked_in_the_one_text_that_holds_it(span_id: str, evidence:
     """What was written goes before what was asked, what was sent comes last; a bare name is marked as recorded."""
     finding = a_finding(span_id=span_id, evidence=evidence)
     shown = details(small(), finding)
-    key = shown.places.of_span(span_id) or ""
+    key = shown.trace_index.key_of_span(span_id) or ""
     assert marked(shown.at(key)) == {finding.id: [title]}
 
 
@@ -122,7 +122,7 @@ def test_all_evidence_in_real_traces_is_marked() -> None:
             findings = suite.judge(rebuilt).findings
             shown = details(rebuilt, *findings)
             for finding in findings:
-                found = marked(shown.at(shown.places.of_span(finding.span_id) or ""))
+                found = marked(shown.at(shown.trace_index.key_of_span(finding.span_id) or ""))
                 assert len(found.get(finding.id, ())) == 1, (finding.judge, finding.evidence)
                 seen += 1
     assert seen > 400

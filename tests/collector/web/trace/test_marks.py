@@ -10,8 +10,8 @@ from tracejury.collector.web.trace.marks import (
     AROUND,
     MAX_LINES,
     MAX_MARKS,
-    Place,
     Quote,
+    QuoteMark,
     Shown,
     find_exact,
     find_folded,
@@ -27,7 +27,7 @@ def marked(shown: Shown) -> list[tuple[str, tuple[str, ...]]]:
 
 def test_a_quote_is_found_letter_by_letter_at_its_first_place() -> None:
     """Another place of the same words is left alone."""
-    assert find_exact("one two one", [Quote("f", "one"), Quote("g", "three")]) == [Place(0, 3, "f")]
+    assert find_exact("one two one", [Quote("f", "one"), Quote("g", "three")]) == [QuoteMark(0, 3, "f")]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_quote_is_found_folded(text: str, quote: str, found: str) -> None:
 
 def test_marks_that_overlap_are_told_apart() -> None:
     """Each piece says which findings quote it."""
-    shown = show("abcdef", [Place(0, 4, "f"), Place(2, 6, "g")])
+    shown = show("abcdef", [QuoteMark(0, 4, "f"), QuoteMark(2, 6, "g")])
     assert marked(shown) == [("ab", ("f",)), ("cd", ("f", "g")), ("ef", ("g",))]
 
 
@@ -74,8 +74,8 @@ def test_many_lines_are_cut() -> None:
 )
 def test_pieces_are_the_text(text: str, spans: list[tuple[int, int, str]], limit: int) -> None:
     """Whatever is marked and cut: pieces and gaps together are the text, in order, safe, and no mark is lost."""
-    places = [Place(a, min(a + n, len(text)), f) for a, n, f in spans if a < len(text)]
-    shown = show(text, places, limit)
+    marks = [QuoteMark(a, min(a + n, len(text)), f) for a, n, f in spans if a < len(text)]
+    shown = show(text, marks, limit)
     at = 0
     told: set[str] = set()
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -91,7 +91,7 @@ def test_pieces_are_the_text(text: str, spans: list[tuple[int, int, str]], limit
             at = end
         assert at == len(text)
     told.update(f for piece in shown.pieces for f in piece.finding_ids)
-    assert told == {p.finding_id for p in places}
+    assert told == {p.finding_id for p in marks}
 
 
 def test_a_text_that_is_too_long_is_not_folded() -> None:

@@ -134,9 +134,9 @@ def test_the_branch_of_a_closed_node(pages: Pages) -> None:
     spans = list(large_trace(1100))
     pages.put(*spans)
     base = f"/traces/{spans[0].trace_id}"
-    places = pages.reader.looks.places(spans[0].trace_id)
-    assert places is not None
-    outline = places.outline
+    trace_index = pages.reader.trace_queries.trace_index(spans[0].trace_id)
+    assert trace_index is not None
+    outline = trace_index.outline
     run = outline.runs[-1]
     assert run.span_id not in (run.turns[0].span_id, "")
     first = pages.get(base).text

@@ -11,13 +11,14 @@ import httpx
 import pytest
 from large_trace import large_trace
 from memory_api import NOW, Judge, MemoryReader, served
-from memory_looks import MemoryLooks
+from memory_trace_queries import MemoryTraceQueries
 from starlette.types import ASGIApp, Receive, Scope, Send
 from trace_pages import TRACE_ID, Pages, failing_run, trace_pages
 
+from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.queries.trace.recent import RecentTraces
-from tracejury.collector.queries.trace.stored import StoredLooks
+from tracejury.collector.queries.trace.stored import StoredTraceQueries
 from tracejury.collector.store.client import Store
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.processors.normalize import normalize
@@ -77,22 +78,22 @@ def test_a_trace_larger_than_the_memory_is_rebuilt_once(store: Store) -> None:
     """The second look has it; while it is open, from the next judging on."""
     with trace_pages(store) as pages:
         pages.put(*failing_run())
-        looks = looks_of(pages)
-        first = looks.trace(TRACE_ID)
+        trace_queries = trace_queries_of(pages)
+        first = trace_queries.trace(TRACE_ID)
         assert first is not None
-        assert looks.trace(TRACE_ID) is first
+        assert trace_queries.trace(TRACE_ID) is first
         spans = list(large_trace(1000, OTHER))
         pages.put(*spans, settle=False)
-        growing = looks.trace(OTHER)
+        growing = trace_queries.trace(OTHER)
         assert growing is not None
         assert growing.state is TraceState.OPEN
-        looks.judged(growing)
-        assert looks.trace(OTHER) is growing
+        trace_queries.cache_judged(growing)
+        assert trace_queries.trace(OTHER) is growing
 
 
-def looks_of(pages: Pages) -> StoredLooks:
-    """Looks in whose memory no trace fits."""
-    return StoredLooks(pages.store, AssemblerConfig(), lambda: pages.now, RecentTraces(0))
+def trace_queries_of(pages: Pages) -> StoredTraceQueries:
+    """Trace queries in whose memory no trace fits."""
+    return StoredTraceQueries(pages.store, AssemblerConfig(), lambda: pages.now, RecentTraces(0))
 
 
 @dataclass
@@ -118,7 +119,7 @@ class Counting:
         await self.app(scope, receive, send)
 
 
-class SlowLooks(MemoryLooks):
+class SlowTraceQueries(MemoryTraceQueries):
     """Rebuilds for as long as the test wants."""
 
     slow: Rebuilding
@@ -143,10 +144,10 @@ def test_those_who_wait_for_a_large_trace_leave_threads_to_the_other_pages(path:
     """More of them than there are threads; a list of traces answers all the same, and then each of them does."""
     trace = rebuilt()
     slow = Rebuilding()
-    looks, reader = SlowLooks({TRACE_ID: trace}), SlowReader(rebuilt={TRACE_ID: trace})
-    looks.slow = reader.slow = slow
-    reader.looks = looks
-    app = create_web_app(reader, Judge(), problems=lambda: (), metrics=lambda: b"", clock=lambda: NOW)
+    trace_queries, reader = SlowTraceQueries({TRACE_ID: trace}), SlowReader(rebuilt={TRACE_ID: trace})
+    trace_queries.slow = reader.slow = slow
+    reader.trace_queries = trace_queries
+    app = create_web_app(Services(reader, Judge(), problems=lambda: (), metrics=lambda: b"", clock=lambda: NOW))
     app.add_middleware(Counting, asked=slow.asked)
     span_id = next(iter(trace.spans))
     paths = {"api": f"/api/traces/{TRACE_ID}", "span": f"/spans/{span_id}?trace={TRACE_ID}"}

@@ -11,8 +11,8 @@ from small_traces import Did, Said, run, trace
 from store_parts import a_finding
 from trajectories import TRAIL, load
 
-from tracejury.collector.queries.trace.trace_index import REST, Places
-from tracejury.collector.web.trace.tree import MOST, WINDOW, Branch, Choice, Node, TreeView, sort_findings
+from tracejury.collector.queries.trace.trace_index import REST, TraceIndex
+from tracejury.collector.web.trace.tree import MOST, WINDOW, Branch, Node, TreeOptions, TreeView, sort_findings
 from tracejury.processors.normalize import normalize
 from tracejury.processors.rebuild import rebuild
 from tracejury.processors.trace_outline import from_json, outline_of, to_json
@@ -26,15 +26,15 @@ def nodes(branch: Branch) -> Iterator[Node]:
         yield from nodes(Branch(node.children, None, None))
 
 
-def everything(places: Places, key: str = "", start: int = 0) -> Iterator[str]:
+def everything(trace_index: TraceIndex, key: str = "", start: int = 0) -> Iterator[str]:
     """All keys, as one who opens and pages through everything sees them."""
-    branch = TreeView(places, Choice()).branch(key, start)
+    branch = TreeView(trace_index, TreeOptions()).branch(key, start)
     for node in branch.nodes:
         yield node.key
         if node.below:
-            yield from everything(places, node.key)
+            yield from everything(trace_index, node.key)
     if branch.after:
-        yield from everything(places, key, branch.after.start)
+        yield from everything(trace_index, key, branch.after.start)
 
 
 @cache
@@ -57,50 +57,50 @@ def delegating() -> Trace:
 
 def test_a_sub_agent_stands_below_the_call_that_started_it() -> None:
     """Its turns stand below it, and each span has its place."""
-    places = Places(outline_of(delegating()))
-    assert places.path(places.of_span("t2") or "") == [
+    trace_index = TraceIndex(outline_of(delegating()))
+    assert trace_index.path(trace_index.key_of_span("t2") or "") == [
         "run:m1", "turn:1:m1", "call:0:1:m1", "run:s1", "turn:0:s1", "call:0:0:s1",
     ]  # fmt: skip
-    assert places.of_span("s1") == "run:s1"
-    assert places.of_span("none") is None
+    assert trace_index.key_of_span("s1") == "run:s1"
+    assert trace_index.key_of_span("none") is None
 
 
 def test_a_finding_is_pinned_at_its_span_and_counted_above() -> None:
     """Closed nodes say what is below them."""
-    places = Places(outline_of(large()))
-    run_id = places.outline.runs[-1].id
-    span = places.outline.runs[-1].turns[3].span_id
+    trace_index = TraceIndex(outline_of(large()))
+    run_id = trace_index.outline.runs[-1].id
+    span = trace_index.outline.runs[-1].turns[3].span_id
     finding = a_finding(span_id=span, agent_run_id=run_id)
-    shown = list(nodes(TreeView(places, Choice("", [finding])).top()))
+    shown = list(nodes(TreeView(trace_index, TreeOptions("", [finding])).top()))
     closed = next(n for n in shown if n.key == f"run:{run_id}")
     assert not closed.is_open
     assert dict(closed.beneath) == {finding.severity: 1}
-    opened = list(nodes(TreeView(places, Choice(places.of_span(span) or "", [finding])).top()))
-    assert [n.key for n in opened if n.findings] == [places.of_span(span)]
+    opened = list(nodes(TreeView(trace_index, TreeOptions(trace_index.key_of_span(span) or "", [finding])).top()))
+    assert [n.key for n in opened if n.findings] == [trace_index.key_of_span(span)]
 
 
 def test_a_page_is_bounded_and_everything_can_be_reached() -> None:
     """Thousands of nodes show some hundred; opening and paging shows each once."""
-    places = Places(outline_of(large()))
-    shown = list(nodes(TreeView(places, Choice()).top()))
+    trace_index = TraceIndex(outline_of(large()))
+    shown = list(nodes(TreeView(trace_index, TreeOptions()).top()))
     assert len(shown) <= MOST + WINDOW
-    reached = list(everything(places))
-    assert len(reached) == len(set(reached)) == len(places.items) - (REST in places.items)
+    reached = list(everything(trace_index))
+    assert len(reached) == len(set(reached)) == len(trace_index.items) - (REST in trace_index.items)
 
 
 def test_what_is_selected_is_shown_wherever_it_is() -> None:
     """The way to it is open, and long lists begin near it."""
-    places = Places(outline_of(large()))
-    for one in (places.outline.runs[0].turns[-1], places.outline.runs[20].turns[30]):
-        key = places.of_span(one.span_id) or ""
-        assert [n.key for n in nodes(TreeView(places, Choice(key)).top()) if n.selected] == [key]
+    trace_index = TraceIndex(outline_of(large()))
+    for one in (trace_index.outline.runs[0].turns[-1], trace_index.outline.runs[20].turns[30]):
+        key = trace_index.key_of_span(one.span_id) or ""
+        assert [n.key for n in nodes(TreeView(trace_index, TreeOptions(key)).top()) if n.selected] == [key]
 
 
 def test_findings_come_in_reading_order() -> None:
     """By place in the tree, the worst first at one place; those of unknown spans last."""
-    places = Places(outline_of(delegating()))
+    trace_index = TraceIndex(outline_of(delegating()))
     spans = ["t2", "nowhere", "a1", "b1"]
-    found = sort_findings([a_finding(span_id=s) for s in spans], places)
+    found = sort_findings([a_finding(span_id=s) for s in spans], trace_index)
     assert [f.span_id for f in found] == ["a1", "b1", "t2", "nowhere"]
 
 
@@ -113,9 +113,9 @@ def test_real_traces_survive_the_way_through_json() -> None:
             rebuilt = rebuild(spans)
             outline = outline_of(rebuilt)
             assert from_json(to_json(outline)) == outline
-            places = Places(outline)
-            assert all(places.of_span(span_id) is not None for span_id in rebuilt.spans)
-            for node in nodes(TreeView(places, Choice()).top()):
+            trace_index = TraceIndex(outline)
+            assert all(trace_index.key_of_span(span_id) is not None for span_id in rebuilt.spans)
+            for node in nodes(TreeView(trace_index, TreeOptions()).top()):
                 assert node.bar is None or (0 <= node.bar.left <= 100 and node.bar.left + node.bar.width <= 100.01)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tracejury.collector.queries.trace.trace_index import Places
-from tracejury.collector.queries.trace.trace_queries import Said
+from tracejury.collector.queries.trace.trace_index import TraceIndex
+from tracejury.collector.queries.trace.trace_queries import TraceAssessment
 from tracejury.processors.trace_outline import Outline, outline_of
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.llm_rows import LedgerRow
@@ -17,8 +17,8 @@ from tracejury.schemas.verdicts import Verdict
 
 
 @dataclass
-class MemoryLooks:
-    """Looks over these traces and what is said of them."""
+class MemoryTraceQueries:
+    """Trace queries over traces and findings in memory."""
 
     traces: dict[str, Trace] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
@@ -26,35 +26,35 @@ class MemoryLooks:
     ledger: list[LedgerRow] = field(default_factory=list)
     told: list[Trace] = field(default_factory=list)
 
-    def places(self, trace_id: str, tenant: str = "") -> Places | None:
+    def trace_index(self, trace_id: str, tenant: str = "") -> TraceIndex | None:
         found = self.trace(trace_id, tenant)
-        return Places(outline_of(found)) if found else None
+        return TraceIndex(outline_of(found)) if found else None
 
     def trace(self, trace_id: str, tenant: str = "") -> Trace | None:
         found = self.traces.get(trace_id)
         return found if found and found.tenant == tenant else None
 
-    def at_hand(self, trace_id: str, outline: Outline) -> bool:
+    def loads_at_once(self, trace_id: str, outline: Outline) -> bool:
         return trace_id in outline.trace_ids
 
-    def said(self, outline: Outline, confidence: Confidence) -> Said:
+    def assessment(self, outline: Outline, confidence: Confidence) -> TraceAssessment:
         least = confidence.least(outline.conventions)
         found = [f for f in self.findings if f.trace_id in outline.trace_ids and f.confidence >= least]
-        return Said(found, [v for v in self.verdicts if v.subject.trace_id in outline.trace_ids])
+        return TraceAssessment(found, [v for v in self.verdicts if v.subject.trace_id in outline.trace_ids])
 
-    def words(self, outline: Outline) -> Sequence[LedgerRow]:
+    def ledger_rows(self, outline: Outline) -> Sequence[LedgerRow]:
         return [word for word in self.ledger if word.trace_id in outline.trace_ids]
 
-    def raw(self, trace_id: str, span_id: str, tenant: str = "") -> tuple[Span, Sequence[LogRecord]] | None:
+    def raw_span(self, trace_id: str, span_id: str, tenant: str = "") -> tuple[Span, Sequence[LogRecord]] | None:
         found = self.trace(trace_id, tenant)
         span = found.spans.get(span_id) if found else None
         return (span.raw, ()) if span else None
 
-    def traces_of(self, span_id: str, tenant: str = "") -> Sequence[str]:
+    def trace_ids_of_span(self, span_id: str, tenant: str = "") -> Sequence[str]:
         return [i for i, trace in self.traces.items() if span_id in trace.spans and trace.tenant == tenant]
 
-    def judged(self, trace: Trace) -> None:
+    def cache_judged(self, trace: Trace) -> None:
         self.told.append(trace)
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Nothing is kept besides."""

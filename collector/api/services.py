@@ -1,0 +1,52 @@
+"""The parts of the running collector that the HTTP API and the pages use."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ...schemas.queries.ledger import JudgesStatus
+from ...schemas.verdicts import Judgement
+from ..otlp.receiver.ports import Endpoint
+from ..queries.reader import Reader
+from ..worker.listeners import Listeners
+from .deletion import Delete
+from .security import Tokens
+
+JudgeAgain = Callable[[Sequence[str], bool], Sequence[Judgement]]
+"""Judges stored traces again and returns the judgements; blocks; leaves out ids that are not stored.
+
+True: these were asked for one by one, so LLM judges look at all of their runs; False: they catch up with what was left.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Dependencies of the HTTP application.
+
+    Attributes:
+        reader: answers queries from the store.
+        judge: judges stored traces again.
+        problems: why the collector is not ready, a line each; empty when it is.
+        metrics: the collector's own metrics as Prometheus text.
+        judges: what LLM judges do in this process.
+        any_host: lifts the check that requests are for a loopback name.
+        clock: unix nanos.
+        delete: deletes traces; None: nobody can.
+        tokens: of the pages' forms.
+        listeners: told of every judgement, for live pages.
+        endpoints: bound receivers; empty until they listen.
+    """
+
+    reader: Reader
+    judge: JudgeAgain
+    problems: Callable[[], Sequence[str]]
+    metrics: Callable[[], bytes]
+    judges: Callable[[], JudgesStatus] = JudgesStatus
+    any_host: bool = False
+    clock: Callable[[], int] = time.time_ns
+    delete: Delete | None = None
+    tokens: Tokens = field(default_factory=Tokens)
+    listeners: Listeners = field(default_factory=Listeners)
+    endpoints: Callable[[], Sequence[Endpoint]] = tuple
