@@ -53,11 +53,11 @@ def measure(pages: Pages, spans: int, rounds: int) -> None:
     span = run.turns[len(run.turns) // 2].span_id
     base = f"/traces/{trace_id}"
     cases: tuple[tuple[str, str, Callable[[], None]], ...] = (
-        (f"trace page of {len_text(outline.spans)} spans, cold", base, pages.reader.trace_queries.forget),
+        (f"trace page of {len_text(outline.spans)} spans, cold", base, pages.reader.trace_queries.clear_cache),
         (f"trace page of {len_text(outline.spans)} spans", base, _nothing),
         ("the same at a span", f"{base}?span={span}", _nothing),
         ("its panel of a turn", f"{base}/panel?span={span}", _nothing),
-        ("its panel of a turn, cold", f"{base}/panel?span={span}", pages.reader.trace_queries.forget),
+        ("its panel of a turn, cold", f"{base}/panel?span={span}", pages.reader.trace_queries.clear_cache),
         ("its branch of a run", f"{base}/branch?key=run:{run.id}", _nothing),
         ("page of a span in it", f"/spans/{span}?trace={trace_id}", _nothing),
         ("a span as it was sent", f"{base}/spans/{span}/raw", _nothing),

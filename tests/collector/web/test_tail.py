@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from memory_api import NOW, Api, MemoryReader, finding
@@ -126,7 +126,8 @@ def test_what_is_no_place_is_none(text: str) -> None:
 def told(api: Api, after: str, most: int) -> Sequence[tuple[str, str, object]]:
     """Id, name and data of the first events of the stream, until `most` findings are told or skipped."""
     found: list[tuple[str, str, object]] = []
-    count, mark, name, data = 0, "", "", None
+    data: Any = None
+    count, mark, name = 0, "", ""
     with api.client.stream("GET", "/live/events", params={"after": after}) as answer:
         for line in answer.iter_lines():
             if line.startswith("id: "):
