@@ -74,6 +74,11 @@ class Finding:
     state: FindingState = FindingState.CURRENT
     first_seen: int = 0
 
+    @property
+    def dimension(self) -> Dimension | None:
+        """The primary dimension."""
+        return self.dimensions[0] if self.dimensions else None
+
 
 def normalise_evidence(evidence: str) -> str:
     """Evidence with white space folded and case dropped: what identity depends on."""

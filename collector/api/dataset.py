@@ -9,6 +9,7 @@ from fastapi import FastAPI, Query, Response
 from fastapi.responses import StreamingResponse
 
 from ...schemas.errors import NotFoundError
+from ...schemas.wire.base import WireModel
 from ...schemas.wire.dataset import FindingRow, RunRow, TrailRow
 from ...schemas.wire.traces import ProblemJson
 from ..queries.dataset.reading import Exporter
@@ -49,7 +50,7 @@ def add_export(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
         return StreamingResponse(pieces, headers=headers, media_type=MEDIA[params.format])
 
 
-def rows_of(exporter: Exporter, params: ExportParams, now: int) -> Iterator[Mapping[str, Any]]:
+def rows_of(exporter: Exporter, params: ExportParams, now: int) -> Iterator[WireModel]:
     """What the parameters ask for. Raises ConfigError, before the first row, on a value that means nothing."""
     if params.rows == "findings":
         return exporter.findings(params.errors(now), params.limit or 0)

@@ -7,10 +7,10 @@ from typing import Annotated, Self
 
 from fastapi import FastAPI, Query, Response
 from pydantic import Field, model_validator
-from typing_extensions import TypedDict
 
 from ...schemas.errors import ConfigError, NotFoundError
 from ...schemas.queries.deletion import DeleteQuery
+from ...schemas.wire.traces import DeletedJson
 from .answers import documented, json_answer
 from .params import Params, Text, an_id, moment
 
@@ -18,12 +18,6 @@ Delete = Callable[[DeleteQuery], int]
 """Deletes what is asked for and returns the number of traces; blocks."""
 
 Labels = Annotated[bool, Field(description="Also what people said of them: annotations, scores, reviews")]
-
-
-class DeletedJson(TypedDict):
-    """How many traces were deleted."""
-
-    deleted: int
 
 
 class DeleteParams(Params):

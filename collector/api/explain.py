@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI, Response
 
-from ...schemas.wire.explain import TermJson, TermPage, present_term
+from ...schemas.wire.explain import TermJson, TermPage
 from ..queries.explain.glossary import explain, glossary
 from .answers import documented, json_answer
 
@@ -15,9 +15,9 @@ def add_explain(app: FastAPI) -> None:
     @app.get("/api/explain", responses=documented(TermPage))
     def all_terms() -> Response:
         """Every judge, detector, dimension, category, severity, outcome, profile, figure and word."""
-        return json_answer({"items": [present_term(term) for term in glossary().values()], "next": None})
+        return json_answer({"items": [TermJson.model_validate(term) for term in glossary().values()], "next": None})
 
     @app.get("/api/explain/{term}", responses=documented(TermJson, 404))
     def one_term(term: str) -> Response:
         """One of them, by key or title; where there is none, the refusal names near ones."""
-        return json_answer(present_term(explain(term)))
+        return json_answer(TermJson.model_validate(explain(term)))

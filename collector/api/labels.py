@@ -20,10 +20,12 @@ from ...schemas.wire.labels import (
     DeletedLabelsJson,
     HumanScorePage,
     ImportedJson,
+    JudgeQualityJson,
     QualityPage,
     QueuePage,
     RefusedLine,
     ReviewPage,
+    StratumJson,
     TakenAnnotations,
     TakenReviews,
     TakenScores,
@@ -33,10 +35,8 @@ from ..queries.present_labels import (
     present_annotation,
     present_item,
     present_label,
-    present_quality,
     present_review,
     present_score,
-    present_stratum,
 )
 from ..queries.reader import Labels, Reader
 from .answers import documented, json_answer
@@ -145,9 +145,9 @@ def _add_queue(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
         judges = reader.labels.quality(since, until, params.service, strata=strata)
         return json_answer(
             {
-                "items": [present_quality(judge) for judge in judges],
+                "items": [JudgeQualityJson.model_validate(judge) for judge in judges],
                 "next": None,
-                "strata": [present_stratum(stratum) for stratum in strata],
+                "strata": [StratumJson.model_validate(stratum) for stratum in strata],
             }
         )
 
@@ -180,7 +180,7 @@ def _add_exchange(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> Non
             try:
                 _take(labelling, line, clock())
             except (ConfigError, NotFoundError) as error:
-                refused.append({"index": index, "detail": str(error)})
+                refused.append(RefusedLine(index=index, detail=str(error)))
         changed = labelling.changed
         labelling.save()
         unchanged = len(body.items) - changed - len(refused)

@@ -12,8 +12,8 @@ from ...schemas.errors import NotFoundError
 from ...schemas.llm_rows import Source
 from ...schemas.queries.ledger import JudgesStatus, LedgerQuery, why_unscored
 from ...schemas.queries.reader import Position
-from ...schemas.wire.traces import ArchitectureJson, ArchitecturePage, ClearedJson, LedgerPage
-from ..queries.present_llm import day_start, present_architecture, present_entry, present_spend, present_status
+from ...schemas.wire.traces import ArchitectureJson, ArchitecturePage, ClearedJson, JudgesJson, LedgerPage
+from ..queries.present_llm import day_start, present_entry, present_spend
 from ..queries.reader import Architectures, Reader
 from .answers import documented, json_answer
 from .params import ArchitectureBody, ArchitectureParams, LedgerParams, Params, write_cursor
@@ -42,7 +42,7 @@ def add_ledger(app: FastAPI, reader: Reader, judges: Callable[[], JudgesStatus],
                 "next": write_cursor("cursor", Position(last.word.judged_at, last.id)) if last else None,
                 "summary": {outcome.value: count for outcome, count in reader.ledger.summary(query).items()},
                 "spend": present_spend(reader.ledger.spend(day_start(now)), status, now),
-                "judges": present_status(status),
+                "judges": JudgesJson.model_validate(status),
                 "why": _why(reader, query.trace_id, status) if query.trace_id else None,
             }
         )
@@ -54,30 +54,34 @@ def add_architectures(app: FastAPI, architectures: Architectures) -> None:
     @app.get("/api/architectures", responses=documented(ArchitecturePage))
     def list_architectures(params: Annotated[Params, Query()]) -> Response:  # noqa: ARG001  refuses unknown parameters
         """The description that holds of each service."""
-        return json_answer({"items": [present_architecture(a) for a in architectures.all_current()], "next": None})
+        return json_answer(
+            {"items": [ArchitectureJson.model_validate(a) for a in architectures.all_current()], "next": None}
+        )
 
     # A service may be called anything: its name is the rest of the path.
     @app.get(f"/api/architectures/{{service:{REST}}}", responses=documented(ArchitectureJson, 404))
     def one_architecture(service: str, params: Annotated[ArchitectureParams, Query()]) -> Response:
         """The description that holds; with `history` a page of all versions, latest first."""
         if params.history:
-            versions = [present_architecture(a) for a in architectures.versions(service)]
+            versions = [ArchitectureJson.model_validate(a) for a in architectures.versions(service)]
             return json_answer({"items": versions, "next": None})
         found = architectures.current(service)
         if found is None:
             raise NotFoundError(f"no architecture of service {service[:64]!r} is stored")
-        return json_answer(present_architecture(found))
+        return json_answer(ArchitectureJson.model_validate(found))
 
     @app.put(f"/api/architectures/{{service:{REST}}}", responses=documented(ArchitectureJson))
     def edit(service: str, body: ArchitectureBody) -> Response:
         """Put a description of one's own in the place of the derived one."""
-        return json_answer(present_architecture(architectures.keep(service, body.text, Source.EDITED)))
+        return json_answer(ArchitectureJson.model_validate(architectures.keep(service, body.text, Source.EDITED)))
 
     @app.delete(f"/api/architectures/{{service:{REST}}}", responses=documented(ClearedJson))
     def clear(service: str) -> Response:
         """Let the derived description hold again."""
         cleared, current = architectures.clear_edit(service), architectures.current(service)
-        return json_answer({"cleared": cleared, "current": present_architecture(current) if current else None})
+        return json_answer(
+            {"cleared": cleared, "current": ArchitectureJson.model_validate(current) if current else None}
+        )
 
 
 def _why(reader: Reader, trace_id: str, status: JudgesStatus) -> str | None:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from ...schemas.errors import RetryableError
 from ...schemas.wire.traces import ErrorJson
-from ..api.client.client import Client
+from ..api.client import ApiClient
 
 PAUSE = 0.5
 OVERLAP = timedelta(seconds=10)
@@ -21,7 +21,7 @@ class Follower:
     Remembers the findings of the last `OVERLAP` only: what it has shown before that, it never asks for again.
     """
 
-    def __init__(self, client: Client, filters: Mapping[str, str], since: str = "") -> None:
+    def __init__(self, client: ApiClient, filters: Mapping[str, str], since: str = "") -> None:
         self._client = client
         self._filters = dict(filters)
         self._after = since
@@ -41,9 +41,9 @@ class Follower:
 
     def _fresh(self, rows: list[ErrorJson]) -> Iterator[ErrorJson]:
         for row in rows:
-            if row["id"] not in self._seen:
-                moment = datetime.fromisoformat(row["first_seen"] or "1970-01-01T00:00:00Z")
-                self._seen[row["id"]] = moment
+            if row.id not in self._seen:
+                moment = datetime.fromisoformat(row.first_seen or "1970-01-01T00:00:00Z")
+                self._seen[row.id] = moment
                 self._earliest = self._earliest or moment
                 yield row
 

@@ -31,12 +31,12 @@ def plain(text: str) -> None:
 
 def show_json(value: object) -> None:
     """Print for programs: indented JSON, in ASCII so that no terminal and no encoding trips over it."""
-    click.echo(json.dumps(value, indent=2))
+    click.echo(json.dumps(value, indent=2, default=vars))
 
 
 def show_json_line(value: object) -> None:
     """Print one item of a stream: JSON on a line of its own, at once."""
-    click.echo(json.dumps(value))
+    click.echo(json.dumps(value, default=vars))
     sys.stdout.flush()
 
 

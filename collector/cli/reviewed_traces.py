@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from ...schemas.errors import NotFoundError
-from ..api.client.client import Client
-from ..api.client.labels import received
+from ..api.client import ApiClient
 
 _ID: Final = re.compile(r"[0-9a-f]{32}")
 
@@ -36,7 +35,7 @@ class Reviewed:
         return sorted({trace_id for (trace_id, _, _), stands in self._last.items() if stands})
 
 
-def write_traces(client: Client, trace_ids: Iterable[str], folder: Path) -> tuple[int, int]:
+def write_traces(client: ApiClient, trace_ids: Iterable[str], folder: Path) -> tuple[int, int]:
     """Each trace as `folder`/traces/ID.json; how many there are, and how many the store has no more.
 
     Raises:
@@ -49,7 +48,7 @@ def write_traces(client: Client, trace_ids: Iterable[str], folder: Path) -> tupl
     for trace_id in trace_ids:
         try:
             # An id that came over the network names a file only where it is one.
-            content = b"".join(received(client, trace_id)) if _ID.fullmatch(trace_id) else b""
+            content = b"".join(client.received(trace_id)) if _ID.fullmatch(trace_id) else b""
         except NotFoundError:
             content = b""
         if content:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
-from ..api.client.client import Client
+from ..api.client import ApiClient
 
 PATIENCE = 15.0
 """Seconds; a trace whose root has ended settles after 5 s of quiet by default."""
@@ -15,7 +15,7 @@ _NARROWING = ("service", "agent", "since")
 
 
 def wait_until_judged(
-    client: Client,
+    client: ApiClient,
     filters: Mapping[str, str],
     *,
     patience: float = PATIENCE,
@@ -32,13 +32,13 @@ def wait_until_judged(
     return not _open(client, filters)
 
 
-def _open(client: Client, filters: Mapping[str, str]) -> bool:
+def _open(client: ApiClient, filters: Mapping[str, str]) -> bool:
     narrowing = {name: filters[name] for name in _NARROWING if name in filters}
     # The list has the state in which a trace was last judged, the trace itself the one that it has now.
     rows, _ = client.traces(narrowing, LATEST)
     wanted = filters.get("trace", "").strip().lower()
     if wanted:
-        rows = [row for row in rows if row["trace_id"] == wanted]
+        rows = [row for row in rows if row.trace_id == wanted]
         if not rows:
-            return client.trace(wanted)["state"] == "open"
-    return any(row["state"] == "open" for row in rows)
+            return client.trace(wanted).state == "open"
+    return any(row.state == "open" for row in rows)

@@ -15,8 +15,7 @@ from ...judges.measures.scales import Scored
 from ...schemas.annotations import Annotation, Opinion
 from ...schemas.taxonomy import TRAIL, Severity
 from ...schemas.text.moments import parse_since
-from ..api.client.client import Client
-from ..api.client.labels import export
+from ..api.client import ApiClient
 from ..labels.lines import Line, read_lines
 from ..otlp.files import BrokenFileError
 from .labels import load_labels
@@ -41,8 +40,8 @@ def read_people(source: Source) -> People:
         TracejuryError: the collector cannot be asked.
     """
     if is_url(source):
-        with Client(str(source)) as client:
-            return _people(str(source), read_lines(str(source), io.BytesIO(b"".join(export(client, {}))), ""))
+        with ApiClient(str(source)) as client:
+            return _people(str(source), read_lines(str(source), io.BytesIO(b"".join(client.export_labels({}))), ""))
     path = Path(source)
     try:
         with path.open("rb") as stream:

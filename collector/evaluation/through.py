@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from ...schemas.errors import RetryableError
-from ..api.client.client import Client
+from ..api.client import ApiClient
 from ..app.service import Collector
 from ..config import CollectorConfig, load_config
 from ..judging.detect.judged import DetectedError, DetectedErrors, of_json
@@ -93,6 +93,6 @@ def _any_trace(requests: Sequence[Request]) -> str:
 
 
 def _read(port: int) -> tuple[DetectedError, ...]:
-    with Client(f"http://127.0.0.1:{port}") as client:
+    with ApiClient(f"http://127.0.0.1:{port}") as client:
         found, _ = client.errors({"profile": "0"}, ALL)
     return tuple(map(of_json, found))

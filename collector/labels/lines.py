@@ -76,18 +76,16 @@ def read_trail(paths: Iterable[Path], annotator: str) -> Iterator[Line]:
                 yield Line(place, problem="it is no JSON object")
 
 
-def reviews_of(
-    lines: Iterable[Line], annotator: str, runs_of: Callable[[str], Iterable[Mapping[str, Any]]]
-) -> Iterator[Line]:
+def reviews_of(lines: Iterable[Line], annotator: str, run_ids: Callable[[str], Iterable[str]]) -> Iterator[Line]:
     """A review of each agent run of the traces of these lines; what cannot be asked of a trace is its problem."""
     traces = {str(line.item["trace_id"]): line for line in lines if not line.problem}
     for trace_id, line in traces.items():
         try:
-            runs = list(runs_of(trace_id))
+            runs = list(run_ids(trace_id))
         except NotFoundError:
             continue  # its annotations are refused for that reason
-        for run in runs:
-            item = {"kind": "review", "annotator": annotator, "trace_id": trace_id, "agent_run_id": run["id"]}
+        for run_id in runs:
+            item = {"kind": "review", "annotator": annotator, "trace_id": trace_id, "agent_run_id": run_id}
             yield _sized(line.place, item)
 
 

@@ -1,42 +1,34 @@
-"""The ledger of LLM judges, their spend and architectures as JSON. Pure functions; the shapes stand in shapes.py."""
+"""The ledger of LLM judges and their spend as models of the API. Pure functions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from ...schemas.llm_rows import Architecture, Spend
+from ...schemas.llm_rows import Spend
 from ...schemas.queries.ledger import JudgesStatus, LedgerEntry
 from ...schemas.text.moments import iso_time
-from ...schemas.wire.traces import ArchitectureJson, JudgesJson, LedgerJson, ServiceSpentJson, SpendJson, SpentJson
+from ...schemas.wire.base import fill
+from ...schemas.wire.traces import LedgerJson, LedgerSubjectJson, ServiceSpentJson, SpendJson, SpentJson
 
 HOUR: Final = 3_600 * 1_000_000_000
 DAY: Final = 24 * HOUR
 
 
 def present_entry(entry: LedgerEntry) -> LedgerJson:
-    """One word of a judge as JSON."""
+    """One word of a judge."""
     word, verdict = entry.word, entry.verdict
-    return {
-        "trace_id": word.trace_id,
-        "service": entry.service,
-        "subject": {
-            "kind": word.kind.value,
-            "id": word.subject_id,
-            "trace_id": word.trace_id,
-            "agent": entry.agent or None,
-        },
-        "judge": word.judge,
-        "version": word.version,
-        "outcome": word.outcome.value,
-        "reason": word.reason or None,
-        "model": word.model or None,
-        "score": verdict.score if verdict else None,
-        "not_applicable": bool(verdict and verdict.not_applicable),
-        "sampling_probability": word.probability,
-        "findings": word.findings,
-        "at": iso_time(word.judged_at),
-    }
+    subject = LedgerSubjectJson(kind=word.kind, id=word.subject_id, trace_id=word.trace_id, agent=entry.agent)
+    return fill(
+        LedgerJson,
+        word,
+        service=entry.service,
+        subject=subject,
+        score=verdict.score if verdict else None,
+        not_applicable=bool(verdict and verdict.not_applicable),
+        sampling_probability=word.probability,
+        at=word.judged_at,
+    )
 
 
 def day_start(now: int) -> int:
@@ -47,48 +39,27 @@ def day_start(now: int) -> int:
 def present_spend(spend: Sequence[Spend], status: JudgesStatus, now: int) -> SpendJson:
     """What this hour and this day cost. `spend`: of this day (`day_start`), by hour and service."""
     hour = now - now % HOUR
-    services: dict[str, ServiceSpentJson] = {}
+    by_service: dict[str, list[Spend]] = {}
     for s in spend:
-        sums = services.setdefault(s.service, {"service": s.service, "usd": 0.0, "tokens": 0})
-        sums["usd"] += s.usd
-        sums["tokens"] += s.tokens
-    return {
-        "hour": _spent((s for s in spend if s.hour >= hour), hour),
-        "day": _spent(spend, day_start(now)),
-        "services": sorted(services.values(), key=lambda sums: (-sums["usd"], -sums["tokens"], sums["service"])),
-        "caps": dict(status.caps),
-    }
-
-
-def present_status(status: JudgesStatus) -> JudgesJson:
-    """What the process does with LLM judges as JSON."""
-    return {
-        "on": status.on,
-        "model": status.model or None,
-        "pending": status.pending,
-        "in_flight": status.in_flight,
-        "trouble": status.trouble or None,
-        "failing": status.failing or None,
-    }
-
-
-def present_architecture(architecture: Architecture) -> ArchitectureJson:
-    """One version of a description as JSON."""
-    return {
-        "service": architecture.service,
-        "version": architecture.version,
-        "source": architecture.source.value,
-        "text": architecture.text,
-        "at": iso_time(architecture.at),
-    }
+        by_service.setdefault(s.service, []).append(s)
+    services = [
+        ServiceSpentJson(service=name, usd=sum((s.usd for s in each), 0.0), tokens=sum(s.tokens for s in each))
+        for name, each in by_service.items()
+    ]
+    return SpendJson(
+        hour=_spent((s for s in spend if s.hour >= hour), hour),
+        day=_spent(spend, day_start(now)),
+        services=sorted(services, key=lambda sums: (-sums.usd, -sums.tokens, sums.service)),
+        caps=dict(status.caps),
+    )
 
 
 def _spent(spend: Iterable[Spend], since: int) -> SpentJson:
     found = list(spend)
-    return {
-        "since": iso_time(since),
-        "usd": sum(s.usd for s in found),
-        "tokens": sum(s.tokens for s in found),
-        "unpriced": sum(s.unpriced for s in found),
-        "calls": sum(s.calls for s in found),
-    }
+    return SpentJson(
+        since=iso_time(since),
+        usd=sum(s.usd for s in found),
+        tokens=sum(s.tokens for s in found),
+        unpriced=sum(s.unpriced for s in found),
+        calls=sum(s.calls for s in found),
+    )

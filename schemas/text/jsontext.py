@@ -21,7 +21,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 def bytes_of(value: object) -> bytes:
     """The JSON text of `value` in UTF-8."""
     try:
-        return orjson.dumps(value)
+        return orjson.dumps(value, default=_fields)
     except (TypeError, orjson.JSONEncodeError, RecursionError):
         return orjson.dumps(_plain(value, MAX_DEPTH))
 
@@ -31,8 +31,17 @@ def text_of(value: object) -> str:
     return bytes_of(value).decode()
 
 
+def _fields(value: object) -> dict[str, object]:
+    # The models of the API, of a library that the SDK goes without.
+    if hasattr(type(value), "__pydantic_fields__"):
+        return vars(value)
+    raise TypeError
+
+
 def _plain(value: Any, depth: int) -> Any:
     match value:
+        case _ if hasattr(type(value), "__pydantic_fields__"):
+            return _plain(vars(value), depth)
         case Mapping() if depth:
             return {_scalar(str(key)): _plain(item, depth - 1) for key, item in value.items()}
         case list() | tuple() if depth:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing_extensions import TypedDict
-
+from .base import OptionalText, Time, WireModel
 from .labels import AnnotationJson, HumanScoreJson, ReviewJson
 from .traces import ErrorJson, FindingJson, VerdictJson
 
@@ -15,7 +14,7 @@ class FindingRow(ErrorJson):
     `labels`: what people say of this finding.
     """
 
-    session_id: str | None
+    session_id: OptionalText
     trace_state: str
     conventions: list[str]
     run_role: str | None
@@ -33,7 +32,7 @@ class LabelledFinding(FindingJson):
     label: str | None
 
 
-class StepJson(TypedDict):
+class StepJson(WireModel):
     """A step of a transcript; `kind`: llm, tool or agent."""
 
     label: str
@@ -42,27 +41,27 @@ class StepJson(TypedDict):
     turn: int
 
 
-class RunRow(TypedDict):
+class RunRow(WireModel):
     """An agent run with its transcript, all that judges found in it and said of it, and what people say of it.
 
     `reviews`: people who have looked at all of it; what they did not mark is no error to them.
     """
 
     trace_id: str
-    session_id: str | None
+    session_id: OptionalText
     service: str
     trace_state: str
     conventions: list[str]
     agent_run_id: str
-    parent_run_id: str | None
+    parent_run_id: OptionalText
     agent: str
     role: str
     goal: str
     answer: str
     status: str
     turns: int
-    start: str | None
-    end: str | None
+    start: Time
+    end: Time
     transcript: str | None
     steps: list[StepJson]
     findings: list[LabelledFinding]
@@ -72,7 +71,7 @@ class RunRow(TypedDict):
     reviews: list[ReviewJson]
 
 
-class TrailError(TypedDict):
+class TrailError(WireModel):
     """An error in the keys of TRAIL's annotations; `location` is a span id."""
 
     category: str
@@ -82,7 +81,7 @@ class TrailError(TypedDict):
     impact: str
 
 
-class TrailRow(TypedDict):
+class TrailRow(WireModel):
     """What was found in a trace, in the layout of TRAIL's annotation files; other taxonomies' findings are left out."""
 
     trace_id: str

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-# pydantic, which writes the OpenAPI document from these, asks for this TypedDict before Python 3.12.
-from typing_extensions import TypedDict
+from .base import OptionalText, WireModel
 
 
-class ConventionJson(TypedDict):
+class ConventionJson(WireModel):
     """A convention and how many spans are written in it; `name` is null for spans that are written in none."""
 
-    name: str | None
+    name: OptionalText
     spans: int
 
 
-class ScopeJson(TypedDict):
+class ScopeJson(WireModel):
     """What wrote spans: an instrumentation scope."""
 
     name: str
@@ -21,17 +20,17 @@ class ScopeJson(TypedDict):
     spans: int
 
 
-class AgentSeenJson(TypedDict):
+class AgentSeenJson(WireModel):
     """An agent under an agent (null: a manager)."""
 
     name: str
-    parent: str | None
+    parent: OptionalText
     runs: int
     llm_calls: int
     tool_calls: int
 
 
-class ToolSeenJson(TypedDict):
+class ToolSeenJson(WireModel):
     """A tool: its calls, and how many of them have known arguments, known results, an error, a span."""
 
     name: str
@@ -42,7 +41,7 @@ class ToolSeenJson(TypedDict):
     spans: int
 
 
-class ContentsJson(TypedDict):
+class ContentsJson(WireModel):
     """LLM calls, and how many of them have what was sent, what was written, tool definitions, token counts."""
 
     llm_calls: int
@@ -52,14 +51,14 @@ class ContentsJson(TypedDict):
     tokens: int
 
 
-class RemedyJson(TypedDict):
+class RemedyJson(WireModel):
     """What mends a gap; `source`: where that was read."""
 
     do: str
-    source: str | None
+    source: OptionalText
 
 
-class GapJson(TypedDict):
+class GapJson(WireModel):
     """Something that the traces do not tell; `severity` LOW is a mere remark."""
 
     kind: str
@@ -71,7 +70,7 @@ class GapJson(TypedDict):
     span_ids: list[str]
 
 
-class DiagnosisJson(TypedDict):
+class DiagnosisJson(WireModel):
     """What the latest traces of a service, or one trace, show; gaps worst first. `open`: traces still open."""
 
     services: list[str]
@@ -86,7 +85,7 @@ class DiagnosisJson(TypedDict):
     gaps: list[GapJson]
 
 
-class DoctorPage(TypedDict):
+class DoctorPage(WireModel):
     """Diagnoses: one of a trace or of a service, or one a service."""
 
     items: list[DiagnosisJson]

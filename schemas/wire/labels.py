@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing_extensions import TypedDict
+from .base import OptionalText, Time, WireModel
+from .rates import EstimateJson
 
 
-class AnnotationJson(TypedDict):
+class AnnotationJson(WireModel):
     """What a person says of a finding (`opinion` agree, disagree, other-span), or an error that none names (missed).
 
     `fingerprint` is the finding's. `withdrawn`: taken back; it counts nowhere.
@@ -17,20 +18,20 @@ class AnnotationJson(TypedDict):
     annotator: str
     trace_id: str
     span_id: str
-    agent_run_id: str | None
-    finding_id: str | None
-    judge: str | None
-    fingerprint: str | None
+    agent_run_id: OptionalText
+    finding_id: OptionalText
+    judge: OptionalText
+    fingerprint: OptionalText
     taxonomy: str
     category: str
     severity: str
     evidence: str
     explanation: str
     withdrawn: bool
-    changed_at: str | None
+    changed_at: Time
 
 
-class HumanScoreJson(TypedDict):
+class HumanScoreJson(WireModel):
     """How good a person finds an agent run in a dimension: 0 to 3, 3 best; null: not applicable."""
 
     kind: str
@@ -41,65 +42,65 @@ class HumanScoreJson(TypedDict):
     score: int | None
     explanation: str
     withdrawn: bool
-    changed_at: str | None
+    changed_at: Time
 
 
-class ReviewJson(TypedDict):
+class ReviewJson(WireModel):
     """A person has looked at the whole of an agent run. `stratum`, `probability`: how the queue drew it, else null."""
 
     kind: str
     annotator: str
     trace_id: str
     agent_run_id: str
-    stratum: str | None
+    stratum: OptionalText
     probability: float | None
     withdrawn: bool
-    changed_at: str | None
+    changed_at: Time
 
 
-class AnnotationPage(TypedDict):
+class AnnotationPage(WireModel):
     """A page of annotations, latest change first; `next` goes into `cursor`, null on the last page."""
 
     items: list[AnnotationJson]
     next: str | None
 
 
-class HumanScorePage(TypedDict):
+class HumanScorePage(WireModel):
     """A page of scores, latest change first."""
 
     items: list[HumanScoreJson]
     next: str | None
 
 
-class ReviewPage(TypedDict):
+class ReviewPage(WireModel):
     """A page of reviews, latest change first."""
 
     items: list[ReviewJson]
     next: str | None
 
 
-class TakenAnnotations(TypedDict):
+class TakenAnnotations(WireModel):
     """What stands now, in the order of the request; `changed`: how many were news."""
 
     items: list[AnnotationJson]
     changed: int
 
 
-class TakenScores(TypedDict):
+class TakenScores(WireModel):
     """Likewise of scores."""
 
     items: list[HumanScoreJson]
     changed: int
 
 
-class TakenReviews(TypedDict):
+class TakenReviews(WireModel):
     """Likewise of reviews."""
 
     items: list[ReviewJson]
     changed: int
 
 
-class QueueItemJson(TypedDict):
+class QueueItemJson(WireModel):
     """An agent run to look at. `stratum` and `probability` go into the review; null where it was not drawn."""
 
     trace_id: str
@@ -107,18 +108,18 @@ class QueueItemJson(TypedDict):
     service: str
     agent: str
     why: str
-    stratum: str | None
+    stratum: OptionalText
     probability: float | None
 
 
-class QueuePage(TypedDict):
+class QueuePage(WireModel):
     """What to look at, in that order; `next` is always null: what is reviewed leaves the queue."""
 
     items: list[QueueItemJson]
     next: str | None
 
 
-class StratumJson(TypedDict):
+class StratumJson(WireModel):
     """Runs of one stratum; `waiting`: the sample lacks them, most of them because they came later."""
 
     name: str
@@ -127,15 +128,7 @@ class StratumJson(TypedDict):
     waiting: int
 
 
-class EstimateJson(TypedDict):
-    """A figure with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-class JudgeQualityJson(TypedDict):
+class JudgeQualityJson(WireModel):
     """How a judge or detector fares against labels; null where nothing tells.
 
     `findings`: labelled ones, of which people take `agreed` for right, `localised` at the right span, too; `errors`:
@@ -154,7 +147,7 @@ class JudgeQualityJson(TypedDict):
     drawn: bool
 
 
-class QualityPage(TypedDict):
+class QualityPage(WireModel):
     """By name of the judge, and the sample that there is."""
 
     items: list[JudgeQualityJson]
@@ -162,14 +155,14 @@ class QualityPage(TypedDict):
     strata: list[StratumJson]
 
 
-class RefusedLine(TypedDict):
+class RefusedLine(WireModel):
     """A line of an import that was not taken: its place in the request, from 0, and why."""
 
     index: int
     detail: str
 
 
-class ImportedJson(TypedDict):
+class ImportedJson(WireModel):
     """How many lines of a request were news, or known already; and those that were refused."""
 
     changed: int
@@ -177,7 +170,7 @@ class ImportedJson(TypedDict):
     refused: list[RefusedLine]
 
 
-class DeletedLabelsJson(TypedDict):
+class DeletedLabelsJson(WireModel):
     """How many labels were deleted."""
 
     deleted: int

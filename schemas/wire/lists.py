@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing_extensions import TypedDict
-
+from .base import Number, OptionalText, Time, WireModel
 from .traces import FindingJson, VerdictJson
 
 
-class SessionRowJson(TypedDict):
+class SessionRowJson(WireModel):
     """Traces of one conversation: of one service that name one session id.
 
     `turns`: LLM turns of all its agents; `duration_ms` from the first span's start to the last one's end; `tokens` and
@@ -20,33 +19,33 @@ class SessionRowJson(TypedDict):
     traces: int
     turns: int
     agents: list[str]
-    start: str | None
-    end: str | None
+    start: Time
+    end: Time
     duration_ms: float
-    first_received: str | None
-    received: str | None
+    first_received: Time
+    received: Time
     findings: dict[str, int]
     tokens: int | None
-    usd: float | None
+    usd: Number | None
 
 
-class ExchangeJson(TypedDict):
+class ExchangeJson(WireModel):
     """What a user said (`goal`) and what the agents answered, with what was found in it.
 
     `agents`: the name of each agent run of it, by the run's id.
     """
 
     trace_id: str
-    agent_run_id: str | None
+    agent_run_id: OptionalText
     agent: str
     goal: str
     answer: str
     status: str
     state: str
-    start: str | None
-    end: str | None
+    start: Time
+    end: Time
     turns: int
-    usd: float | None
+    usd: Number | None
     findings: list[FindingJson]
     agents: dict[str, str]
     verdicts: list[VerdictJson]
@@ -60,7 +59,7 @@ class SessionJson(SessionRowJson):
     left: int
 
 
-class SessionPage(TypedDict):
+class SessionPage(WireModel):
     """A page of sessions; `next` goes into `cursor`, null on the last page; `searched` as in a page of traces."""
 
     items: list[SessionRowJson]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing_extensions import TypedDict
+from .base import Number, OptionalText, Time, WireModel
 
 
-class EstimateJson(TypedDict):
+class EstimateJson(WireModel):
     """A figure with its 95 % interval."""
 
-    value: float
-    low: float
-    high: float
+    value: Number
+    low: Number
+    high: Number
 
 
-class RateJson(TypedDict):
+class RateJson(WireModel):
     """Units judged, those of them with at least one error, and errors in all, as counted.
 
     `share` of units with an error and `mean` errors a unit are weighted, null where nothing was judged; `sampled`: some
@@ -24,21 +24,25 @@ class RateJson(TypedDict):
     judged: int
     hits: int
     errors: int
-    effective: float
+    effective: Number
     sampled: bool
     share: EstimateJson | None
     mean: EstimateJson | None
     calibrated: EstimateJson | None
 
 
-class RateRowJson(RateJson):
-    """Of one group ("" where nothing is grouped, or it has no name) from `at` on."""
+class RateGroupJson(WireModel):
+    """A group ("" where nothing is grouped, or it has no name) from `at` on."""
 
     key: str
-    at: str | None
+    at: Time
 
 
-class RatesJson(TypedDict):
+class RateRowJson(RateJson, RateGroupJson):
+    """Of one group ("" where nothing is grouped, or it has no name) from `at` on."""
+
+
+class RatesJson(WireModel):
     """`items`: by group, worst first, and point in time; `left`: groups beyond the limit.
 
     `population`: whose errors were counted; `unjudged`: what of that time stands in no rate, by why; `from_rollups`:
@@ -48,19 +52,19 @@ class RatesJson(TypedDict):
 
     population: str
     unit: str
-    by: str | None
-    since: str | None
-    until: str | None
-    step_seconds: float | None
+    by: OptionalText
+    since: Time
+    until: Time
+    step_seconds: Number | None
     total: RateJson
     items: list[RateRowJson]
     left: int
     unjudged: dict[str, int]
     from_rollups: bool
-    uncalibrated: str | None
+    uncalibrated: OptionalText
 
 
-class RatesComparisonJson(TypedDict):
+class RatesComparisonJson(WireModel):
     """Whether `rates` differ from those they are compared `to`: differences are `rates` less `to`.
 
     `p_value` of no difference of the shares, two-sided; `mean_*` likewise of errors a unit. Null where one of both has
@@ -70,6 +74,6 @@ class RatesComparisonJson(TypedDict):
     rates: RatesJson
     to: RatesJson
     difference: EstimateJson | None
-    p_value: float | None
+    p_value: Number | None
     mean_difference: EstimateJson | None
-    mean_p_value: float | None
+    mean_p_value: Number | None

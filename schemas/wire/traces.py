@@ -6,13 +6,12 @@ Times are ISO 8601 in UTC with microseconds ("2026-11-20T10:09:46.123456Z").
 
 from __future__ import annotations
 
-# pydantic, which writes the OpenAPI document from these, asks for this TypedDict before Python 3.12.
-from typing_extensions import TypedDict
+from .base import Number, OptionalText, Time, WireModel
 
 Json = dict[str, object] | list[object] | str | float | int | bool | None
 
 
-class ToolCallJson(TypedDict):
+class ToolCallJson(WireModel):
     """One tool call of a turn; `arguments` that are neither object nor text are given as JSON text."""
 
     name: str
@@ -22,11 +21,11 @@ class ToolCallJson(TypedDict):
     executed: bool | None
     error: str | None
     span_id: str | None
-    call_id: str | None
-    sub_run_id: str | None
+    call_id: OptionalText
+    sub_run_id: OptionalText
 
 
-class TurnJson(TypedDict):
+class TurnJson(WireModel):
     """One LLM call of an agent run and the tool calls that it caused; `kind`: act, plan, facts, answer or inner."""
 
     index: int
@@ -37,14 +36,14 @@ class TurnJson(TypedDict):
     sub_run_ids: list[str]
 
 
-class AgentRunJson(TypedDict):
+class AgentRunJson(WireModel):
     """One invocation of one agent; `span_id` is null while its own span has not arrived."""
 
     id: str
     name: str
     role: str
     span_id: str | None
-    parent_id: str | None
+    parent_id: OptionalText
     parent_turn: int | None
     goal: str
     answer: str
@@ -52,14 +51,14 @@ class AgentRunJson(TypedDict):
     turns: list[TurnJson]
 
 
-class FindingJson(TypedDict):
+class FindingJson(WireModel):
     """One localised error: `span_id` is where it was made, `evidence` stands verbatim in that span's own text."""
 
     id: str
     fingerprint: str
     trace_id: str
     span_id: str
-    agent_run_id: str | None
+    agent_run_id: OptionalText
     turn: int | None
     judge: str
     dimension: str | None
@@ -70,22 +69,22 @@ class FindingJson(TypedDict):
     confidence: float
     evidence: str
     explanation: str
-    tool_span_id: str | None
-    seen_by_span_id: str | None
+    tool_span_id: OptionalText
+    seen_by_span_id: OptionalText
     also_at: list[str]
     linked: list[str]
     state: str
-    first_seen: str | None
+    first_seen: Time
 
 
 class ErrorJson(FindingJson):
     """A finding outside its trace: with the service and the agent that it belongs to."""
 
     service: str
-    agent: str | None
+    agent: OptionalText
 
 
-class SubjectJson(TypedDict):
+class SubjectJson(WireModel):
     """What a verdict is about: `kind` is turn-window, agent-run, trace or session."""
 
     kind: str
@@ -93,21 +92,21 @@ class SubjectJson(TypedDict):
     trace_id: str
 
 
-class VerdictJson(TypedDict):
+class VerdictJson(WireModel):
     """One judge's score (0 to 3, 3 best) of one subject; null when not applicable or unscored (with the reason)."""
 
     judge: str
     version: str
-    model: str | None
+    model: OptionalText
     subject: SubjectJson
     score: int | None
     not_applicable: bool
-    unscored_reason: str | None
+    unscored_reason: OptionalText
     reasons: str
     sampling_probability: float
 
 
-class TokensJson(TypedDict):
+class TokensJson(WireModel):
     """Tokens sent to and written by the models, over all LLM calls; null where no call recorded any."""
 
     input: int | None
@@ -115,17 +114,17 @@ class TokensJson(TypedDict):
     llm_calls: int
 
 
-class TraceJson(TypedDict):
+class TraceJson(WireModel):
     """A rebuilt trace with what was found in it; `remainder`: ids of the spans in no agent run."""
 
     trace_id: str
     trace_ids: list[str]
-    session_id: str | None
+    session_id: OptionalText
     service: str
     state: str
     spans: int
-    start: str | None
-    end: str | None
+    start: Time
+    end: Time
     conventions: list[str]
     tokens: TokensJson
     agent_runs: list[AgentRunJson]
@@ -134,34 +133,34 @@ class TraceJson(TypedDict):
     verdicts: list[VerdictJson]
 
 
-class TraceRowJson(TypedDict):
+class TraceRowJson(WireModel):
     """A trace in a list; `findings` counts those that the profile shows, by severity ("HIGH": 2).
 
     `goal`: the beginning of what its first manager was asked; `turns`: LLM turns; tokens and `usd` null where unknown.
     """
 
     trace_id: str
-    session_id: str | None
+    session_id: OptionalText
     service: str
     state: str
     spans: int
     agents: list[str]
-    start: str | None
-    end: str | None
-    received: str | None
+    start: Time
+    end: Time
+    received: Time
     findings: dict[str, int]
     name: str
-    version: str | None
+    version: OptionalText
     goal: str
     models: list[str]
     turns: int
     duration_ms: float
     input_tokens: int | None
     output_tokens: int | None
-    usd: float | None
+    usd: Number | None
 
 
-class JudgedJson(TypedDict):
+class JudgedJson(WireModel):
     """What judging a trace again led to: the findings that hold now and, rule by rule, what failed.
 
     `pending_judges`: its agent runs that wait for LLM judges now; 0 where these are off.
@@ -173,13 +172,19 @@ class JudgedJson(TypedDict):
     pending_judges: int
 
 
+class DeletedJson(WireModel):
+    """How many traces were deleted."""
+
+    deleted: int
+
+
 class LedgerSubjectJson(SubjectJson):
     """What a judge spoke of, and the agent whose run it is."""
 
-    agent: str | None
+    agent: OptionalText
 
 
-class LedgerJson(TypedDict):
+class LedgerJson(WireModel):
     """The last word of one judge on one subject; `score` is that of the verdict that stands, if any."""
 
     trace_id: str
@@ -188,43 +193,43 @@ class LedgerJson(TypedDict):
     judge: str
     version: str
     outcome: str
-    reason: str | None
-    model: str | None
+    reason: OptionalText
+    model: OptionalText
     score: int | None
     not_applicable: bool
     sampling_probability: float
     findings: int
-    at: str | None
+    at: Time
 
 
-class SpentJson(TypedDict):
+class SpentJson(WireModel):
     """What judging cost since then; `unpriced`: tokens that no price is known for, and that are not in `usd`."""
 
-    since: str | None
-    usd: float
+    since: Time
+    usd: Number
     tokens: int
     unpriced: int
     calls: int
 
 
-class ServiceSpentJson(TypedDict):
+class ServiceSpentJson(WireModel):
     """What judging one service cost today."""
 
     service: str
-    usd: float
+    usd: Number
     tokens: int
 
 
-class SpendJson(TypedDict):
+class SpendJson(WireModel):
     """This hour and this day of UTC; `caps` of all services together, by name."""
 
     hour: SpentJson
     day: SpentJson
     services: list[ServiceSpentJson]
-    caps: dict[str, float]
+    caps: dict[str, Number]
 
 
-class JudgesJson(TypedDict):
+class JudgesJson(WireModel):
     """What the collector does with LLM judges: agent runs that wait (`pending`), and that they look at just now.
 
     `trouble`: why they do not work, although a model is configured. `failing`: why the latest call brought nothing;
@@ -232,14 +237,14 @@ class JudgesJson(TypedDict):
     """
 
     on: bool
-    model: str | None
+    model: OptionalText
     pending: int
     in_flight: int
-    trouble: str | None
-    failing: str | None
+    trouble: OptionalText
+    failing: OptionalText
 
 
-class LedgerPage(TypedDict):
+class LedgerPage(WireModel):
     """A page of the ledger; `summary`: how many words of each outcome; `why`: why a trace has no word of a judge."""
 
     items: list[LedgerJson]
@@ -250,31 +255,31 @@ class LedgerPage(TypedDict):
     why: str | None
 
 
-class ArchitectureJson(TypedDict):
+class ArchitectureJson(WireModel):
     """One version of the description of a service's architecture; `source`: derived, edited, or cleared (no text)."""
 
     service: str
     version: str
     source: str
     text: str
-    at: str | None
+    at: Time
 
 
-class ArchitecturePage(TypedDict):
+class ArchitecturePage(WireModel):
     """Descriptions: the one that holds of each service, or all of one service, latest first."""
 
     items: list[ArchitectureJson]
     next: str | None
 
 
-class ClearedJson(TypedDict):
+class ClearedJson(WireModel):
     """Whether there was an edited description, and the one that holds now."""
 
     cleared: bool
     current: ArchitectureJson | None
 
 
-class TracePage(TypedDict):
+class TracePage(WireModel):
     """A page of traces; `next` goes into `cursor`, null on the last page; `searched`: what `text` was looked for in."""
 
     items: list[TraceRowJson]
@@ -282,21 +287,21 @@ class TracePage(TypedDict):
     searched: str | None
 
 
-class ErrorPage(TypedDict):
+class ErrorPage(WireModel):
     """A page of findings; `next` goes into `cursor` (null on the last page) or, with `after`, into `after`."""
 
     items: list[ErrorJson]
     next: str | None
 
 
-class JudgedPage(TypedDict):
+class JudgedPage(WireModel):
     """The traces that were judged again."""
 
     items: list[JudgedJson]
     next: str | None
 
 
-class ProblemJson(TypedDict):
+class ProblemJson(WireModel):
     """Why a request was refused, in one line."""
 
     detail: str

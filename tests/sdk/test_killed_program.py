@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from processes import serving
 
-from tracejury.collector.api.client.client import Client
+from tracejury.collector.api.client import ApiClient
 from tracejury.schemas.errors import NotFoundError, RetryableError
 from tracejury.schemas.wire.traces import TraceJson
 
@@ -44,7 +44,7 @@ manager.run("Which bridge is the tallest?")
 """
 
 
-def until(client: Client, trace_id: str, wanted: Callable[[TraceJson], bool]) -> TraceJson:
+def until(client: ApiClient, trace_id: str, wanted: Callable[[TraceJson], bool]) -> TraceJson:
     """The trace once it is as wanted."""
     deadline = time.monotonic() + 60
     found: TraceJson | None = None
@@ -61,14 +61,14 @@ def until(client: Client, trace_id: str, wanted: Callable[[TraceJson], bool]) ->
 
 def runs(trace: TraceJson) -> list[tuple[str, str, str]]:
     """Name, role and status of each agent run."""
-    return [(run["name"], run["role"], run["status"]) for run in trace["agent_runs"]]
+    return [(run.name, run.role, run.status) for run in trace.agent_runs]
 
 
 def test_a_killed_program_keeps_its_manager(tmp_path: Path) -> None:
     """The tree stands while the tool runs; after SIGKILL it is an incomplete trace, with manager and sub-agent."""
     (tmp_path / "c.yaml").write_text("judging: {quiet_seconds: 0.2, rootless_seconds: 0.5}\n")
     tree = [("manager", "manager", "unfinished"), ("researcher", "sub-agent", "unfinished")]
-    with serving(tmp_path, "--config", "c.yaml") as collector, Client(collector.url) as client:
+    with serving(tmp_path, "--config", "c.yaml") as collector, ApiClient(collector.url) as client:
         program = subprocess.Popen(  # noqa: S603 - our own program
             [sys.executable, "-c", PROGRAM, f"http://127.0.0.1:{collector.ports['http']}"],
             stdout=subprocess.PIPE,
@@ -78,15 +78,15 @@ def test_a_killed_program_keeps_its_manager(tmp_path: Path) -> None:
         with program:
             trace_id = program.stdout.readline().strip()
             assert trace_id, "the program ended before its tool ran"
-            live = until(client, trace_id, lambda t: runs(t) == tree and "search" in str(t["agent_runs"]))
-            assert live["state"] in {"open", "incomplete"}
+            live = until(client, trace_id, lambda t: runs(t) == tree and "search" in str(t.agent_runs))
+            assert live.state in {"open", "incomplete"}
             assert program.poll() is None
             program.send_signal(signal.SIGKILL)
             assert program.wait(30) == -signal.SIGKILL
-        left = until(client, trace_id, lambda t: t["state"] == "incomplete")
+        left = until(client, trace_id, lambda t: t.state == "incomplete")
     assert runs(left) == tree
-    manager, researcher = left["agent_runs"]
-    assert researcher["parent_id"] == manager["id"]
-    assert manager["goal"] == "Which bridge is the tallest?"
-    calls = [call for turn in researcher["turns"] for call in turn["tool_calls"]]
-    assert [call["name"] for call in calls] == ["search"]
+    manager, researcher = left.agent_runs
+    assert researcher.parent_id == manager.id
+    assert manager.goal == "Which bridge is the tallest?"
+    calls = [call for turn in researcher.turns for call in turn.tool_calls]
+    assert [call.name for call in calls] == ["search"]

@@ -9,7 +9,7 @@ import click
 from ..options import format_option, url_option
 
 if TYPE_CHECKING:
-    from ...api.client.client import Client
+    from ...api.client import ApiClient
 
 
 @click.command("architecture")
@@ -26,14 +26,14 @@ def architecture_command(
 
     It is derived from the service's trajectories; a text of your own goes before it. Without SERVICE: list all.
     """
-    from ...api.client.client import Client
+    from ...api.client import ApiClient
 
     if sum((given is not None, clear, history)) > 1:
         raise click.UsageError("use one of --set, --clear and --history")
     if service is None and (given or clear or history):
         raise click.UsageError("name the SERVICE")
     text = _text(given) if given is not None else None
-    with Client(url) as client:
+    with ApiClient(url) as client:
         if service is None:
             _list(client, None, style)
         elif history:
@@ -51,7 +51,7 @@ def _text(given: IO[bytes]) -> str:
         raise click.UsageError(f"{given.name} is not text in UTF-8") from None
 
 
-def _list(client: Client, service: str | None, style: str) -> None:
+def _list(client: ApiClient, service: str | None, style: str) -> None:
     from .. import output
     from ..render.ledger import architectures_table
 
@@ -62,7 +62,7 @@ def _list(client: Client, service: str | None, style: str) -> None:
         output.show(architectures_table(rows))
 
 
-def _one(client: Client, service: str, text: str | None, style: str) -> None:
+def _one(client: ApiClient, service: str, text: str | None, style: str) -> None:
     from .. import output
     from ..render.ledger import architecture_text, architectures_table
 
@@ -73,7 +73,7 @@ def _one(client: Client, service: str, text: str | None, style: str) -> None:
         output.show(architecture_text(row) if text is None else architectures_table([row]))
 
 
-def _clear(client: Client, service: str, style: str) -> None:
+def _clear(client: ApiClient, service: str, style: str) -> None:
     from .. import output
     from ..render.ledger import architectures_table
 
@@ -81,6 +81,6 @@ def _clear(client: Client, service: str, style: str) -> None:
     if style == "json":
         output.show_json(answer)
         return
-    output.show(architectures_table([answer["current"]] if answer["current"] else []))
-    if not answer["cleared"]:
+    output.show(architectures_table([answer.current] if answer.current else []))
+    if not answer.cleared:
         output.note("there was no edited one")

@@ -21,8 +21,7 @@ def delete_command(
 ) -> None:
     """Delete traces with all that was found in them, for good. Rates no longer count them."""
     from ....schemas.text.terminal import one_line
-    from ...api.client.client import Client
-    from ...api.client.deletion import delete_many, delete_trace
+    from ...api.client import ApiClient
     from .. import output
 
     if sum(map(bool, (trace_id, session, service))) != 1 or bool(service) != bool(before):
@@ -30,11 +29,11 @@ def delete_command(
     what = f"trace {trace_id}" if trace_id else f"session {session}" if session else f"{service} before {before}"
     if not yes:
         click.confirm(f"Delete {one_line(what, 200)}?", abort=True, err=True)
-    with Client(url, timeout=600.0) as client:
+    with ApiClient(url, timeout=600.0) as client:
         if trace_id:
-            deleted = delete_trace(client, trace_id, labels=labels)
+            deleted = client.delete_trace(trace_id, labels=labels)
         else:
-            deleted = delete_many(client, session=session, service=service, before=before, labels=labels)
+            deleted = client.delete_traces(session=session, service=service, before=before, labels=labels)
     if style == "json":
         output.show_json({"deleted": deleted})
     else:

@@ -22,13 +22,13 @@ def doctor_command(
 
     With neither --trace nor --service: the services of the last day, a line each with its worst gap.
     """
-    from ...api.client.client import Client
+    from ...api.client import ApiClient
     from .. import output
     from ..render.doctor import diagnosis_text, services_table
 
     if trace and service:
         raise click.UsageError("name either --trace or --service, not both")
-    with Client(url) as client:
+    with ApiClient(url) as client:
         found = client.doctor(trace=trace, service=service)
     if style == "json":
         output.show_json(found)
@@ -36,5 +36,5 @@ def doctor_command(
         output.show(diagnosis_text(found[0]))
     else:
         output.show(services_table(found))
-    if fail_on_gaps and any(gap["severity"] != "LOW" for one in found for gap in one["gaps"]):
+    if fail_on_gaps and any(gap.severity != "LOW" for one in found for gap in one.gaps):
         ctx.exit(EXIT_ERROR)

@@ -13,7 +13,7 @@ from ..options import format_option, limit_option, profile_option, since_option,
 
 if TYPE_CHECKING:
     from ....schemas.wire.traces import ErrorJson
-    from ...api.client.client import Client
+    from ...api.client import ApiClient
 
 SEVERITIES = click.Choice([severity.value for severity in Severity], case_sensitive=False)
 
@@ -49,11 +49,11 @@ def errors_command(
     With --follow: those from --since on (without it: from now on), earliest first, as JSON lines with --format json;
     --limit then ends it after that many.
     """
-    from ...api.client.client import Client
+    from ...api.client import ApiClient
 
     filters = {name: value for name, value in given.items() if value}
     limited = ctx.get_parameter_source("limit") is not click.core.ParameterSource.DEFAULT
-    with Client(url) as client:
+    with ApiClient(url) as client:
         if follow:
             bad = _follow(client, filters, limit if limited else 0, fail_on, style)
         else:
@@ -62,7 +62,7 @@ def errors_command(
         ctx.exit(EXIT_FOUND)
 
 
-def _list(client: Client, filters: dict[str, str], limit: int, fail_on: str | None, style: str) -> bool:
+def _list(client: ApiClient, filters: dict[str, str], limit: int, fail_on: str | None, style: str) -> bool:
     from .. import output
     from ..render.tables import errors_table
     from ..waiting import wait_until_judged
@@ -85,7 +85,7 @@ def _list(client: Client, filters: dict[str, str], limit: int, fail_on: str | No
     return _any_at(rows, fail_on)
 
 
-def _follow(client: Client, filters: dict[str, str], limit: int, fail_on: str | None, style: str) -> bool:
+def _follow(client: ApiClient, filters: dict[str, str], limit: int, fail_on: str | None, style: str) -> bool:
     from .. import output
     from ..follow import Follower, follow
     from ..render.tables import error_block
@@ -109,4 +109,4 @@ def _follow(client: Client, filters: dict[str, str], limit: int, fail_on: str | 
 
 def _any_at(rows: Iterable[ErrorJson], severity: str) -> bool:
     least = Severity(severity).rank
-    return any(Severity(row["severity"]).rank >= least for row in rows)
+    return any(Severity(row.severity).rank >= least for row in rows)

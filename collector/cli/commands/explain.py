@@ -12,7 +12,7 @@ from ..options import format_option
 @format_option
 def explain_command(*, term: tuple[str, ...], style: str) -> None:
     """Say what a judge, detector, dimension, category or figure means; without TERM: list all of them."""
-    from ....schemas.wire.explain import present_term
+    from ....schemas.wire.explain import TermJson
     from ...queries.explain.glossary import explain, glossary
     from .. import output
     from ..render.explain import term_text, terms_table
@@ -20,10 +20,10 @@ def explain_command(*, term: tuple[str, ...], style: str) -> None:
     if term:
         found = explain(" ".join(term))
         if style == "json":
-            output.show_json(present_term(found))
+            output.show_json(TermJson.model_validate(found))
         else:
             output.show(term_text(found))
     elif style == "json":
-        output.show_json([present_term(one) for one in glossary().values()])
+        output.show_json([TermJson.model_validate(one) for one in glossary().values()])
     else:
         output.show(terms_table(glossary().values()))

@@ -53,7 +53,7 @@ def export_command(
     Latest first. A row holds the run's transcript, its steps labelled, and what people say of it. FILE appears once it
     is complete; a pipe or a device is written to as rows come.
     """
-    from ...api.client.client import Client
+    from ...api.client import ApiClient
 
     params = {name: value for name, value in given.items() if value}
     params["rows"] = rows or "findings"
@@ -61,7 +61,7 @@ def export_command(
     params["transcripts"] = "false" if bare else "true"
     if limit:
         params["limit"] = str(limit)
-    with Client(url) as client:
+    with ApiClient(url) as client:
         _write(file, client.stream("/api/export", params))
 
 

@@ -14,13 +14,13 @@ from ..options import format_option, since_option, url_option
 @url_option
 def judge_command(*, trace_id: str, since: str, style: str, url: str) -> None:
     """Judge one stored trace again, or all that arrived since a point in time."""
-    from ...api.client.client import Client
+    from ...api.client import ApiClient
     from .. import output
     from ..render.tables import judged_table
 
     if bool(trace_id) == bool(since):
         raise click.UsageError("name either --trace ID or --since TIME")
-    with Client(url) as client, output.progress() as bar:
+    with ApiClient(url) as client, output.progress() as bar:
         task = bar.add_task("judging", total=None)
         judged = []
         for item in client.judge(trace_id=trace_id, since=since):

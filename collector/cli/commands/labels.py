@@ -47,13 +47,12 @@ def labels_command() -> None:
 @url_option
 def show_queue(*, limit: int, overlap: float | None, style: str, url: str, **given: str) -> None:
     """List the agent runs to look at next, in this order."""
-    from ...api.client.client import Client
-    from ...api.client.labels import queue
+    from ...api.client import ApiClient
     from ..render.labels import queue_table
 
     filters = given | {"limit": str(limit), "overlap": "" if overlap is None else str(overlap)}
-    with Client(url) as client:
-        items = queue(client, filters)
+    with ApiClient(url) as client:
+        items = client.label_queue(filters)
     show(items, queue_table, style)
 
 
@@ -76,8 +75,7 @@ def show_queue(*, limit: int, overlap: float | None, style: str, url: str, **giv
 @url_option
 def list_labels(*, kind: str, withdrawn: bool, limit: int, style: str, url: str, **given: str) -> None:
     """List what people said, latest first."""
-    from ...api.client.client import Client
-    from ...api.client.labels import labels
+    from ...api.client import ApiClient
     from .. import output
     from ..render import labels as label_tables
 
@@ -86,8 +84,8 @@ def list_labels(*, kind: str, withdrawn: bool, limit: int, style: str, url: str,
         "scores": label_tables.scores_table,
         "reviews": label_tables.reviews_table,
     }
-    with Client(url) as client:
-        rows, more = labels(client, kind, given | {"withdrawn": "true" if withdrawn else ""}, limit)
+    with ApiClient(url) as client:
+        rows, more = client.labels(kind, given | {"withdrawn": "true" if withdrawn else ""}, limit)
     show(rows, tables[kind], style)
     if more:
         output.note(f"there are more than {limit}: raise --limit to see them")
@@ -101,12 +99,11 @@ def list_labels(*, kind: str, withdrawn: bool, limit: int, style: str, url: str,
 @url_option
 def show_quality(*, style: str, url: str, **given: str) -> None:
     """Show precision and recall of each judge and detector against labels, and how much is labelled."""
-    from ...api.client.client import Client
-    from ...api.client.labels import quality
+    from ...api.client import ApiClient
     from ..render.labels import quality_tables
 
-    with Client(url) as client:
-        page = quality(client, given)
+    with ApiClient(url) as client:
+        page = client.label_quality(given)
     show(page, quality_tables, style)
 
 
@@ -126,14 +123,13 @@ def show_quality(*, style: str, url: str, **given: str) -> None:
 @url_option
 def export_labels(*, file: IO[bytes], folder: Path | None, url: str, **given: str) -> None:
     """Write all labels to FILE (-: stdout) as JSON lines, withdrawn ones too; `labels import` takes them."""
-    from ...api.client.client import Client
-    from ...api.client.labels import export
+    from ...api.client import ApiClient
     from .. import output
     from ..reviewed_traces import Reviewed, write_traces
 
-    with Client(url) as client:
+    with ApiClient(url) as client:
         reviewed = Reviewed()
-        for piece in export(client, given):
+        for piece in client.export_labels(given):
             file.write(piece)
             reviewed.feed(piece)
         if folder is not None:

@@ -22,8 +22,7 @@ def delete_labels(*, ids: tuple[str, ...], yes: bool, style: str, url: str, **gi
     `labels withdraw` keeps what was said, as withdrawn.
     """
     from ....schemas.text.terminal import one_line
-    from ...api.client.client import Client
-    from ...api.client.labels import forget
+    from ...api.client import ApiClient
     from .. import output
 
     named = {name: value for name, value in given.items() if value is not None}
@@ -35,8 +34,8 @@ def delete_labels(*, ids: tuple[str, ...], yes: bool, style: str, url: str, **gi
     what = [*ids, *(f"{name} {value}" for name, value in named.items())]
     if not yes:
         click.confirm(f"Delete what was said: {one_line(', '.join(what), 200)}?", abort=True, err=True)
-    with Client(url) as client:
-        deleted = sum(forget(client, named | one) for one in ([{"id": label_id} for label_id in ids] or [{}]))
+    with ApiClient(url) as client:
+        deleted = sum(client.delete_labels(named | one) for one in ([{"id": label_id} for label_id in ids] or [{}]))
     if style == "json":
         output.show_json({"deleted": deleted})
     else:

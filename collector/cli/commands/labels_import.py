@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from ..labels_options import as_option
 from ..options import url_option
 
 if TYPE_CHECKING:
-    from ...api.client.client import Client
+    from ...api.client import ApiClient
     from ...labels.lines import Line
 
 
@@ -28,11 +29,11 @@ def import_labels(*, paths: tuple[str, ...], reviewed: bool, annotator: str, url
     The same again changes nothing. A line that cannot be taken is named on stderr, and the others are taken. TRAIL's
     annotators have no names: they are --as.
     """
-    from ...api.client.client import Client
+    from ...api.client import ApiClient
     from ...labels.lines import pages
 
     changed = unchanged = refused = 0
-    with Client(url) as client:
+    with ApiClient(url) as client:
         for page in pages(_good(_lines(client, paths, annotator, reviewed=reviewed), bad := list[str]())):
             answer = _bring(client, page)
             changed, unchanged = changed + answer[0], unchanged + answer[1]
@@ -43,14 +44,12 @@ def import_labels(*, paths: tuple[str, ...], reviewed: bool, annotator: str, url
         raise click.exceptions.Exit(EXIT_ERROR)
 
 
-def _bring(client: Client, page: list[Line]) -> tuple[int, int, int]:
+def _bring(client: ApiClient, page: list[Line]) -> tuple[int, int, int]:
     """Lines of one request that were taken, known already, and refused."""
-    from ...api.client.labels import bring
-
-    answer = bring(client, [line.item for line in page], only_new=not page[0].settled)
-    for refusal in answer["refused"]:
-        _complain(page[refusal["index"]].place, refusal["detail"])
-    return answer["changed"], answer["unchanged"], len(answer["refused"])
+    answer = client.import_labels([line.item for line in page], only_new=not page[0].settled)
+    for refusal in answer.refused:
+        _complain(page[refusal.index].place, refusal.detail)
+    return answer.changed, answer.unchanged, len(answer.refused)
 
 
 def _good(lines: Iterable[Line], bad: list[str]) -> Iterator[Line]:
@@ -62,7 +61,7 @@ def _good(lines: Iterable[Line], bad: list[str]) -> Iterator[Line]:
             yield line
 
 
-def _lines(client: Client, paths: Iterable[str], annotator: str, *, reviewed: bool) -> Iterator[Line]:
+def _lines(client: ApiClient, paths: Iterable[str], annotator: str, *, reviewed: bool) -> Iterator[Line]:
     from ...labels.lines import read_lines, read_trail, reviews_of, trail_files
 
     for path in paths:
@@ -71,10 +70,14 @@ def _lines(client: Client, paths: Iterable[str], annotator: str, *, reviewed: bo
             lines = list(read_trail(files, annotator))
             yield from lines
             if reviewed:
-                yield from reviews_of(lines, annotator, lambda trace_id: client.trace(trace_id)["agent_runs"])
+                yield from reviews_of(lines, annotator, partial(_run_ids, client))
         else:
             with click.open_file(path, "rb") as stream:
                 yield from read_lines(path, stream, annotator)
+
+
+def _run_ids(client: ApiClient, trace_id: str) -> list[str]:
+    return [run.id for run in client.trace(trace_id).agent_runs]
 
 
 def _complain(place: str, why: str) -> None:

@@ -38,8 +38,7 @@ def add(*, finding: str, opinion: str | None, why: str, style: str, url: str, **
 
     Another opinion of yours on the same replaces it.
     """
-    from ...api.client.client import Client
-    from ...api.client.labels import take
+    from ...api.client import ApiClient
     from ..render.labels import annotations_table
 
     if opinion is None:
@@ -47,8 +46,8 @@ def add(*, finding: str, opinion: str | None, why: str, style: str, url: str, **
     if (opinion == Opinion.MISSED) == bool(finding):
         raise click.UsageError("name the FINDING, or say --missed with --trace, --span and --category")
     item = {**given, "finding_id": finding, "opinion": opinion, "explanation": why}
-    with Client(url) as client:
-        rows = take(client, "annotations", [item])
+    with ApiClient(url) as client:
+        rows = client.add_labels("annotations", [item])
     show(rows, annotations_table, style)
 
 
@@ -59,12 +58,11 @@ def add(*, finding: str, opinion: str | None, why: str, style: str, url: str, **
 @url_option
 def take_back(*, ids: tuple[str, ...], trace: str, style: str, url: str) -> None:
     """Take annotations back: they are kept, and count nowhere."""
-    from ...api.client.client import Client
-    from ...api.client.labels import withdraw
+    from ...api.client import ApiClient
     from ..render.labels import annotations_table
 
-    with Client(url) as client:
-        rows = [withdraw(client, annotation_id, trace) for annotation_id in ids]
+    with ApiClient(url) as client:
+        rows = [client.withdraw_annotation(annotation_id, trace) for annotation_id in ids]
     show(rows, annotations_table, style)
 
 
@@ -84,14 +82,13 @@ def score(
 
     The dimensions are PQ PA GF LC EE TS TC.
     """
-    from ...api.client.client import Client
-    from ...api.client.labels import take
+    from ...api.client import ApiClient
     from ..render.labels import scores_table
 
     about = {"annotator": annotator, "trace_id": trace, "agent_run_id": run, "explanation": why}
     items = [{**about, **_score(text, withdrawn=withdrawn)} for text in scores]
-    with Client(url) as client:
-        rows = take(client, "scores", items)
+    with ApiClient(url) as client:
+        rows = client.add_labels("scores", items)
     show(rows, scores_table, style)
 
 
@@ -112,15 +109,15 @@ def review(
 
     Only what was --drawn calibrates rates: runs that somebody picked are not like the others.
     """
-    from ...api.client.client import Client
-    from ...api.client.labels import draw_of, take
+    from ...api.client import ApiClient
     from ..render.labels import reviews_table
 
     item: dict[str, Any] = {"annotator": annotator, "trace_id": trace, "agent_run_id": run, "withdrawn": withdrawn}
-    with Client(url) as client:
+    with ApiClient(url) as client:
         if drawn:
-            item |= draw_of(client, trace, run, {"annotator": annotator, **times})
-        rows = take(client, "reviews", [item])
+            found = client.drawn_run(trace, run, {"annotator": annotator, **times})
+            item |= found.model_dump(include={"agent_run_id", "stratum", "probability"})
+        rows = client.add_labels("reviews", [item])
     show(rows, reviews_table, style)
 
 

@@ -23,18 +23,18 @@ def ledger_command(*, everything: bool, limit: int, style: str, url: str, **give
 
     Without --trace and --since: of the last day.
     """
-    from ...api.client.client import Client
+    from ...api.client import ApiClient
     from .. import output
     from ..render.ledger import ledger_table
 
     filters = {name: value for name, value in given.items() if value}
     if everything:
         filters["all"] = "true"
-    with Client(url) as client:
+    with ApiClient(url) as client:
         page = client.ledger(filters, limit)
     if style == "json":
         output.show_json(page)
     else:
         output.show(ledger_table(page))
-    if page["next"]:
+    if page.next:
         output.note(f"there are more than {limit}: raise --limit to see them")

@@ -47,8 +47,7 @@ def rates_command(*, compare_to: str, calibrated: bool, limit: int, style: str, 
 
     Without --since: of the last day. Did the deploy make it worse? --version 2.1 --compare-to version=2.0
     """
-    from ...api.client.client import Client
-    from ...api.client.rates import ask_rates, compare_rates
+    from ...api.client import ApiClient
     from .. import output
     from ..render.rates import comparison_table, rates_table
 
@@ -64,12 +63,12 @@ def rates_command(*, compare_to: str, calibrated: bool, limit: int, style: str, 
         filters["severity"] = filters["severity"].upper()
     if calibrated:
         filters["calibrated"] = "true"
-    with Client(url) as client:
+    with ApiClient(url) as client:
         if compare_to:
-            compared = compare_rates(client, filters, compare_to)
+            compared = client.compare_rates(filters, compare_to)
             found, table = compared, comparison_table(compared)
         else:
-            page = ask_rates(client, filters)
+            page = client.rates(filters)
             found, table = page, rates_table(page)
     if style == "json":
         output.show_json(found)

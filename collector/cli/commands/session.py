@@ -15,11 +15,11 @@ from ..options import format_option, profile_option, url_option
 @url_option
 def session_command(*, session_id: str, service: str, profile: str, style: str, url: str) -> None:
     """Show one session: what users said and agents answered, with findings at their place."""
-    from ...api.client.client import Client
+    from ...api.client import ApiClient
     from .. import output
     from ..render.lists import session_view
 
-    with Client(url) as client:
+    with ApiClient(url) as client:
         session = client.session(session_id, service=service, profile=profile)
     if style == "json":
         output.show_json(session)

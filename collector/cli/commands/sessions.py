@@ -17,11 +17,11 @@ from ..options import format_option, limit_option, url_option
 @url_option
 def sessions_command(*, limit: int, style: str, url: str, **filters: Any) -> None:
     """List sessions that hold a trace of the filters; state, duration and order are the session's."""
-    from ...api.client.client import Client
+    from ...api.client import ApiClient
     from .. import output
     from ..render.lists import sessions_table
 
-    with Client(url) as client:
+    with ApiClient(url) as client:
         rows, more = client.sessions(asked(filters), limit)
     if style == "json":
         output.show_json(rows)

@@ -14,11 +14,11 @@ from ..options import format_option, profile_option, url_option
 @url_option
 def trace_command(*, trace_id: str, profile: str, style: str, url: str) -> None:
     """Show one trace: the tree of agent runs, turns and tool calls, with findings at their spans."""
-    from ...api.client.client import Client
+    from ...api.client import ApiClient
     from .. import output
     from ..render.tree import trace_tree
 
-    with Client(url) as client:
+    with ApiClient(url) as client:
         trace = client.trace(trace_id, profile=profile)
     if style == "json":
         output.show_json(trace)

@@ -18,11 +18,11 @@ from ..options import format_option, limit_option, url_option
 @url_option
 def traces_command(*, limit: int, style: str, url: str, **filters: Any) -> None:
     """List stored traces, latest arrival first unless sorted otherwise."""
-    from ...api.client.client import Client
+    from ...api.client import ApiClient
     from .. import output
     from ..render.lists import traces_table
 
-    with Client(url) as client:
+    with ApiClient(url) as client:
         rows, more = client.traces(asked(filters), limit)
     if style == "json":
         output.show_json(rows)

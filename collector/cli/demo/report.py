@@ -15,14 +15,14 @@ from .watching import Performed
 
 def finding_line(row: ErrorJson, seconds: float) -> Text:
     """A finding as it came, so many seconds after the program started."""
-    return Text.assemble(f"+{seconds:4.1f} s  ", *headline(row), "  “", content(row["evidence"], 60, "italic"), "”")
+    return Text.assemble(f"+{seconds:4.1f} s  ", *headline(row), "  “", content(row.evidence, 60, "italic"), "”")
 
 
 def run_report(run: Performed, trace: TraceJson) -> RenderableType:
     """One run: what was put into it and what was found, as a tree where there is something to see."""
     heading = Text.assemble("\n", (run.title, "bold"), f": {run.fault or 'nothing put in'}")
-    if not trace["findings"]:
-        verdict = Text(f"no findings in {trace['spans']} spans", style="yellow" if run.fault else "green")
+    if not trace.findings:
+        verdict = Text(f"no findings in {trace.spans} spans", style="yellow" if run.fault else "green")
         return Group(heading, verdict)
     return Group(heading, trace_tree(trace))
 
@@ -31,8 +31,8 @@ def summary(judged: Sequence[tuple[Performed, TraceJson]]) -> Text:
     """One line: in how many runs something was found."""
     faulty = [trace for run, trace in judged if run.fault]
     healthy = [trace for run, trace in judged if not run.fault]
-    found = sum(1 for trace in faulty if trace["findings"])
-    dirty = sum(1 for trace in healthy if trace["findings"])
+    found = sum(1 for trace in faulty if trace.findings)
+    dirty = sum(1 for trace in healthy if trace.findings)
     return Text(f"\nfindings in {found} of {len(faulty)} runs with a fault, in {dirty} of {len(healthy)} healthy ones")
 
 

@@ -9,7 +9,7 @@ import threading
 from typing import Any, Final
 
 from ....schemas.errors import ConfigError
-from ...api.client.client import Client
+from ...api.client import ApiClient
 from ...app.logs import set_up
 from ...app.service import Collector
 from ...config import CollectorConfig, load_config
@@ -50,7 +50,7 @@ def _set_both(for_thread: threading.Event, for_loop: asyncio.Event) -> None:
 def tell(collector: Collector, stopping: threading.Event) -> None:
     """Run the program and print what is found, as it comes and then as trees. Blocks."""
     output.plain("A manager and its researcher answer questions. Findings, as they come:")
-    with Client(f"http://127.0.0.1:{collector.api_port}") as client:
+    with ApiClient(f"http://127.0.0.1:{collector.api_port}") as client:
         judged = watch_program(
             client,
             agent_environment(os.environ, collector.grpc_port),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ....schemas.errors import PermanentError, RetryableError
 from ....schemas.wire.traces import ErrorJson, TraceJson
-from ...api.client.client import Client
+from ...api.client import ApiClient
 from ..follow import Follower
 
 PAUSE = 0.2
@@ -38,7 +38,7 @@ def agent_environment(given: Mapping[str, str], grpc_port: int) -> dict[str, str
 
 
 def watch_program(
-    client: Client,
+    client: ApiClient,
     environment: Mapping[str, str],
     stopping: threading.Event,
     on_finding: Callable[[ErrorJson, float], None],
@@ -81,8 +81,8 @@ def _performed(program: subprocess.Popen[bytes]) -> list[Performed]:
     return [Performed(**json.loads(line)) for line in out.splitlines()]
 
 
-def _settled(client: Client, runs: Sequence[Performed]) -> list[TraceJson]:
+def _settled(client: ApiClient, runs: Sequence[Performed]) -> list[TraceJson]:
     """The runs' traces once all have been judged to their end; nothing before."""
     rows, _ = client.traces({}, LATEST)  # it has the state in which a trace was last judged
-    judged = {row["trace_id"] for row in rows if row["state"] != "open"}
+    judged = {row.trace_id for row in rows if row.state != "open"}
     return [client.trace(run.trace_id) for run in runs] if judged >= {run.trace_id for run in runs} else []

@@ -25,12 +25,12 @@ def services_table(found: Sequence[DiagnosisJson]) -> RenderableType:
         return Text("no traces of the last day")
     table = plain_table("service", "traces", "convention", "agents", "worst gap", "more")
     for one in found:
-        gaps = one["gaps"]
+        gaps = one.gaps
         table.add_row(
             _services(one),
-            str(len(one["trace_ids"])),
+            str(len(one.trace_ids)),
             _conventions(one),
-            content(", ".join(_names(one["agents"])) or "none", _NAME),
+            content(", ".join(_names(one.agents)) or "none", _NAME),
             _headline(gaps[0]) if gaps else Text("nothing missing", "green"),
             str(len(gaps) - 1) if len(gaps) > 1 else "",
         )
@@ -39,36 +39,36 @@ def services_table(found: Sequence[DiagnosisJson]) -> RenderableType:
 
 def diagnosis_text(found: DiagnosisJson) -> RenderableType:
     """What was recognised and found, then every gap with what mends it."""
-    traces = len(found["trace_ids"])
-    what = f"trace {found['trace_ids'][0]}" if traces == 1 else f"{traces} traces"
-    still = f", {found['open']} of them open" if found["open"] and traces > 1 else ", open" if found["open"] else ""
+    traces = len(found.trace_ids)
+    what = f"trace {found.trace_ids[0]}" if traces == 1 else f"{traces} traces"
+    still = f", {found.open} of them open" if found.open and traces > 1 else ", open" if found.open else ""
     parts: list[RenderableType] = [
-        Text.assemble("service ", _services(found), "  ", content(what), f"{still}, {counted(found['spans'], 'span')}"),
+        Text.assemble("service ", _services(found), "  ", content(what), f"{still}, {counted(found.spans, 'span')}"),
         Text.assemble("convention  ", _conventions(found)),
         Text.assemble("written by  ", _scopes(found)),
     ]
-    parts += _agents(found["agents"])
-    parts.append(Text.assemble("LLM calls   ", _calls(found["contents"])))
+    parts += _agents(found.agents)
+    parts.append(Text.assemble("LLM calls   ", _calls(found.contents)))
     parts += _tools(found)
-    if not found["gaps"]:
+    if not found.gaps:
         parts.append(Text("nothing missing", "green"))
-    for gap in found["gaps"]:
+    for gap in found.gaps:
         parts += _gap(gap)
     return Group(*parts)
 
 
 def _services(found: DiagnosisJson) -> Text:
-    return content(", ".join(name or "unknown service" for name in found["services"]), _NAME, "bold")
+    return content(", ".join(name or "unknown service" for name in found.services), _NAME, "bold")
 
 
 def _conventions(found: DiagnosisJson) -> Text:
-    named = [f"{c['name']} ({counted(c['spans'], 'span')})" for c in found["conventions"] if c["name"]]
-    none = [f"{counted(c['spans'], 'span')} in none" for c in found["conventions"] if not c["name"]]
+    named = [f"{c.name} ({counted(c.spans, 'span')})" for c in found.conventions if c.name]
+    none = [f"{counted(c.spans, 'span')} in none" for c in found.conventions if not c.name]
     return content(", ".join(named + none) or "none", 2 * _NAME)
 
 
 def _scopes(found: DiagnosisJson) -> Text:
-    names = [f"{s['name'] or 'no scope'} {s['version']}".strip() + f" ({s['spans']})" for s in found["scopes"]]
+    names = [f"{s.name or 'no scope'} {s.version}".strip() + f" ({s.spans})" for s in found.scopes]
     return _cut(names, 4 * _NAME)
 
 
@@ -76,10 +76,10 @@ def _agents(agents: Sequence[AgentSeenJson]) -> Iterator[Text]:
     for at, agent in enumerate(agents[:_MOST]):
         yield Text.assemble(
             "agents      " if not at else "            ",
-            content(agent_name(agent["name"]), _NAME, "bold"),
-            *((" under ", content(agent["parent"], _NAME)) if agent["parent"] else ()),
-            f": {counted(agent['runs'], 'run')}, {counted(agent['llm_calls'], 'LLM call')}, "
-            f"{counted(agent['tool_calls'], 'tool call')}",
+            content(agent_name(agent.name), _NAME, "bold"),
+            *((" under ", content(agent.parent, _NAME)) if agent.parent else ()),
+            f": {counted(agent.runs, 'run')}, {counted(agent.llm_calls, 'LLM call')}, "
+            f"{counted(agent.tool_calls, 'tool call')}",
         )
     if not agents:
         yield Text("agents      none")
@@ -88,40 +88,40 @@ def _agents(agents: Sequence[AgentSeenJson]) -> Iterator[Text]:
 
 
 def _calls(told: ContentsJson) -> Text:
-    if not told["llm_calls"]:
+    if not told.llm_calls:
         return Text("none")
     return Text(
-        f"{told['llm_calls']}: {told['inputs']} with what was sent, {told['outputs']} with what was written, "
-        f"{told['tools']} with tool definitions, {told['tokens']} with token counts"
+        f"{told.llm_calls}: {told.inputs} with what was sent, {told.outputs} with what was written, "
+        f"{told.tools} with tool definitions, {told.tokens} with token counts"
     )
 
 
 def _tools(found: DiagnosisJson) -> Iterator[Text]:
-    for at, tool in enumerate(found["tools"][:_MOST]):
+    for at, tool in enumerate(found.tools[:_MOST]):
         yield Text.assemble(
             "tools       " if not at else "            ",
-            content(tool["name"] or "unnamed", _NAME, "bold"),
-            f": {counted(tool['calls'], 'call')}, {tool['arguments']} with arguments, {tool['results']} with results, "
-            f"{tool['failed']} failed, {tool['spans']} with a span",
+            content(tool.name or "unnamed", _NAME, "bold"),
+            f": {counted(tool.calls, 'call')}, {tool.arguments} with arguments, {tool.results} with results, "
+            f"{tool.failed} failed, {tool.spans} with a span",
         )
-    if not found["tools"]:
+    if not found.tools:
         yield Text("tools       none")
-    elif len(found["tools"]) > _MOST:
-        yield Text(f"            {len(found['tools']) - _MOST} more")
+    elif len(found.tools) > _MOST:
+        yield Text(f"            {len(found.tools) - _MOST} more")
 
 
 def _headline(gap: GapJson) -> Text:
-    return Text.assemble(Text(gap["severity"], SEVERITY_STYLE.get(gap["severity"], "")), " ", content(gap["title"]))
+    return Text.assemble(Text(gap.severity, SEVERITY_STYLE.get(gap.severity, "")), " ", content(gap.title))
 
 
 def _gap(gap: GapJson) -> Iterator[RenderableType]:
-    span = Text.assemble("  span ", content(gap["span_ids"][0])) if gap["span_ids"] else Text()
+    span = Text.assemble("  span ", content(gap.span_ids[0])) if gap.span_ids else Text()
     yield Text()
-    yield Text.assemble(_headline(gap), ": ", content(gap["what"], _WHAT), span)
-    yield _indented(Text.assemble("lost: ", content(gap["lost"])))
-    for remedy in gap["remedies"]:
-        read_in = Text(f"  [{remedy['source']}]", "dim") if remedy["source"] else Text()
-        yield _indented(Text.assemble("do: ", content(remedy["do"]), read_in))
+    yield Text.assemble(_headline(gap), ": ", content(gap.what, _WHAT), span)
+    yield _indented(Text.assemble("lost: ", content(gap.lost)))
+    for remedy in gap.remedies:
+        read_in = Text(f"  [{remedy.source}]", "dim") if remedy.source else Text()
+        yield _indented(Text.assemble("do: ", content(remedy.do), read_in))
 
 
 def _indented(line: Text) -> Padding:
@@ -129,7 +129,7 @@ def _indented(line: Text) -> Padding:
 
 
 def _names(agents: Iterable[AgentSeenJson]) -> list[str]:
-    return list(dict.fromkeys(agent_name(agent["name"]) for agent in agents))
+    return list(dict.fromkeys(agent_name(agent.name) for agent in agents))
 
 
 def _cut(names: Sequence[str], limit: int) -> Text:

@@ -11,12 +11,12 @@ from rich.text import Text
 from ....schemas.text.naming import agent_name
 from ....schemas.wire.labels import (
     AnnotationJson,
-    EstimateJson,
     HumanScoreJson,
     QualityPage,
     QueueItemJson,
     ReviewJson,
 )
+from ....schemas.wire.rates import EstimateJson
 from .tables import SEVERITY_STYLE, content, moment, plain_table
 
 WHY = 120
@@ -29,15 +29,15 @@ def annotations_table(rows: Sequence[AnnotationJson]) -> RenderableType:
     table = plain_table("annotation", "at", "annotator", "opinion", "severity", "category", "span", "judge", "why")
     for row in rows:
         table.add_row(
-            content(row["id"], 40),
-            moment(row["changed_at"]),
-            content(row["annotator"], 30),
-            _opinion(row["opinion"], withdrawn=row["withdrawn"]),
-            Text(row["severity"], style=SEVERITY_STYLE.get(row["severity"], "")),
-            content(row["category"], 40),
-            content(row["span_id"]),
-            content(row["judge"] or "-", 40),
-            content(row["explanation"] or row["evidence"], WHY),
+            content(row.id, 40),
+            moment(row.changed_at),
+            content(row.annotator, 30),
+            _opinion(row.opinion, withdrawn=row.withdrawn),
+            Text(row.severity, style=SEVERITY_STYLE.get(row.severity, "")),
+            content(row.category, 40),
+            content(row.span_id),
+            content(row.judge or "-", 40),
+            content(row.explanation or row.evidence, WHY),
         )
     return table
 
@@ -48,15 +48,15 @@ def scores_table(rows: Sequence[HumanScoreJson]) -> RenderableType:
         return Text("no scores")
     table = plain_table("trace", "run", "at", "annotator", "dimension", "score", "why")
     for row in rows:
-        score = "not applicable" if row["score"] is None else str(row["score"])
+        score = "not applicable" if row.score is None else str(row.score)
         table.add_row(
-            content(row["trace_id"]),
-            content(row["agent_run_id"]),
-            moment(row["changed_at"]),
-            content(row["annotator"], 30),
-            Text(row["dimension"]),
-            _opinion(score, withdrawn=row["withdrawn"]),
-            content(row["explanation"], WHY),
+            content(row.trace_id),
+            content(row.agent_run_id),
+            moment(row.changed_at),
+            content(row.annotator, 30),
+            Text(row.dimension),
+            _opinion(score, withdrawn=row.withdrawn),
+            content(row.explanation, WHY),
         )
     return table
 
@@ -67,14 +67,14 @@ def reviews_table(rows: Sequence[ReviewJson]) -> RenderableType:
         return Text("no reviews")
     table = plain_table("trace", "run", "at", "annotator", "drawn from")
     for row in rows:
-        drawn = content(row["stratum"] or "chosen by hand", 60)
-        if row["withdrawn"]:
+        drawn = content(row.stratum or "chosen by hand", 60)
+        if row.withdrawn:
             drawn.append(" (withdrawn)")
         table.add_row(
-            content(row["trace_id"]),
-            content(row["agent_run_id"]),
-            moment(row["changed_at"]),
-            content(row["annotator"], 30),
+            content(row.trace_id),
+            content(row.agent_run_id),
+            moment(row.changed_at),
+            content(row.annotator, 30),
             drawn,
         )
     return table
@@ -86,10 +86,8 @@ def queue_table(rows: Sequence[QueueItemJson]) -> RenderableType:
         return Text("nothing to label")
     table = plain_table("trace", "run", "service / agent", "why")
     for row in rows:
-        place = f"{row['service'] or 'unknown service'} / {agent_name(row['agent'])}"
-        table.add_row(
-            content(row["trace_id"]), content(row["agent_run_id"]), content(place, 60), content(row["why"], WHY)
-        )
+        place = f"{row.service or 'unknown service'} / {agent_name(row.agent)}"
+        table.add_row(content(row.trace_id), content(row.agent_run_id), content(place, 60), content(row.why, WHY))
     return table
 
 
@@ -99,27 +97,27 @@ def quality_tables(page: QualityPage) -> RenderableType:
 
 
 def _judges(page: QualityPage) -> Table | Text:
-    if not page["items"]:
+    if not page.items:
         return Text("no labels of findings, and no reviews")
     table = plain_table("judge", "findings labelled", "precision", "localised", "errors seen by people", "recall")
-    for row in page["items"]:
+    for row in page.items:
         table.add_row(
-            content(row["judge"], 60),
-            str(row["findings"]),
-            _estimate(row["precision"]),
-            str(row["localised"]),
-            str(row["errors"]),
-            _estimate(row["recall"]),
+            content(row.judge, 60),
+            str(row.findings),
+            _estimate(row.precision),
+            str(row.localised),
+            str(row.errors),
+            _estimate(row.recall),
         )
     return table
 
 
 def _strata(page: QualityPage) -> Table | Text:
-    if not page["strata"]:
+    if not page.strata:
         return Text("no judged runs")
     table = plain_table("found/score/service", "runs", "reviewed at random", "came since")
-    for row in page["strata"]:
-        table.add_row(content(row["name"], 60), str(row["size"]), str(row["reviewed"]), str(row["waiting"]))
+    for row in page.strata:
+        table.add_row(content(row.name, 60), str(row.size), str(row.reviewed), str(row.waiting))
     return table
 
 
@@ -130,4 +128,4 @@ def _opinion(text: str, *, withdrawn: bool) -> Text:
 def _estimate(estimate: EstimateJson | None) -> Text:
     if estimate is None:
         return Text("-", style="dim")
-    return Text(f"{estimate['value']:.0%} [{estimate['low']:.0%}, {estimate['high']:.0%}]")
+    return Text(f"{estimate.value:.0%} [{estimate.low:.0%}, {estimate.high:.0%}]")

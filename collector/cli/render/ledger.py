@@ -25,19 +25,19 @@ SERVICES: Final = 5
 def ledger_table(page: LedgerPage) -> RenderableType:
     """A line a word of a judge, then how many of each outcome, what judging costs, and why a trace has no score."""
     parts: list[RenderableType] = []
-    if page["items"]:
+    if page.items:
         table = plain_table("trace", "at", "service / agent", "subject", "judge", "outcome", "score", "why")
-        for row in page["items"]:
+        for row in page.items:
             table.add_row(*_cells(row))
         parts.append(table)
     else:
         parts.append(Text("no words of judges"))
-    if page["why"]:
-        parts.append(Text.assemble("no score: ", content(page["why"])))
-    if page["summary"]:
-        parts.append(Text(", ".join(f"{count} {outcome}" for outcome, count in page["summary"].items())))
-    parts += _spend(page["spend"])
-    parts.append(_judges(page["judges"]))
+    if page.why:
+        parts.append(Text.assemble("no score: ", content(page.why)))
+    if page.summary:
+        parts.append(Text(", ".join(f"{count} {outcome}" for outcome, count in page.summary.items())))
+    parts += _spend(page.spend)
+    parts.append(_judges(page.judges))
     return Group(*parts)
 
 
@@ -48,11 +48,11 @@ def architectures_table(rows: Sequence[ArchitectureJson]) -> RenderableType:
     table = plain_table("service", "version", "source", "at", "characters")
     for row in rows:
         table.add_row(
-            content(row["service"] or "unknown service"),
-            content(row["version"]),
-            Text(row["source"]),
-            moment(row["at"]),
-            f"{len(row['text']):,}",
+            content(row.service or "unknown service"),
+            content(row.version),
+            Text(row.source),
+            moment(row.at),
+            f"{len(row.text):,}",
         )
     return table
 
@@ -60,53 +60,53 @@ def architectures_table(rows: Sequence[ArchitectureJson]) -> RenderableType:
 def architecture_text(row: ArchitectureJson) -> RenderableType:
     """One description as it stands, under a line that says which it is."""
     head = Text.assemble(
-        content(row["service"] or "unknown service", style="bold"),
-        f"  {row['source']}  version {row['version']}  ",
-        moment(row["at"]),
+        content(row.service or "unknown service", style="bold"),
+        f"  {row.source}  version {row.version}  ",
+        moment(row.at),
     )
-    return Group(head, Text(), Text(safe(row["text"])))
+    return Group(head, Text(), Text(safe(row.text)))
 
 
 def _cells(row: LedgerJson) -> Iterator[Text]:
-    subject = row["subject"]
-    yield content(row["trace_id"])
-    yield moment(row["at"])
-    agent = agent_name(subject["agent"] or "") if subject["kind"] == "agent-run" else "-"
-    yield content(f"{row['service'] or 'unknown service'} / {agent}", 60)
-    yield content(subject["kind"] if subject["kind"] == "trace" else f"{subject['kind']} {subject['id']}", 60)
-    yield content(row["judge"], 40)
-    yield Text(row["outcome"], OUTCOME_STYLE.get(row["outcome"], ""))
-    yield Text("n/a" if row["not_applicable"] else "-" if row["score"] is None else f"{row['score']} of 3")
-    yield content(row["reason"], WHY)
+    subject = row.subject
+    yield content(row.trace_id)
+    yield moment(row.at)
+    agent = agent_name(subject.agent or "") if subject.kind == "agent-run" else "-"
+    yield content(f"{row.service or 'unknown service'} / {agent}", 60)
+    yield content(subject.kind if subject.kind == "trace" else f"{subject.kind} {subject.id}", 60)
+    yield content(row.judge, 40)
+    yield Text(row.outcome, OUTCOME_STYLE.get(row.outcome, ""))
+    yield Text("n/a" if row.not_applicable else "-" if row.score is None else f"{row.score} of 3")
+    yield content(row.reason, WHY)
 
 
 def _spend(spend: SpendJson) -> Iterator[Text]:
-    yield Text(f"this hour: {_spent(spend['hour'])}; today (UTC): {_spent(spend['day'])}")
-    services = spend["services"] if len(spend["services"]) > 1 else ()
+    yield Text(f"this hour: {_spent(spend.hour)}; today (UTC): {_spent(spend.day)}")
+    services = spend.services if len(spend.services) > 1 else ()
     for one in services[:SERVICES]:
-        name = content(one["service"] or "unknown service", 60)
-        yield Text.assemble("  ", name, f" ${one['usd']:.4f}, {counted(one['tokens'], 'token')}")
+        name = content(one.service or "unknown service", 60)
+        yield Text.assemble("  ", name, f" ${one.usd:.4f}, {counted(one.tokens, 'token')}")
     if len(services) > SERVICES:
-        rest = sum(one["usd"] for one in services[SERVICES:])
+        rest = sum(one.usd for one in services[SERVICES:])
         yield Text(f"  {counted(len(services) - SERVICES, 'more service')} ${rest:.4f}")
-    if spend["caps"]:
-        yield content("caps: " + ", ".join(f"{name} {cap:,.12g}" for name, cap in spend["caps"].items()))
+    if spend.caps:
+        yield content("caps: " + ", ".join(f"{name} {cap:,.12g}" for name, cap in spend.caps.items()))
 
 
 def _spent(spent: SpentJson) -> str:
-    text = f"${spent['usd']:.4f}, {counted(spent['tokens'], 'token')}, {counted(spent['calls'], 'call')}"
-    return f"{text} ({counted(spent['unpriced'], 'token')} of unknown price)" if spent["unpriced"] else text
+    text = f"${spent.usd:.4f}, {counted(spent.tokens, 'token')}, {counted(spent.calls, 'call')}"
+    return f"{text} ({counted(spent.unpriced, 'token')} of unknown price)" if spent.unpriced else text
 
 
 def _judges(judges: JudgesJson) -> Text:
-    if judges["trouble"]:
-        return Text.assemble("LLM judges do not work: ", content(judges["trouble"]))
-    if not judges["on"]:
+    if judges.trouble:
+        return Text.assemble("LLM judges do not work: ", content(judges.trouble))
+    if not judges.on:
         return Text("LLM judges: off")
-    failing = judges["failing"]
+    failing = judges.failing
     return Text.assemble(
         "LLM judges: ",
-        content(judges["model"], 80),
-        f", {counted(judges['pending'], 'agent run')} waiting, {judges['in_flight']:,} in flight",
+        content(judges.model, 80),
+        f", {counted(judges.pending, 'agent run')} waiting, {judges.in_flight:,} in flight",
         *("\nthe latest call brought nothing: ", content(failing)) if failing else (),
     )

@@ -29,15 +29,15 @@ def traces_table(rows: Sequence[TraceRowJson]) -> RenderableType:
     table = plain_table("trace", "received", "service", "agents", "spans", "took", "cost", "state", "findings")
     for row in rows:
         table.add_row(
-            content(row["trace_id"]),
-            moment(row["received"]),
-            content(row["service"], 40),
-            content(", ".join(map(agent_name, row["agents"])), 50),
-            str(row["spans"]),
-            length(row["duration_ms"]),
-            money(row["usd"]),
-            _state(row["state"]),
-            counts(row["findings"]),
+            content(row.trace_id),
+            moment(row.received),
+            content(row.service, 40),
+            content(", ".join(map(agent_name, row.agents)), 50),
+            str(row.spans),
+            length(row.duration_ms),
+            money(row.usd),
+            _state(row.state),
+            counts(row.findings),
         )
     return table
 
@@ -49,15 +49,15 @@ def sessions_table(rows: Sequence[SessionRowJson]) -> RenderableType:
     table = plain_table("session", "service", "received", "traces", "turns", "took", "cost", "state", "findings")
     for row in rows:
         table.add_row(
-            content(row["session_id"], 80),
-            content(row["service"], 40),
-            moment(row["received"]),
-            str(row["traces"]),
-            str(row["turns"]),
-            length(row["duration_ms"]),
-            money(row["usd"]),
-            _state(row["state"]),
-            counts(row["findings"]),
+            content(row.session_id, 80),
+            content(row.service, 40),
+            moment(row.received),
+            str(row.traces),
+            str(row.turns),
+            length(row.duration_ms),
+            money(row.usd),
+            _state(row.state),
+            counts(row.findings),
         )
     return table
 
@@ -66,17 +66,17 @@ def session_view(session: SessionJson) -> RenderableType:
     """The conversation: who said what, with findings and verdicts at their exchange."""
     head = Text.assemble(
         "session ",
-        content(session["session_id"], 200, "bold"),
-        f"  {counted(session['traces'], 'trace')}, {counted(session['turns'], 'turn')}, ",
-        _state(session["state"]),
+        content(session.session_id, 200, "bold"),
+        f"  {counted(session.traces, 'trace')}, {counted(session.turns, 'turn')}, ",
+        _state(session.state),
         "  ",
-        counts(session["findings"]),
+        counts(session.findings),
     )
-    services = Text.assemble("of ", content(", ".join(session["services"]), 200))
+    services = Text.assemble("of ", content(", ".join(session.services), 200))
     parts: list[RenderableType] = [head, services, Text()]
-    parts += [part for exchange in session["exchanges"] for part in _exchange(exchange)]
-    if session["left"]:
-        parts.append(Text(f"{counted(session['left'], 'later trace')} not shown", "dim"))
+    parts += [part for exchange in session.exchanges for part in _exchange(exchange)]
+    if session.left:
+        parts.append(Text(f"{counted(session.left, 'later trace')} not shown", "dim"))
     return Group(*parts)
 
 
@@ -99,14 +99,14 @@ def money(usd: float | None) -> Text:
 
 
 def _exchange(exchange: ExchangeJson) -> Iterator[RenderableType]:
-    yield Text.assemble(moment(exchange["start"]), "  trace ", content(exchange["trace_id"], style="bold"))
-    yield _said("user", exchange["goal"])
-    yield _said(agent_name(exchange["agent"]), exchange["answer"], "green")
-    for finding in exchange["findings"]:
+    yield Text.assemble(moment(exchange.start), "  trace ", content(exchange.trace_id, style="bold"))
+    yield _said("user", exchange.goal)
+    yield _said(agent_name(exchange.agent), exchange.answer, "green")
+    for finding in exchange.findings:
         yield Padding(Text.assemble(*headline(finding)), (0, 0, 0, 2), expand=False)
         for line in details(finding):
             yield Padding(line, (0, 0, 0, 2), expand=False)
-    for line in _scores(exchange["verdicts"], exchange["agents"]):
+    for line in _scores(exchange.verdicts, exchange.agents):
         yield Padding(line, (0, 0, 0, 2), expand=False)
     yield Text()
 
@@ -124,8 +124,8 @@ def _scores(verdicts: Sequence[VerdictJson], agents: Mapping[str, str]) -> Itera
     """A line an agent run, with the agent's name; what is of no run (the trace, the session) has a line of its own."""
     scored: dict[str, list[str]] = {}
     for verdict in verdicts:
-        if verdict["score"] is not None:
-            scored.setdefault(verdict["subject"]["id"], []).append(f"{verdict['judge']} {verdict['score']} of 3")
+        if verdict.score is not None:
+            scored.setdefault(verdict.subject.id, []).append(f"{verdict.judge} {verdict.score} of 3")
     for run_id, words in scored.items():
         who = content(agent_name(agents[run_id]), 60).append(": ") if run_id in agents else Text()
         yield Text.assemble(who, content(", ".join(words)), style="dim")

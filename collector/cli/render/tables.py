@@ -35,33 +35,33 @@ def errors_table(rows: Sequence[ErrorJson]) -> RenderableType:
 
 def error_block(row: ErrorJson) -> RenderableType:
     """One finding outside its trace: what and at which span; where that is; the quote; the reason."""
-    head = Text.assemble(*headline(row), "  trace ", content(row["trace_id"], style="bold"))
-    agent = agent_name(row["agent"] or "") if row["agent_run_id"] else "no agent run"
-    place = content(f"{row['service'] or 'unknown service'} / {agent}", 90)
-    if row["turn"] is not None:
-        place.append(f" / turn {row['turn']}")
-    place = Text.assemble(place, "  ", moment(row["first_seen"]))
+    head = Text.assemble(*headline(row), "  trace ", content(row.trace_id, style="bold"))
+    agent = agent_name(row.agent or "") if row.agent_run_id else "no agent run"
+    place = content(f"{row.service or 'unknown service'} / {agent}", 90)
+    if row.turn is not None:
+        place.append(f" / turn {row.turn}")
+    place = Text.assemble(place, "  ", moment(row.first_seen))
     return Group(head, _indented(place), *details(row), Text())
 
 
 def headline(row: FindingJson) -> tuple[Text | str, ...]:
     """Severity, dimension, category, span id: the parts of a finding's first line."""
     return (
-        Text(row["severity"], style=SEVERITY_STYLE.get(row["severity"], "")),
+        Text(row.severity, style=SEVERITY_STYLE.get(row.severity, "")),
         " ",
-        Text("+".join(row["dimensions"]), style="magenta"),
+        Text("+".join(row.dimensions), style="magenta"),
         " ",
-        content(row["category"], 60),
+        content(row.category, 60),
         "  span ",
-        content(row["span_id"], style="bold"),
+        content(row.span_id, style="bold"),
     )
 
 
 def details(row: FindingJson) -> Iterable[RenderableType]:
     """The lines under a finding's first: the quote, and why it is an error, by whom and how surely."""
-    judge = Text(f"  ({one_line(row['judge'], 60)} {row['confidence']:.2f})", "dim")
-    yield _indented(Text.assemble("“", content(row["evidence"], QUOTE, "italic"), "”"))
-    yield _indented(Text.assemble(content(row["explanation"], WHY), judge))
+    judge = Text(f"  ({one_line(row.judge, 60)} {row.confidence:.2f})", "dim")
+    yield _indented(Text.assemble("“", content(row.evidence, QUOTE, "italic"), "”"))
+    yield _indented(Text.assemble(content(row.explanation, WHY), judge))
 
 
 def _indented(line: Text) -> Padding:
@@ -74,9 +74,9 @@ def judged_table(rows: Sequence[JudgedJson]) -> RenderableType:
         return Text("no traces to judge")
     table = plain_table("trace", "findings", "failures")
     for row in rows:
-        table.add_row(content(row["trace_id"]), str(row["findings"]), content("; ".join(row["failures"]), 200))
-    summary = Text(f"{counted(len(rows), 'trace')} judged, {counted(sum(row['findings'] for row in rows), 'finding')}")
-    waiting = sum(row["pending_judges"] for row in rows)
+        table.add_row(content(row.trace_id), str(row.findings), content("; ".join(row.failures), 200))
+    summary = Text(f"{counted(len(rows), 'trace')} judged, {counted(sum(row.findings for row in rows), 'finding')}")
+    waiting = sum(row.pending_judges for row in rows)
     if waiting:
         summary.append(f"; {waiting} agent run{'s' * (waiting != 1)} await LLM judges (see tracejury ledger)")
     return Group(table, summary)

@@ -33,10 +33,10 @@ class _Pinned:
     def __init__(self, findings: Iterable[FindingJson], verdicts: Iterable[VerdictJson]) -> None:
         self._by_span: dict[str, list[FindingJson]] = defaultdict(list)
         for finding in findings:
-            self._by_span[finding["span_id"]].append(finding)
+            self._by_span[finding.span_id].append(finding)
         self._verdicts: dict[str, list[VerdictJson]] = defaultdict(list)
         for verdict in verdicts:
-            self._verdicts[verdict["subject"]["id"]].append(verdict)
+            self._verdicts[verdict.subject.id].append(verdict)
 
     def pin(self, span_id: str | None, node: Tree) -> None:
         """Hang the findings of a span under its node."""
@@ -45,9 +45,9 @@ class _Pinned:
 
     def scores(self, run_id: str, node: Tree) -> None:
         """Hang the scores of a run under its node, on one line."""
-        verdicts = sorted(self._verdicts.get(run_id, ()), key=lambda v: v["judge"])
+        verdicts = sorted(self._verdicts.get(run_id, ()), key=lambda v: v.judge)
         if verdicts:
-            parts = [Text.assemble(content(v["judge"], 60), " ", _score(v)) for v in verdicts]
+            parts = [Text.assemble(content(v.judge, 60), " ", _score(v)) for v in verdicts]
             node.add(Text.assemble("scores: ", Text(", ").join(parts)))
 
     def rest(self) -> list[str]:
@@ -58,47 +58,47 @@ class _Pinned:
 def trace_tree(trace: TraceJson) -> Tree:
     """The whole trace."""
     root = Tree(_title(trace), guide_style="dim")
-    if not trace["agent_runs"]:
+    if not trace.agent_runs:
         root.add(Text("no agent recognised: its spans stand outside of any agent run", style="dim"))
-    pinned = _Pinned(trace["findings"], trace["verdicts"])
+    pinned = _Pinned(trace.findings, trace.verdicts)
     below: dict[str, list[AgentRunJson]] = defaultdict(list)
-    known = {run["id"] for run in trace["agent_runs"]}
-    for run in trace["agent_runs"]:
-        parent = run["parent_id"] or ""
+    known = {run.id for run in trace.agent_runs}
+    for run in trace.agent_runs:
+        parent = run.parent_id or ""
         below[parent if parent in known else ""].append(run)
     shown: set[str] = set()
-    for run in [*below[""], *trace["agent_runs"]]:
-        if run["id"] not in shown:
+    for run in [*below[""], *trace.agent_runs]:
+        if run.id not in shown:
             _add_run(root, run, below, pinned, shown)
     rest = pinned.rest()
     if rest:
         outside = root.add(Text("outside the agents' turns", style="dim"))
         for span_id in rest:
             pinned.pin(span_id, outside.add(Text.assemble("span ", content(span_id, style="bold"))))
-    for verdict in trace["verdicts"]:
-        if verdict["subject"]["id"] not in known:
+    for verdict in trace.verdicts:
+        if verdict.subject.id not in known:
             root.add(_verdict(verdict))
     return root
 
 
 def _title(trace: TraceJson) -> Text:
-    state = Text(trace["state"], style=STATE_STYLE.get(trace["state"], ""))
+    state = Text(trace.state, style=STATE_STYLE.get(trace.state, ""))
     return Text.assemble(
         "trace ",
-        content(trace["trace_id"], style="bold"),
+        content(trace.trace_id, style="bold"),
         "  ",
-        content(trace["service"] or "unknown service", 60),
+        content(trace.service or "unknown service", 60),
         "  ",
         state,
-        f"  {counted(trace['spans'], 'span')}, {counted(len(trace['agent_runs']), 'agent run')}, "
-        f"{counted(len(trace['findings']), 'finding')}",
-        _spent(trace["tokens"]),
+        f"  {counted(trace.spans, 'span')}, {counted(len(trace.agent_runs), 'agent run')}, "
+        f"{counted(len(trace.findings), 'finding')}",
+        _spent(trace.tokens),
     )
 
 
 def _spent(tokens: TokensJson) -> str:
     counts = [
-        f"{count:,} {name}" for name, count in (("in", tokens["input"]), ("out", tokens["output"])) if count is not None
+        f"{count:,} {name}" for name, count in (("in", tokens.input), ("out", tokens.output)) if count is not None
     ]
     return f", tokens: {', '.join(counts)}" if counts else ""
 
@@ -111,74 +111,74 @@ def _add_run(
     shown: set[str],
     depth: int = 0,
 ) -> None:
-    shown.add(run["id"])
+    shown.add(run.id)
     node = parent.add(_run_title(run))
-    pinned.scores(run["id"], node)
-    pinned.pin(run["span_id"], node)
-    children = {child["id"]: child for child in below.get(run["id"], ()) if child["id"] not in shown}
-    for turn in run["turns"]:
+    pinned.scores(run.id, node)
+    pinned.pin(run.span_id, node)
+    children = {child.id: child for child in below.get(run.id, ()) if child.id not in shown}
+    for turn in run.turns:
         turn_node = node.add(_turn_title(turn))
-        pinned.pin(turn["llm_span_id"], turn_node)
-        for call in turn["tool_calls"]:
+        pinned.pin(turn.llm_span_id, turn_node)
+        for call in turn.tool_calls:
             call_node = turn_node.add(_call_title(call))
-            pinned.pin(call["span_id"], call_node)
-            child = children.pop(call["sub_run_id"] or "", None)
+            pinned.pin(call.span_id, call_node)
+            child = children.pop(call.sub_run_id or "", None)
             if child and depth < MAX_DEPTH:
                 _add_run(call_node, child, below, pinned, shown, depth + 1)
-        for child_id in turn["sub_run_ids"]:
+        for child_id in turn.sub_run_ids:
             child = children.pop(child_id, None)
             if child and depth < MAX_DEPTH:
                 _add_run(turn_node, child, below, pinned, shown, depth + 1)
     for child in children.values():
-        if child["id"] not in shown and depth < MAX_DEPTH:
+        if child.id not in shown and depth < MAX_DEPTH:
             _add_run(node, child, below, pinned, shown, depth + 1)
-    if run["answer"]:
-        node.add(Text.assemble("answer: ", content(run["answer"], TEXT)))
+    if run.answer:
+        node.add(Text.assemble("answer: ", content(run.answer, TEXT)))
 
 
 def _run_title(run: AgentRunJson) -> Text:
     title = Text.assemble(
-        content(agent_name(run["name"]), 60, "bold blue"),
-        f" ({run['role']}, ",
-        Text(run["status"], style=RUN_STYLE.get(run["status"], "")),
+        content(agent_name(run.name), 60, "bold blue"),
+        f" ({run.role}, ",
+        Text(run.status, style=RUN_STYLE.get(run.status, "")),
         ")",
     )
-    if run["span_id"]:
-        title.append_text(Text.assemble("  span ", content(run["span_id"])))
-    if run["goal"]:
-        title.append_text(Text.assemble("\ngoal: ", content(run["goal"], TEXT)))
+    if run.span_id:
+        title.append_text(Text.assemble("  span ", content(run.span_id)))
+    if run.goal:
+        title.append_text(Text.assemble("\ngoal: ", content(run.goal, TEXT)))
     return title
 
 
 def _turn_title(turn: TurnJson) -> Text:
-    title = Text.assemble(f"turn {turn['index']} {turn['kind']}")
-    if turn["llm_span_id"]:
-        title.append_text(Text.assemble("  span ", content(turn["llm_span_id"])))
-    if turn["text"]:
-        title.append_text(Text.assemble("  ", content(turn["text"], TEXT, "dim")))
+    title = Text.assemble(f"turn {turn.index} {turn.kind}")
+    if turn.llm_span_id:
+        title.append_text(Text.assemble("  span ", content(turn.llm_span_id)))
+    if turn.text:
+        title.append_text(Text.assemble("  ", content(turn.text, TEXT, "dim")))
     return title
 
 
 def _call_title(call: ToolCallJson) -> Text:
-    title = Text.assemble("tool ", content(call["name"], 60, "bold"))
-    if call["span_id"]:
-        title.append_text(Text.assemble("  span ", content(call["span_id"])))
-    if call["error"] is not None:
-        title.append_text(Text.assemble("  failed: ", content(call["error"], TEXT, "red")))
-    elif call["executed"] is False:
+    title = Text.assemble("tool ", content(call.name, 60, "bold"))
+    if call.span_id:
+        title.append_text(Text.assemble("  span ", content(call.span_id)))
+    if call.error is not None:
+        title.append_text(Text.assemble("  failed: ", content(call.error, TEXT, "red")))
+    elif call.executed is False:
         title.append("  asked for, not run", style="yellow")
-    elif call["result"] is not None:
-        title.append_text(Text.assemble("  → ", content(call["result"], TEXT, "dim")))
+    elif call.result is not None:
+        title.append_text(Text.assemble("  → ", content(call.result, TEXT, "dim")))
     return title
 
 
 def _verdict(verdict: VerdictJson) -> Text:
-    return Text.assemble("verdict ", content(verdict["judge"], 60), "  ", _score(verdict))
+    return Text.assemble("verdict ", content(verdict.judge, 60), "  ", _score(verdict))
 
 
 def _score(verdict: VerdictJson) -> Text:
-    if verdict["not_applicable"]:
+    if verdict.not_applicable:
         return Text("not applicable", style="dim")
-    if verdict["score"] is None:
-        return content(f"unscored: {verdict['unscored_reason'] or 'no reason given'}", TEXT, "yellow")
-    return Text(f"{verdict['score']} of 3")
+    if verdict.score is None:
+        return content(f"unscored: {verdict.unscored_reason or 'no reason given'}", TEXT, "yellow")
+    return Text(f"{verdict.score} of 3")

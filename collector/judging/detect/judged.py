@@ -53,12 +53,12 @@ def of_finding(f: Finding) -> DetectedError:
 def of_json(f: ErrorJson) -> DetectedError:
     """From the API."""
     return DetectedError(
-        f["trace_id"],
-        f["span_id"],
-        f["category"],
-        f["judge"],
-        f["confidence"],
-        tuple(f["dimensions"]),
-        f["evidence"],
-        f["agent_run_id"] or "",
+        f.trace_id,
+        f.span_id,
+        f.category,
+        f.judge,
+        f.confidence,
+        tuple(f.dimensions),
+        f.evidence,
+        f.agent_run_id or "",
     )

@@ -10,11 +10,11 @@ from ....schemas.findings import Finding
 from ....schemas.queries.labels import Labelled
 from ....schemas.queries.reader import Sighting, TraceView
 from ....schemas.taxonomy import TRAIL
-from ....schemas.text.moments import iso_time
 from ....schemas.trajectory import AgentRun, Trace
 from ....schemas.transcript import Transcript
-from ....schemas.wire.dataset import FindingRow, RunRow, TrailRow
-from ..present import present_error, present_finding, present_verdict
+from ....schemas.wire.base import fill
+from ....schemas.wire.dataset import FindingRow, LabelledFinding, RunRow, TrailError, TrailRow
+from ..present import present_error
 from ..present_labels import present_annotation, present_review, present_score
 
 
@@ -31,19 +31,19 @@ class TraceRows:
         finding, trace = sighting.finding, self._view.trace
         run = self._runs.get(finding.agent_run_id)
         said = self._transcript(run.id) if run else None
-        return {
-            **present_error(sighting),
-            "session_id": trace.session_id or None,
-            "trace_state": trace.state.value,
-            "conventions": list(trace.conventions),
-            "run_role": run.role if run else None,
-            "run_goal": run.goal if run else None,
-            "run_answer": run.answer if run else None,
-            "run_status": run.status if run else None,
-            "label": label_of(said, finding),
-            "transcript": text_of(said) if said and self._transcripts else None,
-            "labels": [present_annotation(a) for a in self._labelled.annotations if _is_about(a, finding)],
-        }
+        return FindingRow(
+            **vars(present_error(sighting)),
+            session_id=trace.session_id,
+            trace_state=trace.state,
+            conventions=list(trace.conventions),
+            run_role=run.role if run else None,
+            run_goal=run.goal if run else None,
+            run_answer=run.answer if run else None,
+            run_status=run.status if run else None,
+            label=label_of(said, finding),
+            transcript=text_of(said) if said and self._transcripts else None,
+            labels=[present_annotation(a) for a in self._labelled.annotations if _is_about(a, finding)],
+        )
 
     def runs(self, agent: str = "") -> Iterator[RunRow]:
         """The trace's agent runs; `agent`: only those of that name."""
@@ -56,36 +56,32 @@ class TraceRows:
         said = self._transcript(run.id)
         found = [f for f in self._view.findings if f.agent_run_id == run.id]
         spans = _spans(run)
-        return {
-            "trace_id": trace.trace_id,
-            "session_id": trace.session_id or None,
-            "service": trace.service,
-            "trace_state": trace.state.value,
-            "conventions": list(trace.conventions),
-            "agent_run_id": run.id,
-            "parent_run_id": run.parent_id or None,
-            "agent": run.name,
-            "role": run.role,
-            "goal": run.goal,
-            "answer": run.answer,
-            "status": run.status,
-            "turns": len(run.turns),
-            "start": iso_time(min((s[0] for s in spans), default=0)),
-            "end": iso_time(max((s[1] for s in spans), default=0)),
-            "transcript": text_of(said) if self._transcripts else None,
-            "steps": [
-                {"label": s.label, "kind": s.kind.value, "span_id": s.span_id, "turn": s.turn} for s in said.steps
-            ],
-            "findings": [{**present_finding(f), "label": label_of(said, f)} for f in found],
-            "verdicts": [present_verdict(v) for v in self._view.verdicts if v.subject.id == run.id],
-            "labels": [
+        return fill(
+            RunRow,
+            run,
+            trace_id=trace.trace_id,
+            session_id=trace.session_id,
+            service=trace.service,
+            trace_state=trace.state,
+            conventions=trace.conventions,
+            agent_run_id=run.id,
+            parent_run_id=run.parent_id,
+            agent=run.name,
+            turns=len(run.turns),
+            start=min((s[0] for s in spans), default=0),
+            end=max((s[1] for s in spans), default=0),
+            transcript=text_of(said) if self._transcripts else None,
+            steps=said.steps,
+            findings=[fill(LabelledFinding, f, label=label_of(said, f)) for f in found],
+            verdicts=[v for v in self._view.verdicts if v.subject.id == run.id],
+            labels=[
                 present_annotation(a)
                 for a in labelled.annotations
                 if a.agent_run_id == run.id or any(_is_about(a, f) for f in found)
             ],
-            "scores": [present_score(s) for s in labelled.scores if s.agent_run_id == run.id],
-            "reviews": [present_review(r) for r in labelled.reviews if r.agent_run_id == run.id],
-        }
+            scores=[present_score(s) for s in labelled.scores if s.agent_run_id == run.id],
+            reviews=[present_review(r) for r in labelled.reviews if r.agent_run_id == run.id],
+        )
 
     def _transcript(self, run_id: str) -> Transcript:
         if self._last is None or self._last[0] != run_id:
@@ -95,20 +91,18 @@ class TraceRows:
 
 def trail_row(trace: Trace, findings: Iterable[Finding]) -> TrailRow:
     """What was found in a trace, in TRAIL's layout."""
-    return {
-        "trace_id": trace.trace_id,
-        "errors": [
-            {
-                "category": f.category,
-                "location": f.span_id,
-                "evidence": f.evidence,
-                "description": f.explanation,
-                "impact": f.severity.value,
-            }
-            for f in findings
-            if f.taxonomy == TRAIL
-        ],
-    }
+    errors = [
+        TrailError(
+            category=f.category,
+            location=f.span_id,
+            evidence=f.evidence,
+            description=f.explanation,
+            impact=f.severity,
+        )
+        for f in findings
+        if f.taxonomy == TRAIL
+    ]
+    return TrailRow(trace_id=trace.trace_id, errors=errors)
 
 
 def text_of(transcript: Transcript) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import importlib.util
 import io
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Union, get_args, get_origin, get_type_hints
 
 import orjson
-from typing_extensions import is_typeddict
 
 from ....schemas.errors import ConfigError
 from ....schemas.text.jsontext import bytes_of
+from ....schemas.wire.base import WireModel
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +21,7 @@ GROUP_BYTES: Final = 16 * 1024 * 1024
 """JSON text of the rows in one row group of Parquet: what is held while it is written."""
 
 
-def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+def json_lines(rows: Iterable[WireModel]) -> Iterator[bytes]:
     """A line a row."""
     for row in rows:
         yield bytes_of(row) + b"\n"
@@ -33,8 +33,8 @@ def need_parquet() -> None:
         raise ConfigError("Parquet needs pyarrow: pip install 'tracejury[embedded]' (or export JSON lines)")
 
 
-def parquet(rows: Iterable[Mapping[str, Any]], shape: type) -> Iterator[bytes]:
-    """A Parquet file, in pieces. `shape`: the TypedDict of a row, from which the columns follow, whatever the rows.
+def parquet(rows: Iterable[WireModel], shape: type[WireModel]) -> Iterator[bytes]:
+    """A Parquet file, in pieces. `shape`: the model of a row, from which the columns follow, whatever the rows.
 
     Raises:
         ConfigError: pyarrow is missing.
@@ -43,7 +43,7 @@ def parquet(rows: Iterable[Mapping[str, Any]], shape: type) -> Iterator[bytes]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = pa.schema([pa.field(name, arrow_type(hint)) for name, hint in get_type_hints(shape).items()])
+    schema = pa.schema(_fields(shape))
     sink = _Sink()
     with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
         group: list[Any] = []
@@ -73,9 +73,16 @@ def arrow_type(hint: Any) -> pa.DataType:
     if get_origin(hint) in (Union, types.UnionType):
         (some,) = [arg for arg in get_args(hint) if arg is not type(None)]
         return arrow_type(some)
-    if is_typeddict(hint):
-        return pa.struct([pa.field(name, arrow_type(of)) for name, of in get_type_hints(hint).items()])
+    if isinstance(hint, type) and issubclass(hint, WireModel):
+        return pa.struct(_fields(hint))
     raise TypeError(f"no column type for {hint}")
+
+
+def _fields(model: type[WireModel]) -> list[pa.Field]:
+    import pyarrow as pa
+
+    hints = get_type_hints(model)
+    return [pa.field(name, arrow_type(hints[name])) for name in model.model_fields]
 
 
 class _Sink(io.RawIOBase):

@@ -93,10 +93,10 @@ class Gauges:
         spent: dict[str, float] = {}
         if status.on:
             said = present_spend(self._reader.ledger.spend(day_start(now)), status, now)
-            for period, sums in (("hour", said["hour"]), ("day", said["day"])):
-                spent[f"usd_per_{period}"] = sums["usd"]
-                spent[f"tokens_per_{period}"] = sums["tokens"]
-                spent[f"unpriced_tokens_per_{period}"] = sums["unpriced"]
+            for period, sums in (("hour", said.hour), ("day", said.day)):
+                spent[f"usd_per_{period}"] = sums.usd
+                spent[f"tokens_per_{period}"] = sums.tokens
+                spent[f"unpriced_tokens_per_{period}"] = sums.unpriced
         self._seen = Seen(time.monotonic(), rates, spent, status.caps)
 
     async def _run(self) -> None:

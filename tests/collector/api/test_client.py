@@ -11,10 +11,7 @@ import httpx
 import pytest
 from memory_api import KNOWN, Api, finding, row
 
-from tracejury.collector.api.client.client import JUDGE_PAGE, PAGE, Client, UnreachableError
-from tracejury.collector.api.client.deletion import delete_trace
-from tracejury.collector.api.client.labels import export, received, withdraw
-from tracejury.collector.api.client.rates import ask_rates, compare_rates
+from tracejury.collector.api.client import JUDGE_PAGE, PAGE, ApiClient, UnreachableError
 from tracejury.schemas.errors import ConfigError, NotFoundError, OverloadedError, PermanentError, RetryableError
 
 
@@ -23,24 +20,24 @@ def test_pages_are_joined_up_to_the_limit(api: Api, limit: int) -> None:
     """As many as asked, and whether there are more."""
     stored = PAGE * 2 + 2
     api.reader.found = [finding(n) for n in range(stored)]
-    with Client(api.url) as client:
+    with ApiClient(api.url) as client:
         rows, more = client.errors({}, limit)
-    assert [r["id"] for r in rows] == [finding(n).id for n in reversed(range(stored))][:limit]
+    assert [r.id for r in rows] == [finding(n).id for n in reversed(range(stored))][:limit]
     assert more == (limit < stored)
 
 
 def test_judging_since_goes_through_all_pages(api: Api) -> None:
     """Every trace once, in requests small enough to answer in time."""
     api.reader.rows = [row(n) for n in range(JUDGE_PAGE * 2 + 1)]
-    with Client(api.url) as client:
+    with ApiClient(api.url) as client:
         judged = list(client.judge(since="1970-01-01"))
-    assert [j["trace_id"] for j in judged] == [row(n).trace_id for n in range(JUDGE_PAGE * 2 + 1)]
+    assert [j.trace_id for j in judged] == [row(n).trace_id for n in range(JUDGE_PAGE * 2 + 1)]
     assert max(len(asked) for asked in api.judge.asked) == JUDGE_PAGE
 
 
 def test_an_unknown_id_is_not_found(api: Api) -> None:
     """Also one that would change the path if it were not quoted."""
-    with Client(api.url) as client:
+    with ApiClient(api.url) as client:
         for trace_id in ("f" * 32, "../errors", "a/b?c", "é"):
             with pytest.raises(NotFoundError):
                 client.trace(trace_id)
@@ -48,7 +45,7 @@ def test_an_unknown_id_is_not_found(api: Api) -> None:
 
 def test_refusals_become_errors_by_what_to_do(api: Api) -> None:
     """Wrong parameters: mend them; an overloaded store: try again."""
-    with Client(api.url) as client:
+    with ApiClient(api.url) as client:
         with pytest.raises(ConfigError, match="unknown profile"):
             client.trace(KNOWN, profile="brave")
         api.reader.error = OverloadedError("disk full")
@@ -66,17 +63,17 @@ def test_refusals_become_errors_by_what_to_do(api: Api) -> None:
         lambda client, text: client.doctor(trace=text),
         lambda client, text: list(client.judge(trace_id=text)),
         lambda client, text: client.architecture(text),
-        lambda client, text: ask_rates(client, {"agent": text}),
-        lambda client, text: compare_rates(client, {}, f"version={text}"),
-        delete_trace,
-        lambda client, text: list(export(client, {"annotator": text})),
-        withdraw,
-        lambda client, text: list(received(client, text)),
+        lambda client, text: client.rates({"agent": text}),
+        lambda client, text: client.compare_rates({}, f"version={text}"),
+        lambda client, text: client.delete_trace(text),
+        lambda client, text: list(client.export_labels({"annotator": text})),
+        lambda client, text: client.withdraw_annotation(text),
+        lambda client, text: list(client.received(text)),
     ],
 )
-def test_what_is_no_text_is_said_so(api: Api, ask: Callable[[Client, str], object]) -> None:
+def test_what_is_no_text_is_said_so(api: Api, ask: Callable[[ApiClient, str], object]) -> None:
     """Bytes of a command line that are no UTF-8, wherever they stand in a question."""
-    with Client(api.url) as client, pytest.raises(ConfigError, match=r"a\\udcffb' is not text in UTF-8"):
+    with ApiClient(api.url) as client, pytest.raises(ConfigError, match=r"a\\udcffb' is not text in UTF-8"):
         ask(client, "a\udcffb")
 
 
@@ -84,7 +81,7 @@ def test_what_is_no_text_is_said_so(api: Api, ask: Callable[[Client, str], objec
 def test_what_is_no_address_is_said_so(url: str) -> None:
     """Before anything is sent."""
     with pytest.raises(ConfigError, match="is no address"):
-        Client(url)
+        ApiClient(url)
 
 
 @pytest.fixture
@@ -97,8 +94,8 @@ def free_grpc() -> Iterator[str]:
     server.stop(None).wait()
 
 
-def answering(answer: httpx.Response) -> Client:
-    return Client("http://127.0.0.1:8321", transport=httpx.MockTransport(lambda _request: answer))
+def answering(answer: httpx.Response) -> ApiClient:
+    return ApiClient("http://127.0.0.1:8321", transport=httpx.MockTransport(lambda _request: answer))
 
 
 @pytest.mark.parametrize(
@@ -131,14 +128,17 @@ def test_transport_failures_are_passing(error: Exception, kind: type[Exception])
     def fail(_request: httpx.Request) -> httpx.Response:
         raise error
 
-    with Client("http://127.0.0.1:8321", transport=httpx.MockTransport(fail)) as client, pytest.raises(kind) as caught:
+    with (
+        ApiClient("http://127.0.0.1:8321", transport=httpx.MockTransport(fail)) as client,
+        pytest.raises(kind) as caught,
+    ):
         client.traces({}, 1)
     assert "\n" not in str(caught.value)
 
 
 def test_the_port_of_grpc_is_told_from_the_apis(free_grpc: str) -> None:
     """A server that speaks HTTP/2 alone: the line says which port it may be."""
-    with Client(free_grpc) as client, pytest.raises(PermanentError, match="may be the port of OTLP/gRPC"):
+    with ApiClient(free_grpc) as client, pytest.raises(PermanentError, match="may be the port of OTLP/gRPC"):
         client.traces({}, 1)
 
 
@@ -146,5 +146,5 @@ def test_a_proxy_of_the_environment_does_not_get_between(api: Api, monkeypatch: 
     """A collector on this machine is asked directly whatever HTTP_PROXY says."""
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
-    with Client(api.url) as client:
+    with ApiClient(api.url) as client:
         assert client.traces({}, 1) == ([], False)

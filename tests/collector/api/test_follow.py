@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from memory_api import NOW, SECOND, Api, finding
 
-from tracejury.collector.api.client.client import PAGE, Client, UnreachableError
+from tracejury.collector.api.client import PAGE, ApiClient, UnreachableError
 from tracejury.collector.cli.follow import OVERLAP, Follower, follow
 from tracejury.schemas.errors import OverloadedError
 from tracejury.schemas.findings import Finding
@@ -17,16 +17,16 @@ LATE = int(OVERLAP.total_seconds())
 
 
 @pytest.fixture
-def client(api: Api) -> Iterator[Client]:
-    with Client(api.url) as client:
+def client(api: Api) -> Iterator[ApiClient]:
+    with ApiClient(api.url) as client:
         yield client
 
 
 def numbers(follower: Follower) -> list[int]:
-    return [int(row["id"], 16) for row in follower.look()]
+    return [int(row.id, 16) for row in follower.look()]
 
 
-def test_from_now_on_only_what_is_new_shows(api: Api, client: Client) -> None:
+def test_from_now_on_only_what_is_new_shows(api: Api, client: ApiClient) -> None:
     """What was there before is not shown; a silent look shows nothing."""
     api.reader.found = [finding(-5)]
     follower = Follower(client, {})
@@ -36,14 +36,14 @@ def test_from_now_on_only_what_is_new_shows(api: Api, client: Client) -> None:
     assert numbers(follower) == []
 
 
-def test_since_shows_what_was_there_first(api: Api, client: Client) -> None:
+def test_since_shows_what_was_there_first(api: Api, client: ApiClient) -> None:
     """Earliest first, from the given point in time on."""
     api.reader.found = [finding(-60), finding(-5), finding(-4)]
     follower = Follower(client, {}, iso_time(NOW - 30 * SECOND) or "")
-    assert [row["id"] for row in follower.look()] == [finding(-5).id, finding(-4).id]
+    assert [row.id for row in follower.look()] == [finding(-5).id, finding(-4).id]
 
 
-def test_what_becomes_readable_late_still_shows(api: Api, client: Client) -> None:
+def test_what_becomes_readable_late_still_shows(api: Api, client: ApiClient) -> None:
     """A finding with an earlier time than one already shown is found by looking back."""
     follower = Follower(client, {})
     list(follower.look())
@@ -54,7 +54,7 @@ def test_what_becomes_readable_late_still_shows(api: Api, client: Client) -> Non
     assert numbers(follower) == []
 
 
-def test_nothing_repeats_over_a_long_time(api: Api, client: Client) -> None:
+def test_nothing_repeats_over_a_long_time(api: Api, client: ApiClient) -> None:
     """Ten minutes of findings, a look every second: each shows once, and little is remembered."""
     follower = Follower(client, {})
     list(follower.look())
@@ -66,7 +66,7 @@ def test_nothing_repeats_over_a_long_time(api: Api, client: Client) -> None:
     assert len(follower._seen) <= LATE + 1
 
 
-def test_more_than_a_page_at_once(api: Api, client: Client) -> None:
+def test_more_than_a_page_at_once(api: Api, client: ApiClient) -> None:
     """A burst with one and the same time, longer than a page, shows whole and once."""
     follower = Follower(client, {})
     list(follower.look())
@@ -75,7 +75,7 @@ def test_more_than_a_page_at_once(api: Api, client: Client) -> None:
     assert numbers(follower) == []
 
 
-def test_filters_stay(api: Api, client: Client) -> None:
+def test_filters_stay(api: Api, client: ApiClient) -> None:
     """Every look asks with the same filters."""
     follower = Follower(client, {"profile": "0.9"})
     list(follower.look())
@@ -83,7 +83,7 @@ def test_filters_stay(api: Api, client: Client) -> None:
     assert numbers(follower) == [2]
 
 
-def test_a_collector_that_goes_away_is_waited_for(api: Api, client: Client) -> None:
+def test_a_collector_that_goes_away_is_waited_for(api: Api, client: ApiClient) -> None:
     """Told once a gap; afterwards nothing is missing and nothing repeats."""
     told: list[str] = []
     script: list[list[Finding] | Exception] = [[finding(1)], OverloadedError("disk full"), OverloadedError("disk full")]
@@ -95,11 +95,11 @@ def test_a_collector_that_goes_away_is_waited_for(api: Api, client: Client) -> N
         api.reader.found = step if isinstance(step, list) else api.reader.found
 
     rows = follow(Follower(client, {}), on_gap=told.append, wait=wait)
-    assert [int(next(rows)["id"], 16) for _ in range(3)] == [1, 2, 3]
+    assert [int(next(rows).id, 16) for _ in range(3)] == [1, 2, 3]
     assert told == ["disk full; waiting for it"] * 2
 
 
 def test_a_collector_that_was_never_there_is_an_error() -> None:
     """The first look fails with the line that says how to start one."""
-    with Client("http://127.0.0.1:1") as client, pytest.raises(UnreachableError, match="tracejury serve"):
+    with ApiClient("http://127.0.0.1:1") as client, pytest.raises(UnreachableError, match="tracejury serve"):
         next(follow(Follower(client, {}), on_gap=print))

@@ -11,8 +11,7 @@ from label_items import FINDING, agree, missed, post
 from memory_api import KNOWN, NOW, PLAIN, QUIET, SPAN, Api
 from memory_labels import MemoryRun
 
-from tracejury.collector.api.client.client import Client
-from tracejury.collector.api.client.labels import withdraw
+from tracejury.collector.api.client import ApiClient
 from tracejury.collector.labels.checks import MAX_CATEGORY, MAX_NAME, MAX_TEXT
 from tracejury.judges.measures.quality import LabelledRun
 from tracejury.schemas.annotations import opinion_id
@@ -277,8 +276,8 @@ def test_nothing_was_said_before_1970(labelled: Api, path: str, item: dict[str, 
 def test_any_id_can_be_withdrawn(labelled: Api, name: str) -> None:
     """Ids of elsewhere hold what they hold."""
     post(labelled, "/api/annotations", missed(id=name))
-    with Client(labelled.url) as client:
-        assert (withdraw(client, name)["id"], labelled.get("/api/annotations")["items"]) == (name, [])
+    with ApiClient(labelled.url) as client:
+        assert (client.withdraw_annotation(name).id, labelled.get("/api/annotations")["items"]) == (name, [])
 
 
 def test_an_id_of_several_traces_is_withdrawn_of_one(labelled: Api) -> None:
@@ -290,8 +289,8 @@ def test_an_id_of_several_traces_is_withdrawn_of_one(labelled: Api) -> None:
         422,
         "several traces have an annotation 'own': name the trace",
     )
-    with Client(labelled.url) as client:
-        assert withdraw(client, "own", KNOWN)["trace_id"] == KNOWN
+    with ApiClient(labelled.url) as client:
+        assert client.withdraw_annotation("own", KNOWN).trace_id == KNOWN
     assert [a["trace_id"] for a in labelled.get("/api/annotations")["items"]] == [PLAIN]
 
 

@@ -7,8 +7,7 @@ from click.testing import CliRunner
 from label_items import agree, post
 from memory_api import KNOWN, PLAIN, Api
 
-from tracejury.collector.api.client.client import Client
-from tracejury.collector.api.client.labels import forget
+from tracejury.collector.api.client import ApiClient
 from tracejury.collector.cli.root import root
 from tracejury.schemas.errors import ConfigError
 
@@ -17,12 +16,12 @@ def test_labels_are_deleted_for_good(labelled: Api) -> None:
     """One by its id, or all of a name; whoever names nothing deletes nothing."""
     (item,) = post(labelled, "/api/annotations", agree())["items"]
     post(labelled, "/api/scores", {"annotator": "ann", "trace_id": KNOWN, "dimension": "GF", "score": 1})
-    with Client(labelled.url) as client:
-        assert forget(client, {"id": item["id"]}) == 1
-        assert forget(client, {"annotator": "bob"}) == 0
-        assert forget(client, {"trace": KNOWN.upper(), "annotator": "ann"}) == 1
+    with ApiClient(labelled.url) as client:
+        assert client.delete_labels({"id": item["id"]}) == 1
+        assert client.delete_labels({"annotator": "bob"}) == 0
+        assert client.delete_labels({"trace": KNOWN.upper(), "annotator": "ann"}) == 1
         with pytest.raises(ConfigError, match="name an id, a trace or an annotator"):
-            forget(client, {"run": "run-1"})
+            client.delete_labels({"run": "run-1"})
     assert labelled.client.get("/api/labels/export").text == ""
 
 
@@ -32,8 +31,8 @@ def test_a_blank_names_nothing_to_delete(labelled: Api, name: str, blank: str) -
     """It is refused: taken for nothing given, it would delete all that is of the rest."""
     post(labelled, "/api/annotations", agree())
     named = {"annotator": "ann", "trace": KNOWN} | {name: blank}
-    with Client(labelled.url) as client, pytest.raises(ConfigError, match=f"{name} must not be blank"):
-        forget(client, named)
+    with ApiClient(labelled.url) as client, pytest.raises(ConfigError, match=f"{name} must not be blank"):
+        client.delete_labels(named)
     assert labelled.get("/api/annotations")["items"]
 
 

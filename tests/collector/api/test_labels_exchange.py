@@ -9,8 +9,7 @@ from typing import Any
 from label_items import agree, missed, post
 from memory_api import KNOWN, QUIET, SPAN, Api
 
-from tracejury.collector.api.client.client import Client
-from tracejury.collector.api.client.labels import bring
+from tracejury.collector.api.client import ApiClient
 from tracejury.collector.labels.checks import MAX_CATEGORY, MAX_NAME, MAX_TEXT
 from tracejury.collector.labels.lines import pages, read_lines
 
@@ -46,8 +45,8 @@ def test_the_longest_label_is_a_line_of_an_import(labelled: Api) -> None:
     (page,) = pages(read_lines("file", io.BytesIO(exported), ""))
     assert page[0].problem == ""
     labelled.reader.labels.kept_annotations.clear()
-    with Client(labelled.url) as client:
-        assert bring(client, [line.item for line in page], only_new=False)["changed"] == 1
+    with ApiClient(labelled.url) as client:
+        assert client.import_labels([line.item for line in page], only_new=False).changed == 1
     assert labelled.client.get("/api/labels/export").content == exported
 
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from memory_api import NOW, SECOND, Api, row
 from rich.console import Console
 
-from tracejury.collector.api.client.client import Client
+from tracejury.collector.api.client import ApiClient
 from tracejury.collector.api.params_lists import read_place, write_place
 from tracejury.collector.cli.render.lists import session_view
 from tracejury.collector.cli.root import root
@@ -104,8 +104,8 @@ def test_a_session_may_be_called_anything(api: Api, name: str) -> None:
 def test_the_client_asks_for_a_session_of_any_name(api: Api, name: str) -> None:
     """Dots are no steps in the path."""
     api.reader.conversations.append(replace(conversation(0), session_id=name))
-    with Client(api.url) as client:
-        assert client.session(name)["session_id"] == name
+    with ApiClient(api.url) as client:
+        assert client.session(name).session_id == name
 
 
 def test_one_session(api: Api) -> None:

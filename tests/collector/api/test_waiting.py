@@ -8,15 +8,15 @@ from dataclasses import replace
 import pytest
 from memory_api import KNOWN, Api, row
 
-from tracejury.collector.api.client.client import Client
+from tracejury.collector.api.client import ApiClient
 from tracejury.collector.cli.waiting import PAUSE, wait_until_judged
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.trajectory import TraceState
 
 
 @pytest.fixture
-def client(api: Api) -> Iterator[Client]:
-    with Client(api.url) as client:
+def client(api: Api) -> Iterator[ApiClient]:
+    with ApiClient(api.url) as client:
         yield client
 
 
@@ -25,14 +25,14 @@ def never(_seconds: float) -> None:
 
 
 @pytest.mark.parametrize("state", [TraceState.SETTLED, TraceState.INCOMPLETE])
-def test_judged_traces_are_not_waited_for(api: Api, client: Client, state: TraceState) -> None:
+def test_judged_traces_are_not_waited_for(api: Api, client: ApiClient, state: TraceState) -> None:
     """Also when there is none at all, and when an open one is not concerned."""
     assert wait_until_judged(client, {}, wait=never)
     api.reader.rows = [replace(row(0), state=state), replace(row(1), state=TraceState.OPEN)]
     assert wait_until_judged(client, {"trace": KNOWN.upper()}, wait=never)
 
 
-def test_an_open_trace_is_waited_for(api: Api, client: Client) -> None:
+def test_an_open_trace_is_waited_for(api: Api, client: ApiClient) -> None:
     """Until it settles, however many looks that takes."""
     api.reader.rows = [replace(row(0), state=TraceState.OPEN), row(1)]
     waits: list[float] = []
@@ -46,7 +46,7 @@ def test_an_open_trace_is_waited_for(api: Api, client: Client) -> None:
     assert waits == [PAUSE] * 3
 
 
-def test_patience_ends(api: Api, client: Client) -> None:
+def test_patience_ends(api: Api, client: ApiClient) -> None:
     """A trace that stays open is said to be."""
     api.reader.rows = [replace(row(0), state=TraceState.OPEN)]
     waits: list[float] = []
@@ -54,7 +54,7 @@ def test_patience_ends(api: Api, client: Client) -> None:
     assert sum(waits) == 2.0
 
 
-def test_an_unknown_trace_is_not_waited_for(client: Client) -> None:
+def test_an_unknown_trace_is_not_waited_for(client: ApiClient) -> None:
     """It is an error at once."""
     with pytest.raises(NotFoundError):
         wait_until_judged(client, {"trace": "f" * 32}, wait=never)

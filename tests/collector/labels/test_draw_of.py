@@ -9,8 +9,7 @@ from memory_api import KNOWN, NOW, SECOND, Api, memory_api
 from memory_labels import MemoryRun
 from store_parts import a_run
 
-from tracejury.collector.api.client.client import Client
-from tracejury.collector.api.client.labels import draw_of, queue
+from tracejury.collector.api.client import ApiClient
 from tracejury.schemas.annotations import Review
 from tracejury.schemas.errors import ConfigError, NotFoundError
 from tracejury.schemas.queries.labels import Labelled
@@ -31,36 +30,36 @@ def served(api: Api, service: str = "rare", arrived: int = NOW - SECOND) -> None
 @pytest.mark.parametrize("service", ["rare", "", "a/b & c", "x" * 2_000])
 def test_a_run_of_a_services_own_queue(service: str) -> None:
     """However far back it stands in the queue of all services."""
-    with memory_api() as api, Client(api.url) as client:
+    with memory_api() as api, ApiClient(api.url) as client:
         served(api, service)
         if service and len(service) < 1_000:
-            assert KNOWN not in {i["trace_id"] for i in queue(client, {**ANN, "limit": "500"})}
-            narrow = queue(client, {**ANN, "service": service, "limit": "500"})
+            assert KNOWN not in {i.trace_id for i in client.label_queue({**ANN, "limit": "500"})}
+            narrow = client.label_queue({**ANN, "service": service, "limit": "500"})
         else:
             api.reader.labels.runs = api.reader.labels.runs[690:]
-            narrow = queue(client, {**ANN, "limit": "500"})
-        (item,) = [i for i in narrow if i["trace_id"] == KNOWN]
-        drawn = draw_of(client, KNOWN.upper(), "", ANN)
-        assert (drawn["agent_run_id"], drawn["stratum"]) == ("run-1", item["stratum"])
+            narrow = client.label_queue({**ANN, "limit": "500"})
+        (item,) = [i for i in narrow if i.trace_id == KNOWN]
+        drawn = client.drawn_run(KNOWN.upper(), "", ANN)
+        assert (drawn.agent_run_id, drawn.stratum) == ("run-1", item.stratum)
 
 
 def test_a_run_of_a_queue_of_some_time() -> None:
     """Its times are named again: among all others the run stands elsewhere."""
-    with memory_api() as api, Client(api.url) as client:
+    with memory_api() as api, ApiClient(api.url) as client:
         served(api, "service-1")
         times = {"since": "1h"}
-        assert draw_of(client, KNOWN, "run-1", ANN | times)["probability"] == 1.0
+        assert client.drawn_run(KNOWN, "run-1", ANN | times).probability == 1.0
 
 
 def test_what_somebody_else_has_reviewed_meanwhile_was_drawn_all_the_same() -> None:
     """Two people may look at one run at once; what oneself has reviewed as drawn is done."""
-    with memory_api() as api, Client(api.url) as client:
+    with memory_api() as api, ApiClient(api.url) as client:
         served(api)
         review = Review(KNOWN, "run-1", "bob", "found/-/rare", 0.5, changed_at=1)
         api.reader.labels.save(Labelled(reviews=[review]))
-        assert draw_of(client, KNOWN, "", ANN)["agent_run_id"] == "run-1"
+        assert client.drawn_run(KNOWN, "", ANN).agent_run_id == "run-1"
         api.reader.labels.save(Labelled(reviews=[replace(review, annotator="ann")]))
         with pytest.raises(ConfigError, match="no such run"):
-            draw_of(client, KNOWN, "", ANN)
+            client.drawn_run(KNOWN, "", ANN)
         with pytest.raises(NotFoundError):
-            draw_of(client, "9" * 32, "", ANN)
+            client.drawn_run("9" * 32, "", ANN)

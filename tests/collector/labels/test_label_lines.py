@@ -5,9 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -133,10 +131,10 @@ def test_reviews_of_what_was_annotated(tmp_path: Path) -> None:
     document = {"errors": [error(1), error(2)]}
     found = list(read_trail([written(tmp_path, document), written(tmp_path, document, f"{'b' * 32}.json")], "ann"))
 
-    def runs_of(trace_id: str) -> list[Mapping[str, Any]]:
+    def run_ids(trace_id: str) -> list[str]:
         if trace_id != TRACE:
             raise NotFoundError("no such trace")
-        return [{"id": "run-1"}, {"id": "run-2"}]
+        return ["run-1", "run-2"]
 
-    reviews = [line.item for line in reviews_of(found, "ann", runs_of)]
+    reviews = [line.item for line in reviews_of(found, "ann", run_ids)]
     assert [(r["trace_id"], r["agent_run_id"]) for r in reviews] == [(TRACE, "run-1"), (TRACE, "run-2")]

@@ -12,8 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 from trail_folder import error, write
 
-from tracejury.collector.api.client.client import Client
-from tracejury.collector.api.client.labels import take
+from tracejury.collector.api.client import ApiClient
 from tracejury.collector.app.service import Collector
 from tracejury.collector.cli.root import root
 from tracejury.collector.config import CollectorConfig, load_config
@@ -159,8 +158,8 @@ async def test_two_people_label_the_same_finding_at_once(labelled: Labelled) -> 
 
     def say(number: int) -> None:
         item = {"annotator": people[number], "opinion": _opinion(number), "finding_id": finding["id"]}
-        with Client(f"http://127.0.0.1:{labelled.collector.api_port}") as client:
-            take(client, "annotations", [item])
+        with ApiClient(f"http://127.0.0.1:{labelled.collector.api_port}") as client:
+            client.add_labels("annotations", [item])
 
     await asyncio.gather(*(asyncio.to_thread(say, n) for n in range(4)))
     found = {(a["annotator"], a["opinion"]) for a in await labelled.json("list")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -9,11 +10,9 @@ import pytest
 
 from tracejury.collector.queries.present import (
     present_error,
-    present_finding,
     present_judged,
     present_row,
     present_trace,
-    present_verdict,
 )
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.normalized import Json, Kind, Message, NormalizedSpan, ToolRequest
@@ -23,6 +22,8 @@ from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.text.jsontext import text_of
 from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, TraceState, Turn, TurnKind
 from tracejury.schemas.verdicts import Judgement, Outcome, Subject, SubjectKind, Verdict
+from tracejury.schemas.wire.base import WireModel
+from tracejury.schemas.wire.traces import FindingJson, TokensJson, VerdictJson
 
 TRACE = "0" * 31 + "a"
 OTHER = "0" * 31 + "b"
@@ -74,9 +75,15 @@ def trace() -> Trace:
     )
 
 
+def plain(model: WireModel) -> dict[str, Any]:
+    """As the API writes it."""
+    found: dict[str, Any] = json.loads(text_of(model))
+    return found
+
+
 def test_a_trace_has_exactly_the_promised_keys_and_values() -> None:
     """Every key of the contract, runs, turns and calls in order, null where there is no id."""
-    shown = present_trace(trace(), [finding("llm1")])
+    shown = plain(present_trace(trace(), [finding("llm1")]))
     assert {key: value for key, value in shown.items() if key not in {"agent_runs", "findings"}} == {
         "trace_id": TRACE,
         "trace_ids": [TRACE, OTHER],
@@ -142,7 +149,8 @@ def test_a_trace_has_exactly_the_promised_keys_and_values() -> None:
 
 def test_a_finding_has_exactly_the_promised_keys_and_values() -> None:
     """The primary dimension is the first; times are ISO 8601 in UTC; what is not there is null."""
-    assert present_finding(finding("llm1", also_at=("s2",), linked=("f2",), turn=None, agent_run_id="")) == {
+    found = finding("llm1", also_at=("s2",), linked=("f2",), turn=None, agent_run_id="")
+    assert plain(FindingJson.model_validate(found)) == {
         "id": "id-llm1",
         "fingerprint": "fp",
         "trace_id": TRACE,
@@ -176,7 +184,7 @@ def test_arguments_are_an_object_a_text_or_null(arguments: Json, shown: object) 
     call = ToolCall("t", arguments, None, requested=True, executed=None, error=None)
     run = AgentRun("r", "", "manager", None, "", None, "", "", "", "ok", (Turn(0, TurnKind.ACT, None, (call,)),))
     shown_trace = present_trace(Trace(TRACE, "", "", "", TraceState.SETTLED, (run,), {}, ()), [])
-    assert shown_trace["agent_runs"][0]["turns"][0]["tool_calls"][0]["arguments"] == shown
+    assert plain(shown_trace)["agent_runs"][0]["turns"][0]["tool_calls"][0]["arguments"] == shown
 
 
 def test_findings_come_by_place() -> None:
@@ -189,31 +197,31 @@ def test_findings_come_by_place() -> None:
         finding("x", turn=None),
     ]
     shown = present_trace(trace(), given)
-    assert [f["span_id"] for f in shown["findings"]] == ["x", "y", "a", "b", "z"]
+    assert [f.span_id for f in shown.findings] == ["x", "y", "a", "b", "z"]
     assert present_trace(trace(), reversed(given)) == shown
 
 
 def test_an_error_outside_its_trace_names_service_and_agent() -> None:
     """The same keys as in the trace, and two more."""
     shown = present_error(Sighting(finding("llm1"), "svc", ""))
-    assert dict(shown) == {**present_finding(finding("llm1")), "service": "svc", "agent": None}
+    assert plain(shown) == {**plain(FindingJson.model_validate(finding("llm1"))), "service": "svc", "agent": None}
 
 
 def test_verdicts_keep_unscored_apart_from_zero() -> None:
     """A judge's failure is null with its reason, never the lowest score."""
     subject = Subject(SubjectKind.TRACE, TRACE, TRACE)
-    scored = present_verdict(Verdict("gf", "v1", subject, 0, reasons="r"))
-    unscored = present_verdict(Verdict("gf", "v1", subject, None, unscored_reason="timeout"))
-    assert (scored["score"], scored["unscored_reason"]) == (0, None)
-    assert (unscored["score"], unscored["unscored_reason"]) == (None, "timeout")
-    assert scored["subject"] == {"kind": "trace", "id": TRACE, "trace_id": TRACE}
+    scored = VerdictJson.model_validate(Verdict("gf", "v1", subject, 0, reasons="r"))
+    unscored = VerdictJson.model_validate(Verdict("gf", "v1", subject, None, unscored_reason="timeout"))
+    assert (scored.score, scored.unscored_reason) == (0, None)
+    assert (unscored.score, unscored.unscored_reason) == (None, "timeout")
+    assert plain(scored.subject) == {"kind": "trace", "id": TRACE, "trace_id": TRACE}
 
 
 def test_rows_of_lists() -> None:
     """A trace counts its findings by severity, all severities named; a judging counts what holds."""
     row = TraceRow(TRACE, "", "svc", TraceState.SETTLED, 3, ("m",), 1000, 2000, 3000, {Severity.HIGH: 2})
-    assert present_row(row)["findings"] == {"LOW": 0, "MEDIUM": 0, "HIGH": 2}
-    assert present_row(row)["session_id"] is None
+    assert present_row(row).findings == {"LOW": 0, "MEDIUM": 0, "HIGH": 2}
+    assert present_row(row).session_id is None
     judgement = Judgement(
         Subject(SubjectKind.TRACE, TRACE, TRACE),
         "detectors",
@@ -225,7 +233,7 @@ def test_rows_of_lists() -> None:
         (finding("llm1"),),
         failures=(("rule", "KeyError: x"),),
     )
-    assert present_judged(judgement) == {
+    assert plain(present_judged(judgement)) == {
         "trace_id": TRACE,
         "findings": 1,
         "failures": ["rule: KeyError: x"],
@@ -252,7 +260,7 @@ def test_the_text_of_a_turn_is_what_was_written_in_words(messages: tuple[Message
     run = shown.runs[0]
     llm = replace(span("llm1", Kind.LLM), output_messages=messages)
     changed = replace(run, turns=(replace(run.turns[0], llm=llm),))
-    assert present_trace(replace(shown, runs=(changed,)), [])["agent_runs"][0]["turns"][0]["text"] == text
+    assert plain(present_trace(replace(shown, runs=(changed,)), []))["agent_runs"][0]["turns"][0]["text"] == text
 
 
 def test_tokens_are_those_of_the_model_calls() -> None:
@@ -261,4 +269,4 @@ def test_tokens_are_those_of_the_model_calls() -> None:
     spans = dict(shown.spans)
     spans["llm1"] = replace(spans["llm1"], input_tokens=7, output_tokens=0)
     spans["run1"] = replace(spans["run1"], input_tokens=7, output_tokens=0)
-    assert present_trace(replace(shown, spans=spans), [])["tokens"] == {"input": 7, "output": 0, "llm_calls": 1}
+    assert present_trace(replace(shown, spans=spans), []).tokens == TokensJson(input=7, output=0, llm_calls=1)

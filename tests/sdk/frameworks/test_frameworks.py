@@ -22,7 +22,7 @@ from llm_scripts import Call, Play
 from llm_server import llm_server
 from processes import Serving, serving
 
-from tracejury.collector.api.client.client import Client
+from tracejury.collector.api.client import ApiClient
 from tracejury.schemas.wire.traces import TraceJson
 
 pytestmark = pytest.mark.store
@@ -120,47 +120,47 @@ def program(framework: str, collector: Serving, path: Path, **variables: str) ->
 @pytest.mark.parametrize("framework", PACKAGES)
 def test_the_shortest_set_up_gives_the_tree(framework: str, collector: Serving, path: Path) -> None:
     """Manager and researcher, the researcher under the manager, its search with arguments and result, no errors."""
-    with program(framework, collector, path) as process, Client(collector.url) as client:
+    with program(framework, collector, path) as process, ApiClient(collector.url) as client:
         before = ids(client)
         assert process.wait(100) == 0, process.communicate()[1][-3000:]
-        trace = until(client, before, lambda t: t["state"] != "open")
-    runs = trace["agent_runs"]
-    assert [(run["name"], run["role"]) for run in runs] == [("manager", "manager"), ("researcher", "sub-agent")]
-    assert runs[1]["parent_id"] == runs[0]["id"]
-    calls = [call for turn in runs[1]["turns"] for call in turn["tool_calls"] if call["name"] == "search"]
+        trace = until(client, before, lambda t: t.state != "open")
+    runs = trace.agent_runs
+    assert [(run.name, run.role) for run in runs] == [("manager", "manager"), ("researcher", "sub-agent")]
+    assert runs[1].parent_id == runs[0].id
+    calls = [call for turn in runs[1].turns for call in turn.tool_calls if call.name == "search"]
     assert len(calls) == 1
-    assert "Alder" in json.dumps(calls[0]["arguments"])
-    assert "312 metres" in str(calls[0]["result"])
-    assert trace["state"] == "settled"
-    assert not [f for f in trace["findings"] if f["severity"] == "HIGH"]
+    assert "Alder" in json.dumps(calls[0].arguments)
+    assert "312 metres" in str(calls[0].result)
+    assert trace.state == "settled"
+    assert not [f for f in trace.findings if f.severity == "HIGH"]
 
 
 @pytest.mark.parametrize("framework", list(PACKAGES))
 def test_a_killed_program_keeps_its_manager(framework: str, collector: Serving, path: Path) -> None:
     """SIGKILL in the middle of the researcher's tool: both agents were announced, and neither has finished."""
-    with program(framework, collector, path, HANG="1") as process, Client(collector.url) as client:
+    with program(framework, collector, path, HANG="1") as process, ApiClient(collector.url) as client:
         before = ids(client)
-        until(client, before, lambda t: len(t["agent_runs"]) > 1 and bool(t["agent_runs"][1]["turns"]))
+        until(client, before, lambda t: len(t.agent_runs) > 1 and bool(t.agent_runs[1].turns))
         process.kill()
         process.wait(30)
-        trace = until(client, before, lambda t: t["state"] == "incomplete")
-    found = [(run["name"], run["role"], run["status"]) for run in trace["agent_runs"]]
+        trace = until(client, before, lambda t: t.state == "incomplete")
+    found = [(run.name, run.role, run.status) for run in trace.agent_runs]
     assert found == [("manager", "manager", "unfinished"), ("researcher", "sub-agent", "unfinished")]
 
 
-def ids(client: Client) -> set[str]:
+def ids(client: ApiClient) -> set[str]:
     """The traces there are."""
-    return {row["trace_id"] for row in client.traces({}, 100)[0]}
+    return {row.trace_id for row in client.traces({}, 100)[0]}
 
 
-def until(client: Client, before: set[str], wanted: Callable[[TraceJson], bool]) -> TraceJson:
+def until(client: ApiClient, before: set[str], wanted: Callable[[TraceJson], bool]) -> TraceJson:
     """The one trace with agents that came since `before`, once it is as wanted."""
     deadline = time.monotonic() + 60
     trace: TraceJson | None = None
     while time.monotonic() < deadline:
-        rows = [row for row in client.traces({}, 100)[0] if row["trace_id"] not in before and row["agents"]]
+        rows = [row for row in client.traces({}, 100)[0] if row.trace_id not in before and row.agents]
         if len(rows) == 1:
-            trace = client.trace(rows[0]["trace_id"])
+            trace = client.trace(rows[0].trace_id)
             if wanted(trace):
                 return trace
         time.sleep(0.05)

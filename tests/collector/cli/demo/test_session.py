@@ -13,7 +13,7 @@ import pytest
 from memory_api import memory_api
 from processes import COMMAND, PATIENCE, serving, tracejury, until
 
-from tracejury.collector.api.client.client import Client
+from tracejury.collector.api.client import ApiClient
 from tracejury.collector.cli.demo.report import next_steps
 from tracejury.collector.cli.demo.session import free_config
 from tracejury.collector.cli.demo.watching import agent_environment, watch_program
@@ -75,7 +75,7 @@ def test_a_program_that_fails_is_told_with_its_last_words() -> None:
     environment = {**os.environ, "PYTHONHOME": "/nowhere"}
     with (
         memory_api() as api,
-        Client(api.url) as client,
+        ApiClient(api.url) as client,
         pytest.raises(PermanentError, match="No module named 'encodings'"),
     ):
         watch_program(client, environment, threading.Event(), lambda _row, _seconds: None)
@@ -86,7 +86,7 @@ def test_stopping_ends_the_watch() -> None:
     stopping = threading.Event()
     stopping.set()
     told: list[object] = []
-    with memory_api() as api, Client(api.url) as client:
+    with memory_api() as api, ApiClient(api.url) as client:
         assert watch_program(client, os.environ, stopping, lambda row, _seconds: told.append(row)) == []
     assert told == []
 

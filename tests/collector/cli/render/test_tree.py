@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,94 +11,102 @@ from rich.console import Console
 
 from tracejury.collector.cli.render.tables import counts, moment
 from tracejury.collector.cli.render.tree import trace_tree
-from tracejury.schemas.wire.traces import AgentRunJson, FindingJson, ToolCallJson, TraceJson, TurnJson, VerdictJson
+from tracejury.schemas.wire.traces import (
+    AgentRunJson,
+    FindingJson,
+    TokensJson,
+    ToolCallJson,
+    TraceJson,
+    TurnJson,
+    VerdictJson,
+)
 
 
 def run(run_id: str, parent: str | None = None, turns: list[TurnJson] | None = None, **changes: Any) -> AgentRunJson:
-    found: AgentRunJson = {
-        "id": run_id,
-        "name": f"agent-{run_id}",
-        "role": "sub-agent" if parent else "manager",
-        "span_id": f"span-{run_id}",
-        "parent_id": parent,
-        "parent_turn": None,
-        "goal": "",
-        "answer": "",
-        "status": "ok",
-        "turns": turns or [],
-    }
-    return {**found, **changes}  # type: ignore[typeddict-item]  # changes are keys of it
+    found = AgentRunJson(
+        id=run_id,
+        name=f"agent-{run_id}",
+        role="sub-agent" if parent else "manager",
+        span_id=f"span-{run_id}",
+        parent_id=parent,
+        parent_turn=None,
+        goal="",
+        answer="",
+        status="ok",
+        turns=turns or [],
+    )
+    return found.model_copy(update=changes)
 
 
 def turn(index: int, llm: str | None, *calls: ToolCallJson, below: tuple[str, ...] = ()) -> TurnJson:
-    return {
-        "index": index,
-        "kind": "act",
-        "llm_span_id": llm,
-        "text": "",
-        "tool_calls": list(calls),
-        "sub_run_ids": list(below),
-    }
+    return TurnJson(
+        index=index,
+        kind="act",
+        llm_span_id=llm,
+        text="",
+        tool_calls=list(calls),
+        sub_run_ids=list(below),
+    )
 
 
 def call(name: str, **changes: Any) -> ToolCallJson:
-    found: ToolCallJson = {
-        "name": name,
-        "arguments": None,
-        "result": None,
-        "requested": True,
-        "executed": True,
-        "error": None,
-        "span_id": f"span-{name}",
-        "call_id": None,
-        "sub_run_id": None,
-    }
-    return {**found, **changes}  # type: ignore[typeddict-item]  # changes are keys of it
+    found = ToolCallJson(
+        name=name,
+        arguments=None,
+        result=None,
+        requested=True,
+        executed=True,
+        error=None,
+        span_id=f"span-{name}",
+        call_id=None,
+        sub_run_id=None,
+    )
+    return found.model_copy(update=changes)
 
 
 def finding(number: int, span_id: str) -> FindingJson:
-    return {
-        "id": f"f{number}",
-        "fingerprint": "",
-        "trace_id": "t",
-        "span_id": span_id,
-        "agent_run_id": None,
-        "turn": None,
-        "judge": "rule",
-        "dimension": "TC",
-        "dimensions": ["TC"],
-        "taxonomy": "trail",
-        "category": "Formatting Errors",
-        "severity": "HIGH",
-        "confidence": 0.5,
-        "evidence": f"quote-{number}.",
-        "explanation": "why",
-        "tool_span_id": None,
-        "seen_by_span_id": None,
-        "also_at": [],
-        "linked": [],
-        "state": "current",
-        "first_seen": None,
-    }
+    return FindingJson(
+        id=f"f{number}",
+        fingerprint="",
+        trace_id="t",
+        span_id=span_id,
+        agent_run_id=None,
+        turn=None,
+        judge="rule",
+        dimension="TC",
+        dimensions=["TC"],
+        taxonomy="trail",
+        category="Formatting Errors",
+        severity="HIGH",
+        confidence=0.5,
+        evidence=f"quote-{number}.",
+        explanation="why",
+        tool_span_id=None,
+        seen_by_span_id=None,
+        also_at=[],
+        linked=[],
+        state="current",
+        first_seen=None,
+    )
 
 
 def trace(runs: list[AgentRunJson], findings: list[FindingJson]) -> TraceJson:
-    return {
-        "trace_id": "t",
-        "trace_ids": ["t"],
-        "session_id": None,
-        "service": "svc",
-        "state": "settled",
-        "spans": 3,
-        "start": None,
-        "end": None,
-        "conventions": [],
-        "tokens": {"input": None, "output": None, "llm_calls": 0},
-        "agent_runs": runs,
-        "remainder": [],
-        "findings": findings,
-        "verdicts": [],
-    }
+    return TraceJson(
+        trace_id="t",
+        trace_ids=["t"],
+        session_id=None,
+        service="svc",
+        state="settled",
+        spans=3,
+        start=None,
+        end=None,
+        conventions=[],
+        tokens=TokensJson(input=None, output=None, llm_calls=0),
+        agent_runs=runs,
+        remainder=[],
+        findings=findings,
+        verdicts=[],
+    )
 
 
 def shown(value: TraceJson) -> str:
@@ -183,10 +191,12 @@ def test_a_chain_of_sub_agents_of_any_depth_is_shown() -> None:
 @given(st.text(st.characters(codec=None)))
 def test_no_content_reaches_the_terminal_as_a_control(text: str) -> None:
     """Names, goals, results and quotes are shown as text whatever they hold."""
-    hostile = {**finding(0, "span-a"), "evidence": text, "category": text, "explanation": text, "judge": text}
+    hostile = finding(0, "span-a").model_copy(
+        update={"evidence": text, "category": text, "explanation": text, "judge": text}
+    )
     value = trace(
         [run("a", goal=text, answer=text, name=text, turns=[turn(0, None, call(text, result=text))])],
-        [hostile],  # type: ignore[list-item]  # the same keys
+        [hostile],
     )
     assert not {c for c in shown(value) if c < " " and c != "\n"}
 
@@ -206,7 +216,7 @@ def test_counts_and_times_for_people() -> None:
 def test_the_title_tells_the_tokens_that_are_known(sent: int | None, written: int | None, told: str) -> None:
     """Nothing where no call recorded any."""
     value = trace([run("a")], [])
-    value["tokens"] = {"input": sent, "output": written, "llm_calls": 1}
+    value = value.model_copy(update={"tokens": TokensJson(input=sent, output=written, llm_calls=1)})
     assert shown(value).splitlines()[0].rstrip().endswith(f"0 findings{told}")
 
 
@@ -219,16 +229,17 @@ def test_a_trace_without_agents_says_so() -> None:
 def test_scores_stand_under_their_runs() -> None:
     """On one line a run; what is about no run that is known comes at the end."""
     text = shown(
-        {
-            **trace([run("a"), run("b", "a")], []),
-            "verdicts": [
-                verdict("tool-calling", "a", score=3),
-                verdict("goal-fulfilment", "a", score=0),
-                verdict("plan-quality", "a", not_applicable=True),
-                verdict("tool-calling", "b", unscored_reason="the model\x1b[2J did not answer"),
-                verdict("tool-calling", "gone", score=1),
-            ],
-        }
+        trace([run("a"), run("b", "a")], []).model_copy(
+            update={
+                "verdicts": [
+                    verdict("tool-calling", "a", score=3),
+                    verdict("goal-fulfilment", "a", score=0),
+                    verdict("plan-quality", "a", not_applicable=True),
+                    verdict("tool-calling", "b", unscored_reason="the model\x1b[2J did not answer"),
+                    verdict("tool-calling", "gone", score=1),
+                ],
+            }
+        )
     )
     assert "scores: goal-fulfilment 0 of 3, plan-quality not applicable, tool-calling 3 of 3\n" in text
     assert "scores: tool-calling unscored: the model\\x1b[2J did not answer\n" in text
@@ -241,4 +252,4 @@ def verdict(judge: str, run_id: str, **changes: Any) -> VerdictJson:
         "judge": judge, "version": "v", "model": "m", "subject": {"kind": "agent-run", "id": run_id, "trace_id": "t"},
         "score": None, "not_applicable": False, "unscored_reason": None, "reasons": "", "sampling_probability": 1.0,
     }  # fmt: skip
-    return cast("VerdictJson", value | changes)
+    return VerdictJson.model_validate(value | changes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import tracemalloc
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, get_type_hints
 
@@ -228,10 +228,10 @@ def test_ten_thousand_findings_take_little_memory(store: Store, reader: StoredRe
 def test_row_groups_bound_what_parquet_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     """A group is written as soon as it is full, and leaves with the pieces."""
     monkeypatch.setattr(writing, "GROUP_BYTES", 5_000)
-    rows = [{"trace_id": f"{n:032x}", "errors": []} for n in range(1_000)]
+    rows = [TrailRow(trace_id=f"{n:032x}", errors=[]) for n in range(1_000)]
     taken = 0
 
-    def feed() -> Iterator[Mapping[str, Any]]:
+    def feed() -> Iterator[TrailRow]:
         nonlocal taken
         for row in rows:
             taken += 1
@@ -242,7 +242,7 @@ def test_row_groups_bound_what_parquet_holds(monkeypatch: pytest.MonkeyPatch) ->
     assert 50 < taken < 150
     whole = pq.ParquetFile(io.BytesIO(first + b"".join(pieces)))
     assert whole.num_row_groups > 5
-    assert whole.read().to_pylist() == rows
+    assert whole.read().to_pylist() == [row.model_dump() for row in rows]
 
 
 @settings(deadline=None)  # the first one imports Arrow
@@ -250,7 +250,7 @@ def test_row_groups_bound_what_parquet_holds(monkeypatch: pytest.MonkeyPatch) ->
 def test_any_text_survives_both_forms(texts: list[str]) -> None:
     """Lone surrogates become U+FFFD in both; everything else is as it was."""
     errors = [dict.fromkeys(("category", "location", "evidence", "description", "impact"), text) for text in texts]
-    row = {"trace_id": "t", "errors": errors}
+    row = TrailRow.model_validate({"trace_id": "t", "errors": errors})
     (line,) = json_lines([row])
     assert line.count(b"\n") == 1
     read = pq.read_table(io.BytesIO(b"".join(parquet([row], TrailRow)))).to_pylist()
@@ -268,4 +268,4 @@ def test_a_trace_that_expires_meanwhile_is_left_out(store: Store) -> None:
     whole = stored_reader(store, AssemblerConfig())
     forgetful = Forgetful(store, AssemblerConfig(), whole.labels, whole.rates, lambda: 10**18)
     rows = Exporter(forgetful).findings(ErrorQuery(Confidence.of("0"), 0), 0)
-    assert [row["trace_id"] for row in rows] == ["2" * 32]
+    assert [row.trace_id for row in rows] == ["2" * 32]

@@ -1,0 +1,362 @@
+"""The client of a running collector's API: one method a question, errors by what the user should do."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import quote
+
+import httpx
+from pydantic import ValidationError
+
+from ...schemas.errors import ConfigError, NotFoundError, PermanentError, RetryableError
+from ...schemas.wire.base import Model, WireModel
+from ...schemas.wire.doctor import DiagnosisJson, DoctorPage
+from ...schemas.wire.labels import (
+    AnnotationJson,
+    DeletedLabelsJson,
+    HumanScoreJson,
+    ImportedJson,
+    QualityPage,
+    QueueItemJson,
+    QueuePage,
+    ReviewJson,
+)
+from ...schemas.wire.lists import SessionJson, SessionRowJson
+from ...schemas.wire.rates import RatesComparisonJson, RatesJson
+from ...schemas.wire.traces import (
+    ArchitectureJson,
+    ArchitecturePage,
+    ClearedJson,
+    DeletedJson,
+    ErrorJson,
+    ErrorPage,
+    JudgedJson,
+    JudgedPage,
+    LedgerPage,
+    TraceJson,
+    TraceRowJson,
+)
+
+DEFAULT_URL = "http://127.0.0.1:8321"
+PAGE = 500
+MAX_PORT = 65_535
+JUDGE_PAGE = 20  # small, so that the progress moves and no request runs into the time-out
+MAX_QUEUE = 500
+"""Runs of the label queue that can be asked for at once."""
+MAX_FILTER = 1_000
+"""Characters of a value that the API filters by."""
+_LABELS: Mapping[str, type[WireModel]] = {
+    "annotations": AnnotationJson, "scores": HumanScoreJson, "reviews": ReviewJson,
+}  # fmt: skip
+_NO_HTTP = "illegal"  # what h11 says of a first line that is none of HTTP/1's, such as gRPC's frames
+_NOT_FOUND, _BUSY, _BAD = 404, frozenset({429, 503}), frozenset({400, 422})
+
+
+class UnreachableError(RetryableError):
+    """No collector answers at the address."""
+
+
+class ApiClient:
+    """Asks the API at `url`; a context manager. `timeout` in seconds, for each read."""
+
+    def __init__(self, url: str, *, timeout: float = 60.0, transport: httpx.BaseTransport | None = None) -> None:
+        try:
+            base = httpx.URL(url)
+        except httpx.InvalidURL as error:
+            raise ConfigError(f"{url!r} is no address: {error}") from error
+        if base.scheme not in {"http", "https"} or not base.host or (base.port or 0) > MAX_PORT:
+            raise ConfigError(f"{url!r} is no address of a collector: write it as {DEFAULT_URL}")
+        # A proxy that the environment names is for the outside world, not for a collector on this machine.
+        self._http = httpx.Client(
+            base_url=base, timeout=timeout, transport=transport, trust_env=not _is_loopback(base.host)
+        )
+        self.url = url
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._http.close()
+
+    def trace(self, trace_id: str, *, profile: str = "") -> TraceJson:
+        """One trace, rebuilt. Raises NotFoundError for an unknown id."""
+        return self._get(TraceJson, f"/api/traces/{in_path(trace_id)}", {"profile": profile})
+
+    def received(self, trace_id: str) -> Iterator[bytes]:
+        """What was received of a trace as OTLP/JSON, in pieces. Raises NotFoundError."""
+        return self.stream(f"/api/traces/{in_path(trace_id)}/otlp", {})
+
+    def delete_trace(self, trace_id: str, *, labels: bool = False) -> int:
+        """Delete one trace; the number of traces that went with it. Raises NotFoundError for an unknown id."""
+        params = {"labels": "true"} if labels else {}
+        return self._send(DeletedJson, "DELETE", f"/api/traces/{in_path(trace_id)}", {}, params).deleted
+
+    def delete_traces(self, *, session: str = "", service: str = "", before: str = "", labels: bool = False) -> int:
+        """Delete a session, or what arrived of a service before then (ISO 8601); the number of traces."""
+        body = {"session": session, "service": service, "before": before, "labels": labels}
+        return self._send(DeletedJson, "POST", "/api/delete", body).deleted
+
+    def traces(self, filters: Mapping[str, str], limit: int) -> tuple[list[TraceRowJson], bool]:
+        """Traces, in the asked order, and whether there are more than `limit`."""
+        return self._list(TraceRowJson, "/api/traces", filters, limit)
+
+    def sessions(self, filters: Mapping[str, str], limit: int) -> tuple[list[SessionRowJson], bool]:
+        """Sessions, in the asked order, and whether there are more than `limit`."""
+        return self._list(SessionRowJson, "/api/sessions", filters, limit)
+
+    def session(self, session_id: str, *, service: str = "", profile: str = "") -> SessionJson:
+        """One session as a conversation. Raises NotFoundError for an unknown id."""
+        return self._get(SessionJson, f"/api/sessions/{in_path(session_id)}", {"service": service, "profile": profile})
+
+    def errors(self, filters: Mapping[str, str], limit: int) -> tuple[list[ErrorJson], bool]:
+        """Findings, latest first, and whether there are more than `limit`. `filters` are those of /api/errors."""
+        return self._list(ErrorJson, "/api/errors", filters, limit)
+
+    def errors_after(self, filters: Mapping[str, str], after: str) -> tuple[list[ErrorJson], str]:
+        """A page of findings first seen after `after` (ISO 8601, "now" or a cursor), earliest first, and its cursor."""
+        page = self._get(ErrorPage, "/api/errors", {**filters, "after": after, "limit": str(PAGE)})
+        return page.items, page.next or ""
+
+    def ledger(self, filters: Mapping[str, str], limit: int) -> LedgerPage:
+        """Up to `limit` last words of judges, latest first, with what comes beside them; `next` is null at the end.
+
+        Raises NotFoundError for an unknown trace.
+        """
+        page = self._get(LedgerPage, "/api/ledger", _of_page(filters, limit))
+        while page.next and len(page.items) < limit:
+            more = self._get(LedgerPage, "/api/ledger", _of_page(filters, limit - len(page.items), page.next))
+            page = page.model_copy(update={"items": page.items + more.items, "next": more.next})
+        return page
+
+    def doctor(self, *, trace: str = "", service: str = "") -> list[DiagnosisJson]:
+        """The diagnosis of a trace or a service, or one a service of the last day.
+
+        Raises NotFoundError for an unknown trace or service.
+        """
+        return self._get(DoctorPage, "/api/doctor", {"trace": trace, "service": service}).items
+
+    def rates(self, filters: Mapping[str, str]) -> RatesJson:
+        """Error rates; `filters` are the parameters of /api/rates. Raises ConfigError for what means nothing."""
+        return self._get(RatesJson, "/api/rates", filters)
+
+    def compare_rates(self, filters: Mapping[str, str], to: str) -> RatesComparisonJson:
+        """Error rates compared to others; `to` as /api/rates/compare takes it. Raises as `rates`."""
+        return self._get(RatesComparisonJson, "/api/rates/compare", {**filters, "to": to})
+
+    def architectures(self) -> list[ArchitectureJson]:
+        """The description that holds of each service."""
+        return self._get(ArchitecturePage, "/api/architectures").items
+
+    def architecture(self, service: str) -> ArchitectureJson:
+        """The description that holds of a service. Raises NotFoundError where there is none."""
+        return self._get(ArchitectureJson, _architecture(service))
+
+    def architecture_versions(self, service: str) -> list[ArchitectureJson]:
+        """What was derived, edited and cleared, latest first."""
+        return self._get(ArchitecturePage, _architecture(service), {"history": "true"}).items
+
+    def edit_architecture(self, service: str, text: str) -> ArchitectureJson:
+        """Put a description in the place of the derived one. Raises ConfigError for one that is empty or too long."""
+        return self._send(ArchitectureJson, "PUT", _architecture(service), {"text": text})
+
+    def clear_architecture(self, service: str) -> ClearedJson:
+        """Let the derived description hold again."""
+        return self._send(ClearedJson, "DELETE", _architecture(service), {})
+
+    def judge(self, *, trace_id: str = "", since: str = "") -> Iterator[JudgedJson]:
+        """Judge one stored trace, or all that arrived since a point in time (ISO 8601), again; what was judged."""
+        cursor: str | None = ""
+        while cursor is not None:
+            body = {"trace_id": trace_id, "since": since, "cursor": cursor, "limit": JUDGE_PAGE}
+            page = self._send(JudgedPage, "POST", "/api/judge", body)
+            yield from page.items
+            cursor = page.next
+
+    def labels(self, kind: str, filters: Mapping[str, str], limit: int) -> tuple[list[WireModel], bool]:
+        """Annotations, scores or reviews, latest change first, and whether there are more than `limit`."""
+        return self._list(_LABELS[kind], f"/api/{kind}", filters, limit)
+
+    def add_labels(self, kind: str, items: Sequence[Mapping[str, Any]]) -> list[WireModel]:
+        """Store annotations, scores or reviews, all or none; what holds then.
+
+        Raises:
+            ConfigError: one cannot be said. NotFoundError: what one is about is not stored.
+        """
+        for item in items:
+            for key, value in item.items():
+                _encodable(key, value)
+        answer = self._ask("POST", f"/api/{kind}", json={"items": list(items)})
+        return [self._parsed(_LABELS[kind], item) for item in answer["items"]]
+
+    def import_labels(self, items: Sequence[Mapping[str, Any]], *, only_new: bool) -> ImportedJson:
+        """Take labels from elsewhere, each for itself; at most 100, of at most 60 KB in all, or one."""
+        return self._send(ImportedJson, "POST", "/api/labels/import", {"items": list(items), "only_new": only_new})
+
+    def export_labels(self, filters: Mapping[str, str]) -> Iterator[bytes]:
+        """All labels as JSON lines, in pieces."""
+        return self.stream("/api/labels/export", filters)
+
+    def withdraw_annotation(self, annotation_id: str, trace: str = "") -> AnnotationJson:
+        """Take an annotation back. Raises NotFoundError, ConfigError where several traces have one of that id."""
+        path = f"/api/annotations/{in_path(annotation_id)}"
+        return self._send(AnnotationJson, "DELETE", path, {}, {"trace": trace})
+
+    def delete_labels(self, named: Mapping[str, str]) -> int:
+        """Delete labels for good, by id, trace, run and annotator; how many they were."""
+        return self._send(DeletedLabelsJson, "POST", "/api/labels/delete", dict(named)).deleted
+
+    def label_queue(self, filters: Mapping[str, str]) -> list[QueueItemJson]:
+        """What to label next."""
+        return self._get(QueuePage, "/api/labels/queue", filters).items
+
+    def drawn_run(self, trace_id: str, run_id: str, filters: Mapping[str, str]) -> QueueItemJson:
+        """How the calibration queue drew an agent run; without its id: the one run of the trace that it holds.
+
+        Asked for is the queue of the trace's service: there it comes no later than in the queue of all, so it is found
+        whether or not the queue was narrowed. `filters`: annotator and times of that queue.
+
+        Raises:
+            ConfigError: it is not in the queue, or several runs of the trace are.
+            NotFoundError: there is no such trace.
+        """
+        trace_id = trace_id.strip().lower()
+        service = self.trace(trace_id).service
+        if len(service) > MAX_FILTER:
+            service = ""
+        # Whatever share of runs is asked of everybody: what others have reviewed meanwhile was drawn all the same.
+        waiting = self.label_queue({**filters, "service": service, "overlap": "1", "limit": str(MAX_QUEUE)})
+        found = [item for item in waiting if item.trace_id == trace_id and run_id in ("", item.agent_run_id)]
+        if len(found) != 1:
+            what = f"{len(found)} runs of this trace: name the run" if found else "no such run (any more)"
+            raise ConfigError(f"your calibration queue has {what}")
+        return found[0]
+
+    def label_quality(self, filters: Mapping[str, str]) -> QualityPage:
+        """How judges fare against labels."""
+        return self._get(QualityPage, "/api/labels/quality", filters)
+
+    def stream(self, path: str, params: Mapping[str, str]) -> Iterator[bytes]:
+        """A long answer in pieces; errors as of other questions, and RetryableError where it breaks off."""
+        given = {key: value for key, value in params.items() if value}
+        with self._failing(), self._http.stream("GET", path, params=given) as answer:
+            if not answer.is_success:
+                answer.read()
+                self._read(answer)
+            yield from answer.iter_bytes()
+
+    def _get(self, model: type[Model], path: str, params: Mapping[str, str] | None = None) -> Model:
+        return self._parsed(model, self._ask("GET", path, params))
+
+    def _send(
+        self, model: type[Model], method: str, path: str, body: object, params: Mapping[str, str] | None = None
+    ) -> Model:
+        return self._parsed(model, self._ask(method, path, params, body))
+
+    def _list(self, model: type[Model], path: str, filters: Mapping[str, str], limit: int) -> tuple[list[Model], bool]:
+        """The items of a paged list, and whether there are more than `limit`."""
+        items: list[Model] = []
+        cursor = ""
+        while True:
+            page = self._ask("GET", path, _of_page(filters, limit - len(items), cursor))
+            items += [self._parsed(model, item) for item in page["items"]]
+            cursor = page["next"] or ""
+            if not cursor or len(items) >= limit:
+                return items[:limit], bool(cursor)
+
+    def _parsed(self, model: type[Model], answer: object) -> Model:
+        try:
+            return model.model_validate(answer)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            place = ".".join(map(str, first["loc"]))
+            raise PermanentError(
+                f"the collector at {self.url} is of another version: {place or 'its answer'}: {first['msg']}"
+            ) from None
+
+    def _ask(self, method: str, path: str, params: Mapping[str, str] | None = None, json: object = None) -> Any:
+        """The JSON of one answer; parameters that are empty are left out."""
+        given = {key: value for key, value in (params or {}).items() if value}
+        with self._failing():
+            return self._read(self._http.request(method, path, params=given, json=json))
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        try:
+            with _sayable():
+                yield
+        except httpx.ConnectError as error:
+            raise UnreachableError(
+                f"no collector answers at {self.url}: start one with `tracejury serve`, or name another with --url"
+            ) from error
+        except httpx.TimeoutException as error:
+            raise RetryableError(f"the collector at {self.url} did not answer in time") from error
+        except httpx.HTTPError as error:
+            if isinstance(error, httpx.RemoteProtocolError) and _NO_HTTP in str(error):
+                raise PermanentError(
+                    f"what answers at {self.url} is not tracejury's API: it may be the port of OTLP/gRPC "
+                    f"(by default the API is at {DEFAULT_URL})"
+                ) from error
+            raise RetryableError(f"the collector at {self.url} broke off: {error}") from error
+
+    def _read(self, answer: httpx.Response) -> Any:
+        try:
+            body = answer.json()
+        except ValueError:
+            body = None
+        if answer.is_success and isinstance(body, dict):
+            return body
+        detail = body.get("detail") if isinstance(body, dict) else None
+        if not isinstance(detail, str):
+            raise PermanentError(f"what answers at {self.url} is not tracejury's API (HTTP {answer.status_code})")
+        if answer.status_code == _NOT_FOUND:
+            raise NotFoundError(detail)
+        if answer.status_code in _BAD:
+            raise ConfigError(detail)
+        if answer.status_code in _BUSY:
+            raise RetryableError(detail)
+        raise PermanentError(detail)
+
+
+def in_path(text: str) -> str:
+    """A text as one part of a path. Raises ConfigError where it is none in UTF-8."""
+    with _sayable():
+        # Dots are quoted, too: "." and ".." would be steps in the path.
+        return quote(text, safe="").replace(".", "%2E")
+
+
+@contextmanager
+def _sayable() -> Iterator[None]:
+    # Bytes of a command line that are no UTF-8 come as halves of surrogate pairs.
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        before = error.object[max(0, error.start - 20) : error.start].rpartition('"')[2]
+        after = error.object[error.start : error.end + 20].partition('"')[0]
+        raise ConfigError(f"{before + after!a} is not text in UTF-8") from error
+
+
+def _of_page(filters: Mapping[str, str], limit: int, cursor: str = "") -> dict[str, str]:
+    return {**filters, "limit": str(min(PAGE, limit)), "cursor": cursor}
+
+
+def _encodable(key: str, value: object) -> None:
+    # Bytes of a command line that are no UTF-8 come as halves of surrogate pairs.
+    try:
+        str(value).encode()
+    except UnicodeEncodeError:
+        raise ConfigError(f"{key} is not text in UTF-8") from None
+
+
+def _architecture(service: str) -> str:
+    return f"/api/architectures/{in_path(service)}"
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

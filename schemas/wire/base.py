@@ -1,0 +1,41 @@
+"""The base of the models that API, command line and pages exchange.
+
+Keys are only ever added. Ids that there are not are null, never ""; times are ISO 8601 in UTC with microseconds.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
+
+from ..text.moments import iso_time
+
+
+class WireModel(BaseModel):
+    """An immutable JSON object. Nested models are also filled from objects with attributes of the same names."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+
+def _text_or_none(value: Any) -> Any:
+    return None if value == "" else value
+
+
+def _iso_or_none(value: Any) -> Any:
+    return iso_time(value) if isinstance(value, int) else value
+
+
+Model = TypeVar("Model", bound=WireModel)
+Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
+"""A number that keeps its notation: 0 stays 0 and 0.0 stays 0.0 on the way through a client."""
+OptionalText = Annotated[str | None, BeforeValidator(_text_or_none)]
+"""Text that is null instead of ""."""
+Time = Annotated[str | None, BeforeValidator(_iso_or_none)]
+"""A point in time as ISO 8601, also given in unix nanos; null where it is unknown."""
+
+
+def fill(model: type[Model], source: object, **fields: object) -> Model:
+    """A `model` of `fields`; its other fields are the attributes of `source` that have their names."""
+    others = {name: getattr(source, name) for name in model.model_fields if name not in fields}
+    return model(**others, **fields)
