@@ -1,4 +1,4 @@
-"""Wordings of candour, as patterns over lower-cased text: admissions, attempts, offers, claims.
+"""Wordings of abstention, as patterns over lower-cased text: admissions, attempts, offers, claims.
 
 Those of admission come in several languages. No alternative repeats inside a repetition: the cost is linear.
 """

@@ -29,13 +29,13 @@ def answer_text(turn: TurnFacts) -> str:
 def statement(turn: TurnFacts) -> str:
     """What a turn tells its reader: the answer that it hands over, by a tool or in code, else its text."""
     handed = answer_text(turn)
-    if handed or _FENCE not in turn.said:
-        return handed or turn.said
-    found = _WRITTEN_ANSWER.search(turn.said)
+    if handed or _FENCE not in turn.text:
+        return handed or turn.text
+    found = _WRITTEN_ANSWER.search(turn.text)
     if found is None:
         return ""
     quote = found.group(0)[-1]
-    return turn.said[found.end() : found.end() + _ANSWER_READ].partition(quote)[0]
+    return turn.text[found.end() : found.end() + _ANSWER_READ].partition(quote)[0]
 
 
 def gives_up_honestly(facts: RunFacts, turn: TurnFacts) -> bool:
@@ -54,7 +54,7 @@ def _remembered(
     key = (question, turn.position)
     if key not in facts.memo:
         text = statement(turn)
-        facts.memo[key] = bool(text.strip()) and answer(turn, text, _latest(facts.seen(turn.position)))
+        facts.memo[key] = bool(text.strip()) and answer(turn, text, _latest(facts.texts_until(turn.position)))
     return facts.memo[key]
 
 
@@ -88,7 +88,7 @@ def _restates(turn: TurnFacts, text: str, seen: Sequence[str]) -> bool:
     known = [t for t in found if len(t) > 1 and any(t in s for s in seen)]
     if not known or len(found) - len(known) > _MOST_RESULTS:
         return False
-    computed = _results(turn.said, seen)
+    computed = _results(turn.text, seen)
     return all(t in known or t in computed for t in found)
 
 
@@ -98,7 +98,7 @@ _UNSUPPORTED: Final = (*RECALL, *ASSUMPTION, *SIMULATION)
 _SUM: Final = re.compile(r"(\d[\d.,]{0,20})\s?[-+*/\u00d7\u00f7\u2212]\s?(\d[\d.,]{0,20})\s?=\s?(\d[\d.,]{0,20})")
 
 
-def _results(said: str, seen: Sequence[str]) -> set[str]:
+def _results(text: str, seen: Sequence[str]) -> set[str]:
     """Results of the sums that a text writes down over numbers that were seen."""
-    sums = _SUM.findall(said[:_ANSWER_READ])
+    sums = _SUM.findall(text[:_ANSWER_READ])
     return {c.rstrip(".,") for a, b, c in sums if all(any(n.rstrip(".,") in s for s in seen) for n in (a, b))}

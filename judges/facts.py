@@ -13,7 +13,7 @@ from typing import Final
 from ..schemas.normalized import Kind
 from ..schemas.trajectory import AgentRun, ToolCall, Trace, Turn, TurnKind
 from .code_text import code_of, reaches_out
-from .failure_text import Failure, FailureKind, classify, error_page, gives_up, reported_failure
+from .failure_text import FailureKind, StepFailure, classify, error_page, gives_up, reported_failure
 from .names import Role, hints, named, role_of, text_of
 from .text import TextCache
 from .wording import LOOK_UP, first_of
@@ -30,7 +30,7 @@ class CallFacts:
 
     call: ToolCall
     role: Role
-    failure: Failure | None
+    failure: StepFailure | None
 
     @property
     def ran(self) -> bool | None:
@@ -39,7 +39,7 @@ class CallFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class FailureReading:
     """Where a failure was first read: the turn's position in the run, and the message with the offset in it."""
 
     position: int
@@ -51,7 +51,7 @@ class Reading:
 class TurnFacts:
     """One turn read.
 
-    `said`: what the LLM wrote, else the answer that it handed over; `low`: that, bounded, in lower case.
+    `text`: what the LLM wrote, else the answer that it handed over; `low`: that, bounded, in lower case.
     `failure`: of a call or the step; `failed_call` the call it was, None for the step. `read`: where it was read.
     `gave_up`: the line by which a sub-agent started here says that it obtained nothing. `attempted`: data access
     was tried; `succeeded`: some of it brought something. `answers`: it hands over the run's answer by a tool, or
@@ -60,17 +60,17 @@ class TurnFacts:
 
     turn: Turn
     position: int
-    said: str
+    text: str
     low: str
     calls: tuple[CallFacts, ...]
-    failure: Failure | None
+    failure: StepFailure | None
     failed_call: ToolCall | None
     gave_up: str
     attempted: bool
     succeeded: bool
     answers: bool
     code: str = ""
-    read: Reading | None = None
+    read: FailureReading | None = None
 
     @property
     def acting(self) -> bool:
@@ -108,7 +108,7 @@ class RunFacts:
         at = self.plan_at[position]
         return self.turns[at] if at >= 0 else None
 
-    def seen(self, position: int) -> list[str]:
+    def texts_until(self, position: int) -> list[str]:
         """What the run had been told by a position: its goal and the new messages of its calls, not its own words.
 
         Calls that plan or survey facts are sent the agent's own earlier words as if a user had said them.
@@ -208,16 +208,16 @@ def _read_turn(
     # A delegation is judged by what the agent answered, below.
     accesses = [c for c in calls if c.role is Role.ACCESS and c.ran is not False and not c.call.sub_run_id]
     worked = any(c.failure is None and (c.call.result is not None or failure is None) for c in accesses)
-    said = _said(turn, calls)
-    low = texts.low(said)
-    code = code_of(said) if turn.wrappers or turn.observation else ""
+    text = _turn_text(turn, calls)
+    low = texts.low(text)
+    code = code_of(text) if turn.wrappers or turn.observation else ""
     answers = any(c.role is Role.FINAL for c in calls) or first_of(low, enders) >= 0
     # What code reads in the step that answers, nobody has looked at before answering.
     ran = bool(code) and (by_code or (reaches_out(code) and not answers))
     return TurnFacts(
         turn=turn,
         position=position,
-        said=said,
+        text=text,
         low=low,
         calls=calls,
         failure=failure,
@@ -230,7 +230,7 @@ def _read_turn(
     )
 
 
-def _said(turn: Turn, calls: tuple[CallFacts, ...]) -> str:
+def _turn_text(turn: Turn, calls: tuple[CallFacts, ...]) -> str:
     """A call without message text is recorded as JSON: what it says then stands in the answer that it hands over."""
     messages = turn.llm.output_messages if turn.llm else ()
     if any(m.text for m in messages):
@@ -241,18 +241,18 @@ def _said(turn: Turn, calls: tuple[CallFacts, ...]) -> str:
 def _read_call(call: ToolCall) -> CallFacts:
     failure = None
     if call.error is not None:
-        failure = Failure(classify(call.error), call.error)
+        failure = StepFailure(classify(call.error), call.error)
     elif call.result:
         failure = reported_failure(call.result) or error_page(call.result)
     return CallFacts(call, role_of(call.name), failure)
 
 
-def _step_failure(turn: Turn) -> Failure | None:
+def _step_failure(turn: Turn) -> StepFailure | None:
     for span in turn.wrappers:
         if span.is_error and span.kind in (Kind.CHAIN, Kind.OTHER):
             text = span.exceptions[-1].message if span.exceptions else span.raw.status_message
             if text:
-                return Failure(classify(text), text)
+                return StepFailure(classify(text), text)
     return None
 
 
@@ -274,7 +274,7 @@ def _with_reading(facts: TurnFacts, turns: Sequence[TurnFacts]) -> TurnFacts:
                 continue
             at = next((at for key in keys if (at := message.text.find(key)) >= 0), -1)
             if at >= 0:
-                reading = Reading(later.position, message.text, at)
+                reading = FailureReading(later.position, message.text, at)
                 return replace(facts, read=reading)
     return facts
 

@@ -45,7 +45,7 @@ OUTAGES: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class StepFailure:
     """A failure: its kind and the text that tells of it. `page`: what was fetched well says so, a page or a result."""
 
     kind: FailureKind
@@ -84,7 +84,7 @@ _BY_STATUS: Final = {
 }
 
 
-def error_page(result: str) -> Failure | None:
+def error_page(result: str) -> StepFailure | None:
     """The HTTP error that a fetched page's title or heading tells of, None where it reads as a page."""
     head = result[:_PAGE_HEAD]
     found = _ERROR_PAGE.search(head)
@@ -92,7 +92,7 @@ def error_page(result: str) -> Failure | None:
         return None
     status = found.group(1) or found.group(2) or ""
     kind = _BY_STATUS.get(status, FailureKind.SERVICE)
-    return Failure(kind, found.group(0).strip("# \n"), page=True)
+    return StepFailure(kind, found.group(0).strip("# \n"), page=True)
 
 
 _ABSENT: Final = frozenset({FailureKind.NO_RESULT, FailureKind.NOT_FOUND})
@@ -100,7 +100,7 @@ _JSON_OPENINGS: Final = ('{"error"', "{'error'", '{"status": "error"', "{'status
 _JSON_HARMLESS: Final = ("null", "none", "false", '""', "''")
 
 
-def reported_failure(result: str) -> Failure | None:
+def reported_failure(result: str) -> StepFailure | None:
     """The failure that a result reports although its call did not fail; None where it reads as a success.
 
     Only how a result opens counts: a page about errors is no error.
@@ -116,7 +116,7 @@ def reported_failure(result: str) -> Failure | None:
     kind = classify(result)
     # That there is no such thing is an answer, too: it brings nothing, but nothing went wrong.
     absent = kind in _ABSENT or (kind is FailureKind.OTHER and "not found" in head)
-    return Failure(kind, result, page=absent)
+    return StepFailure(kind, result, page=absent)
 
 
 def _json_error(head: str, opening: str) -> bool:

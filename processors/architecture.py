@@ -28,19 +28,19 @@ _LONGEST: Final = 6_000  # characters of the text
 
 
 @dataclass(frozen=True, slots=True)
-class Agent:
+class AgentProfile:
     """What the runs of one agent show: how many there are, and how often each fact."""
 
     runs: int = 0
     facts: Mapping[Fact, int] = field(default_factory=dict)
 
-    def plus(self, other: Agent) -> Agent:
+    def plus(self, other: AgentProfile) -> AgentProfile:
         """Both together, the first values of each facet in the order of the alphabet."""
-        return Agent(self.runs + other.runs, _bounded(Counter(self.facts) + Counter(other.facts)))
+        return AgentProfile(self.runs + other.runs, _bounded(Counter(self.facts) + Counter(other.facts)))
 
 
 @dataclass(frozen=True, slots=True)
-class Architecture:
+class DerivedArchitecture:
     """What any number of traces show of a service, in bounded space.
 
     `agents` by name; `outside`: traces with LLM calls outside any agent. Of too many agents or values the first by
@@ -49,25 +49,27 @@ class Architecture:
 
     traces: int = 0
     outside: int = 0
-    agents: Mapping[str, Agent] = field(default_factory=dict)
+    agents: Mapping[str, AgentProfile] = field(default_factory=dict)
 
-    def take(self, trace: Trace) -> Architecture:
+    def take(self, trace: Trace) -> DerivedArchitecture:
         """This and one more trace."""
-        found: dict[str, Agent] = {}
+        found: dict[str, AgentProfile] = {}
         for run in trace.runs:
-            shows = Agent(1, _bounded(Counter(facts_of(trace, run))))
+            shows = AgentProfile(1, _bounded(Counter(facts_of(trace, run))))
             name = run.name[:120]
             found[name] = found[name].plus(shows) if name in found else shows
         outside = any(s.kind is Kind.LLM for s in trace.remainder) and bool(trace.runs)
-        return self.merge(Architecture(1, int(outside), found))
+        return self.merge(DerivedArchitecture(1, int(outside), found))
 
-    def merge(self, other: Architecture) -> Architecture:
+    def merge(self, other: DerivedArchitecture) -> DerivedArchitecture:
         """What both have seen; neither order nor grouping matters."""
         agents = dict(self.agents)
         for name, agent in other.agents.items():
             agents[name] = agents[name].plus(agent) if name in agents else agent
         kept = heapq.nsmallest(MOST_AGENTS, agents)
-        return Architecture(self.traces + other.traces, self.outside + other.outside, {n: agents[n] for n in kept})
+        return DerivedArchitecture(
+            self.traces + other.traces, self.outside + other.outside, {n: agents[n] for n in kept}
+        )
 
     @property
     def text(self) -> str:
@@ -86,7 +88,7 @@ class Architecture:
 
 def describe(traces: Iterable[Trace]) -> str:
     """The description of the service that `traces` show; the same for any order of them."""
-    architecture = Architecture()
+    architecture = DerivedArchitecture()
     for trace in traces:
         architecture = architecture.take(trace)
     return architecture.text
@@ -104,17 +106,17 @@ def _bounded(counts: Counter[Fact]) -> dict[Fact, int]:
     }
 
 
-def _role(agent: Agent) -> str:
+def _role(agent: AgentProfile) -> str:
     roles = _values(agent, Facet.ROLE)
     return " and ".join(roles)
 
 
-def _values(agent: Agent, facet: Facet) -> list[str]:
+def _values(agent: AgentProfile, facet: Facet) -> list[str]:
     """Values of a facet that are not rare, by alphabet."""
     return sorted(v for (f, v), n in agent.facts.items() if f is facet and n >= _RARE * agent.runs)
 
 
-def _line(name: str, agent: Agent) -> str:
+def _line(name: str, agent: AgentProfile) -> str:
     told = [f"{_name(name) if name else 'An unnamed agent'} ({_role(agent)})"]
     if delegates := _listed(_values(agent, Facet.DELEGATES)):
         told.append(f"delegates to {delegates}")
@@ -139,7 +141,7 @@ def _line(name: str, agent: Agent) -> str:
     return "; ".join(told) + "."
 
 
-def _replans(agent: Agent) -> list[str]:
+def _replans(agent: AgentProfile) -> list[str]:
     gaps = {int(v): n for (f, v), n in agent.facts.items() if f is Facet.GAP}
     total = sum(gaps.values())
     if not total:
@@ -155,7 +157,7 @@ def _replans(agent: Agent) -> list[str]:
     )
 
 
-def _usual(agent: Agent, facet: Facet, total: int) -> str:
+def _usual(agent: AgentProfile, facet: Facet, total: int) -> str:
     """The value that most runs show, "" where there is none."""
     found = [v for (f, v), n in agent.facts.items() if f is facet and n >= _USUAL * total]
     return _inline(found[0], 60) if found else ""

@@ -21,7 +21,7 @@ _ASIDE: Final = frozenset({Kind.EVALUATOR, Kind.GUARDRAIL})
 
 
 @dataclass(slots=True)
-class _Talk:
+class _Conversation:
     """One conversation so far. `calls`: its calls; `acts`: it was given tools, or asked for some."""
 
     calls: list[NormalizedSpan] = field(default_factory=list)
@@ -32,25 +32,25 @@ def find_bare_runs(tree: SpanTree, owner: Mapping[str, str]) -> dict[str, str]:
     """Span id to run id (that of the run's first call) for calls that no agent owns; `owner`: span to run."""
     free = _free_calls(tree, owner)
     records = _records(tree, free)
-    talks: list[_Talk] = []
-    known: dict[tuple[str, _Key], _Talk] = {}
+    conversations: list[_Conversation] = []
+    known: dict[tuple[str, _Key], _Conversation] = {}
     for span in free:
         speaker = _speaker(span)
         same = records[span.span_id]
-        talk = next((t for s in same for key in _sent(s) if (t := known.get((speaker, key)))), None)
-        if talk is None:
-            talk = known.get((speaker, ("session", span.session_id))) if span.session_id else None
-        if talk is None:
-            talk = _Talk()
-            talks.append(talk)
-        talk.calls.append(span)
-        talk.acts |= bool(span.tools) or asks(span)
+        conversation = next((t for s in same for key in _sent(s) if (t := known.get((speaker, key)))), None)
+        if conversation is None:
+            conversation = known.get((speaker, ("session", span.session_id))) if span.session_id else None
+        if conversation is None:
+            conversation = _Conversation()
+            conversations.append(conversation)
+        conversation.calls.append(span)
+        conversation.acts |= bool(span.tools) or asks(span)
         for key in (k for s in same for k in _written(s)):
-            known[speaker, key] = talk
+            known[speaker, key] = conversation
     found: dict[str, str] = {}
-    for talk in talks:
-        if talk.acts and len(talk.calls) > 1:
-            found.update((span.span_id, talk.calls[0].span_id) for span in talk.calls)
+    for conversation in conversations:
+        if conversation.acts and len(conversation.calls) > 1:
+            found.update((span.span_id, conversation.calls[0].span_id) for span in conversation.calls)
     inner = {s.span_id: tree.parent[s.span_id] for s in tree.order if s.kind is Kind.LLM and s.span_id in tree.parent}
     for span_id, above in inner.items():  # parents first
         if above in found and span_id not in found and not owner[span_id]:

@@ -14,7 +14,7 @@ from typing import Final
 from ..schemas.normalized import Kind, NormalizedSpan
 from .delegation import addressee, asks, hands_to_someone, is_handoff
 from .names import canonical
-from .parent_inference import Kinship, Start
+from .parent_inference import InferredParents, RunStart
 from .span_tree import SpanTree, time_key
 
 _LONGEST_LINE: Final = 64  # agents between one and the return to it
@@ -24,11 +24,11 @@ _LONGEST_LINE: Final = 64  # agents between one and the return to it
 class _Call:
     """A call that may address an agent beside its own run."""
 
-    start: Start
+    start: RunStart
     handoff: bool
 
 
-def find_handoffs(tree: SpanTree, owner: Mapping[str, str], runs: Mapping[str, str]) -> Kinship:
+def find_handoffs(tree: SpanTree, owner: Mapping[str, str], runs: Mapping[str, str]) -> InferredParents:
     """Runs started by one beside them, and runs that are one beside them, gone on (`adopted`).
 
     `owner`: span to run, `runs`: run to the run above ("" for none). An agent that is handed the conversation back
@@ -37,22 +37,22 @@ def find_handoffs(tree: SpanTree, owner: Mapping[str, str], runs: Mapping[str, s
     agents = {r: tree.spans[r] for r in runs if r in tree.spans and tree.spans[r].kind is Kind.AGENT}
     names = {r: canonical(span.agent_name) for r, span in agents.items() if span.agent_name}
     if len(names) < 2:  # noqa: PLR2004 - one hands over, one takes over
-        return Kinship()
-    line = _Line(runs, names)
+        return InferredParents()
+    tracker = _HandoffTracker(runs, names)
     calling = (s for s in tree.order if s.kind is Kind.TOOL or (s.kind is Kind.LLM and asks(s)) or s.span_id in names)
     for span in sorted(calling, key=time_key):
         if span.span_id in names:
-            line.begin(span.span_id)
+            tracker.begin(span.span_id)
         elif run := owner[span.span_id]:
-            line.call(span, line.found.adopted.get(run, run), run)
-    return line.found
+            tracker.call(span, tracker.found.adopted.get(run, run), run)
+    return tracker.found
 
 
 @dataclass(slots=True)
-class _Line:
+class _HandoffTracker:
     runs: Mapping[str, str]
     names: Mapping[str, str]
-    found: Kinship = field(default_factory=Kinship)
+    found: InferredParents = field(default_factory=InferredParents)
     # By run above and canonical name; "" is the name of whoever begins next.
     pending: dict[tuple[str, str], deque[_Call]] = field(default_factory=dict)
     requested: set[tuple[str, str]] = field(default_factory=set)
@@ -99,15 +99,15 @@ class _Line:
                 return
 
 
-def _addressed(span: NormalizedSpan, run: str) -> Iterator[tuple[str, Start, bool]]:
+def _addressed(span: NormalizedSpan, run: str) -> Iterator[tuple[str, RunStart, bool]]:
     if span.kind is Kind.TOOL:
         someone = hands_to_someone(span.tool_name, span.tool_arguments)
         if (target := addressee(span.tool_name, span.tool_arguments)) or someone:
-            start = Start(run, "", span.span_id, span.tool_name)
+            start = RunStart(run, "", span.span_id, span.tool_name)
             yield target, start, someone or is_handoff(span.tool_name, span.tool_arguments)
         return
     for message in span.output_messages:
         for request in message.tool_requests:
             if target := addressee(request.name, request.arguments):
-                start = Start(run, span.span_id, request.call_id, request.name)
+                start = RunStart(run, span.span_id, request.call_id, request.name)
                 yield target, start, is_handoff(request.name, request.arguments)

@@ -10,7 +10,7 @@ from ..schemas.normalized import Kind, NormalizedSpan
 from .bare import find_bare_runs
 from .handoffs import find_handoffs
 from .names import canonical, plain_name
-from .parent_inference import Kinship, Start, find_kinship
+from .parent_inference import InferredParents, RunStart, infer_parents
 from .segments import find_segments
 from .span_tree import SpanTree, time_key
 
@@ -34,7 +34,7 @@ class Ownership:
     runs: dict[str, str] = field(default_factory=dict)
     owner: dict[str, str] = field(default_factory=dict)
     twins: dict[str, NormalizedSpan] = field(default_factory=dict)
-    starts: dict[str, Start] = field(default_factory=dict)
+    starts: dict[str, RunStart] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     segments: dict[str, list[NormalizedSpan]] = field(default_factory=dict)
 
@@ -44,17 +44,17 @@ def assign_owners(tree: SpanTree, tool_runs: Mapping[str, str] | None = None) ->
     survey = _survey(tree)
     wrappers, twins = _agent_wrappers(tree, survey)
     ownership = _assign(tree, wrappers, _referenced_runs(tree, survey), twins, tool_runs or {})
-    kinship = find_kinship(tree, ownership.owner, ownership.runs)
-    if kinship.adopted or kinship.started:
-        ownership = _relate(ownership, kinship)
+    inferred = infer_parents(tree, ownership.owner, ownership.runs)
+    if inferred.adopted or inferred.started:
+        ownership = _relate(ownership, inferred)
     ownership = _with_bare_runs(tree, _divide(tree, ownership))
     handed = find_handoffs(tree, ownership.owner, ownership.runs)
     ownership = _handed(tree, ownership, handed) if handed.started or handed.adopted else ownership
     stated = _stated_parents(tree, ownership)
-    return _relate(ownership, Kinship(started=stated)) if stated else ownership
+    return _relate(ownership, InferredParents(started=stated)) if stated else ownership
 
 
-def _handed(tree: SpanTree, ownership: Ownership, handed: Kinship) -> Ownership:
+def _handed(tree: SpanTree, ownership: Ownership, handed: InferredParents) -> Ownership:
     """The same ownership with runs that others beside them started, and those that went on after others."""
     for run, first in sorted(handed.adopted.items(), key=lambda item: time_key(tree.spans[item[0]])):
         ownership.segments.setdefault(first, []).append(tree.spans[run])
@@ -163,7 +163,7 @@ def _assign(
     return result
 
 
-def _stated_parents(tree: SpanTree, ownership: Ownership) -> dict[str, Start]:
+def _stated_parents(tree: SpanTree, ownership: Ownership) -> dict[str, RunStart]:
     """Runs that nothing joins with another, but whose spans state the name of the agent that started them."""
     parents = {
         ownership.owner[s.raw.span_id]: s.agent_parent
@@ -181,12 +181,12 @@ def _stated_parents(tree: SpanTree, ownership: Ownership) -> dict[str, Start]:
             named.add((run, name))
             runs.setdefault(name, []).append((time_key(span), run))
     began = {run: key for found in runs.values() for key, run in reversed(found)}
-    found: dict[str, Start] = {}
+    found: dict[str, RunStart] = {}
     above = dict(ownership.runs)
     for run, name in alone.items():
         earlier = [r for key, r in runs.get(canonical(name), ()) if key <= began.get(run, key)]
         if earlier and not _is_below(earlier[-1], run, above):
-            found[run] = Start(earlier[-1], "", "", "")
+            found[run] = RunStart(earlier[-1], "", "", "")
             above[run] = earlier[-1]
     return found
 
@@ -207,7 +207,7 @@ def _with_bare_runs(tree: SpanTree, ownership: Ownership) -> Ownership:
         return ownership
     own = dict.fromkeys(bare[s.span_id] for s in tree.order if s.span_id in bare)
     found = replace(ownership, owner=ownership.owner | bare, runs=ownership.runs | dict.fromkeys(own, ""))
-    return _relate(found, find_kinship(tree, found.owner, found.runs, own))
+    return _relate(found, infer_parents(tree, found.owner, found.runs, own))
 
 
 def _divide(tree: SpanTree, ownership: Ownership) -> Ownership:
@@ -229,10 +229,10 @@ def _is_nameless(span: NormalizedSpan | None) -> bool:
     return span is None or span.kind is not Kind.AGENT or span.agent_name in ("", plain_name(span.raw.name))
 
 
-def _relate(ownership: Ownership, kinship: Kinship) -> Ownership:
+def _relate(ownership: Ownership, inferred: InferredParents) -> Ownership:
     """The same ownership with adopted runs dissolved into those they are a part of, and started ones below theirs."""
-    adopted = kinship.adopted
-    starts = ownership.starts | {run: start for run, start in kinship.started.items() if run not in adopted}
+    adopted = inferred.adopted
+    starts = ownership.starts | {run: start for run, start in inferred.started.items() if run not in adopted}
     runs = {run: adopted.get(above, above) for run, above in ownership.runs.items() if run not in adopted}
     runs |= {run: adopted.get(start.run, start.run) for run, start in starts.items()}
     owner = {span: adopted.get(run, run) for span, run in ownership.owner.items()}

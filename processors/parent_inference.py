@@ -34,7 +34,7 @@ _LITERAL: Final = re.compile(r"""["']([^"'\\\n]{24,200})""")
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class RunStart:
     """Who started a run: the run, its LLM call, the request's call id and tool name; `to`: whom a delegation names."""
 
     run: str
@@ -45,25 +45,27 @@ class Start:
 
 
 @dataclass(slots=True)
-class Kinship:
+class InferredParents:
     """`adopted`: id of a run to the id of the run that it is a part of. `started`: id of a run to its start."""
 
     adopted: dict[str, str] = field(default_factory=dict)
-    started: dict[str, Start] = field(default_factory=dict)
+    started: dict[str, RunStart] = field(default_factory=dict)
 
 
-def find_kinship(
+def infer_parents(
     tree: SpanTree, owner: Mapping[str, str], runs: Mapping[str, str], unknown: Iterable[str] | None = None
-) -> Kinship:
-    """Kinship of the runs under a missing parent; `owner`: span to run, `runs`: run to the run above ("" for none).
+) -> InferredParents:
+    """Infer the parents of runs under a missing parent.
 
-    `unknown`: the runs whose kin is looked for, if not those.
+    `owner`: span to run; `runs`: run to the run above ("" for none).
+
+    `unknown`: the runs whose parents are inferred, if not those.
     """
     if unknown is None:
         unknown = (run for run in runs if run not in tree.spans or (run in tree.orphans and not runs[run]))
     unknown = set(unknown)
     if not unknown:
-        return Kinship()
+        return InferredParents()
     history = _History(tree, runs)
     work = sorted((s for s in tree.order if s.kind in (Kind.LLM, Kind.TOOL) and owner[s.raw.span_id]), key=time_key)
     for span in work:
@@ -83,15 +85,15 @@ class _History:
 
     tree: SpanTree
     runs: Mapping[str, str]
-    found: Kinship = field(default_factory=Kinship)
+    found: InferredParents = field(default_factory=InferredParents)
     asked: dict[str, str] = field(default_factory=dict)
-    handed: dict[str, Start] = field(default_factory=dict)
+    handed: dict[str, RunStart] = field(default_factory=dict)
     hinted: dict[str, str] = field(default_factory=dict)
     said: dict[str, str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     prompts: dict[str, set[str]] = field(default_factory=dict)
-    replies: deque[tuple[str, Start]] = field(default_factory=lambda: deque(maxlen=_RECENT_REPLIES))
-    requests: deque[tuple[ToolRequest, Start]] = field(default_factory=lambda: deque(maxlen=_RECENT_REQUESTS))
+    replies: deque[tuple[str, RunStart]] = field(default_factory=lambda: deque(maxlen=_RECENT_REPLIES))
+    requests: deque[tuple[ToolRequest, RunStart]] = field(default_factory=lambda: deque(maxlen=_RECENT_REQUESTS))
 
     def add(self, span: NormalizedSpan, run: str) -> None:
         """Remember what a call of `run` said and asked for."""
@@ -106,14 +108,14 @@ class _History:
                 if request.call_id:
                     self.asked[request.call_id] = run
                     if is_handoff(request.name, request.arguments):
-                        self.handed[request.call_id] = Start(run, span.raw.span_id, request.call_id, request.name)
-                self.requests.append((request, Start(run, span.raw.span_id, request.call_id, request.name)))
+                        self.handed[request.call_id] = RunStart(run, span.raw.span_id, request.call_id, request.name)
+                self.requests.append((request, RunStart(run, span.raw.span_id, request.call_id, request.name)))
             if len(message.text) >= _LEAST_REPLY:
                 self.said[message.text] = run
-                self.replies.append((message.text.strip(), Start(run, span.raw.span_id, "", "")))
+                self.replies.append((message.text.strip(), RunStart(run, span.raw.span_id, "", "")))
 
     def place(self, span: NormalizedSpan, own: str) -> None:
-        """Find the kin of run `own`, whose first span is `span`."""
+        """Infer the parent of run `own`, whose first span is `span`."""
         run = self.hinted.get(span.run_hint, "") if span.run_hint else ""
         if not run:
             run = self.asked.get(span.tool_call_id, "") if span.kind is Kind.TOOL else self._continued(span)
@@ -129,7 +131,7 @@ class _History:
         if start and not self.runs.get(own) and not self._is_below(start.run, own):
             self.found.started[own] = start
 
-    def _handed_over(self, span: NormalizedSpan) -> Start | None:
+    def _handed_over(self, span: NormalizedSpan) -> RunStart | None:
         """The hand-off with which the history ends that a call was sent."""
         for message in reversed(span.input_messages):
             call_id = message.tool_call_id or next((r.call_id for r in message.tool_requests if r.call_id), "")
@@ -156,7 +158,7 @@ class _History:
         ids = ((start.call_id, start.run) for _, start in self.requests if len(start.call_id) >= _LEAST_ID)
         return next((run for call_id, run in ids if call_id in message.text), "")
 
-    def _started(self, task: str, own: str) -> Start | None:
+    def _started(self, task: str, own: str) -> RunStart | None:
         taken = {s.call_id for s in self.found.started.values() if s.call_id}
         for request, start in reversed(self.requests):
             if (

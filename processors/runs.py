@@ -10,14 +10,14 @@ from typing import Final
 from ..schemas.normalized import Kind, Message, NormalizedSpan, ToolDefinition
 from ..schemas.trajectory import AgentRun, TraceState, Turn, TurnKind
 from .calls import CallContext, join_calls
-from .completion import complete_histories
+from .logged_arguments import add_logged_arguments
+from .message_history import complete_histories
 from .novelty import Novelty
-from .outlines import Outline, outline_runs
 from .ownership import Ownership
 from .phases import kinds_of, states_plan
+from .run_skeletons import RunSkeleton, build_skeletons
 from .span_tree import SpanTree, time_key
 from .task import answer_of, goal_from_calls, with_closing_call
-from .told import complete_arguments
 from .turn_spans import TurnSpans
 
 _REACH: Final = 16  # levels of wrappers between a TOOL span and the agent run that it starts
@@ -25,7 +25,7 @@ _REACH: Final = 16  # levels of wrappers between a TOOL span and the agent run t
 
 def build_runs(tree: SpanTree, ownership: Ownership, state: TraceState) -> tuple[AgentRun, ...]:
     """All runs, managers in order of start, each followed by what it started."""
-    outlines = outline_runs(tree, ownership)
+    outlines = build_skeletons(tree, ownership)
     shows_tools = any(span.kind is Kind.TOOL for span in tree.order)
     builder = _Builder(tree, ownership, state, shows_tools)
     # Sub-agents first: a manager's calls hold what its sub-agents answered.
@@ -42,7 +42,7 @@ class _Builder:
     state: TraceState
     shows_tools: bool
 
-    def build(self, outline: Outline, built: dict[str, AgentRun]) -> AgentRun:
+    def build(self, outline: RunSkeleton, built: dict[str, AgentRun]) -> AgentRun:
         """The run; `built` holds those below it."""
         span = outline.span
         turns = self._turns(outline, built)
@@ -65,11 +65,11 @@ class _Builder:
             max_steps=span.max_steps if span else None,
         )
 
-    def _last(self, outline: Outline) -> NormalizedSpan | None:
+    def _last(self, outline: RunSkeleton) -> NormalizedSpan | None:
         """The AGENT span in which the run ended, None where that is unknown."""
         return self.ownership.segments.get(outline.id, [outline.span])[-1]
 
-    def _status(self, outline: Outline) -> str:
+    def _status(self, outline: RunSkeleton) -> str:
         """Of its own spans, else of the tool that the run worked for."""
         own = outline.span or self.tree.spans.get(outline.id)
         if own is None:
@@ -80,9 +80,9 @@ class _Builder:
             return "unfinished"
         return "error" if any(s.is_error for s in spans) or (twin is not None and twin.is_error) else "ok"
 
-    def _turns(self, outline: Outline, built: dict[str, AgentRun]) -> tuple[Turn, ...]:
+    def _turns(self, outline: RunSkeleton, built: dict[str, AgentRun]) -> tuple[Turn, ...]:
         complete_histories(outline.turns)
-        complete_arguments(outline.turns, self.tree)
+        add_logged_arguments(outline.turns, self.tree)
         finished = self._status(outline) != "unfinished"
         last_call = max((i for i, t in enumerate(outline.turns) if t.llm and not t.inner), default=-1)
         kinds = kinds_of(outline.turns, outline.goal)

@@ -14,7 +14,7 @@ from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan, ToolRequest
 from .delegation import addressee, asks, is_handoff
-from .parent_inference import Start
+from .parent_inference import RunStart
 from .span_tree import SpanTree, time_key
 
 _REACH: Final = 8  # levels between a run's span and its calls
@@ -26,7 +26,7 @@ class Segments:
     """`owner`: span id to its new run. `starts`: new run to its start. `names`: run to the name handed over to."""
 
     owner: dict[str, str] = field(default_factory=dict)
-    starts: dict[str, Start] = field(default_factory=dict)
+    starts: dict[str, RunStart] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
 
 
@@ -69,7 +69,7 @@ def _divide(run: str, spans: Sequence[NormalizedSpan], tree: SpanTree, found: Se
             current, asked = line[speaker], None
         of_call.update((record.span_id, current) for record in call)
         if (request := next((r for record in call if (r := _handoff(record))), None)) is not None:
-            start = Start(current, call[0].span_id, request.call_id, request.name)
+            start = RunStart(current, call[0].span_id, request.call_id, request.name)
             asked = (addressee(request.name, request.arguments), start)
     if len(set(of_call.values())) > 1:
         found.owner.update(_spread(run, spans, of_call, [call[0] for call in calls], tree))

@@ -31,7 +31,7 @@ GOAL: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolCallOutline:
     """A tool call. `span_id`: "" where no span stands for it; `state`: ok, error, refused, unknown.
 
     `hint`: the start of its error or result. Times in unix nanos, 0 where none is known, here and below.
@@ -47,7 +47,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnLine:
+class TurnOutline:
     """A turn. `span_id`: of the LLM call, "" without one; `others`: further spans of the turn."""
 
     index: int
@@ -58,13 +58,13 @@ class TurnLine:
     hint: str
     start: int
     end: int
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ToolCallOutline, ...] = ()
     sub_run_ids: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class RunLine:
+class RunOutline:
     """An agent run. `others`: spans below it that belong to none of its turns."""
 
     id: str
@@ -78,12 +78,12 @@ class RunLine:
     answer: str
     start: int
     end: int
-    turns: tuple[TurnLine, ...] = ()
+    turns: tuple[TurnOutline, ...] = ()
     others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Loose:
+class SpanOutline:
     """A span outside of all agent runs."""
 
     span_id: str
@@ -96,7 +96,7 @@ class Loose:
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class TraceOutline:
     """A trace in outline. `homes`: trace ids of the spans of joined traces that are not of the first one.
 
     `input_tokens` and `output_tokens`: None where no call recorded any.
@@ -116,8 +116,8 @@ class Outline:
     llm_calls: int
     input_tokens: int | None
     output_tokens: int | None
-    runs: tuple[RunLine, ...] = ()
-    remainder: tuple[Loose, ...] = ()
+    runs: tuple[RunOutline, ...] = ()
+    remainder: tuple[SpanOutline, ...] = ()
     homes: Mapping[str, str] = field(default_factory=dict)
 
     def home(self, span_id: str) -> str:
@@ -125,11 +125,11 @@ class Outline:
         return self.homes.get(span_id, self.trace_id)
 
 
-def outline_of(trace: Trace) -> Outline:
+def outline_of(trace: Trace) -> TraceOutline:
     """The outline of a rebuilt trace."""
     tokens = sum_tokens(trace.spans)
     below = _unplaced(trace)
-    return Outline(
+    return TraceOutline(
         trace_id=trace.trace_id,
         trace_ids=trace.trace_ids,
         tenant=trace.tenant,
@@ -172,13 +172,13 @@ def _unplaced(trace: Trace) -> dict[str, list[NormalizedSpan]]:
     return found
 
 
-def _run(run: AgentRun, others: Sequence[NormalizedSpan]) -> RunLine:
+def _run(run: AgentRun, others: Sequence[NormalizedSpan]) -> RunOutline:
     turns = tuple(map(_turn, run.turns))
     start, end = _extent([run.span] if run.span else [])
     if not run.span:
         start = min((t.start for t in turns if t.start), default=0)
         end = max((t.end for t in turns), default=0)
-    return RunLine(
+    return RunOutline(
         id=run.id,
         name=one_line(run.name, NAME),
         role=run.role,
@@ -195,9 +195,9 @@ def _run(run: AgentRun, others: Sequence[NormalizedSpan]) -> RunLine:
     )
 
 
-def _turn(turn: Turn) -> TurnLine:
+def _turn(turn: Turn) -> TurnOutline:
     start, end = _extent(turn_spans(turn))
-    return TurnLine(
+    return TurnOutline(
         index=turn.index,
         kind=turn.kind.value,
         span_id=turn.llm.span_id if turn.llm else "",
@@ -212,13 +212,13 @@ def _turn(turn: Turn) -> TurnLine:
     )
 
 
-def _call(call: ToolCall) -> Call:
+def _call(call: ToolCall) -> ToolCallOutline:
     start, end = _extent([call.span] if call.span else [])
     if call.error is not None:
         state = "error"
     else:
         state = "refused" if call.executed is False else "ok" if call.executed else "unknown"
-    return Call(
+    return ToolCallOutline(
         name=one_line(call.name, NAME),
         span_id=call.span.span_id if call.span else "",
         sub_run_id=call.sub_run_id,
@@ -229,9 +229,9 @@ def _call(call: ToolCall) -> Call:
     )
 
 
-def _loose(span: NormalizedSpan) -> Loose:
+def _loose(span: NormalizedSpan) -> SpanOutline:
     start, end = _extent([span])
-    return Loose(
+    return SpanOutline(
         span_id=span.span_id,
         parent_id=span.raw.parent_span_id,
         name=one_line(span.raw.name, NAME),
@@ -252,7 +252,7 @@ def _extent(spans: Iterable[NormalizedSpan]) -> tuple[int, int]:
     return start, end
 
 
-def to_json(outline: Outline) -> bytes:
+def to_json(outline: TraceOutline) -> bytes:
     """The outline as JSON, a list a run, a turn and a call: names of fields would be half of it."""
     return orjson.dumps([FORMAT, outline], default=_values, option=orjson.OPT_PASSTHROUGH_DATACLASS)
 
@@ -261,7 +261,7 @@ def _values(item: Any) -> list[Any]:
     return [getattr(item, f.name) for f in fields(item)]
 
 
-def from_json(data: bytes | str) -> Outline | None:
+def from_json(data: bytes | str) -> TraceOutline | None:
     """The outline that `to_json` wrote; None where another version of this program did.
 
     Raises:
@@ -271,8 +271,8 @@ def from_json(data: bytes | str) -> Outline | None:
         made_by, values = orjson.loads(data)
         if made_by != FORMAT:
             return None
-        read = Outline(*values)
-        return Outline(*(_READ.get(f.name, _same)(getattr(read, f.name)) for f in fields(Outline)))
+        read = TraceOutline(*values)
+        return TraceOutline(*(_READ.get(f.name, _same)(getattr(read, f.name)) for f in fields(TraceOutline)))
     except (ValueError, TypeError) as error:
         raise PermanentError(f"an outline cannot be read: {error}") from error
 
@@ -281,14 +281,14 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _read_run(values: list[Any]) -> RunLine:
+def _read_run(values: list[Any]) -> RunOutline:
     *head, turns, others = values
-    return RunLine(*[*head, tuple(map(_read_turn, turns)), tuple(others)])
+    return RunOutline(*[*head, tuple(map(_read_turn, turns)), tuple(others)])
 
 
-def _read_turn(values: list[Any]) -> TurnLine:
+def _read_turn(values: list[Any]) -> TurnOutline:
     *head, calls, sub_runs, others = values
-    return TurnLine(*[*head, tuple(Call(*call) for call in calls), tuple(sub_runs), tuple(others)])
+    return TurnOutline(*[*head, tuple(ToolCallOutline(*call) for call in calls), tuple(sub_runs), tuple(others)])
 
 
 _READ: Final[Mapping[str, Any]] = {
@@ -296,5 +296,5 @@ _READ: Final[Mapping[str, Any]] = {
     "conventions": tuple,
     "state": TraceState,
     "runs": lambda runs: tuple(map(_read_run, runs)),
-    "remainder": lambda spans: tuple(Loose(*span) for span in spans),
+    "remainder": lambda spans: tuple(SpanOutline(*span) for span in spans),
 }

@@ -14,7 +14,7 @@ from typing import Any, Final
 from .findings import Finding, FindingState
 from .taxonomy import Dimension, Severity
 from .trajectory import AgentRun, Trace, TraceState
-from .verdicts import TAKEN_BACK, Judgement, Spent, Subject, SubjectKind, Verdict
+from .verdicts import TAKEN_BACK, Judgement, Subject, SubjectKind, TraceSpend, Verdict
 
 Row = tuple[Any, ...]
 
@@ -132,7 +132,7 @@ def verdict_from_row(row: Sequence[Any]) -> Verdict:
     )
 
 
-def trace_row(trace: Trace, judgement: Judgement, spent: Spent) -> Row:
+def trace_row(trace: Trace, judgement: Judgement, spent: TraceSpend) -> Row:
     """The summary of `trace` as `judgement` saw it, with what its agents spent."""
     return (
         trace.tenant, trace.trace_id, trace.service, trace.session_id, trace.state.value, _name(trace), trace.start,

@@ -168,7 +168,7 @@ class RateAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class RateComparison:
     """Whether `b` differs from `a`: `difference` of the shares (b - a) with its interval, and the p-value of a test.
 
     None where one of them has nothing judged. `mean_*` likewise of errors a unit.

@@ -96,7 +96,7 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class TraceSpend:
     """What a trace's own LLM calls took: tokens sent and written, and US dollars; None where it is not known."""
 
     input_tokens: int | None = None
@@ -120,7 +120,7 @@ class JudgedTrace:
     retracted: tuple[Finding, ...] = ()
     ledger: tuple[Judgement, ...] = ()
     heard: frozenset[str] = frozenset()
-    spent: Spent = Spent()
+    spent: TraceSpend = TraceSpend()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class JudgedSubject:
 LedgerKey = tuple[str, str, str]  # (subject kind, subject id, judge)
 
 
-class Noted(Protocol):
+class LedgerRecord(Protocol):
     """What the ledger says of one judge and one subject."""
 
     @property
@@ -167,4 +167,4 @@ class Noted(Protocol):
         """Unix nanos."""
 
 
-LedgerEntries = MutableMapping[LedgerKey, Noted]
+LedgerEntries = MutableMapping[LedgerKey, LedgerRecord]

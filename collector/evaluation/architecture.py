@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from ...processors.architecture import Architecture as Derived
+from ...processors.architecture import DerivedArchitecture as Derived
 from ...schemas.errors import ConfigError
 from ...schemas.trajectory import Trace
 from .judges_options import DERIVED, NO_ARCHITECTURE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ...schemas.verdicts import LedgerKey, Noted, Outcome, SubjectKind
+from ...schemas.verdicts import LedgerKey, LedgerRecord, Outcome, SubjectKind
 
 
 def run_of(key: LedgerKey) -> str:
@@ -13,14 +13,14 @@ def run_of(key: LedgerKey) -> str:
     return subject_id.rpartition(":")[0] if kind == SubjectKind.TURN_WINDOW else subject_id
 
 
-def stands(word: Noted) -> bool:
+def stands(word: LedgerRecord) -> bool:
     """Whether it was not taken back."""
     return word.outcome is not Outcome.SUPERSEDED
 
 
-def elsewhere(ledgers: Iterable[Mapping[LedgerKey, Noted]]) -> dict[LedgerKey, Noted]:
+def elsewhere(ledgers: Iterable[Mapping[LedgerKey, LedgerRecord]]) -> dict[LedgerKey, LedgerRecord]:
     """What stands in any of these ledgers, the latest word of each, and of windows also what stands no more."""
-    found: dict[LedgerKey, Noted] = {}
+    found: dict[LedgerKey, LedgerRecord] = {}
     for ledger in ledgers:
         for key, word in ledger.items():
             if (stands(word) or key[0] == SubjectKind.TURN_WINDOW) and (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...schemas.rates import Comparison, RateAnswer, RateQuery
+from ...schemas.rates import RateAnswer, RateComparison, RateQuery
 from ...schemas.wire.base import fill
 from ...schemas.wire.rates import RateRowJson, RatesComparisonJson, RatesJson
 
@@ -22,6 +22,6 @@ def present_rates(query: RateQuery, answer: RateAnswer) -> RatesJson:
     )
 
 
-def present_comparison(query: RateQuery, to: RateQuery, found: Comparison) -> RatesComparisonJson:
+def present_comparison(query: RateQuery, to: RateQuery, found: RateComparison) -> RatesComparisonJson:
     """How `query`, the second of what was compared, differs from `to`."""
     return fill(RatesComparisonJson, found, rates=present_rates(query, found.b), to=present_rates(to, found.a))

@@ -13,7 +13,7 @@ from ...schemas.queries.ledger import Judged, LedgerEntry, LedgerQuery
 from ...schemas.queries.listing import Facets, SessionRow, SessionView
 from ...schemas.queries.pipeline_stats import Timeliness, VersionSeen
 from ...schemas.queries.reader import Confidence, ErrorQuery, Received, Sighting, TraceQuery, TraceRow, TraceView
-from ...schemas.rates import Comparison, RateAnswer, RateQuery
+from ...schemas.rates import RateAnswer, RateComparison, RateQuery
 from ...schemas.verdicts import Outcome
 from .trace.trace_queries import TraceQueries
 
@@ -43,7 +43,7 @@ class Rates(Protocol):
     def ask(self, query: RateQuery) -> RateAnswer:
         """Rates as they stand now. Raises ConfigError where the query means nothing, RetryableError, StoreError."""
 
-    def compare(self, a: RateQuery, b: RateQuery) -> Comparison:
+    def compare(self, a: RateQuery, b: RateQuery) -> RateComparison:
         """Whether `b` differs from `a`; of one population where neither names one. Raises as `ask`."""
 
 

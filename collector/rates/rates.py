@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from ...judges.measures.rates import effective, mean, mean_difference, share, share_difference
 from ...judges.registry import default_suite
-from ...schemas.rates import Comparison, Estimate, Population, Rate, RateAnswer, RateQuery, RateRow, Sums, Unjudged
+from ...schemas.rates import Estimate, Population, Rate, RateAnswer, RateComparison, RateQuery, RateRow, Sums, Unjudged
 from ..store.client import Store
 from .calibration import Calibration
 from .folding import Folding
@@ -49,11 +49,11 @@ class StoredRates:
         population, read = self._settled(lambda: self._resolved(query))
         return self._answer(query, population, read)
 
-    def compare(self, a: RateQuery, b: RateQuery) -> Comparison:
+    def compare(self, a: RateQuery, b: RateQuery) -> RateComparison:
         """Whether `b` differs from `a`; of the same population where neither names one. Raises as `ask`."""
         (pa, ra), (pb, rb) = self._settled(lambda: self._both(a, b))
         shares, means = share_difference(ra.total, rb.total), mean_difference(ra.total, rb.total)
-        return Comparison(
+        return RateComparison(
             a=self._answer(a, pa, ra),
             b=self._answer(b, pb, rb),
             difference=shares[0] if shares else None,

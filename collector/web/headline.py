@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ...schemas.rates import Comparison, Estimate, Population, Rate, RateAnswer, RateRow, Unit
+from ...schemas.rates import Estimate, Population, Rate, RateAnswer, RateComparison, RateRow, Unit
 from .filters import SECOND, counted, percent
 from .window import Window, field_time
 
@@ -67,7 +67,7 @@ class Headline:
     from_rollups: bool
 
 
-def headline(answer: RateAnswer, compared: Comparison, picture: Picture) -> Headline:
+def headline(answer: RateAnswer, compared: RateComparison, picture: Picture) -> Headline:
     """The figures of an answer over time, against the period before."""
     unjudged = sorted(answer.unjudged.counts.items(), key=lambda item: (-item[1], item[0]))
     return Headline(
@@ -83,7 +83,7 @@ def headline(answer: RateAnswer, compared: Comparison, picture: Picture) -> Head
     )
 
 
-def change(compared: Comparison) -> RateChange:
+def change(compared: RateComparison) -> RateChange:
     """What a comparison says; `a` is the period before."""
     if compared.difference is None or compared.p_value is None:
         missing = "before" if compared.b.total.judged else "now"

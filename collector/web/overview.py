@@ -10,7 +10,7 @@ from fastapi import FastAPI, Request, Response
 from ...schemas.errors import ConfigError, NotFoundError
 from ...schemas.queries.labels import LabelQuery
 from ...schemas.queries.reader import Confidence, ErrorQuery, Position, TraceQuery
-from ...schemas.rates import By, Comparison, Population, RateQuery, Unit
+from ...schemas.rates import By, Population, RateComparison, RateQuery, Unit
 from ...schemas.taxonomy import Severity
 from ..queries.reader import Rates
 from .breakdown import break_down
@@ -100,7 +100,7 @@ def add_overview(app: FastAPI, site: Site) -> None:
         return site.render(request, "services.html", names=site.reader.services(site.window(request).since, 200))
 
 
-def against_before(rates: Rates, query: RateQuery, window: Window) -> Comparison:
+def against_before(rates: Rates, query: RateQuery, window: Window) -> RateComparison:
     """The answer over time (`b`) and the period before (`a`), of the population that the time of `b` calls for."""
     before = replace(query, since=window.before.since, until=window.before.until)
     query = replace(query, step=window.step, calibrated=True)

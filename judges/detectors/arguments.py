@@ -39,7 +39,7 @@ def _invented_path(facts: RunFacts, _: Context) -> Iterator[Hit]:
             if not path or call.failure is None or len(checked) >= MOST_PATHS:
                 continue
             checked.add(path)
-            if not any(path in text for text in facts.seen(turn.position)):
+            if not any(path in text for text in facts.texts_until(turn.position)):
                 text = f"The call names the file {path[:80]!r}, which nothing seen so far mentions, and fails."
                 yield Hit(turn.span_id, quote_call(turn.turn, call.call), text)
 
@@ -74,7 +74,7 @@ def _unobserved_answer(facts: RunFacts, _: Context) -> Iterator[Hit]:
         # Sorting or judging what was given needs neither plan nor look-up, and its outcome stands nowhere before.
         if facts.plan_at[turn.position] < 0 and not any(t.attempted for t in facts.acts):
             continue
-        if unsupported_share(answer, facts.seen(turn.position)) >= HALF:
+        if unsupported_share(answer, facts.texts_until(turn.position)) >= HALF:
             text = "At least half of the words of this answer stand in nothing that the agent has seen."
             yield Hit(turn.span_id, answer_quote(turn), text)
 
@@ -98,7 +98,7 @@ def _computes(turn: TurnFacts, answer: str) -> bool:
     """Whether a number may have been computed here instead of having been observed."""
     if any(c.role is Role.COMPUTE for c in turn.calls):
         return True
-    return bool(_NUMBER.match(answer.strip())) and bool(_ARITHMETIC.search(turn.said[:8000]))
+    return bool(_NUMBER.match(answer.strip())) and bool(_ARITHMETIC.search(turn.text[:8000]))
 
 
 RULES: Final = (

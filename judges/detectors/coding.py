@@ -38,7 +38,7 @@ def _identical(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turns in _same_steps(facts):
         last = turns[-1]
         text = f"The same code is run {times(len(turns))} in a row, with the same outcome each time."
-        yield Hit(last.span_id, quote(last.said, max(0, last.said.find(last.code))), text)
+        yield Hit(last.span_id, quote(last.text, max(0, last.text.find(last.code))), text)
 
 
 def _claimed_tests(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -48,7 +48,7 @@ def _claimed_tests(facts: RunFacts, _: Context) -> Iterator[Hit]:
         if at < 0 or not any(t.code or t.calls for t in facts.acts[:-1]) or _runs_tests(facts):
             continue
         text = "Says that tests pass, but no test was run in this run."
-        yield Hit(last.span_id, quote(last.said, at), text)
+        yield Hit(last.span_id, quote(last.text, at), text)
 
 
 def _runs_tests(facts: RunFacts) -> bool:

@@ -43,10 +43,10 @@ def answer_quote(turn: TurnFacts) -> str:
     """A quote of the answer that a turn hands over, where the model wrote it out, else of what it wrote."""
     answer = quote(answer_text(turn).strip())
     llm = turn.turn.llm
-    if answer in turn.said and 0 < len(answer) < _BARE:
-        return quote(turn.said, turn.said.rfind(answer))
+    if answer in turn.text and 0 < len(answer) < _BARE:
+        return quote(turn.text, turn.text.rfind(answer))
     asked = llm is not None and any(r.arguments for m in llm.output_messages for r in m.tool_requests)
-    return answer if answer and (asked or answer in turn.said) else quote(turn.said.strip())
+    return answer if answer and (asked or answer in turn.text) else quote(turn.text.strip())
 
 
 _BARE: Final = 20
@@ -58,7 +58,7 @@ def _answers_plan(facts: RunFacts) -> Iterator[tuple[TurnFacts, TurnFacts, list[
     last = _answering(facts)
     plan = facts.plan_before(last.position) if last else None
     if last is not None and plan is not None and facts.run.role == "sub-agent":
-        yield last, plan, [t for t in facts.acts if t.position > plan.position], plan_steps(plan.said)
+        yield last, plan, [t for t in facts.acts if t.position > plan.position], plan_steps(plan.text)
 
 
 def _early(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -85,7 +85,7 @@ def _step_limit(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turn in facts.turns:
         used += turn.acting
         if turn.turn.kind is TurnKind.ANSWER and turn.turn.llm is not None and limit is not None and used >= limit:
-            evidence = quote(turn.said.strip())
+            evidence = quote(turn.text.strip())
             yield Hit(turn.span_id, evidence, f"Used all of its {count(limit, 'step')} before it had an answer.")
 
 
@@ -98,7 +98,7 @@ def _output_limit(facts: RunFacts, _: Context) -> Iterator[Hit]:
         full = llm.max_tokens is not None and llm.output_tokens is not None and llm.output_tokens >= llm.max_tokens
         if cut or full:
             text = "The output reached its limit of length and was cut off."
-            yield Hit(turn.span_id, quote(turn.said.strip()[-_TAIL:]), text)
+            yield Hit(turn.span_id, quote(turn.text.strip()[-_TAIL:]), text)
 
 
 _CUT: Final = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})

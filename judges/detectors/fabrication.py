@@ -22,7 +22,7 @@ def _made_up(facts: RunFacts, _: Context) -> Iterator[Hit]:
         at = first_of(turn.low, FABRICATION)
         if at >= 0 and facts.tools and not turn.attempted and (tried or facts.wants_data[turn.position]):
             text = "Says itself that its data are made up; no look-up has succeeded so far."
-            yield Hit(turn.span_id, quote(turn.said, at), text)
+            yield Hit(turn.span_id, quote(turn.text, at), text)
 
 
 RULES: Final = (rule("fabrication-wording", "Language-only", "LC", "HIGH", _made_up),)

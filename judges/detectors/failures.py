@@ -66,7 +66,7 @@ def made_hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Hit:
     """A hit at the LLM call that made a failed step."""
     reader = facts.turns[turn.read.position].span_id if turn.read else ""
     call = turn.failed_call
-    evidence = quote_call(turn.turn, call) if call else quote(turn.said.strip())
+    evidence = quote_call(turn.turn, call) if call else quote(turn.text.strip())
     return Hit(turn.span_id, evidence, explanation, _tool_span(turn), reader, linked=(reader,) if reader else ())
 
 

@@ -41,7 +41,7 @@ def ungrounded(facts: RunFacts) -> Iterator[tuple[TurnFacts, bool]]:
 
 
 def _opening(turn: TurnFacts) -> str:
-    return quote(turn.said.lstrip(), 0)
+    return quote(turn.text.lstrip(), 0)
 
 
 def _deviates(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -65,14 +65,14 @@ def _worded(facts: RunFacts, _: Context, *, needles: tuple[str, ...], what: str)
     for turn, _failed in ungrounded(facts):
         at = first_of(turn.low, needles)
         if at >= 0:
-            yield Hit(turn.span_id, quote(turn.said, at), text)
+            yield Hit(turn.span_id, quote(turn.text, at), text)
 
 
 def _claims_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turn, _failed in ungrounded(facts):
         for name in facts.named_tools(turn.low)[:1]:
             text = f"Relies on {name}, which has returned nothing so far in this run."
-            yield Hit(turn.span_id, quote(turn.said, turn.low.find(name.lower())), text)
+            yield Hit(turn.span_id, quote(turn.text, turn.low.find(name.lower())), text)
 
 
 def _plan_without_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:

@@ -39,7 +39,7 @@ def _announcements(facts: RunFacts) -> list[TurnFacts]:
 def _hits(facts: RunFacts, _: Context, *, which: slice, text: str) -> Iterator[Hit]:
     for turn in _announcements(facts)[which]:
         name = facts.named_tools(turn.low)[0]
-        yield Hit(turn.span_id, quote(turn.said, turn.low.find(name.lower())), text.format(name=name))
+        yield Hit(turn.span_id, quote(turn.text, turn.low.find(name.lower())), text.format(name=name))
 
 
 _FIRST: Final = "Announces a call of {name}, but calls nothing, so the step brings nothing."

@@ -35,8 +35,8 @@ def _failed(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) -> 
     for turn in facts.turns:
         llm = turn.turn.llm
         if llm is not None and llm.is_error and classify(_text(llm)) in kinds:
-            said = llm.exceptions[-1].message if llm.exceptions else llm.raw.status_message
-            yield Hit(turn.span_id, quote(said.strip()), f"This LLM call failed: {what}.")
+            text = llm.exceptions[-1].message if llm.exceptions else llm.raw.status_message
+            yield Hit(turn.span_id, quote(text.strip()), f"This LLM call failed: {what}.")
 
 
 RULES: Final = tuple(

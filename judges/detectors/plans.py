@@ -47,7 +47,7 @@ def _first_tool_differs(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
         if ran and planned[0] not in ran:
             text = f"The plan starts with {planned[0]}, but {ran[0]} was run first."
             call = next((c.call for c in first.calls if c.call.name == ran[0]), None)
-            evidence = quote_call(first.turn, call) if call else quote(first.said.lstrip())
+            evidence = quote_call(first.turn, call) if call else quote(first.text.lstrip())
             yield Hit(first.span_id, evidence, text, also_at=(plan.span_id,))
 
 
@@ -59,7 +59,7 @@ def _never_called(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
         last = acts[-1] if acts else None
         if missing and ran and last is not None and last.answers and not last.attempted:
             text = f"Answers although {missing[0]}, which the plan names, was never called."
-            yield Hit(last.span_id, quote(last.said.lstrip()), text, also_at=(plan.span_id,))
+            yield Hit(last.span_id, quote(last.text.lstrip()), text, also_at=(plan.span_id,))
 
 
 def _unconditional(plan: str) -> str:
@@ -76,7 +76,7 @@ def _names_no_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
         if wants and facts.tools and plan.span_id and not facts.named_tools(plan.low):
             tools = ", ".join(facts.tools[:4])
             text = f"Plans look-ups without saying which of the available tools ({tools}) should do them."
-            yield Hit(plan.span_id, quote(plan.said.lstrip()), text)
+            yield Hit(plan.span_id, quote(plan.text.lstrip()), text)
 
 
 def _interface_not_given(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -85,7 +85,7 @@ def _interface_not_given(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for plan, _acts in segments(facts):
         at = next((at for n in (" api)", " api ", " api,", " api.") if (at := plan.low.find(n)) >= 0), -1)
         if at >= 0 and not described and facts.tools:
-            yield Hit(plan.span_id, quote(plan.said, at), "Builds on an interface that none of its tools offers.")
+            yield Hit(plan.span_id, quote(plan.text, at), "Builds on an interface that none of its tools offers.")
 
 
 RULES: Final = (

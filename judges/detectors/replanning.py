@@ -28,7 +28,7 @@ def _same_plan(facts: RunFacts, _: Context) -> Iterator[Hit]:
         a, b = old.low[:_PLAN_READ], new.low[:_PLAN_READ]
         if _nearly_same(a, b):
             text = "The new plan repeats the old one nearly word for word, so nothing is changed."
-            yield Hit(new.span_id, quote(new.said.lstrip()), text)
+            yield Hit(new.span_id, quote(new.text.lstrip()), text)
 
 
 def _nearly_same(a: str, b: str) -> bool:
@@ -48,7 +48,7 @@ def _relies_on_failed(facts: RunFacts, _: Context) -> Iterator[Hit]:
             if again:
                 text = f"Plans with {again} again, which has failed {times(failures[again])} and last did."
                 at = turn.low.find(again.lower())
-                yield Hit(turn.span_id, quote(turn.said, at), text)
+                yield Hit(turn.span_id, quote(turn.text, at), text)
         for call in turn.calls:
             if call.role is Role.ACCESS:
                 failures[call.call.name] += call.failure is not None

@@ -32,7 +32,7 @@ def _switch(facts: RunFacts, _: Context) -> Iterator[Hit]:
         if at >= 0 and not gives_up_honestly(facts, after):
             what = before.failed_call.name if before.failed_call else "the step before it"
             text = f"Goes another way after a failure of {what}, without a new plan."
-            yield Hit(after.span_id, quote(after.said, at), text)
+            yield Hit(after.span_id, quote(after.text, at), text)
 
 
 RULES: Final = (rule("approach-switch", "Incorrect Problem Identification", "PA TS", "MEDIUM", _switch),)

@@ -1,7 +1,7 @@
 """What a program's traces show of it, what they lack, and what mends that."""
 
-from .diagnosis import AgentSeen, Diagnosis, Gap, Remedy, ToolSeen
-from .elsewhere import Elsewhere
+from .diagnosis import AgentSummary, Diagnosis, Gap, Remedy, ToolSummary
 from .examine import diagnose
+from .external_run import ExternalRun
 
-__all__ = ["AgentSeen", "Diagnosis", "Elsewhere", "Gap", "Remedy", "ToolSeen", "diagnose"]
+__all__ = ["AgentSummary", "Diagnosis", "ExternalRun", "Gap", "Remedy", "ToolSummary", "diagnose"]

@@ -10,9 +10,9 @@ from ...schemas.normalized import Kind, NormalizedSpan
 from ...schemas.trajectory import AgentRun, ToolCall
 from ..delegation import addressee
 from ..names import same_name
-from .elsewhere import Elsewhere
+from .detected_gap import DetectedGap, count
+from .external_run import ExternalRun
 from .facts import Facts, lost_parents, never_ended
-from .found import Found, count
 
 _OPERATION: Final = re.compile(r"ai\.\w+|invoke_agent|agent|agent run")
 """Names of spans of agents that were given no name (Vercel's, GenAI's, Pydantic AI's older ones)."""
@@ -21,20 +21,20 @@ _SKEW: Final = 1_000_000_000
 """Nanos by which clocks of two machines may differ."""
 
 
-def no_convention(facts: Facts) -> Iterator[Found]:
+def no_convention(facts: Facts) -> Iterator[DetectedGap]:
     """No span is written in any convention of agents."""
     if facts.spans and not any(s.convention for s in facts.spans):
-        yield Found("no-convention", f"none of {count(facts.spans, 'span')}", facts.spans)
+        yield DetectedGap("no-convention", f"none of {count(facts.spans, 'span')}", facts.spans)
 
 
-def nothing_done(facts: Facts) -> Iterator[Found]:
+def nothing_done(facts: Facts) -> Iterator[DetectedGap]:
     """Spans in a convention, but neither an agent nor an LLM nor a tool at work."""
     told = [s for s in facts.spans if s.convention]
     if told and not facts.of(Kind.AGENT, Kind.LLM, Kind.TOOL):
-        yield Found("nothing-done", f"{count(told, 'span')}, of no agent, LLM call or tool", told)
+        yield DetectedGap("nothing-done", f"{count(told, 'span')}, of no agent, LLM call or tool", told)
 
 
-def no_agents(facts: Facts) -> Iterator[Found]:
+def no_agents(facts: Facts) -> Iterator[DetectedGap]:
     """LLM calls or tools, and nothing says whose; where parents are missing, that is what to mend first."""
     acts = facts.of(Kind.LLM, Kind.TOOL)
     if not acts or facts.of(Kind.AGENT) or any(r.span or r.name for r in facts.runs):
@@ -42,16 +42,16 @@ def no_agents(facts: Facts) -> Iterator[Found]:
     if not any(lost_parents(t) for t in facts.traces):
         among = len({s.raw.trace_id for s in acts})
         scattered = f", in {among} traces" if among > 1 else ""
-        yield Found(
+        yield DetectedGap(
             "no-agents", f"{count(facts.calls, 'LLM call')}, {count(facts.tools, 'tool call')}{scattered}", acts
         )
 
 
-def unnamed_agents(facts: Facts) -> Iterator[Found]:
+def unnamed_agents(facts: Facts) -> Iterator[DetectedGap]:
     """Agents' spans that do not say which agent it is."""
     unnamed = [r.span for r in facts.runs if r.span and (not r.name or _is_operation(r))]
     if unnamed:
-        yield Found("unnamed-agents", f"{len(unnamed)} of {count(facts.runs, 'agent run')}", unnamed)
+        yield DetectedGap("unnamed-agents", f"{len(unnamed)} of {count(facts.runs, 'agent run')}", unnamed)
 
 
 def _is_operation(run: AgentRun) -> bool:
@@ -59,7 +59,7 @@ def _is_operation(run: AgentRun) -> bool:
     return bool(run.span and not run.span.agent_name and _OPERATION.fullmatch(run.name))
 
 
-def no_root(facts: Facts) -> Iterator[Found]:
+def no_root(facts: Facts) -> Iterator[DetectedGap]:
     """Traces whose root never came, and spans that are missing further down."""
     rootless: list[NormalizedSpan] = []
     lost: list[NormalizedSpan] = []
@@ -73,19 +73,19 @@ def no_root(facts: Facts) -> Iterator[Found]:
             lost += orphans
     if rootless:
         where = f"in {traces} of {len(facts.traces)} traces " if len(facts.traces) > 1 else ""
-        yield Found("no-root", f"{where}{count(rootless, 'span')} under a parent that never came", rootless)
+        yield DetectedGap("no-root", f"{where}{count(rootless, 'span')} under a parent that never came", rootless)
     if lost:
-        yield Found("lost-spans", f"{count(lost, 'span')} under a parent that never came", lost)
+        yield DetectedGap("lost-spans", f"{count(lost, 'span')} under a parent that never came", lost)
 
 
-def unended(facts: Facts) -> Iterator[Found]:
+def unended(facts: Facts) -> Iterator[DetectedGap]:
     """Spans that were announced at their start and never came to their end."""
     spans = [s for trace in facts.settled for s in never_ended(trace)]
     if spans:
-        yield Found("never-ended", f"{count(spans, 'span')} began and did not end", spans)
+        yield DetectedGap("never-ended", f"{count(spans, 'span')} began and did not end", spans)
 
 
-def linked_traces(facts: Facts) -> Iterator[Found]:
+def linked_traces(facts: Facts) -> Iterator[DetectedGap]:
     """Runs in many traces that only span links tie."""
     held = [{s.raw.trace_id for s in t.spans.values()} for t in facts.traces]
     tied = [
@@ -96,10 +96,10 @@ def linked_traces(facts: Facts) -> Iterator[Found]:
     ]
     if tied and any(s.convention for s in facts.spans):
         traces = len({s.raw.trace_id for s in tied})
-        yield Found("linked-traces", f"{traces} of {count(facts.traces, 'trace')}", tied)
+        yield DetectedGap("linked-traces", f"{traces} of {count(facts.traces, 'trace')}", tied)
 
 
-def unlinked_agents(facts: Facts) -> Iterator[Found]:
+def unlinked_agents(facts: Facts) -> Iterator[DetectedGap]:
     """Calls of a tool that asks an agent, while an agent of that name leads a trace of its own."""
     others = [*facts.elsewhere, *_leaders(facts)]
     spans: list[NormalizedSpan] = []
@@ -116,17 +116,17 @@ def unlinked_agents(facts: Facts) -> Iterator[Found]:
     if spans:
         of = f", of {', '.join(sorted(services)[:_SHOWN_SERVICES])}" if services else ""
         what = f"{count(spans, 'call')} of an agent whose run stands in another trace{of}"
-        yield Found("unlinked-agents", what, spans)
+        yield DetectedGap("unlinked-agents", what, spans)
 
 
-def _leaders(facts: Facts) -> Iterator[Elsewhere]:
+def _leaders(facts: Facts) -> Iterator[ExternalRun]:
     for trace in facts.traces:
         for run in trace.runs:
             if not run.parent_id:
-                yield Elsewhere(trace.trace_id, trace.service, run.name, trace.start, trace.end)
+                yield ExternalRun(trace.trace_id, trace.service, run.name, trace.start, trace.end)
 
 
-def _asked(call: ToolCall, others: list[Elsewhere]) -> Elsewhere | None:
+def _asked(call: ToolCall, others: list[ExternalRun]) -> ExternalRun | None:
     if call.span is None or call.sub_run_id:
         return None
     span, wanted = call.span.raw, addressee(call.name, call.arguments)

@@ -33,7 +33,7 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentSeen:
+class AgentSummary:
     """An agent under an agent ("" for a manager): its runs, their LLM calls and tool calls."""
 
     name: str
@@ -44,7 +44,7 @@ class AgentSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolSeen:
+class ToolSummary:
     """A tool: its calls, how many with arguments and results that are known, failed, and with a span."""
 
     name: str
@@ -76,8 +76,8 @@ class Diagnosis:
     spans: int
     conventions: tuple[tuple[str, int], ...]
     scopes: tuple[tuple[str, str, int], ...]
-    agents: tuple[AgentSeen, ...]
-    tools: tuple[ToolSeen, ...]
+    agents: tuple[AgentSummary, ...]
+    tools: tuple[ToolSummary, ...]
     contents: Contents
     gaps: tuple[Gap, ...]
 

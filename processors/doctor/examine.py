@@ -8,13 +8,13 @@ from typing import Final
 
 from ...schemas.trajectory import ToolCall, Trace
 from . import agents, contents
-from .diagnosis import AgentSeen, Contents, Diagnosis, Gap, ToolSeen
-from .elsewhere import Elsewhere
+from .detected_gap import DetectedGap
+from .diagnosis import AgentSummary, Contents, Diagnosis, Gap, ToolSummary
+from .external_run import ExternalRun
 from .facts import Facts, arguments_known, gather, result_known, says_input, says_output
-from .found import Found
 from .remedies import kinds, remedies
 
-_RULES: Final[tuple[Callable[[Facts], Iterator[Found]], ...]] = (
+_RULES: Final[tuple[Callable[[Facts], Iterator[DetectedGap]], ...]] = (
     agents.no_convention,
     agents.nothing_done,
     agents.no_agents,
@@ -39,7 +39,7 @@ _RULES: Final[tuple[Callable[[Facts], Iterator[Found]], ...]] = (
 _SHOWN_SPANS: Final = 3
 
 
-def diagnose(traces: Sequence[Trace], elsewhere: Iterable[Elsewhere] = ()) -> Diagnosis:
+def diagnose(traces: Sequence[Trace], elsewhere: Iterable[ExternalRun] = ()) -> Diagnosis:
     """What these traces (of one program, or one of them) show and lack. `elsewhere`: agents' runs in other traces."""
     facts = gather(traces, elsewhere)
     found = [_gap(f) for rule in _RULES for f in rule(facts)]
@@ -58,7 +58,7 @@ def diagnose(traces: Sequence[Trace], elsewhere: Iterable[Elsewhere] = ()) -> Di
     )
 
 
-def _gap(found: Found) -> Gap:
+def _gap(found: DetectedGap) -> Gap:
     kind = kinds()[found.kind]
     return Gap(
         kind=found.kind,
@@ -71,7 +71,7 @@ def _gap(found: Found) -> Gap:
     )
 
 
-def _agents(facts: Facts) -> Iterator[AgentSeen]:
+def _agents(facts: Facts) -> Iterator[AgentSummary]:
     seen: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     names = {run.id: run.name for run in facts.runs}  # a parent may stand in another trace
     for run in facts.runs:
@@ -80,15 +80,15 @@ def _agents(facts: Facts) -> Iterator[AgentSeen]:
         tally["llm"] += sum(1 for turn in run.turns if turn.llm)
         tally["tools"] += sum(len(turn.tool_calls) for turn in run.turns)
     for (name, parent), tally in seen.items():
-        yield AgentSeen(name, parent, tally["runs"], tally["llm"], tally["tools"])
+        yield AgentSummary(name, parent, tally["runs"], tally["llm"], tally["tools"])
 
 
-def _tools(calls: Iterable[ToolCall]) -> Iterator[ToolSeen]:
+def _tools(calls: Iterable[ToolCall]) -> Iterator[ToolSummary]:
     by_name: defaultdict[str, list[ToolCall]] = defaultdict(list)
     for call in calls:
         by_name[call.name].append(call)
     for name, some in by_name.items():
-        yield ToolSeen(
+        yield ToolSummary(
             name=name,
             calls=len(some),
             arguments=sum(map(arguments_known, some)),

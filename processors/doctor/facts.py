@@ -9,7 +9,7 @@ from typing import Final
 from ...schemas.normalized import Kind, Message, NormalizedSpan
 from ...schemas.spans import Span
 from ...schemas.trajectory import AgentRun, ToolCall, Trace, TraceState
-from .elsewhere import Elsewhere
+from .external_run import ExternalRun
 
 _REMOTE: Final = 0x300
 """opentelemetry.proto.trace.v1.SpanFlags: whether it is known that the parent is remote, and that it is."""
@@ -27,7 +27,7 @@ class Facts:
     calls: tuple[NormalizedSpan, ...]
     tools: tuple[ToolCall, ...]
     runs: tuple[AgentRun, ...]
-    elsewhere: tuple[Elsewhere, ...] = ()
+    elsewhere: tuple[ExternalRun, ...] = ()
 
     @property
     def ended(self) -> tuple[NormalizedSpan, ...]:
@@ -44,7 +44,7 @@ class Facts:
         return tuple(s for s in self.spans if s.kind in kinds)
 
 
-def gather(traces: Sequence[Trace], elsewhere: Iterable[Elsewhere] = ()) -> Facts:
+def gather(traces: Sequence[Trace], elsewhere: Iterable[ExternalRun] = ()) -> Facts:
     """The facts of these traces."""
     runs = tuple(run for trace in traces for run in trace.runs)
     return Facts(

@@ -12,7 +12,7 @@ from typing import Any, Final
 from ...schemas.normalized import Kind, Message
 from ...schemas.spans import LogRecord, Span
 from .arguments import parse_arguments, tool_definitions
-from .convention import Fields, Marked
+from .convention import Fields, MarkedConvention
 from .messages import parse_messages, with_system
 from .results import read_result
 from .values import as_int, first, parse_object, text_list, text_of
@@ -27,7 +27,7 @@ _NO_CALL: Final = "N/A"  # a summary span after parallel calls
 _NO_CALLS: Final = _NOTHING - {"{}"}
 
 
-class Adk(Marked):
+class Adk(MarkedConvention):
     """Reads what ADK writes beside GenAI attributes."""
 
     name = "google-adk"

@@ -33,7 +33,7 @@ class Convention(Protocol):
         """What the span says in this convention; never raises, whatever the attributes hold."""
 
 
-class Marked:
+class MarkedConvention:
     """A convention that is recognised by its keys alone."""
 
     marks: frozenset[str] = frozenset()

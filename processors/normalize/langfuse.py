@@ -11,7 +11,7 @@ from typing import Any, Final
 from ...schemas.normalized import Kind, Message
 from ...schemas.spans import LogRecord, Span
 from .arguments import parse_arguments, tool_definitions
-from .convention import Fields, Marked
+from .convention import Fields, MarkedConvention
 from .messages import parse_messages
 from .results import read_result
 from .values import NOT_JSON, as_int, first, parse_json, parse_object, text_list
@@ -37,7 +37,7 @@ _KINDS: Final = {
 }
 
 
-class Langfuse(Marked):
+class Langfuse(MarkedConvention):
     """Reads Langfuse's own attributes."""
 
     name = "langfuse"

@@ -12,7 +12,7 @@ from typing import Final
 from ...schemas.normalized import Kind, Message, ToolDefinition
 from ...schemas.spans import LogRecord, Span
 from .arguments import parse_arguments
-from .convention import Fields, Marked
+from .convention import Fields, MarkedConvention
 from .flat import flat_items
 from .messages import read_message
 from .results import read_result
@@ -38,7 +38,7 @@ _TO_AGENT: Final = "gen_ai.handoff.to_agent"
 _SESSIONS: Final = tuple(_PROPERTIES + k for k in ("session_id", "thread_id", "conversation_id", "chat_id"))
 
 
-class OpenLLMetry(Marked):
+class OpenLLMetry(MarkedConvention):
     """Reads OpenLLMetry's own attributes."""
 
     name = "openllmetry"

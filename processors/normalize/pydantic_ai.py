@@ -12,7 +12,7 @@ from typing import Any, Final
 from ...schemas.normalized import Kind, Message, ToolDefinition
 from ...schemas.spans import LogRecord, Span
 from .arguments import parse_arguments, tool_definitions
-from .convention import Fields, Marked
+from .convention import Fields, MarkedConvention
 from .messages import read_message
 from .results import read_result
 from .values import first, parse_array, parse_object, text_of
@@ -30,7 +30,7 @@ _CHOICE: Final = "gen_ai.choice"
 _TOOL_GROUPS: Final = ("function_tools", "output_tools", "tools")
 
 
-class PydanticAI(Marked):
+class PydanticAI(MarkedConvention):
     """Reads Pydantic AI's and Logfire's own attributes."""
 
     name = "pydantic-ai"

@@ -12,14 +12,14 @@ from typing import Any, Final
 from ...schemas.normalized import Kind, Message, ToolRequest
 from ...schemas.spans import LogRecord, Span
 from .arguments import parse_arguments
-from .convention import Fields, Marked
+from .convention import Fields, MarkedConvention
 from .values import as_text, parse_object, text_of
 
 _MESSAGE: Final = "message"
 _USER: Final = "user"
 
 
-class Runtime(Marked):
+class Runtime(MarkedConvention):
     """Reads the messages of an agent runtime."""
 
     name = "autogen"

@@ -12,7 +12,7 @@ from typing import Any, Final
 from ...schemas.normalized import Kind, Message
 from ...schemas.spans import LogRecord, Span
 from .arguments import definitions, parse_arguments
-from .convention import Fields, Marked
+from .convention import Fields, MarkedConvention
 from .messages import parse_messages, read_message, with_system
 from .results import read_result
 from .values import NOT_JSON, as_int, first, parse_array, parse_json, text_list, text_of
@@ -28,7 +28,7 @@ _LOOPS: Final = ("ai.generateText", "ai.streamText", "ai.generateObject", "ai.st
 _CALLS: Final = (".doGenerate", ".doStream")
 
 
-class Vercel(Marked):
+class Vercel(MarkedConvention):
     """Reads spans of the Vercel AI SDK."""
 
     name = "vercel"

@@ -1,8 +1,8 @@
 """An agent run as text for a judge."""
 
 from .chapters import split
-from .limits import Limits
+from .limits import TranscriptLimits
 from .plans import plan_views
 from .transcribe import outline, transcribe
 
-__all__ = ["Limits", "outline", "plan_views", "split", "transcribe"]
+__all__ = ["TranscriptLimits", "outline", "plan_views", "split", "transcribe"]

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from ...schemas.trajectory import AgentRun, Trace, TraceState
-from .limits import Limits
 from .lines import name
 from .llm_step import failures, titled
 from .memory import Memory
 
 
-def closing(trace: Trace, run: AgentRun, limits: Limits, memory: Memory) -> str:
+def closing(trace: Trace, run: AgentRun, memory: Memory) -> str:
     """How the run ended, what its own span says of it, and its answer; "" while it goes on."""
     if run.status == "unfinished" and trace.state is TraceState.OPEN:
         return ""
     turns = f"{len(run.turns)} turn{'' if len(run.turns) == 1 else 's'}"
-    said = [f"End of the run after {turns}: {_ENDS[run.status]}."]
+    lines = [f"End of the run after {turns}: {_ENDS[run.status]}."]
     if told := _own_span(run):
-        said.append(told)
+        lines.append(told)
     if run.span is not None:
-        said += failures("the run", run.span, memory, limits)
+        lines += failures("the run", run.span, memory)
     if run.answer:
-        said += titled("answer", memory.tell("end", run.answer, limits.answer))
+        lines += titled("answer", memory.render("end", run.answer, memory.limits.answer))
     else:
-        said.append("no answer recorded")
-    return "\n".join(said) + "\n"
+        lines.append("no answer recorded")
+    return "\n".join(lines) + "\n"
 
 
 _ENDS = {"ok": "finished", "error": "ended with an error", "unfinished": "the recording ends here"}

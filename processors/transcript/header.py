@@ -10,7 +10,7 @@ from ...schemas.normalized import NormalizedSpan, ToolDefinition
 from ...schemas.shown import shown
 from ...schemas.trajectory import AgentRun, TurnKind
 from .condense import condense
-from .limits import Limits
+from .limits import TranscriptLimits
 from .lines import block, inline, name, notice, recorded
 from .memory import Memory
 
@@ -30,7 +30,7 @@ _ANNOUNCED: Final = re.compile(
 """The line by which a prompt says that the task follows."""
 
 
-def header(run: AgentRun, limits: Limits, memory: Memory) -> str:
+def header(run: AgentRun, memory: Memory) -> str:
     """Who runs, under what prompt, on what task, with what tools; `memory` learns them.
 
     Only the run's first LLM call is read: the agent's own span, which says more, comes last.
@@ -38,31 +38,31 @@ def header(run: AgentRun, limits: Limits, memory: Memory) -> str:
     turn = next((t for t in run.turns if t.llm is not None and t.kind is not TurnKind.INNER), None)
     first = turn.llm if turn else None
     named = f" of agent {name(first.agent_name)}" if first and first.agent_name else ""
-    said = [f"One run{named} ({run.role})."]
+    lines = [f"One run{named} ({run.role})."]
     if first is not None:
-        said += _prompts(first, limits, memory)
+        lines += _prompts(first, memory)
         memory.tools.update(t.name for t in first.tools)
         if first.tools:
-            said += ["tools:", *tool_lines(first.tools, limits, memory)]
-    return "\n".join(said) + "\n"
+            lines += ["tools:", *tool_lines(first.tools, memory)]
+    return "\n".join(lines) + "\n"
 
 
-def _prompts(first: NormalizedSpan, limits: Limits, memory: Memory) -> list[str]:
-    said: list[str] = []
+def _prompts(first: NormalizedSpan, memory: Memory) -> list[str]:
+    lines: list[str] = []
     system = "\n".join(m.text for m in first.input_messages if m.role in ("system", "developer") and m.text)
     task = next((m.text for m in reversed(first.input_messages) if m.role == "user" and m.text), "")
     if system:
-        said += ["system prompt:", _prompt(system, limits.system)]
+        lines += ["system prompt:", _prompt(system, memory.limits.system)]
     if task or (not first.input_messages and first.input_text):
-        said += ["first message:", *_task(task or first.input_text, limits)]
+        lines += ["first message:", *_task(task or first.input_text, memory.limits)]
     for message in first.input_messages:
         if message.role in ("system", "developer"):
             memory.given.add(message.text)
     memory.given.update(t for t in (task, first.input_text) if t)
     for place, text in (("system prompt", system), ("first message", task)):
-        memory.seen.learn(place, text)
+        memory.shown.record(place, text)
         memory.prompted(text)
-    return said
+    return lines
 
 
 def _prompt(text: str, limit: int) -> str:
@@ -71,7 +71,7 @@ def _prompt(text: str, limit: int) -> str:
     return condense(recorded(shown(text)), limit, examples=True)
 
 
-def _task(text: str, limits: Limits) -> list[str]:
+def _task(text: str, limits: TranscriptLimits) -> list[str]:
     """A first message: the task whole if it can be, the words before it as far as there is room for them."""
     announced = _ANNOUNCED.search(text, 0, _READ)
     preface = text[: announced.start()] if announced else ""
@@ -81,20 +81,21 @@ def _task(text: str, limits: Limits) -> list[str]:
     return [_prompt(preface, limits.preface) if limits.preface else notice(len(preface)), task]
 
 
-def tool_lines(tools: Iterable[ToolDefinition], limits: Limits, memory: Memory) -> list[str]:
+def tool_lines(tools: Iterable[ToolDefinition], memory: Memory) -> list[str]:
     """A line for each tool: name, parameters with types (`?` optional), what it is for if no prompt says so."""
     tools = list(tools)
-    said = [recorded(_tool_line(tool, limits, memory.listed)) for tool in tools[:_MOST_TOOLS]]
+    lines = [recorded(_tool_line(tool, memory)) for tool in tools[:_MOST_TOOLS]]
     if rest := tools[_MOST_TOOLS:]:
-        said.append(f"[… {len(rest)} more tools: {', '.join(name(t.name, 40) for t in rest[:_MOST_TOOLS])} …]")
-    return said
+        lines.append(f"[… {len(rest)} more tools: {', '.join(name(t.name, 40) for t in rest[:_MOST_TOOLS])} …]")
+    return lines
 
 
-def _tool_line(tool: ToolDefinition, limits: Limits, listed: Mapping[str, str]) -> str:
+def _tool_line(tool: ToolDefinition, memory: Memory) -> str:
     signature = f"{inline(tool.name, 80)}({', '.join(_parameters(tool.parameters))})"
-    if tool.name in listed and listed[tool.name].strip()[:_TELLING] in tool.description:
+    listed = memory.listed.get(tool.name)
+    if listed is not None and listed.strip()[:_TELLING] in tool.description:
         return signature
-    return f"{signature}: {inline(tool.description, limits.tool)}" if tool.description else signature
+    return f"{signature}: {inline(tool.description, memory.limits.tool)}" if tool.description else signature
 
 
 def _parameters(schema: Mapping[str, object] | None) -> list[str]:
@@ -103,14 +104,14 @@ def _parameters(schema: Mapping[str, object] | None) -> list[str]:
         return []
     required = schema.get("required")
     needed = {r for r in required if isinstance(r, str)} if isinstance(required, list) else None
-    said = []
+    lines = []
     for key, value in list(properties.items())[:_MOST_PARAMETERS]:
         kind = value.get("type", "") if isinstance(value, Mapping) else ""
         optional = "?" if _optional(key, value, needed) else ""
-        said.append(f"{inline(str(key), 40)}{optional}" + (f": {inline(str(kind), 30)}" if kind else ""))
+        lines.append(f"{inline(str(key), 40)}{optional}" + (f": {inline(str(kind), 30)}" if kind else ""))
     if len(properties) > _MOST_PARAMETERS:
-        said.append("…")
-    return said
+        lines.append("…")
+    return lines
 
 
 def _optional(key: object, value: object, needed: set[str] | None) -> bool:

@@ -100,7 +100,7 @@ class Means:
         self._called: Counter[str] = Counter()
         self._failed: Counter[str] = Counter()
 
-    def learn(self, steps: Iterable[Step]) -> None:
+    def read(self, steps: Iterable[Step]) -> None:
         """Read these steps, too."""
         for step in steps:
             if step.kind is StepKind.LLM:
@@ -109,17 +109,17 @@ class Means:
                 self._called[match[1]] += 1
                 self._failed[match[1]] += bool(match[2])
 
-    def tell(self, plan: Step) -> str:
+    def render(self, plan: Step) -> str:
         """Lines on the means that the plan's own prompt does not list, and on what has been called."""
-        said: list[str] = []
+        lines: list[str] = []
         if self._listed and not any(_found(plan)):
-            said.append("tools and agents that earlier prompts list:\n")
-            said += [f" {name}{about}\n" for name, about in islice(self._listed.items(), _MOST_MEANS)]
+            lines.append("tools and agents that earlier prompts list:\n")
+            lines += [f" {name}{about}\n" for name, about in islice(self._listed.items(), _MOST_MEANS)]
         if self._called:
             failed = {name: f" ({n} failed)" if n else "" for name, n in self._failed.items()}
             told = [f"{name} {n}{failed[name]}" for name, n in self._called.most_common(_BRIEF)]
-            said.append(f"called so far: {', '.join(told)}\n")
-        return "".join(said)
+            lines.append(f"called so far: {', '.join(told)}\n")
+        return "".join(lines)
 
 
 def _found(step: Step) -> Iterator[tuple[str, str]]:

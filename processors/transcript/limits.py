@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TranscriptLimits:
     """Longest texts, in characters, by kind; what is longer is cut in the middle.
 
     `system`: system prompts; `task`: the first call's user message, `preface`: of it the words before the task;

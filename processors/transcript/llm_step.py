@@ -11,11 +11,10 @@ from ...schemas.trajectory import ToolCall, Turn, TurnKind
 from ..wording import ANSWER_TOOLS
 from .condense import condense
 from .header import tool_lines
-from .limits import Limits
 from .lines import arguments_block, arguments_text, block, inline, json_line, name
 from .memory import Memory
 
-Said = tuple[list[str], str]
+StepText = tuple[list[str], str]
 """Lines of a step, and its line for the index (both without the label's own place in the transcript)."""
 
 _NORMAL: Final = frozenset(
@@ -30,43 +29,43 @@ LEAST_QUOTED: Final = 300
 """Characters from which what a result or an error repeats is left out: quotes come from there."""
 
 
-def llm_step(label: str, turn: Turn, llm: NormalizedSpan, after: Turn | None, memory: Memory, limits: Limits) -> Said:
+def llm_step(label: str, turn: Turn, llm: NormalizedSpan, after: Turn | None, memory: Memory) -> StepText:
     """The step of `turn`'s LLM call; `after`: the run's next call, where known."""
     kind = "" if turn.kind is TurnKind.ACT else f" {turn.kind.value}"
     inner = turn.kind is TurnKind.INNER
-    said = [f"{label} llm{kind}" + (" (made by a tool)" if inner else _settings(llm, memory))]
+    lines = [f"{label} llm{kind}" + (" (made by a tool)" if inner else _settings(llm, memory))]
     if not inner:
-        said += _new_tools(llm, memory, limits)
+        lines += _new_tools(llm, memory)
     for message in turn.new_messages:
         if message.text not in memory.given and (inner or not memory.replays(message)):
-            said += _input(label, turn.kind, message, memory, limits)
+            lines += _input(label, turn.kind, message, memory)
     if not llm.input_messages and llm.input_text and llm.input_text not in memory.given:
-        said += ["input:", memory.tell(f"input of {label}", llm.input_text, limits.message)]
-    said += _written(label, turn, llm, after, memory, limits)
+        lines += ["input:", memory.render(f"input of {label}", llm.input_text, memory.limits.message)]
+    lines += _written(label, turn, llm, after, memory)
     if unusual := [r for r in llm.finish_reasons if r.lower() not in _NORMAL]:
-        said.append(f"finish reason: {name(', '.join(unusual))}")
-    said += failures(label, llm, memory, limits)
-    return said, f"llm{kind}: {_gist(turn, limits)}" + (" (error)" if llm.is_error else "")
+        lines.append(f"finish reason: {name(', '.join(unusual))}")
+    lines += failures(label, llm, memory)
+    return lines, f"llm{kind}: {_gist(turn, memory.limits.line)}" + (" (error)" if llm.is_error else "")
 
 
-def _gist(turn: Turn, limits: Limits) -> str:
+def _gist(turn: Turn, most: int) -> str:
     """What the reply comes down to, in a line."""
     asked = [r for m in turn.llm.output_messages for r in m.tool_requests] if turn.llm else []
     if not asked:
-        return inline(turn.text, limits.line) or "(no text)"
+        return inline(turn.text, most) or "(no text)"
     calls = f"calls {', '.join(name(r.name, 40) for r in asked[:_MOST_NAMES])}"
     if turn.text:
-        return f"{inline(turn.text, limits.line)} -> {calls}"
-    return f"{calls} {inline(json_line(asked[0].arguments), limits.line)}" if len(asked) == 1 else calls
+        return f"{inline(turn.text, most)} -> {calls}"
+    return f"{calls} {inline(json_line(asked[0].arguments), most)}" if len(asked) == 1 else calls
 
 
-def failures(label: str, span: NormalizedSpan, memory: Memory, limits: Limits) -> list[str]:
+def failures(label: str, span: NormalizedSpan, memory: Memory) -> list[str]:
     """Lines for what a span says of its failure."""
-    said: list[str] = []
+    lines: list[str] = []
     for text in failure_texts(span):
-        told = memory.tell(f"error of {label}", text, limits.result, LEAST_QUOTED, _HEAD_OF_ERROR)
-        said += titled("error", told)
-    return said
+        told = memory.render(f"error of {label}", text, memory.limits.result, LEAST_QUOTED, _HEAD_OF_ERROR)
+        lines += titled("error", told)
+    return lines
 
 
 def titled(title: str, told: str) -> list[str]:
@@ -94,64 +93,62 @@ def _settings(llm: NormalizedSpan, memory: Memory) -> str:
     return told
 
 
-def _new_tools(llm: NormalizedSpan, memory: Memory, limits: Limits) -> list[str]:
+def _new_tools(llm: NormalizedSpan, memory: Memory) -> list[str]:
     fresh = [t for t in llm.tools if t.name not in memory.tools]
     memory.tools.update(t.name for t in fresh)
-    return ["tools from here on:", *tool_lines(fresh, limits, memory)] if fresh else []
+    return ["tools from here on:", *tool_lines(fresh, memory)] if fresh else []
 
 
-def _input(label: str, kind: TurnKind, message: Message, memory: Memory, limits: Limits) -> list[str]:
+def _input(label: str, kind: TurnKind, message: Message, memory: Memory) -> list[str]:
     of = memory.names.get(message.tool_call_id, "") if message.tool_call_id else ""
     title = f"input {name(message.role, 20)}" + (f" ({name(of)})" if of else "")
     if message.text and (origin := memory.handed_on(message.text)):
         return [f"{title}: = {origin}"]
-    said: list[str] = []
+    lines: list[str] = []
     if message.text:
         system = message.role in ("system", "developer")
         shorter = partial(condense, examples=system) if system or kind in _PROMPTED else None
-        limit = limits.system if system else limits.prompt if shorter else limits.message
-        said += titled(title, memory.tell(f"input of {label}", message.text, limit, shorter=shorter))
+        limit = memory.limits.system if system else memory.limits.prompt if shorter else memory.limits.message
+        lines += titled(title, memory.render(f"input of {label}", message.text, limit, shorter=shorter))
         if shorter:
             memory.prompted(message.text)
     for request in message.tool_requests:
-        told = memory.tell(f"input of {label}", arguments_text(request.arguments), limits.message)
-        said += titled(f"{title}: called {name(request.name)}", told) if told.strip() else []
-    return said
+        told = memory.render(f"input of {label}", arguments_text(request.arguments), memory.limits.message)
+        lines += titled(f"{title}: called {name(request.name)}", told) if told.strip() else []
+    return lines
 
 
 _PROMPTED: Final = (TurnKind.PLAN, TurnKind.FACTS, TurnKind.ANSWER)
 
 
-def _written(
-    label: str, turn: Turn, llm: NormalizedSpan, after: Turn | None, memory: Memory, limits: Limits
-) -> list[str]:
-    said: list[str] = []
+def _written(label: str, turn: Turn, llm: NormalizedSpan, after: Turn | None, memory: Memory) -> list[str]:
+    lines: list[str] = []
     place = f"{_WRITES.get(turn.kind, 'reply')} of {label}"
     reasoning = "\n".join(m.reasoning for m in llm.output_messages if m.reasoning)
     for title, text in (("reasoning:", reasoning), ("wrote:", llm.output)):
         if text:
-            said += [title, block(text, limits.output)]
-            memory.seen.learn(place, text)
+            lines += [title, block(text, memory.limits.output)]
+            memory.shown.record(place, text)
     requests = [r for m in llm.output_messages for r in m.tool_requests]
     fates = _fates(requests, turn.tool_calls, after, memory)
     for request, fate in zip(requests, fates, strict=True):
-        said.append(f"calls {name(request.name)}{fate}")
-        said += _arguments(label, request, memory, limits)
+        lines.append(f"calls {name(request.name)}{fate}")
+        lines += _arguments(label, request, memory)
         if request.call_id:
             memory.names[request.call_id] = request.name
     if turn.kind is not TurnKind.INNER:
         memory.replied(llm.output, tuple(r.name for r in requests))
-    return said or ([] if llm.is_error else ["wrote nothing that was recorded"])
+    return lines or ([] if llm.is_error else ["wrote nothing that was recorded"])
 
 
-def _arguments(label: str, request: ToolRequest, memory: Memory, limits: Limits) -> list[str]:
+def _arguments(label: str, request: ToolRequest, memory: Memory) -> list[str]:
     if request.arguments in (None, "", {}):
         return []
     values = request.arguments.values() if isinstance(request.arguments, Mapping) else (request.arguments,)
     for value in values:
         if isinstance(value, str):
-            memory.seen.learn(f"call of {label}", value)
-    return [arguments_block(request.arguments, limits.arguments)]
+            memory.shown.record(f"call of {label}", value)
+    return [arguments_block(request.arguments, memory.limits.arguments)]
 
 
 def _fates(requests: list[ToolRequest], calls: tuple[ToolCall, ...], after: Turn | None, memory: Memory) -> list[str]:

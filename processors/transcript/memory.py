@@ -9,8 +9,9 @@ from itertools import islice
 from typing import Final
 
 from ...schemas.normalized import Message, NormalizedSpan
+from .limits import TranscriptLimits
 from .lines import HEAD
-from .seen import LEAST_GROUP, Seen, Shorten
+from .shown_lines import LEAST_GROUP, Shorten, ShownLines
 
 _RECENT: Final = 8  # results that a message is compared with as a whole
 _LEAST_RESULT: Final = 24  # characters; shorter results are repeated rather than referred to
@@ -25,12 +26,13 @@ _AROUND: Final = 200  # characters that a message may say around a result that i
 class Memory:
     """State of one transcript in the making.
 
-    `seen`: lines shown; `given`: texts of the header; `tools`: names of tools shown; `listed`: tools and agents that
+    `shown`: lines shown; `given`: texts of the header; `tools`: names of tools shown; `listed`: tools and agents that
     prompts list, by name; `names`: call id to the tool that it asked for; `executes`: tool spans have been seen in this
     run. A place is what a reference names: "result of S4".
     """
 
-    seen: Seen = field(default_factory=Seen)
+    limits: TranscriptLimits
+    shown: ShownLines = field(default_factory=ShownLines)
     given: set[str] = field(default_factory=set)
     tools: set[str] = field(default_factory=set)
     listed: dict[str, str] = field(default_factory=dict)
@@ -42,7 +44,7 @@ class Memory:
     _said: tuple[str, ...] = ()
     _recent: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=_RECENT))
 
-    def tell(
+    def render(
         self,
         place: str,
         text: str,
@@ -52,7 +54,7 @@ class Memory:
         shorter: Shorten | None = None,
     ) -> str:
         """`text` as recorded lines, what was told before by reference; from now on it stands at `place`."""
-        return self.seen.tell(place, text, limit, head, least, shorter)
+        return self.shown.render(place, text, limit, head, least, shorter)
 
     def prompted(self, text: str) -> None:
         """Note the tools and agents that a prompt lists (`- name: what it is for`)."""
@@ -74,11 +76,11 @@ class Memory:
 
     def holds(self, text: str) -> bool:
         """Whether `text` was told before, as far as it is not only words around a recent result."""
-        return bool(self.handed_on(text)) or self.seen.whole(text)
+        return bool(self.handed_on(text)) or self.shown.contains(text)
 
     def wraps(self, failure: str) -> bool:
         """Whether the text of a failure was told before, or tells a recent one in more words."""
-        return self.seen.whole(failure) or any(result in failure for _, result in self._recent)
+        return self.shown.contains(failure) or any(result in failure for _, result in self._recent)
 
     def replied(self, text: str, requested: tuple[str, ...]) -> None:
         """Note the run's last reply: its text and the tools that it asked for."""

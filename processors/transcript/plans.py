@@ -12,11 +12,11 @@ from ..names import canonical
 from ..wording import STATED_PLAN
 from .header import header
 from .knowledge import Means, before, inputs, own_words
-from .limits import Limits
+from .limits import TranscriptLimits
 from .memory import Memory
 from .shorten import shorten
 
-_LIMITS: Final = Limits(system=800, preface=0, tool=120)
+_LIMITS: Final = TranscriptLimits(system=800, preface=0, tool=120)
 _PLAN: Final = 4_500
 _READ: Final = 6_000  # characters of a reply in which a plan is looked for
 
@@ -48,15 +48,15 @@ def plan_views(
     """
     at = {step.turn: i for i, step in reversed(list(enumerate(transcript.steps))) if step.kind is StepKind.LLM}
     plans = [turn for turn in planning_turns(run) if turn in at]
-    begin = header(run, _LIMITS, Memory()) if plans else ""
+    begin = header(run, Memory(_LIMITS)) if plans else ""
     views: list[PlanView] = []
     means = Means()
     for i, turn in enumerate(plans):
         steps = before(transcript.steps[: at[turn]], at[plans[i - 1]] if i else None)
         plan = transcript.steps[at[turn]]
-        means.learn(transcript.steps[at[plans[i - 1]] if i else 0 : at[turn]])
+        means.read(transcript.steps[at[plans[i - 1]] if i else 0 : at[turn]])
         plan = replace(plan, text=inputs(plan.text) + shorten(own_words(plan.text), _PLAN))
-        view = replace(transcript, header=begin + means.tell(plan), steps=(*steps, plan), closing="")
+        view = replace(transcript, header=begin + means.render(plan), steps=(*steps, plan), closing="")
         again = i > 0 and any(_acts(t) for t in run.turns[plans[i - 1] : turn])
         views.append(PlanView(view, plan.label, turn, again))
     return tuple(views)

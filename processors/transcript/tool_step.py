@@ -7,9 +7,8 @@ from typing import Final
 
 from ...schemas.normalized import NormalizedSpan
 from ...schemas.trajectory import AgentRun, ToolCall, Turn
-from .limits import Limits
 from .lines import arguments_block, arguments_text, inline, json_line, name
-from .llm_step import LEAST_QUOTED, Said, failure_texts, failures, titled
+from .llm_step import LEAST_QUOTED, StepText, failure_texts, failures, titled
 from .memory import Memory
 
 _SLOW: Final = 10  # seconds from which a duration is told
@@ -18,22 +17,22 @@ _COMPARED: Final = 100  # requests of one reply that an execution is compared wi
 _SHORT: Final = 240  # arguments up to this length are shown again at the tool
 
 
-def tool_step(label: str, turn: Turn, call: ToolCall, memory: Memory, limits: Limits) -> Said:
+def tool_step(label: str, turn: Turn, call: ToolCall, memory: Memory) -> StepText:
     """An executed call that has a span of its own."""
     span = call.span
     if span is None:
         raise ValueError("a tool step needs a span")
     unasked = "; not asked for" if call.requested is False else ""
-    said = [f"{label} tool {name(call.name)}{_duration(span)}{unasked}"]
-    said += _arguments(label, turn, call, memory, limits)
+    lines = [f"{label} tool {name(call.name)}{_duration(span)}{unasked}"]
+    lines += _arguments(label, turn, call, memory)
     errors = failure_texts(span)
     if not _is_error(call):
-        said += _result(label, call.result, memory, limits, silent=bool(errors))
-    said += failures(label, span, memory, limits)
+        lines += _result(label, call.result, memory, silent=bool(errors))
+    lines += failures(label, span, memory)
     for exception in span.exceptions:
         memory.returned(f"error of {label}", exception.message)
-    outcome = inline(call.error or call.result or "no result", limits.line)
-    return said, f"tool {name(call.name, 40)}: {'error: ' if errors else ''}{outcome}"
+    outcome = inline(call.error or call.result or "no result", memory.limits.line)
+    return lines, f"tool {name(call.name, 40)}: {'error: ' if errors else ''}{outcome}"
 
 
 def _is_error(call: ToolCall) -> bool:
@@ -42,15 +41,17 @@ def _is_error(call: ToolCall) -> bool:
     return bool(call.result) and any(str(call.result).strip() in text for text in told)
 
 
-def _arguments(label: str, turn: Turn, call: ToolCall, memory: Memory, limits: Limits) -> list[str]:
+def _arguments(label: str, turn: Turn, call: ToolCall, memory: Memory) -> list[str]:
     """What it was called with; long arguments that the call before shows are referred to."""
     if call.arguments in (None, "", {}):
         return []
     if len(json_line(call.arguments)) <= _SHORT:
-        return ["arguments:", arguments_block(call.arguments, limits.arguments)]
+        return ["arguments:", arguments_block(call.arguments, memory.limits.arguments)]
     if _as_requested(turn, call):
         return ["arguments: as requested"]
-    return titled("arguments", memory.tell(f"call of {label}", arguments_text(call.arguments), limits.arguments))
+    return titled(
+        "arguments", memory.render(f"call of {label}", arguments_text(call.arguments), memory.limits.arguments)
+    )
 
 
 def agent_step(
@@ -60,44 +61,45 @@ def agent_step(
     run: AgentRun | None,
     late: bool,  # noqa: FBT001 - one caller
     memory: Memory,
-    limits: Limits,
-) -> Said:
+) -> StepText:
     """A sub-agent as its caller saw it: the task it was given and what it gave back.
 
     `late`: its run was not over when the caller went on; what came of it then is not told.
     """
     known = None if late else run
-    said = [f"{label} agent {name(called)} (its own run is judged apart)"]
+    lines = [f"{label} agent {name(called)} (its own run is judged apart)"]
     task = (known.goal if known else "") or (json_line(call.arguments) if call and call.arguments else "")
     if task:
-        said += titled("its task", memory.tell(f"task of {label}", task, limits.errand))
+        lines += titled("its task", memory.render(f"task of {label}", task, memory.limits.errand))
     handed = call.result if call and (call.span or not late) else None
     answer = handed or (known.answer if known else "")
     error = call.error if call and (call.span or not late) else None
     if late and not answer and not error:
-        return [*said, "not finished when the next call was made"], f"agent {name(called, 40)}: not finished yet"
-    said += _result(label, answer or None, memory, limits, silent=bool(error), title="its answer", limit=limits.answer)
+        return [*lines, "not finished when the next call was made"], f"agent {name(called, 40)}: not finished yet"
+    lines += _result(label, answer or None, memory, silent=bool(error), title="its answer", limit=memory.limits.answer)
     if error:
-        said += titled("error", memory.tell(f"error of {label}", error, limits.result))
+        lines += titled("error", memory.render(f"error of {label}", error, memory.limits.result))
         memory.returned(f"error of {label}", error)
-    return said, f"agent {name(called, 40)}: {inline(error or answer or 'no answer', limits.line)}"
+    return lines, f"agent {name(called, 40)}: {inline(error or answer or 'no answer', memory.limits.line)}"
 
 
-def other_step(label: str, span: NormalizedSpan, memory: Memory, limits: Limits) -> Said:
+def other_step(label: str, span: NormalizedSpan, memory: Memory) -> StepText:
     """A retriever, re-ranker or guardrail that ran in a turn."""
-    said = [f"{label} {span.kind.value} {name(span.raw.name)}{_duration(span)}"]
+    lines = [f"{label} {span.kind.value} {name(span.raw.name)}{_duration(span)}"]
     if span.input_text:
-        said += titled("input", memory.tell(f"input of {label}", span.input_text, limits.errand))
-    said += _result(label, span.output_text or None, memory, limits, silent=bool(failure_texts(span)))
-    said += failures(label, span, memory, limits)
-    return said, f"{span.kind.value} {name(span.raw.name, 40)}: {inline(span.output_text or 'no result', limits.line)}"
+        lines += titled("input", memory.render(f"input of {label}", span.input_text, memory.limits.errand))
+    lines += _result(label, span.output_text or None, memory, silent=bool(failure_texts(span)))
+    lines += failures(label, span, memory)
+    return (
+        lines,
+        f"{span.kind.value} {name(span.raw.name, 40)}: {inline(span.output_text or 'no result', memory.limits.line)}",
+    )
 
 
 def _result(
     label: str,
     result: str | None,
     memory: Memory,
-    limits: Limits,
     *,
     silent: bool,
     title: str = "result",
@@ -108,7 +110,7 @@ def _result(
         return [] if silent else [f"no {noun} recorded"]
     if not result.strip():
         return [f"{title}: empty"]
-    told = memory.tell(f"{noun} of {label}", result, limit or limits.result, LEAST_QUOTED)
+    told = memory.render(f"{noun} of {label}", result, limit or memory.limits.result, LEAST_QUOTED)
     memory.returned(f"{noun} of {label}", result)
     return titled(title, told)
 

@@ -11,20 +11,19 @@ from ...schemas.trajectory import AgentRun, Trace, TraceState, Turn, TurnKind
 from ...schemas.transcript import Transcript
 from .closing import closing
 from .header import header
-from .limits import Limits
+from .limits import TranscriptLimits
 from .memory import Memory
 from .writer import Writer
 
 
-def transcribe(trace: Trace, run: AgentRun, limits: Limits | None = None) -> Transcript:
+def transcribe(trace: Trace, run: AgentRun, limits: TranscriptLimits | None = None) -> Transcript:
     """The transcript of `run` (one of `trace`) as far as its turns are closed.
 
     Cost is linear in the size of the run, the text's length is bounded by `limits` a value.
     """
-    limits = limits or Limits()
-    memory = Memory()
-    writer = Writer(trace, limits, memory)
-    begin = header(run, limits, memory)
+    memory = Memory(limits or TranscriptLimits())
+    writer = Writer(trace, memory)
+    begin = header(run, memory)
     following = _following(run.turns)
     for turn in takewhile(lambda t: t.closed, run.turns):
         writer.write(turn, following[turn.index])
@@ -37,7 +36,7 @@ def transcribe(trace: Trace, run: AgentRun, limits: Limits | None = None) -> Tra
         role=run.role,
         header=begin,
         steps=tuple(writer.steps),
-        closing=closing(trace, run, limits, memory),
+        closing=closing(trace, run, memory),
     )
 
 

@@ -9,9 +9,8 @@ from ...schemas.normalized import Kind, NormalizedSpan
 from ...schemas.trajectory import AgentRun, ToolCall, Trace, Turn, TurnKind
 from ...schemas.transcript import Step, StepKind
 from ..wording import ANSWER_TOOLS
-from .limits import Limits
 from .lines import json_line
-from .llm_step import Said, failure_texts, llm_step, titled
+from .llm_step import StepText, failure_texts, llm_step, titled
 from .memory import Memory
 from .tool_step import agent_step, other_step, tool_step
 
@@ -26,34 +25,33 @@ _TELLING: Final = 16  # characters from which a line is compared
 class Writer:
     """Writes the steps of one run's turns."""
 
-    __slots__ = ("_limits", "_memory", "_runs", "_turn", "steps")
+    __slots__ = ("_memory", "_runs", "_turn", "steps")
 
-    def __init__(self, trace: Trace, limits: Limits, memory: Memory) -> None:
+    def __init__(self, trace: Trace, memory: Memory) -> None:
         self._runs = {run.id: run for run in trace.runs}
-        self._limits = limits
         self._memory = memory
-        self._turn: list[tuple[StepKind, str, Said]] = []
+        self._turn: list[tuple[StepKind, str, StepText]] = []
         self.steps: list[Step] = []
 
     def write(self, turn: Turn, after: Turn | None) -> None:
         """The steps of `turn`; `after`: the run's next call, as far as known."""
         self._turn = []
-        memory, limits = self._memory, self._limits
+        memory = self._memory
         memory.executes = memory.executes or any(c.span is not None for c in turn.tool_calls)
         if turn.llm is not None:
-            self._add(StepKind.LLM, turn.llm.span_id, llm_step(self._label, turn, turn.llm, after, memory, limits))
+            self._add(StepKind.LLM, turn.llm.span_id, llm_step(self._label, turn, turn.llm, after, memory))
         for call in turn.tool_calls:
             if call.sub_run_id:
                 self._agent(turn, after, call.sub_run_id, call)
             elif call.span is not None:
-                self._add(StepKind.TOOL, call.span.span_id, tool_step(self._label, turn, call, memory, limits))
+                self._add(StepKind.TOOL, call.span.span_id, tool_step(self._label, turn, call, memory))
         called = {c.sub_run_id for c in turn.tool_calls}
         for run in turn.sub_run_ids:
             if run not in called:
                 self._agent(turn, after, run, None)
         for span in turn.wrappers:
             if span.kind in _SHOWN and (span.output_text or span.is_error):
-                self._add(StepKind.TOOL, span.span_id, other_step(self._label, span, memory, limits))
+                self._add(StepKind.TOOL, span.span_id, other_step(self._label, span, memory))
         self._outcome(turn, after)
         self._flush(turn)
 
@@ -62,7 +60,7 @@ class Writer:
         last = max((i for i, m in enumerate(llm.input_messages) if m.role == "assistant"), default=-1)
         turn = Turn(index, TurnKind.ACT, llm, new_messages=llm.input_messages[last + 1 :])
         self._turn = []
-        lines, gist = llm_step(self._label, turn, llm, None, self._memory, self._limits)
+        lines, gist = llm_step(self._label, turn, llm, None, self._memory)
         self._add(StepKind.LLM, llm.span_id, ([f"{lines[0]}; outside any agent, after the run", *lines[1:]], gist))
         self._flush(turn)
 
@@ -76,18 +74,16 @@ class Writer:
     def _label(self) -> str:
         return f"S{len(self.steps) + len(self._turn) + 1}"
 
-    def _add(self, kind: StepKind, span_id: str, said: Said) -> None:
-        self._turn.append((kind, span_id, said))
+    def _add(self, kind: StepKind, span_id: str, step: StepText) -> None:
+        self._turn.append((kind, span_id, step))
 
     def _agent(self, turn: Turn, after: Turn | None, run_id: str, call: ToolCall | None) -> None:
         run = self._runs.get(run_id)
         late = after is not None and after.llm is not None and not _ended(run, after.llm.raw.start)
-        said = agent_step(
-            self._label, self._called(turn, call, None if late else run), call, run, late, self._memory, self._limits
-        )
+        step = agent_step(self._label, self._called(turn, call, None if late else run), call, run, late, self._memory)
         spans = (call.span if call else None, run.span if run else None, turn.llm)
         span_id = next((s.span_id for s in spans if s is not None), run_id)
-        self._add(StepKind.AGENT, span_id, said)
+        self._add(StepKind.AGENT, span_id, step)
 
     def _called(self, turn: Turn, call: ToolCall | None, run: AgentRun | None) -> str:
         """The sub-agent's name as the request, the calling code or its own span has it.
@@ -119,7 +115,7 @@ class Writer:
         for title, text in list(dict.fromkeys(told))[:_MOST_OUTCOMES]:
             if not _told_by(after, text):
                 place = f"outcome of {label}"
-                lines += titled(title, memory.tell(place, text, self._limits.result))
+                lines += titled(title, memory.render(place, text, memory.limits.result))
                 memory.returned(place, text)
 
 

@@ -16,7 +16,7 @@ from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.schemas.llm_rows import ANSWER_COLUMNS
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
-from tracejury.schemas.verdicts import Outcome, Spent, SubjectKind
+from tracejury.schemas.verdicts import Outcome, SubjectKind, TraceSpend
 
 CLICKHOUSE = "tracejury-clickhouse.json"
 KINDS = {"prometheus", "grafana-clickhouse-datasource"}
@@ -76,7 +76,7 @@ def filled(store: Store) -> tuple[Store, int]:
     store.insert("spans", SPAN_COLUMNS, span_columns(spans, now))
     found = (a_finding(first_seen=now), a_finding(category="Timeout Issues", first_seen=now))
     judged = a_judged_trace(*found, judged_at=now, received=now, runs=(a_run(),))
-    judged = type(judged)(judged.trace, judged.judgement, judged.changed, spent=Spent(1, 1, 0.5))
+    judged = type(judged)(judged.trace, judged.judgement, judged.changed, spent=TraceSpend(1, 1, 0.5))
     StoredJudging(store).save([judged])
     StoredLlmJudging(store).save(
         [

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from small_traces import Did, Said, run, tool, trace
 from trajectories import TRAIL, load
 
-from tracejury.processors.architecture import Architecture, describe
+from tracejury.processors.architecture import DerivedArchitecture, describe
 from tracejury.processors.rebuild import rebuild
 from tracejury.schemas.trajectory import Trace, TurnKind
 
@@ -73,7 +73,7 @@ def test_neither_order_nor_grouping_matters(shapes: list[tuple[int, int]], chanc
     traces = [service(*shape) for shape in shapes]
     text = describe(traces)
     chance.shuffle(traces)
-    left, right = Architecture(), Architecture()
+    left, right = DerivedArchitecture(), DerivedArchitecture()
     for one in traces[:cut]:
         left = left.take(one)
     for one in traces[cut:]:
@@ -112,7 +112,7 @@ def test_names_are_shown_on_one_line(names: list[str]) -> None:
 
 def test_it_stays_small_whatever_comes() -> None:
     """Thousands of agents and tools, long names: bounded in memory and text."""
-    whole = Architecture()
+    whole = DerivedArchitecture()
     for i in range(40):
         runs = [
             run(f"r{j}", acted(1, f"tool{i}-{j}" * 50), name=f"agent{i}-{j}" * 50, managed=("x" * 9000,))

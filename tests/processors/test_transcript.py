@@ -8,7 +8,7 @@ from dataclasses import replace
 from small_traces import Did, Said, run, tool, trace
 from transcribed import AGENT, FOUND, llm, recorded, text_of, told
 
-from tracejury.processors.transcript import Limits, outline, transcribe
+from tracejury.processors.transcript import TranscriptLimits, outline, transcribe
 from tracejury.schemas.trajectory import TurnKind
 from tracejury.schemas.transcript import StepKind
 
@@ -202,5 +202,5 @@ def test_a_cut_is_stated_by_a_line_of_ours() -> None:
     assert f" {forged}" in lines
     (ours,) = [line for line in lines if line.startswith("[…")]
     kept = sum(len(line) for line in lines[lines.index("result:") + 1 :])
-    assert len(result) - int(ours.split()[1]) <= kept <= Limits().result + 200
+    assert len(result) - int(ours.split()[1]) <= kept <= TranscriptLimits().result + 200
     assert transcript.steps[1].text.endswith("THE END\n")

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_traces import Said, run, trace
 
-from tracejury.processors.transcript import Limits, split, transcribe
+from tracejury.processors.transcript import TranscriptLimits, split, transcribe
 from tracejury.schemas.transcript import Transcript
 
-WIDE = Limits(output=200_000)
+WIDE = TranscriptLimits(output=200_000)
 
 
 class Counting:

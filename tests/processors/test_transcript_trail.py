@@ -12,7 +12,7 @@ from trajectories import FRAMEWORKS, TRAIL, load
 from tracejury.judges.evidence import OwnText
 from tracejury.judges.llm.verbatim import standing
 from tracejury.processors.rebuild import rebuild
-from tracejury.processors.transcript import Limits, outline, plan_views, split, transcribe
+from tracejury.processors.transcript import TranscriptLimits, outline, plan_views, split, transcribe
 from tracejury.processors.transcript.views import paper_view, raw_view
 from tracejury.schemas.trajectory import Trace
 from tracejury.schemas.transcript import Transcript
@@ -86,7 +86,7 @@ def quotable(text: str) -> Iterator[str]:
 def test_a_split_of_a_real_transcript_fits(corpus: list[Trace]) -> None:
     """The longest run, in chapters of a small model."""
     whole, one = max(((t, r) for t in corpus for r in t.runs), key=lambda found: transcribe(*found).characters)
-    chapters = split(transcribe(whole, one, Limits()), 3_000, lambda text: len(text) // 4)
+    chapters = split(transcribe(whole, one, TranscriptLimits()), 3_000, lambda text: len(text) // 4)
     assert len(chapters) > 3
     assert all(len(c.text) // 4 <= 3_000 for c in chapters)
 

@@ -20,7 +20,7 @@ from tracejury.schemas.queries.listing import Sort
 from tracejury.schemas.queries.reader import TraceQuery
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, TraceState, Turn, TurnKind
-from tracejury.schemas.verdicts import JudgedTrace, Spent
+from tracejury.schemas.verdicts import JudgedTrace, TraceSpend
 
 SECOND = 1_000_000_000
 RANK = {s: 2**20**s.rank for s in Severity}
@@ -84,7 +84,7 @@ class Listed:
             session_id=self.session, state=self.state, runs=runs, spans={s.span_id: s for s in (call, tool)},
             start=self.start, end=self.start + self.length, joined_to=self.joined_to,
         )  # fmt: skip
-        return replace(judged, spent=Spent(self.tokens, None if self.tokens is None else 0, self.usd))
+        return replace(judged, spent=TraceSpend(self.tokens, None if self.tokens is None else 0, self.usd))
 
     def call(self, span: NormalizedSpan) -> ToolCall:
         """The planner's call of its tool."""

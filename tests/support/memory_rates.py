@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tracejury.schemas.rates import Comparison, Population, Rate, RateAnswer, RateQuery, Unjudged
+from tracejury.schemas.rates import Population, Rate, RateAnswer, RateComparison, RateQuery, Unjudged
 
 NOTHING = RateAnswer(Population.DETECTORS, Rate(0, 0, 0, 0.0, sampled=False, share=None, mean=None), (), Unjudged())
 
@@ -21,6 +21,6 @@ class MemoryRates:
         self.asked.append(query)
         return self.answer
 
-    def compare(self, a: RateQuery, b: RateQuery) -> Comparison:
+    def compare(self, a: RateQuery, b: RateQuery) -> RateComparison:
         """Twice what was put in, without a difference."""
-        return Comparison(self.ask(a), self.ask(b), None, None, None, None)
+        return RateComparison(self.ask(a), self.ask(b), None, None, None, None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tracejury.collector.queries.trace.trace_index import TraceIndex
 from tracejury.collector.queries.trace.trace_queries import TraceAssessment
-from tracejury.processors.trace_outline import Outline, outline_of
+from tracejury.processors.trace_outline import TraceOutline, outline_of
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.llm_rows import LedgerRow
 from tracejury.schemas.queries.reader import Confidence
@@ -34,15 +34,15 @@ class MemoryTraceQueries:
         found = self.traces.get(trace_id)
         return found if found and found.tenant == tenant else None
 
-    def loads_at_once(self, trace_id: str, outline: Outline) -> bool:
+    def loads_at_once(self, trace_id: str, outline: TraceOutline) -> bool:
         return trace_id in outline.trace_ids
 
-    def assessment(self, outline: Outline, confidence: Confidence) -> TraceAssessment:
+    def assessment(self, outline: TraceOutline, confidence: Confidence) -> TraceAssessment:
         least = confidence.least(outline.conventions)
         found = [f for f in self.findings if f.trace_id in outline.trace_ids and f.confidence >= least]
         return TraceAssessment(found, [v for v in self.verdicts if v.subject.trace_id in outline.trace_ids])
 
-    def ledger_rows(self, outline: Outline) -> Sequence[LedgerRow]:
+    def ledger_rows(self, outline: TraceOutline) -> Sequence[LedgerRow]:
         return [word for word in self.ledger if word.trace_id in outline.trace_ids]
 
     def raw_span(self, trace_id: str, span_id: str, tenant: str = "") -> tuple[Span, Sequence[LogRecord]] | None:

@@ -20,7 +20,7 @@ from ....schemas.findings import LIVE
 from ....schemas.normalized import NormalizedSpan
 from ....schemas.spans import Span
 from ....schemas.trajectory import Trace, TraceState
-from ....schemas.verdicts import JudgedTrace, Judgement, Outcome, Spent, Subject, SubjectKind
+from ....schemas.verdicts import JudgedTrace, Judgement, Outcome, Subject, SubjectKind, TraceSpend
 from ...worker.listeners import Listeners
 from ..ledger import elsewhere
 from .gathering import Gathering, GatheringStore
@@ -80,7 +80,7 @@ class DetectWorker:
         clerk: Clerks | None = None,
         ours: Callable[[Span], bool] = lambda _span: False,
         pressed: Callable[[], bool] = lambda: False,
-        spent: Callable[[Trace], Spent] = lambda _trace: Spent(),
+        spent: Callable[[Trace], TraceSpend] = lambda _trace: TraceSpend(),
         listeners: Listeners | None = None,
         clock: Callable[[], int] = time.time_ns,
         timer: Callable[[], int] = time.perf_counter_ns,

@@ -9,9 +9,9 @@ from typing import Final, Protocol
 
 from ....schemas.findings import Finding
 from ....schemas.trajectory import Trace
-from ....schemas.verdicts import JudgedTrace, Judgement, LedgerEntries, LedgerKey, Noted
+from ....schemas.verdicts import JudgedTrace, Judgement, LedgerEntries, LedgerKey, LedgerRecord
 
-Elsewhere = Mapping[LedgerKey, Noted]
+Elsewhere = Mapping[LedgerKey, LedgerRecord]
 """What stands of the same runs at other traces, under which they showed before."""
 
 

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from cachetools import LRUCache
 
-from ....processors.architecture import Architecture as Derived
+from ....processors.architecture import DerivedArchitecture as Derived
 from ....schemas.errors import TracejuryError
 from ....schemas.llm_rows import Architecture, Source
 from ....schemas.trajectory import AgentRun, Trace, TraceState

@@ -8,7 +8,7 @@ from typing import Final
 
 from ....judges.llm.selection import Decision
 from ....schemas.trajectory import Trace
-from ....schemas.verdicts import TAKEN_BACK, Judgement, LedgerKey, Noted, Outcome, Subject, SubjectKind, Verdict
+from ....schemas.verdicts import TAKEN_BACK, Judgement, LedgerKey, LedgerRecord, Outcome, Subject, SubjectKind, Verdict
 from ..ledger import run_of
 
 _GONE: Final = "it is part of another run or trace now"
@@ -16,7 +16,7 @@ _MOVED: Final = "was to be judged where it showed before"
 _LEFT_OUT: Final = frozenset({Outcome.SAMPLED_OUT, Outcome.FILTERED})
 
 
-def kept(decision: Decision, run_id: str, before: Mapping[LedgerKey, Noted]) -> Decision:
+def kept(decision: Decision, run_id: str, before: Mapping[LedgerKey, LedgerRecord]) -> Decision:
     """The decision, as far as chance has not decided already: a run is drawn once, wherever it shows.
 
     `before`: what stands of it elsewhere. What a policy says of its errors goes before that.
@@ -33,12 +33,12 @@ def kept(decision: Decision, run_id: str, before: Mapping[LedgerKey, Noted]) -> 
     return decision
 
 
-def withdrawn(words: Mapping[LedgerKey, Noted], trace: Trace, now: int) -> tuple[Judgement, ...]:
+def withdrawn(words: Mapping[LedgerKey, LedgerRecord], trace: Trace, now: int) -> tuple[Judgement, ...]:
     """Rows in the place of these words at `trace`, each with a verdict that takes a score back."""
     return tuple(_withdrawn(key, word, trace, max(now, word.judged_at + 1)) for key, word in words.items())
 
 
-def _withdrawn(key: LedgerKey, word: Noted, trace: Trace, now: int) -> Judgement:
+def _withdrawn(key: LedgerKey, word: LedgerRecord, trace: Trace, now: int) -> Judgement:
     kind, subject_id, judge = key
     subject = Subject(SubjectKind(kind), subject_id, trace.trace_id, trace.tenant)
     blank = Verdict(judge, word.version, subject, None, unscored_reason=TAKEN_BACK, sampling_probability=0.0)

@@ -16,7 +16,16 @@ from ....judges.llm.selection import Decision, Policy, decide
 from ....processors.assemble import TraceKey
 from ....schemas.findings import Finding
 from ....schemas.trajectory import AgentRun, Trace
-from ....schemas.verdicts import JudgedTrace, Judgement, LedgerEntries, LedgerKey, Noted, Outcome, Subject, SubjectKind
+from ....schemas.verdicts import (
+    JudgedTrace,
+    Judgement,
+    LedgerEntries,
+    LedgerKey,
+    LedgerRecord,
+    Outcome,
+    Subject,
+    SubjectKind,
+)
 from ..detect.selection import NOTHING, Considered, Elsewhere
 from ..ledger import run_of, stands
 from .relocated_runs import kept, withdrawn
@@ -167,7 +176,7 @@ class RunSelector:
         run: AgentRun,
         findings: Sequence[Finding],
         asked: Requested | None,
-        ledger: Mapping[LedgerKey, Noted],
+        ledger: Mapping[LedgerKey, LedgerRecord],
         elsewhere: Elsewhere,
     ) -> Decision:
         decision = kept(decide(self._policy, trace, run, findings), run.id, elsewhere)
@@ -188,7 +197,7 @@ _BEYOND: Final = Decision(Outcome.FILTERED, f"beyond the first {MAX_RUNS} agent 
 _GONE_BY: Final = Decision(Outcome.SUPERSEDED, "it has changed since", 0.0)
 
 
-def _again(old: Noted, version: str, asked: Requested | None) -> bool:
+def _again(old: LedgerRecord, version: str, asked: Requested | None) -> bool:
     """Whether a subject that has not changed since is to be judged again."""
     if asked is None:
         return False

@@ -9,7 +9,7 @@ from ....processors.costs import cached_tokens, stated_usd
 from ....processors.normalize.values import first
 from ....processors.tokens import LlmCall, llm_calls, total
 from ....schemas.trajectory import Trace
-from ....schemas.verdicts import Spent
+from ....schemas.verdicts import TraceSpend
 from .table import PriceTable
 
 _PROVIDER: Final = ("gen_ai.provider.name", "llm.provider", "gen_ai.system", "ai.model.provider", "llm.system")
@@ -22,7 +22,7 @@ class SpentBy:
     def __init__(self, prices: PriceTable) -> None:
         self._prices = prices
 
-    def __call__(self, trace: Trace) -> Spent:
+    def __call__(self, trace: Trace) -> TraceSpend:
         """Tokens, and US dollars: as the spans state them, else by the price of the model.
 
         None where no call recorded any; the dollars also where a call recorded tokens of unknown price, since the rest
@@ -30,7 +30,7 @@ class SpentBy:
         """
         calls = llm_calls(trace.spans)
         sums = total(calls)
-        return Spent(_count(sums.input_tokens), _count(sums.output_tokens), self._usd(calls))
+        return TraceSpend(_count(sums.input_tokens), _count(sums.output_tokens), self._usd(calls))
 
     def _usd(self, calls: list[LlmCall]) -> float | None:
         amounts = []

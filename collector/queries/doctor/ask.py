@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from ....processors.doctor import Diagnosis, Elsewhere, diagnose
+from ....processors.doctor import Diagnosis, ExternalRun, diagnose
 from ....schemas.errors import NotFoundError
 from ....schemas.queries.reader import Confidence, Position, TraceQuery, TraceRow
 from ....schemas.trajectory import Trace
@@ -79,14 +79,14 @@ def _read(reader: Reader, rows: Iterable[TraceRow]) -> Iterator[Trace]:
             yield view.trace
 
 
-def _elsewhere(reader: Reader, traces: Sequence[Trace]) -> list[Elsewhere]:
+def _elsewhere(reader: Reader, traces: Sequence[Trace]) -> list[ExternalRun]:
     """Traces that arrived while these ran, or soon after."""
     start = min(t.start for t in traces)
     last = max(t.received_through for t in traces)
     query = TraceQuery(Confidence.of(""), NEIGHBOURS, since=max(0, start - _AROUND), before=Position(last + _AROUND))
     own = {i for t in traces for i in t.trace_ids}
     return [
-        Elsewhere(row.trace_id, row.service, row.agents[0], row.start, row.end)
+        ExternalRun(row.trace_id, row.service, row.agents[0], row.start, row.end)
         for row in reader.traces(query)
         if row.agents and row.trace_id not in own
     ]

@@ -9,7 +9,7 @@ from typing import Final
 from cachetools import LRUCache
 
 from ....processors.assemble import SECOND, AssemblerConfig
-from ....processors.trace_outline import LARGE, Outline, from_json
+from ....processors.trace_outline import LARGE, TraceOutline, from_json
 from ....schemas.errors import PermanentError
 from ....schemas.findings import LIVE
 from ....schemas.llm_rows import LedgerRow
@@ -75,12 +75,12 @@ class StoredTraceQueries:
         made = self._known(trace_id, newest) or self._rebuilt(trace_id, tenant)
         return made.trace if made else None
 
-    def loads_at_once(self, trace_id: str, outline: Outline) -> bool:
+    def loads_at_once(self, trace_id: str, outline: TraceOutline) -> bool:
         """In memory, or small enough to be rebuilt at once."""
         known = self._recent.get(trace_id)
         return outline.spans < LARGE or (known is not None and known.trace.received_through >= outline.received_through)
 
-    def assessment(self, outline: Outline, confidence: Confidence) -> TraceAssessment:
+    def assessment(self, outline: TraceOutline, confidence: Confidence) -> TraceAssessment:
         """Three look-ups."""
         ids = outline.trace_ids
         least = confidence.least(outline.conventions)
@@ -94,7 +94,7 @@ class StoredTraceQueries:
             rows[0][0] if rows else None,
         )
 
-    def ledger_rows(self, outline: Outline) -> Sequence[LedgerRow]:
+    def ledger_rows(self, outline: TraceOutline) -> Sequence[LedgerRow]:
         """Of LLM judges."""
         found = ledger.outcomes(self._store, list(outline.trace_ids), outline.tenant)
         return [word for words in found.values() for word in words.values() if word.judge != DETECTORS]
@@ -173,7 +173,7 @@ def _knows_all(received_through: int, newest: Mapping[str, int]) -> bool:
     return max(newest.values()) <= received_through
 
 
-def _read(text: str) -> Outline | None:
+def _read(text: str) -> TraceOutline | None:
     try:
         return from_json(text)
     except PermanentError:  # one that cannot be read is made anew

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from ....processors.trace_outline import Call, Loose, Outline, RunLine, TurnLine
+from ....processors.trace_outline import RunOutline, SpanOutline, ToolCallOutline, TraceOutline, TurnOutline
 
 TOP: Final = ""
 REST: Final = "rest"
 MAX_DEPTH: Final = 50
 """Of agent runs, or spans, under each other; what is deeper hangs on the top."""
 
-Item = RunLine | TurnLine | Call | Loose | None
+Item = RunOutline | TurnOutline | ToolCallOutline | SpanOutline | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Extent:
 class TraceIndex:
     """The tree of an outline: what stands below what. `items` by key."""
 
-    def __init__(self, outline: Outline) -> None:
+    def __init__(self, outline: TraceOutline) -> None:
         self.outline = outline
         self.items: dict[str, Item] = {REST: None} if outline.remainder else {}
         self._above: dict[str, str] = {REST: TOP}
@@ -64,14 +64,14 @@ class TraceIndex:
             return self._of_span[span_id]
         return f"run:{span_id}" if f"run:{span_id}" in self.items else None
 
-    def turn_of(self, key: str) -> tuple[RunLine, TurnLine] | None:
+    def turn_of(self, key: str) -> tuple[RunOutline, TurnOutline] | None:
         """The run and the turn that a turn's or a call's key is of."""
         while key and not key.startswith("turn:"):
             if not key.startswith("call:"):
                 return None
             key = self.above(key)
         turn, run = self.items.get(key), self.items.get(self.above(key))
-        return (run, turn) if isinstance(turn, TurnLine) and isinstance(run, RunLine) else None
+        return (run, turn) if isinstance(turn, TurnOutline) and isinstance(run, RunOutline) else None
 
     @cached_property
     def extent(self) -> Extent:
@@ -91,7 +91,7 @@ class TraceIndex:
                 stack.extend(reversed(self.below(key)))
         return found
 
-    def _add_run(self, run: RunLine) -> None:
+    def _add_run(self, run: RunOutline) -> None:
         key = f"run:{run.id}"
         self.items[key] = run
         self._spans(key, (run.id, run.span_id, *run.others))
@@ -104,12 +104,12 @@ class TraceIndex:
                 self._put(call_key, call, turn_key)
                 self._spans(call_key, (call.span_id,))
 
-    def _hang_run(self, run: RunLine) -> None:
+    def _hang_run(self, run: RunOutline) -> None:
         """Below the call or the turn that started it, else below its parent, else on the top."""
         key = f"run:{run.id}"
         parent = self.items.get(f"run:{run.parent_id}")
         above = TOP
-        if isinstance(parent, RunLine) and not self._is_too_deep(f"run:{parent.id}", key):
+        if isinstance(parent, RunOutline) and not self._is_too_deep(f"run:{parent.id}", key):
             above = _starts(parent).get(run.id, f"run:{parent.id}")
         self._above[key] = above
         self._below.setdefault(above, []).append(key)
@@ -123,7 +123,7 @@ class TraceIndex:
             key = self.above(key)
         return depth > MAX_DEPTH
 
-    def _add_rest(self, spans: Sequence[Loose]) -> None:
+    def _add_rest(self, spans: Sequence[SpanOutline]) -> None:
         known = {span.span_id for span in spans}
         if spans:
             self._below.setdefault(TOP, []).append(REST)
@@ -144,7 +144,7 @@ class TraceIndex:
                 self._of_span.setdefault(span_id, key)
 
 
-def _starts(parent: RunLine) -> dict[str, str]:
+def _starts(parent: RunOutline) -> dict[str, str]:
     """By id of the run that was started: the key of the call, else of the turn, that started it."""
     found: dict[str, str] = {}
     for turn in parent.turns:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ....processors.trace_outline import Outline
+from ....processors.trace_outline import TraceOutline
 from ....schemas.findings import Finding
 from ....schemas.llm_rows import LedgerRow
 from ....schemas.queries.reader import Confidence
@@ -37,13 +37,13 @@ class TraceQueries(Protocol):
     def trace(self, trace_id: str, tenant: str = "") -> Trace | None:
         """The trace rebuilt; None where there is none."""
 
-    def loads_at_once(self, trace_id: str, outline: Outline) -> bool:
+    def loads_at_once(self, trace_id: str, outline: TraceOutline) -> bool:
         """Whether `trace` would answer at once what `outline` is of."""
 
-    def assessment(self, outline: Outline, confidence: Confidence) -> TraceAssessment:
+    def assessment(self, outline: TraceOutline, confidence: Confidence) -> TraceAssessment:
         """What judges say of it at that confidence."""
 
-    def ledger_rows(self, outline: Outline) -> Sequence[LedgerRow]:
+    def ledger_rows(self, outline: TraceOutline) -> Sequence[LedgerRow]:
         """What LLM judges last said of its runs, or are to say."""
 
     def raw_span(self, trace_id: str, span_id: str, tenant: str = "") -> tuple[Span, Sequence[LogRecord]] | None:

@@ -11,7 +11,7 @@ from anyio import CapacityLimiter
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 
-from ....processors.trace_outline import Outline
+from ....processors.trace_outline import TraceOutline
 from ....schemas.errors import NotFoundError
 from ....schemas.queries.labels import Labelled
 from ....schemas.queries.ledger import why_unscored
@@ -120,7 +120,7 @@ def trace_index_of(site: Site, trace_id: str) -> TraceIndex:
     return found
 
 
-def labelled(site: Site, outline: Outline) -> Mapping[str, Labelled]:
+def labelled(site: Site, outline: TraceOutline) -> Mapping[str, Labelled]:
     """What people say of it."""
     return site.reader.labels.of_traces(outline.trace_ids, outline.tenant)
 

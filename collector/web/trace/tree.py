@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlencode
 
-from ....processors.trace_outline import Call, Loose, RunLine, TurnLine
+from ....processors.trace_outline import RunOutline, SpanOutline, ToolCallOutline, TurnOutline
 from ....schemas.findings import Finding
 from ....schemas.taxonomy import Severity
 from ....schemas.text.counting import counted
@@ -208,36 +208,38 @@ def sort_findings(findings: Iterable[Finding], trace_index: TraceIndex) -> list[
     )
 
 
-def _failed(item: RunLine | TurnLine | Call | Loose | None) -> bool:
+def _failed(item: RunOutline | TurnOutline | ToolCallOutline | SpanOutline | None) -> bool:
     match item:
-        case RunLine():
+        case RunOutline():
             return item.status == "error"
-        case Call():
+        case ToolCallOutline():
             return item.state in ("error", "refused")
-        case TurnLine() | Loose():
+        case TurnOutline() | SpanOutline():
             return item.failed
     return False
 
 
-def _span_id(item: RunLine | TurnLine | Call | Loose | None) -> str:
+def _span_id(item: RunOutline | TurnOutline | ToolCallOutline | SpanOutline | None) -> str:
     if item is None:
         return ""
-    return item.span_id or (item.id if isinstance(item, RunLine) else "")
+    return item.span_id or (item.id if isinstance(item, RunOutline) else "")
 
 
 _STATES: Final = {"error": "error", "refused": "refused", "unknown": "", "ok": "ok"}
 
 
-def _words(item: RunLine | TurnLine | Call | Loose | None, rest: int) -> tuple[str, str, str, str]:
+def _words(
+    item: RunOutline | TurnOutline | ToolCallOutline | SpanOutline | None, rest: int
+) -> tuple[str, str, str, str]:
     """Label, note, hint and state."""
     match item:
-        case RunLine():
+        case RunOutline():
             return agent_name(item.name), item.role, item.goal, item.status
-        case TurnLine():
+        case TurnOutline():
             state = "error" if item.failed else "ok" if item.closed else "unfinished"
             return f"Turn {item.index}", item.kind, item.hint, state
-        case Call():
+        case ToolCallOutline():
             return item.name or "tool", "tool", item.hint, _STATES[item.state]
-        case Loose():
+        case SpanOutline():
             return item.name or "span", item.kind or "span", "", "error" if item.failed else ""
     return "Outside of agent runs", counted(rest, "span"), "", ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote, urlencode
 
-from ....processors.trace_outline import Outline
+from ....processors.trace_outline import TraceOutline
 from ....schemas.annotations import Annotation, HumanScore, Review
 from ....schemas.errors import NotFoundError
 from ....schemas.findings import Finding
@@ -110,7 +110,7 @@ class TracePageView:
     `why`: no judge has spoken of the trace; `unscored`: outcomes, with reasons, that left the selected run unscored.
     """
 
-    outline: Outline
+    outline: TraceOutline
     assessment: TraceAssessment
     ask: Ask
     trace_index: TraceIndex

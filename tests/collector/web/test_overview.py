@@ -19,11 +19,11 @@ from tracejury.schemas.queries.labels import Labelled, QueueItem
 from tracejury.schemas.queries.ledger import LedgerEntry
 from tracejury.schemas.queries.pipeline_stats import Timeliness, VersionSeen
 from tracejury.schemas.rates import (
-    Comparison,
     Estimate,
     Population,
     Rate,
     RateAnswer,
+    RateComparison,
     RateQuery,
     RateRow,
     Sums,
@@ -58,10 +58,10 @@ class Told(MemoryRates):
         unjudged = Unjudged({"open": 4, "sampled-out": 90})
         return RateAnswer(query.population or Population.BOTH, RATE, tuple(rows), unjudged, left=2)
 
-    def compare(self, a: RateQuery, b: RateQuery) -> Comparison:
+    def compare(self, a: RateQuery, b: RateQuery) -> RateComparison:
         """Worse."""
         difference = Estimate(0.05, 0.01, 0.09)
-        return Comparison(self.ask(a), self.ask(b), difference, 0.012, difference, 0.02)
+        return RateComparison(self.ask(a), self.ask(b), difference, 0.012, difference, 0.02)
 
 
 @pytest.fixture

@@ -16,11 +16,11 @@ from tracejury.schemas.queries.labels import QueueItem, Stratum
 from tracejury.schemas.queries.pipeline_stats import VersionSeen
 from tracejury.schemas.rates import (
     By,
-    Comparison,
     Estimate,
     Population,
     Rate,
     RateAnswer,
+    RateComparison,
     RateRow,
     Sums,
     Unit,
@@ -42,8 +42,8 @@ def answer(*rows: RateRow, total: Rate | None = None, **unjudged: int) -> RateAn
     return RateAnswer(Population.BOTH, total or rate(10, 2), rows, Unjudged(unjudged))
 
 
-def compared(value: float, p_value: float) -> Comparison:
-    return Comparison(answer(), answer(), Estimate(value, value - 0.02, value + 0.02), p_value, None, None)
+def compared(value: float, p_value: float) -> RateComparison:
+    return RateComparison(answer(), answer(), Estimate(value, value - 0.02, value + 0.02), p_value, None, None)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_p_value_in_words(p_value: float, words: str) -> None:
 @pytest.mark.parametrize(("judged", "missing"), [(5, "before"), (0, "now")])
 def test_without_anything_judged_there_is_no_comparison(judged: int, missing: str) -> None:
     """It is said which side is missing."""
-    none = Comparison(answer(), answer(total=rate(judged, 0)), None, None, None, None)
+    none = RateComparison(answer(), answer(total=rate(judged, 0)), None, None, None, None)
     assert change(none).words == f"nothing was judged {missing}, so there is nothing to compare"
     assert change(none).kind == "unknown"
 

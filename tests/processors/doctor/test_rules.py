@@ -27,13 +27,13 @@ from doctor_traces import (
     without,
 )
 
-from tracejury.processors.doctor import Diagnosis, Elsewhere, diagnose
+from tracejury.processors.doctor import Diagnosis, ExternalRun, diagnose
 from tracejury.schemas.spans import STATUS_ERROR, Span, SpanLink
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import Trace, TraceState
 
 
-def kinds(*traces: Trace, elsewhere: Sequence[Elsewhere] = ()) -> list[str]:
+def kinds(*traces: Trace, elsewhere: Sequence[ExternalRun] = ()) -> list[str]:
     return [gap.kind for gap in diagnose(traces, elsewhere).gaps]
 
 
@@ -209,7 +209,7 @@ ASKING = CALL | {"gen_ai.output.messages": ASKED.replace("search", "ask_research
 def test_a_sub_agent_in_a_trace_of_its_own(agent: str, start: float, end: float, found: bool) -> None:  # noqa: FBT001  a table
     """The call's name and its time tell, whether the other trace is examined too or only known by its row."""
     spans = [span(1, 0, AGENT), span(2, 1, ASKING), span(3, 1, ASK)]
-    other = Elsewhere(OTHER, "remote", agent, START + int(start * SECOND), START + int(end * SECOND))
+    other = ExternalRun(OTHER, "remote", agent, START + int(start * SECOND), START + int(end * SECOND))
     gaps = diagnose([built(spans)], [other]).gaps
     assert [g.kind for g in gaps] == ["unlinked-agents"] * found
     assert all("of remote" in g.what for g in gaps)

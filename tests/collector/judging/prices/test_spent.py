@@ -15,7 +15,7 @@ from tracejury.collector.judging.prices import SpentBy
 from tracejury.collector.judging.prices.table import PriceTable, names, shipped_prices
 from tracejury.processors.rebuild import rebuild
 from tracejury.schemas.trajectory import Trace
-from tracejury.schemas.verdicts import Spent
+from tracejury.schemas.verdicts import TraceSpend
 
 PRICES = PriceTable({"house/model-1": Price(0.5, 0.1, 2.0)})
 SENT, WRITTEN, MODEL = "llm.token_count.prompt", "llm.token_count.completion", "llm.model_name"
@@ -30,7 +30,7 @@ def trace(*entries: tuple[str, str, str, dict[str, Any]]) -> Trace:
     return rebuild(normalise_all(fixture_spans({"spans": spans})[0]))
 
 
-def spent(**attributes: Any) -> Spent:
+def spent(**attributes: Any) -> TraceSpend:
     """Of one call with these attributes (`__` for a dot) beside 10 tokens sent and 2 written."""
     named = {key.replace("__", "."): value for key, value in attributes.items()}
     return SpentBy(PRICES)(trace(("l", "", "LLM", {SENT: 10, WRITTEN: 2, **named})))
@@ -84,9 +84,9 @@ def test_unknown_is_none_and_makes_the_whole_unknown() -> None:
     known = ("a", "", "LLM", {SENT: 10, WRITTEN: 2, MODEL: "house/model-1"})
     unknown = ("b", "", "LLM", {SENT: 1, WRITTEN: 1, MODEL: "nobody-knows-it"})
     silent = ("c", "", "LLM", {MODEL: "nobody-knows-it"})
-    assert SpentBy(PRICES)(trace(known, unknown)) == Spent(11, 3, None)
-    assert SpentBy(PRICES)(trace(known, silent)) == Spent(10, 2, 9.0)
-    assert SpentBy(PRICES)(trace(silent)) == Spent(None, None, None)
+    assert SpentBy(PRICES)(trace(known, unknown)) == TraceSpend(11, 3, None)
+    assert SpentBy(PRICES)(trace(known, silent)) == TraceSpend(10, 2, 9.0)
+    assert SpentBy(PRICES)(trace(silent)) == TraceSpend(None, None, None)
 
 
 def test_each_call_once() -> None:
@@ -98,7 +98,7 @@ def test_each_call_once() -> None:
             ("i", "o", "LLM", {SENT: 6}),
         )
     )
-    assert whole == Spent(6, 1, 0.5)
+    assert whole == TraceSpend(6, 1, 0.5)
 
 
 @given(st.lists(st.tuples(st.integers(-(10**18) + 1, 10**18 - 1), st.floats()), max_size=4))

@@ -9,7 +9,7 @@ from ...schemas.normalized import NormalizedSpan
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DetectedGap:
     """A gap of a kind that `gaps.yaml` describes; `what` counts it; `spans` are those concerned."""
 
     kind: str

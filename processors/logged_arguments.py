@@ -23,7 +23,7 @@ _LINE: Final = re.compile(r"([^{}\n]{1,200}?)\b(?:arg|args|arguments|kwargs|para
 _WORD: Final = re.compile(r"[\w.-]+")
 
 
-def complete_arguments(turns: Sequence[TurnSpans], tree: SpanTree) -> None:
+def add_logged_arguments(turns: Sequence[TurnSpans], tree: SpanTree) -> None:
     """Give tool spans of a run (turns in order of time) the arguments that lines around them tell.
 
     Only where as many lines name a tool as it has spans there: else it is not known which call a line is of.

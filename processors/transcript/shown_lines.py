@@ -27,7 +27,7 @@ Shorten = Callable[[str, int], str]
 """Recorded lines, the characters that they may have: the lines with what is left out stated."""
 
 
-class Seen:
+class ShownLines:
     """Lines and where they were first shown: "result of S4", "first message"."""
 
     __slots__ = ("_origin",)
@@ -36,13 +36,13 @@ class Seen:
         # A line's hash stands for it: the lines themselves would double the memory of a trace.
         self._origin: dict[int, str] = {}
 
-    def learn(self, place: str, text: str) -> None:
+    def record(self, place: str, text: str) -> None:
         """Note that `text` stands at `place`."""
         begin, _, end = halves(text, _LONGEST)
         for part in (begin, end) if end else (begin,):
             self._note(place, _keys(shown(part).split("\n")))
 
-    def tell(
+    def render(
         self,
         place: str,
         text: str,
@@ -57,7 +57,7 @@ class Seen:
         it is cut, if not in the middle.
         """
         if len(text) > _LONGEST:
-            self.learn(place, text)
+            self.record(place, text)
             return block(text, limit, head)
         lines = shown(text).rstrip().split("\n")
         keys = _keys(lines)
@@ -73,7 +73,7 @@ class Seen:
         )
         return "\n".join(told)
 
-    def whole(self, text: str) -> bool:
+    def contains(self, text: str) -> bool:
         """Whether all of `text` was shown before."""
         if len(text) > _LONGEST:
             return False

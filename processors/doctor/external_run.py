@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
+class ExternalRun:
     """A trace that `agent` leads; `start` and `end` in unix nanos by the clock of its own machine."""
 
     trace_id: str

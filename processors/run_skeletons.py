@@ -16,7 +16,7 @@ from .turns import group_turns
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class RunSkeleton:
     """A run in the making. `above`: the run that started it ("" for none), in its turn `parent_turn`.
 
     `span`: its AGENT span, None where that is unknown; `goal`: the task as that span says it.
@@ -31,17 +31,17 @@ class Outline:
     parent_turn: int | None
 
 
-def outline_runs(tree: SpanTree, ownership: Ownership) -> dict[str, Outline]:
+def build_skeletons(tree: SpanTree, ownership: Ownership) -> dict[str, RunSkeleton]:
     """Outlines of all runs by id, parents first."""
     own = _own_spans(tree, ownership)
     started = _started(tree, ownership, own)
     grouped = {run: group_turns(run, own[run], started[run], tree) for run in ownership.runs}
     place = {run: index for turns in grouped.values() for index, turn in enumerate(turns) for run in turn.agents}
-    outlines: dict[str, Outline] = {}
+    outlines: dict[str, RunSkeleton] = {}
     for run, turns in grouped.items():
         span = agent_span(run, tree)
         above = outlines.get(ownership.runs[run])
-        outlines[run] = Outline(
+        outlines[run] = RunSkeleton(
             id=run,
             above=above.id if above else "",
             name=_name(run, turns, above, tree, ownership)
@@ -83,7 +83,7 @@ def _started(
     return started
 
 
-def _name(run: str, turns: Sequence[TurnSpans], above: Outline | None, tree: SpanTree, ownership: Ownership) -> str:
+def _name(run: str, turns: Sequence[TurnSpans], above: RunSkeleton | None, tree: SpanTree, ownership: Ownership) -> str:
     """As the run's own span says it, or the one around it, or its calls; a span's name is the last resort."""
     span = agent_span(run, tree)
     if name := ownership.names.get(run):
@@ -106,7 +106,7 @@ def _name(run: str, turns: Sequence[TurnSpans], above: Outline | None, tree: Spa
     return own_name
 
 
-def _name_of_kin(run: str, outlines: Mapping[str, Outline], ownership: Ownership) -> str:
+def _name_of_kin(run: str, outlines: Mapping[str, RunSkeleton], ownership: Ownership) -> str:
     """The name of an agent that the request which started `run` names, as that agent's other runs spell it."""
     start = ownership.starts.get(run)
     name = (start.to or start.name) if start else ""
@@ -115,7 +115,7 @@ def _name_of_kin(run: str, outlines: Mapping[str, Outline], ownership: Ownership
     return next((o.name for o in outlines.values() if o.span and same_name(name, o.name)), start.to)
 
 
-def _only_other(run: str, above: Outline | None, tree: SpanTree) -> str:
+def _only_other(run: str, above: RunSkeleton | None, tree: SpanTree) -> str:
     """The one agent that the program lists beside the agent that started the run, "" where there are several."""
     span_id = tree.parent.get(run) if above and above.name else None
     while span_id is not None:
