@@ -1,4 +1,4 @@
-"""Spans and log records from the parts that a decoder read: the rules that hold for every encoding.
+"""Stored spans and log records: the rules that hold for every encoding.
 
 Rejected: a trace id that is not 16 bytes, a span id that is not 8, either all zero, a parent id that is neither
 empty nor 8 bytes. Mended: a missing start is the end, else the arrival; a missing end is the start; a parent id of
@@ -9,12 +9,13 @@ zeros is no parent; enum values that the protocol does not know are "unspecified
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ....schemas.spans import LogRecord, Span, SpanEvent, SpanLink, StoredAttributes
-from .values import Cutter, Invalid
+from .limits import Limits
+from .values import Invalid, Truncator
 
 LATEST: Final = 2**63 - 1
 _TRACE_BYTES, _SPAN_BYTES = 16, 8
@@ -23,9 +24,15 @@ _SPAN_HEX: Final = re.compile(r"[0-9a-f]{16}")
 _KINDS, _STATUSES, _SEVERITIES = range(6), range(3), range(25)
 
 
+Attributes: TypeAlias = tuple[StoredAttributes, Mapping[str, str]]
+"""Stored texts, and the types of those that were not strings."""
+ReadAttributes: TypeAlias = Callable[[Any, Truncator], Attributes]
+ReadValue: TypeAlias = Callable[[Any, Truncator], tuple[str, str]]
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What the spans of one resource and scope share; `cut` counts what was cut there."""
+    """The resource and scope that spans share; `cut` counts what was cut there."""
 
     resource_attributes: StoredAttributes
     resource_attribute_types: Mapping[str, str]
@@ -34,12 +41,20 @@ class Origin:
     received_at: int
     cut: int = 0
 
-    def in_scope(self, name: str, version: str, cut: int) -> Origin:
-        """The same resource, in a scope."""
-        return replace(self, scope_name=name, scope_version=version, cut=self.cut + cut)
+    @classmethod
+    def of(cls, resource: Any, received_at: int, limits: Limits, attributes: ReadAttributes) -> Origin:
+        """The origin of a resource's items, without a scope. Raises Invalid."""
+        truncator = Truncator(limits)
+        return cls(*attributes(resource.attributes, truncator), "", "", received_at, truncator.cut)
+
+    def in_scope(self, scope: Any, limits: Limits) -> Origin:
+        """The same resource, in a scope. Raises Invalid."""
+        truncator = Truncator(limits)
+        name, version = truncator.name(scope.name), truncator.name(scope.version)
+        return replace(self, scope_name=name, scope_version=version, cut=self.cut + truncator.cut)
 
 
-class SpanIds(NamedTuple):
+class _SpanIds(NamedTuple):
     """Ids in hex as they are stored."""
 
     trace: str
@@ -47,157 +62,124 @@ class SpanIds(NamedTuple):
     parent: str
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
-    """Stored texts and the types of those that were not strings."""
-
-    texts: StoredAttributes
-    types: Mapping[str, str]
-
-
-def span_times(start: int, end: int, origin: Origin, cutter: Cutter) -> tuple[int, int]:
-    """Start and end in unix nanos, both set and within int64."""
-    start, end = _time(start, cutter), _time(end, cutter)
-    start = start or end or origin.received_at
-    return start, end or start
-
-
-def span_ids(trace_id: bytes, span_id: bytes, parent_span_id: bytes) -> SpanIds:
-    """The ids in hex; "" for no parent. Ask this first: a span with wrong ids needs no further reading.
+def span_from(span: Any, origin: Origin, truncator: Truncator, attributes: ReadAttributes) -> Span:
+    """A stored span of a message, or of a JSON object with the message's fields.
 
     Raises:
-        Invalid: one of them is wrong.
+        Invalid: an id is wrong, or a field cannot be read.
     """
-    return SpanIds(_trace_hex(trace_id), _span_hex(span_id), _parent_hex(parent_span_id))
-
-
-def build_span(
-    origin: Origin,
-    cutter: Cutter,
-    attributes: Attributes,
-    *,
-    ids: SpanIds,
-    name: str,
-    start: int,
-    end: int,
-    events: tuple[SpanEvent, ...],
-    links: tuple[SpanLink, ...],
-    kind: int,
-    status_code: int,
-    status_message: str,
-    trace_state: str,
-    flags: int,
-    dropped: tuple[int, int, int],
-) -> Span:
-    """A stored span; times as `span_times` gives them, `dropped` counts attributes, events and links."""
-    texts = attributes.texts
+    # The ids first: a span with wrong ids needs no further reading.
+    ids = _SpanIds(_trace_hex(span.trace_id), _span_hex(span.span_id), _parent_hex(span.parent_span_id))
+    start, end = _time(span.start_time_unix_nano, truncator), _time(span.end_time_unix_nano, truncator)
+    start = start or end or origin.received_at
+    status = span.status
+    texts, types = attributes(span.attributes, truncator)
+    name = truncator.name(span.name)
+    events = tuple(
+        _event(event, start, truncator, attributes) for event in truncator.head(span.events, truncator.limits.events)
+    )
+    links = tuple(_link(link, truncator, attributes) for link in truncator.head(span.links, truncator.limits.links))
+    kind, status_code = span.kind, status.code
     of_logfire = texts.get("logfire.span_type") == "pending_span"
     announced = _announced(ids, texts.get("logfire.pending_parent_id", "")) if of_logfire else ids
     return Span(
         trace_id=announced.trace,
         span_id=announced.span,
         parent_span_id=announced.parent,
-        name=cutter.name(name),
+        name=name,
         start=start,
-        end=end,
+        end=end or start,
         attributes=texts,
-        attribute_types=attributes.types,
+        attribute_types=types,
         events=events,
-        links=links,
+        links=tuple(link for link in links if link),
         kind=kind if kind in _KINDS else 0,
         status_code=status_code if status_code in _STATUSES else 0,
-        status_message=cutter.text(status_message),
+        status_message=truncator.text(status.message),
         service=origin.resource_attributes.get("service.name", ""),
         resource_attributes=origin.resource_attributes,
         resource_attribute_types=origin.resource_attribute_types,
         scope_name=origin.scope_name,
         scope_version=origin.scope_version,
-        trace_state=cutter.text(trace_state),
-        flags=flags,
-        dropped_attributes=dropped[0],
-        dropped_events=dropped[1],
-        dropped_links=dropped[2],
+        trace_state=truncator.text(span.trace_state),
+        flags=span.flags,
+        dropped_attributes=span.dropped_attributes_count,
+        dropped_events=span.dropped_events_count,
+        dropped_links=span.dropped_links_count,
         received_at=origin.received_at,
         pending=of_logfire or texts.get("tracejury.pending") == "true",
-        cut=cutter.cut + origin.cut,
+        cut=truncator.cut + origin.cut,
     )
 
 
-def _announced(ids: SpanIds, parent: str) -> SpanIds:
-    """Whom a pending span of Logfire announces: it has an id of its own, below that of the span that has begun.
+def _announced(ids: _SpanIds, parent: str) -> _SpanIds:
+    """The ids of the span that a pending span of Logfire announces: the parent of the pending span.
 
-    The parent of that one stands in an attribute: 16 hex digits, zeros for none.
+    An attribute gives the parent of that one: 16 hex digits, zeros for none.
     """
     if not ids.parent or not _SPAN_HEX.fullmatch(parent):
         return ids
-    return SpanIds(ids.trace, ids.parent, parent.strip("0") and parent)
+    return _SpanIds(ids.trace, ids.parent, parent.strip("0") and parent)
 
 
-def build_event(cutter: Cutter, attributes: Attributes, *, time: int, name: str, default_time: int) -> SpanEvent:
+def _event(event: Any, default_time: int, truncator: Truncator, attributes: ReadAttributes) -> SpanEvent:
     """A stored event; one without a time gets `default_time` (its span's start)."""
-    return SpanEvent(_time(time, cutter) or default_time, cutter.name(name), attributes.texts, attributes.types)
+    texts, types = attributes(event.attributes, truncator)
+    return SpanEvent(_time(event.time_unix_nano, truncator) or default_time, truncator.name(event.name), texts, types)
 
 
-def build_link(
-    cutter: Cutter, attributes: Attributes, *, trace_id: bytes, span_id: bytes, trace_state: str
-) -> SpanLink | None:
+def _link(link: Any, truncator: Truncator, attributes: ReadAttributes) -> SpanLink | None:
     """A stored link, or None (counted as cut) where it points nowhere: its span must not suffer for it."""
+    texts, types = attributes(link.attributes, truncator)
+    trace_id, span_id, trace_state = link.trace_id, link.span_id, link.trace_state
     try:
-        ids = _trace_hex(trace_id), _span_hex(span_id)
-        return SpanLink(*ids, cutter.text(trace_state), attributes.texts, attributes.types)
+        return SpanLink(_trace_hex(trace_id), _span_hex(span_id), truncator.text(trace_state), texts, types)
     except Invalid:
-        cutter.cut += 1
+        truncator.cut += 1
         return None
 
 
-def build_log(
-    origin: Origin,
-    cutter: Cutter,
-    attributes: Attributes,
-    *,
-    trace_id: bytes,
-    span_id: bytes,
-    time: int,
-    observed_time: int,
-    event_name: str,
-    body: tuple[str, str],
-    severity_number: int,
-    severity_text: str,
-    flags: int,
+def log_from(
+    record: Any, origin: Origin, truncator: Truncator, attributes: ReadAttributes, stored: ReadValue
 ) -> LogRecord:
-    """A stored log record; ids may be missing, `body` is text and type.
+    """A stored log record of a message, or of a JSON object with the message's fields. Its ids may be missing.
 
     Raises:
-        Invalid: an id has the wrong length.
+        Invalid: an id has the wrong length, or a field cannot be read.
     """
-    observed = _time(observed_time, cutter) or origin.received_at
+    texts, types = attributes(record.attributes, truncator)
+    trace_id, span_id, time = record.trace_id, record.span_id, record.time_unix_nano
+    observed = _time(record.observed_time_unix_nano, truncator) or origin.received_at
+    event_name = record.event_name
+    body, body_type = stored(record.body, truncator)
+    severity, severity_text, flags = record.severity_number, record.severity_text, record.flags
     return LogRecord(
         trace_id=_trace_hex(trace_id) if trace_id not in (b"", _NO_TRACE) else "",
         span_id=_span_hex(span_id) if span_id not in (b"", _NO_SPAN) else "",
-        time=_time(time, cutter) or observed,
+        time=_time(time, truncator) or observed,
         observed_time=observed,
         # The field is newer than the attribute, and many instrumentations still send the latter.
-        event_name=cutter.name(event_name or attributes.texts.get("event.name", "")),
-        body=body[0],
-        body_type=body[1],
-        attributes=attributes.texts,
-        attribute_types=attributes.types,
-        severity_number=severity_number if severity_number in _SEVERITIES else 0,
-        severity_text=cutter.name(severity_text),
+        event_name=truncator.name(event_name or texts.get("event.name", "")),
+        body=body,
+        body_type=body_type,
+        attributes=texts,
+        attribute_types=types,
+        severity_number=severity if severity in _SEVERITIES else 0,
+        severity_text=truncator.name(severity_text),
         service=origin.resource_attributes.get("service.name", ""),
         resource_attributes=origin.resource_attributes,
         scope_name=origin.scope_name,
         scope_version=origin.scope_version,
         flags=flags,
         received_at=origin.received_at,
-        cut=cutter.cut + origin.cut,
+        cut=truncator.cut + origin.cut,
     )
 
 
-def _time(nanos: int, cutter: Cutter) -> int:
+def _time(nanos: int, truncator: Truncator) -> int:
     if nanos <= LATEST:
         return nanos
-    cutter.cut += 1
+    truncator.cut += 1
     return LATEST
 
 

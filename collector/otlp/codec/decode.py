@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any, Final
 
 from ....schemas.batch import Batch
+from ....schemas.errors import PermanentError
 from . import json_decode, proto_decode
+from .build import Origin, ReadAttributes, log_from, span_from
 from .limits import Limits
 from .rejections import Rejections
 from .signals import SCHEMAS, Encoding, Signal
+from .values import Invalid, Truncator
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """The good part of a request, and what a partial success says of the rest (`message` is empty without one).
+    """The valid part of a request, and what a partial success says of the rest (`message` is empty without one).
 
     `items` counts the accepted spans, log records or metric points; metrics leave the batch empty.
     """
@@ -24,8 +29,8 @@ class Decoded:
     message: str = ""
 
 
-_DECODERS = {Encoding.PROTOBUF: proto_decode, Encoding.JSON: json_decode}
-_DEFAULTS = Limits()
+_READERS: Final = {Encoding.PROTOBUF: proto_decode, Encoding.JSON: json_decode}
+_DEFAULTS: Final = Limits()
 
 
 def decode(signal: Signal, encoding: Encoding, body: bytes, *, received_at: int, limits: Limits = _DEFAULTS) -> Decoded:
@@ -36,14 +41,45 @@ def decode(signal: Signal, encoding: Encoding, body: bytes, *, received_at: int,
         PermanentError: the body as a whole cannot be parsed.
     """
     limits.check_bytes(len(body))
-    decoder, rejections = _DECODERS[encoding], Rejections(SCHEMAS[signal].noun)
-    match signal:
-        case Signal.TRACES:
-            spans = decoder.decode_spans(body, received_at, limits, rejections)
-            batch, items = Batch(spans=spans, size=len(body)), len(spans)
-        case Signal.LOGS:
-            logs = decoder.decode_logs(body, received_at, limits, rejections)
-            batch, items = Batch(logs=logs, size=len(body)), len(logs)
-        case Signal.METRICS:
-            batch, items = Batch(size=len(body)), decoder.count_points(body, limits)
-    return Decoded(batch, items, rejections.count, rejections.message())
+    reader, schema = _READERS[encoding], SCHEMAS[signal]
+    groups, rejections = reader.groups(body, schema, limits), Rejections(schema.noun)
+    if signal is Signal.METRICS:
+        return Decoded(Batch(size=len(body)), _count_points(groups, reader.count_points))
+    read, stored, found = reader.attributes, reader.stored, list[Any]()
+    for origin, item in _items(groups, received_at, limits, read, rejections):
+        try:
+            if signal is Signal.TRACES:
+                found.append(span_from(item, origin, Truncator(limits), read))
+            else:
+                found.append(log_from(item, origin, Truncator(limits), read, stored))
+        except Invalid as reason:
+            rejections.add(str(reason))
+    batch = Batch(spans=found, size=len(body)) if signal is Signal.TRACES else Batch(logs=found, size=len(body))
+    return Decoded(batch, len(found), rejections.count, rejections.message())
+
+
+def _items(
+    groups: list[Any], received_at: int, limits: Limits, read: ReadAttributes, rejections: Rejections
+) -> Iterator[tuple[Origin, Any]]:
+    """Every item with its origin. Items of an unreadable resource or scope are rejected here."""
+    for group, scopes in groups:
+        try:
+            shared = Origin.of(group.resource, received_at, limits, read)
+        except Invalid as reason:
+            rejections.add(str(reason), sum(len(items) for _, items in scopes))
+            continue
+        for scoped, items in scopes:
+            try:
+                origin = shared.in_scope(scoped.scope, limits)
+            except Invalid as reason:
+                rejections.add(str(reason), len(items))
+                continue
+            for item in items:
+                yield origin, item
+
+
+def _count_points(groups: list[Any], count: Callable[[Any], int]) -> int:
+    try:
+        return sum(count(metric) for _, scopes in groups for _, metrics in scopes for metric in metrics)
+    except Invalid as reason:
+        raise PermanentError(str(reason)) from None

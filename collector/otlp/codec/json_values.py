@@ -5,65 +5,72 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .build import Attributes
 from .json_fields import INT64, Object, child, objects, text, to_integer
 from .limits import CUT_MARK, DEEPEST
-from .values import Cutter, Invalid, plain_bytes, plain_double
+from .values import Invalid, Truncator, plain_bytes, plain_double
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
 _NO_NUMBERS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
-def attributes(fields: Object, cutter: Cutter) -> Attributes:
-    """Stored attributes of an object's `attributes`; of equal keys the last counts. Raises `Invalid`."""
+def attributes(pairs: Sequence[Object], truncator: Truncator) -> Attributes:
+    """Stored attributes; of equal keys the last counts. Raises `Invalid`."""
     texts: dict[str, str] = {}
     types: dict[str, str] = {}
-    for pair in cutter.head(objects(fields, "attributes"), cutter.limits.attributes):
-        key = cutter.name(text(pair, "key"))
-        texts[key], kind = stored(child(pair, "value"), cutter)
+    safe = truncator.safe_value
+    for pair in truncator.head(pairs, truncator.limits.attributes):
+        key = truncator.name(text(pair, "key"))
+        value = child(pair, "value")
+        # Most values are short strings: they take no further look.
+        if len(value) == 1 and isinstance(plain := value.get("stringValue"), str) and len(plain) <= safe:
+            texts[key] = plain
+            types.pop(key, None)
+            continue
+        texts[key], kind = stored(value, truncator)
         if kind == "string":
             types.pop(key, None)
         else:
             types[key] = kind
-    return Attributes(texts, types)
+    return texts, types
 
 
-def stored(value: Object, cutter: Cutter) -> tuple[str, str]:
+def stored(value: Object, truncator: Truncator) -> tuple[str, str]:
     """Stored text and type of one value. Raises `Invalid`."""
-    kind, plain = _plain(value, cutter, 0)
-    return cutter.stored(kind, plain)
+    kind, plain = _plain(value, truncator, 0)
+    return truncator.stored(kind, plain)
 
 
-def _plain(value: Object, cutter: Cutter, depth: int) -> tuple[str, Any]:
+def _plain(value: Object, truncator: Truncator, depth: int) -> tuple[str, Any]:
     found = [(field, item) for field, item in value.items() if item is not None and field in _READERS]
     if not found:
         return "empty", None
     if len(found) > 1:
         raise Invalid("a value has two types")
     field, item = found[0]
-    return _READERS[field](item, cutter, depth)
+    return _READERS[field](item, truncator, depth)
 
 
-def _string(item: Any, _cutter: Cutter, _depth: int) -> tuple[str, Any]:
+def _string(item: Any, _cutter: Truncator, _depth: int) -> tuple[str, Any]:
     if not isinstance(item, str):
         raise Invalid("stringValue is not UTF-8 text")
     return "string", item
 
 
-def _bool(item: Any, _cutter: Cutter, _depth: int) -> tuple[str, Any]:
+def _bool(item: Any, _cutter: Truncator, _depth: int) -> tuple[str, Any]:
     if not isinstance(item, bool):
         raise Invalid("boolValue is not true or false")
     return "bool", item
 
 
-def _int(item: Any, _cutter: Cutter, _depth: int) -> tuple[str, Any]:
+def _int(item: Any, _cutter: Truncator, _depth: int) -> tuple[str, Any]:
     return "int", to_integer(item, "intValue", INT64)
 
 
-def _double(item: Any, _cutter: Cutter, _depth: int) -> tuple[str, Any]:
+def _double(item: Any, _cutter: Truncator, _depth: int) -> tuple[str, Any]:
     if isinstance(item, str) and item in _NO_NUMBERS:
         return "double", plain_double(_NO_NUMBERS[item])
     numeric = (isinstance(item, int | float) and not isinstance(item, bool)) or (
@@ -77,7 +84,7 @@ def _double(item: Any, _cutter: Cutter, _depth: int) -> tuple[str, Any]:
         raise Invalid("doubleValue is out of range") from None
 
 
-def _bytes(item: Any, _cutter: Cutter, _depth: int) -> tuple[str, Any]:
+def _bytes(item: Any, _cutter: Truncator, _depth: int) -> tuple[str, Any]:
     if not isinstance(item, str) or not item.isascii():
         raise Invalid("bytesValue is not base64")
     digits = item.translate(_URL_SAFE).rstrip("=")
@@ -87,17 +94,19 @@ def _bytes(item: Any, _cutter: Cutter, _depth: int) -> tuple[str, Any]:
         raise Invalid("bytesValue is not base64") from None
 
 
-def _array(item: Any, cutter: Cutter, depth: int) -> tuple[str, Any]:
-    if _too_deep(cutter, depth):
+def _array(item: Any, truncator: Truncator, depth: int) -> tuple[str, Any]:
+    if _too_deep(truncator, depth):
         return "string", CUT_MARK
-    return "array", [_plain(value, cutter, depth + 1)[1] for value in objects(_container(item, "arrayValue"), "values")]
+    return "array", [
+        _plain(value, truncator, depth + 1)[1] for value in objects(_container(item, "arrayValue"), "values")
+    ]
 
 
-def _kvlist(item: Any, cutter: Cutter, depth: int) -> tuple[str, Any]:
-    if _too_deep(cutter, depth):
+def _kvlist(item: Any, truncator: Truncator, depth: int) -> tuple[str, Any]:
+    if _too_deep(truncator, depth):
         return "string", CUT_MARK
     pairs = objects(_container(item, "kvlistValue"), "values")
-    return "kvlist", {text(pair, "key"): _plain(child(pair, "value"), cutter, depth + 1)[1] for pair in pairs}
+    return "kvlist", {text(pair, "key"): _plain(child(pair, "value"), truncator, depth + 1)[1] for pair in pairs}
 
 
 def _container(item: Any, field: str) -> Object:
@@ -106,17 +115,17 @@ def _container(item: Any, field: str) -> Object:
     return item
 
 
-def _too_deep(cutter: Cutter, depth: int) -> bool:
-    if depth < cutter.limits.value_depth:
+def _too_deep(truncator: Truncator, depth: int) -> bool:
+    if depth < truncator.limits.value_depth:
         return False
     if depth >= DEEPEST:
         raise Invalid(f"a value is nested deeper than {DEEPEST}")
-    cutter.cut += 1
+    truncator.cut += 1
     return True
 
 
 _URL_SAFE = str.maketrans("-_", "+/")
-_READERS: dict[str, Callable[[Any, Cutter, int], tuple[str, Any]]] = {
+_READERS: dict[str, Callable[[Any, Truncator, int], tuple[str, Any]]] = {
     "stringValue": _string,
     "boolValue": _bool,
     "intValue": _int,

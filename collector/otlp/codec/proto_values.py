@@ -9,58 +9,58 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 from .build import Attributes
 from .limits import CUT_MARK
-from .values import Cutter, plain_bytes, plain_double
+from .values import Truncator, plain_bytes, plain_double
 
 
-def attributes(pairs: Sequence[KeyValue], cutter: Cutter) -> Attributes:
+def attributes(pairs: Sequence[KeyValue], truncator: Truncator) -> Attributes:
     """Stored attributes; of equal keys the last counts."""
     texts: dict[str, str] = {}
     types: dict[str, str] = {}
-    safe = cutter.safe_value
-    for pair in cutter.head(pairs, cutter.limits.attributes):
+    safe = truncator.safe_value
+    for pair in truncator.head(pairs, truncator.limits.attributes):
         value = pair.value
         text = value.string_value
-        key = cutter.name(pair.key)
+        key = truncator.name(pair.key)
         # Most values are short strings: they take no further look.
         if text and len(text) <= safe:
             texts[key] = text
             types.pop(key, None)
             continue
-        texts[key], kind = stored(value, cutter)
+        texts[key], kind = stored(value, truncator)
         if kind == "string":
             types.pop(key, None)
         else:
             types[key] = kind
-    return Attributes(texts, types)
+    return texts, types
 
 
-def stored(value: AnyValue, cutter: Cutter) -> tuple[str, str]:
+def stored(value: AnyValue, truncator: Truncator) -> tuple[str, str]:
     """Stored text and type of one value."""
-    kind, plain = _plain(value, cutter, 0)
-    return cutter.stored(kind, plain)
+    kind, plain = _plain(value, truncator, 0)
+    return truncator.stored(kind, plain)
 
 
-def _plain(value: AnyValue, cutter: Cutter, depth: int) -> tuple[str, Any]:
+def _plain(value: AnyValue, truncator: Truncator, depth: int) -> tuple[str, Any]:
     field = value.WhichOneof("value")
     reader = _READERS.get(field) if field else None
-    return reader(value, cutter, depth) if reader else ("empty", None)
+    return reader(value, truncator, depth) if reader else ("empty", None)
 
 
-def _array(value: AnyValue, cutter: Cutter, depth: int) -> tuple[str, Any]:
-    if depth >= cutter.limits.value_depth:
-        cutter.cut += 1
+def _array(value: AnyValue, truncator: Truncator, depth: int) -> tuple[str, Any]:
+    if depth >= truncator.limits.value_depth:
+        truncator.cut += 1
         return "string", CUT_MARK
-    return "array", [_plain(item, cutter, depth + 1)[1] for item in value.array_value.values]
+    return "array", [_plain(item, truncator, depth + 1)[1] for item in value.array_value.values]
 
 
-def _kvlist(value: AnyValue, cutter: Cutter, depth: int) -> tuple[str, Any]:
-    if depth >= cutter.limits.value_depth:
-        cutter.cut += 1
+def _kvlist(value: AnyValue, truncator: Truncator, depth: int) -> tuple[str, Any]:
+    if depth >= truncator.limits.value_depth:
+        truncator.cut += 1
         return "string", CUT_MARK
-    return "kvlist", {pair.key: _plain(pair.value, cutter, depth + 1)[1] for pair in value.kvlist_value.values}
+    return "kvlist", {pair.key: _plain(pair.value, truncator, depth + 1)[1] for pair in value.kvlist_value.values}
 
 
-_READERS: dict[str, Callable[[AnyValue, Cutter, int], tuple[str, Any]]] = {
+_READERS: dict[str, Callable[[AnyValue, Truncator, int], tuple[str, Any]]] = {
     "string_value": lambda value, _cutter, _depth: ("string", value.string_value),
     "bool_value": lambda value, _cutter, _depth: ("bool", value.bool_value),
     "int_value": lambda value, _cutter, _depth: ("int", value.int_value),

@@ -23,7 +23,7 @@ class Invalid(Exception):  # noqa: N818 - a verdict on one item of a request, no
     """One span or record that has to be rejected; its text is the reason, in words of ours only."""
 
 
-class Cutter:
+class Truncator:
     """Applies the limits to one span, record or resource and counts what it cut."""
 
     __slots__ = ("_safe_name", "cut", "limits", "safe_value")

@@ -40,7 +40,7 @@ def bug(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> Sequence[Any]:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(proto_decode, "decode_spans", fail)
+    monkeypatch.setattr(proto_decode, "groups", fail)
 
 
 async def outcomes(intake: Intake, *bodies: bytes) -> list[str]:

@@ -16,9 +16,8 @@ from otlp_parts import START, logs, span, text, traces
 
 from tracejury.collector.app.service import Collector
 from tracejury.collector.config import CollectorConfig
-from tracejury.collector.otlp.codec.limits import Limits
-from tracejury.collector.otlp.codec.proto_decode import decode_spans
-from tracejury.collector.otlp.codec.rejections import Rejections
+from tracejury.collector.otlp.codec.decode import decode
+from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.collector.otlp.mark import MARK, is_ours, mark_of
 from tracejury.collector.outbound.otlp.marks import FORWARDED_BY
 from tracejury.collector.store.client import Store
@@ -116,7 +115,8 @@ async def test_what_our_receiver_reads_downstream_equals_what_is_stored(store_ds
     (taken,) = backend.taken
 
     def read(request: Any) -> set[str]:
-        found = decode_spans(request.SerializeToString(), START, Limits(), Rejections("spans"))
+        body = request.SerializeToString()
+        found = decode(Signal.TRACES, Encoding.PROTOBUF, body, received_at=START).batch.spans
         return {repr(s) for s in sorted(found, key=lambda s: s.span_id)}
 
     assert read(taken.request) == read(sent)
@@ -281,7 +281,8 @@ async def test_what_comes_back_goes_round_no_more(store_dsn: str) -> None:
     assert not [s for s in again if FORWARDED_BY in stated(s)]
     assert len(backend.records) == 1
     carriers = [s for s in backend.spans if is_carrier(s)]
-    read = decode_spans(traces(*carriers).SerializeToString(), START, Limits(), Rejections("spans"))
+    body = traces(*carriers).SerializeToString()
+    read = decode(Signal.TRACES, Encoding.PROTOBUF, body, received_at=START).batch.spans
     assert all(is_ours(s, secret) for s in read), "and our own judging passes them over"
 
 

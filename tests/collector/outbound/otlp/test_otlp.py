@@ -18,9 +18,8 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Status
 from otlp_parts import logs, span, traces
 
 from tracejury.collector.otlp.client.encode import log_message, resource_of, restored, scope_of, span_message
-from tracejury.collector.otlp.codec.limits import Limits
-from tracejury.collector.otlp.codec.proto_decode import decode_logs, decode_spans
-from tracejury.collector.otlp.codec.rejections import Rejections
+from tracejury.collector.otlp.codec.decode import decode
+from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.schemas.spans import LogRecord, Span
 
 NOW = 1_800_000_000_000_000_000
@@ -90,7 +89,8 @@ def spans_with(attributes: st.SearchStrategy[list[KeyValue]]) -> st.SearchStrate
 
 def decoded(request: Message) -> list[Span]:
     """The spans that our receiver reads out of a request."""
-    return decode_spans(request.SerializeToString(), NOW, Limits(), Rejections("spans"))
+    body = request.SerializeToString()
+    return list(decode(Signal.TRACES, Encoding.PROTOBUF, body, received_at=NOW).batch.spans)
 
 
 def again(stored: Span) -> Span:
@@ -140,7 +140,8 @@ def test_a_log_record_goes_out_as_it_came_in(sent: ProtoLog) -> None:
     """Body and attributes with their types, severity, event name and ids."""
 
     def read(request: ExportLogsServiceRequest) -> LogRecord:
-        (record,) = decode_logs(request.SerializeToString(), NOW, Limits(), Rejections("log records"))
+        body = request.SerializeToString()
+        (record,) = decode(Signal.LOGS, Encoding.PROTOBUF, body, received_at=NOW).batch.logs
         return record
 
     stored = read(logs(sent))
