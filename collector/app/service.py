@@ -26,10 +26,10 @@ from ..judging.detect.metrics import JudgingMetrics
 from ..judging.prices import SpentBy
 from ..judging.prices.table import PriceTable
 from ..otlp.mark import is_ours
-from ..otlp.receiver.counts import ReceiverCounts
 from ..otlp.receiver.grpc_server import GrpcReceiver
 from ..otlp.receiver.http_server import HttpReceiver
 from ..otlp.receiver.intake import Intake
+from ..otlp.receiver.metrics import ReceiverMetrics
 from ..otlp.receiver.ports import Endpoint
 from ..outbound.otlp.marks import installation_id
 from ..outbound.otlp.returned import Returned
@@ -228,11 +228,13 @@ class Collector:
 
     async def _start_receivers(self, writer: GroupCommitWriter, sink: Sink) -> None:
         config = self.config
+        metrics = ReceiverMetrics()
+        metrics.watch(self.telemetry)
         intake = Intake(
             sink,
             config.intake,
             config.limits,
-            metrics=ReceiverCounts(self.telemetry),
+            metrics=metrics,
             clock=self._clock,
             dead_letter=writer.set_aside,
         )

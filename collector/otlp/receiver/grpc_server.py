@@ -13,23 +13,18 @@ from pydantic import Field
 
 from ....schemas.config_base import Section
 from ....schemas.errors import ConfigError
-from ..codec.signals import Encoding, Signal
+from ..codec.signals import SCHEMAS, Encoding, Signal
 from .intake import Intake
 from .ports import bind, split_endpoint, unusable
 from .status import refusal, success
 
 TRANSPORT: Final = "grpc"
-_COLLECTOR: Final = "opentelemetry.proto.collector"
 Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
-SERVICES: Final = {
-    f"{_COLLECTOR}.trace.v1.TraceService": Signal.TRACES,
-    f"{_COLLECTOR}.logs.v1.LogsService": Signal.LOGS,
-    f"{_COLLECTOR}.metrics.v1.MetricsService": Signal.METRICS,
-}
+SERVICES: Final = {schema.service: signal for signal, schema in SCHEMAS.items()}
 
 
 class GrpcConfig(Section):
-    """Where the receiver listens."""
+    """Address and limits of the receiver."""
 
     endpoint: str = "127.0.0.1:4317"
     """HOST:PORT; port 0 picks a free one."""

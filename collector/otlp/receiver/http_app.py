@@ -19,8 +19,7 @@ from .intake import Intake, Receipt
 from .status import Refusal, refusal, success
 
 TRANSPORT: Final = "http"
-_MEDIA_TYPES: Final = {"application/x-protobuf": Encoding.PROTOBUF, "application/json": Encoding.JSON}
-_CONTENT_TYPES: Final = {encoding: media for media, encoding in _MEDIA_TYPES.items()}
+_ENCODINGS: Final = {encoding.media_type: encoding for encoding in Encoding}
 _PATHS: Final = "OTLP/HTTP is POST " + ", ".join(f"/v1/{signal}" for signal in Signal)
 
 
@@ -48,7 +47,7 @@ def _endpoint(intake: Intake, signal: Signal, read_seconds: float) -> Callable[[
         except Exception as error:  # noqa: BLE001 - every error has a row in the table
             intake.refused(TRANSPORT, signal, error)
             return _refused(refusal(error), answered)
-        return Response(success(signal, encoding, receipt), media_type=_CONTENT_TYPES[encoding])
+        return Response(success(signal, encoding, receipt), media_type=encoding.media_type)
 
     return export
 
@@ -61,7 +60,7 @@ async def _take(intake: Intake, signal: Signal, encoding: Encoding, request: Req
     with intake.inflight.request() as held:
         try:
             async with asyncio.timeout(seconds):
-                body = await read_body(request.stream(), gzipped=gzipped, limits=intake.limits, held=held)
+                body = await read_body(request.stream(), gzipped=gzipped, limits=intake.limits, request=held)
         except TimeoutError:
             raise RetryableError(f"the body did not arrive within {seconds:g} seconds") from None
         return await intake.take(TRANSPORT, signal, encoding, body)
@@ -69,9 +68,9 @@ async def _take(intake: Intake, signal: Signal, encoding: Encoding, request: Req
 
 def _encoding(request: Request) -> Encoding:
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media not in _MEDIA_TYPES:
-        raise UnsupportedMediaTypeError(f"the content type must be one of {', '.join(_MEDIA_TYPES)}")
-    return _MEDIA_TYPES[media]
+    if media not in _ENCODINGS:
+        raise UnsupportedMediaTypeError(f"the content type must be one of {', '.join(_ENCODINGS)}")
+    return _ENCODINGS[media]
 
 
 def _is_gzipped(request: Request) -> bool:
@@ -86,7 +85,7 @@ def _refused(answer: Refusal, encoding: Encoding) -> Response:
         answer.body(encoding),
         status_code=answer.http,
         headers=answer.headers(),
-        media_type=_CONTENT_TYPES[encoding],
+        media_type=encoding.media_type,
     )
 
 

@@ -9,14 +9,14 @@ from typing import Final
 
 from ....schemas.errors import PermanentError
 from ..codec.limits import Limits
-from .inflight import Held
+from .inflight import InFlightRequest
 
 _GZIP: Final = 16 + zlib.MAX_WBITS
 _PIECE: Final = 1 << 20  # bytes decompressed at one time
 
 
-async def read_body(chunks: AsyncIterator[bytes], *, gzipped: bool, limits: Limits, held: Held) -> bytes:
-    """The whole body, decompressed, every piece counted in `held` as it arrives.
+async def read_body(chunks: AsyncIterator[bytes], *, gzipped: bool, limits: Limits, request: InFlightRequest) -> bytes:
+    """The whole body, decompressed, every piece counted in `request` as it arrives.
 
     Raises:
         TooLargeError: it exceeds `limits.request_bytes` after decompression.
@@ -27,8 +27,8 @@ async def read_body(chunks: AsyncIterator[bytes], *, gzipped: bool, limits: Limi
     pieces: list[bytes] = []
     async for chunk in chunks:
         for piece in gunzip.feed(chunk) if gunzip else (chunk,):
-            limits.check_bytes(held.size + len(piece))
-            held.grow(len(piece))
+            limits.check_bytes(request.size + len(piece))
+            request.grow(len(piece))
             pieces.append(piece)
             if len(piece) == _PIECE:  # a highly compressed body keeps others waiting otherwise
                 await asyncio.sleep(0)

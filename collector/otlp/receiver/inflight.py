@@ -18,7 +18,7 @@ class InFlight:
         self.bytes = 0
 
     @contextmanager
-    def request(self, size: int = 0) -> Iterator[Held]:
+    def request(self, size: int = 0) -> Iterator[InFlightRequest]:
         """Hold one request of `size` bytes for the length of the block.
 
         Raises:
@@ -27,7 +27,7 @@ class InFlight:
         if self.requests >= self._max_requests:
             raise OverloadedError(f"{self._max_requests} requests are being taken already: try again")
         self.requests += 1
-        held = Held(self)
+        held = InFlightRequest(self)
         try:
             held.grow(size)
             yield held
@@ -42,7 +42,7 @@ class InFlight:
         self.bytes += count
 
 
-class Held:
+class InFlightRequest:
     """One request in flight, whose size may still grow."""
 
     __slots__ = ("_inflight", "size")

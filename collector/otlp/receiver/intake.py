@@ -20,8 +20,8 @@ from ..codec.decode import Decoded, decode
 from ..codec.limits import MIB, Limits
 from ..codec.signals import Encoding, Signal
 from .inflight import InFlight
-from .metrics import ACCEPTED, CUT_VALUES, FAILED, ITEMS, REFUSED, REFUSED_REQUESTS, MemoryMetrics, ReceiverMetrics
-from .repeats import Repeats
+from .metrics import ACCEPTED, CUT_VALUES, FAILED, ITEMS, REFUSED, REFUSED_REQUESTS, ReceiverMetrics
+from .repeated_failures import RepeatedFailures
 
 log = logging.getLogger(__name__)
 
@@ -71,10 +71,10 @@ class Intake:
         self.limits = limits or Limits()
         self.inflight = InFlight(config.inflight_requests, config.inflight_bytes)
         self._sink = sink
-        self._metrics = metrics or MemoryMetrics()
+        self._metrics = metrics or ReceiverMetrics()
         self._clock = clock
         self._dead_letter = dead_letter
-        self._repeats = Repeats()
+        self._failures = RepeatedFailures()
         self._throttle = LogThrottle(clock)
         # One thread: more would share the interpreter's lock, and decode several huge bodies at one time.
         self._decoder = ThreadPoolExecutor(1, thread_name_prefix="otlp-decode")
@@ -124,14 +124,14 @@ class Intake:
 
     async def _set_aside(self, signal: Signal, encoding: Encoding, body: bytes) -> None:
         """Keep a body that failed too often; only then is its client told to give up."""
-        if self._repeats.add(body) < TRIES or self._dead_letter is None:
+        if self._failures.add(body) < TRIES or self._dead_letter is None:
             return
         try:
             await asyncio.to_thread(self._dead_letter, signal, encoding, body)
         except OSError:
             log.exception("a body of %d bytes could not be set aside", len(body))
             return
-        self._repeats.forget(body)
+        self._failures.clear(body)
         raise PermanentError("the request failed again and again and was set aside in the dead-letter folder")
 
     async def _submit(self, decoded: Decoded, transport: str, signal: Signal) -> None:

@@ -1,10 +1,14 @@
-"""What the receivers count, named as the OpenTelemetry Collector names it. Every count has the label `transport`."""
+"""Counters of the receivers, named as in the OpenTelemetry Collector. Every count has the label `transport`."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final, Protocol
+from functools import partial
+from typing import Final
 
+from opentelemetry.metrics import CallbackOptions, Observation
+
+from ...telemetry import Telemetry
 from ..codec.signals import Signal
 
 ITEMS: Final = {Signal.TRACES: "spans", Signal.LOGS: "log_records", Signal.METRICS: "metric_points"}
@@ -27,19 +31,26 @@ COUNTERS: Final = (
 )
 
 
-class ReceiverMetrics(Protocol):
-    """Where the counts go; called on the event loop."""
-
-    def add(self, name: str, value: int, transport: str) -> None:
-        """Add to one of `COUNTERS`; `transport` is "grpc" or "http"."""
+_TRANSPORTS: Final = ("grpc", "http")
 
 
-class MemoryMetrics:
-    """Keeps the counts in a dict, by (name, transport)."""
+class ReceiverMetrics:
+    """Counts by (name, transport); added to on the event loop."""
 
     def __init__(self) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()
 
     def add(self, name: str, value: int, transport: str) -> None:
-        """Add to a count."""
+        """Add to one of `COUNTERS`; `transport` is "grpc" or "http"."""
         self.counts[name, transport] += value
+
+    def watch(self, telemetry: Telemetry) -> None:
+        """Show the counts as OpenTelemetry counters, zeros included: alerts look at increases."""
+        for name in COUNTERS:
+            telemetry.meter.create_observable_counter(name, callbacks=[partial(self._observe, name)])
+
+    def _observe(self, name: str, _options: CallbackOptions) -> list[Observation]:
+        return [
+            Observation(self.counts[name, transport], {"receiver": "otlp", "transport": transport})
+            for transport in _TRANSPORTS
+        ]

@@ -18,18 +18,9 @@ from google.protobuf.json_format import MessageToJson
 from google.protobuf.message import Message
 from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
-from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsPartialSuccess, ExportLogsServiceResponse
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
-    ExportMetricsPartialSuccess,
-    ExportMetricsServiceResponse,
-)
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
-    ExportTracePartialSuccess,
-    ExportTraceServiceResponse,
-)
 
 from ....schemas.errors import PermanentError, RetryableError, TooLargeError, UnsupportedMediaTypeError
-from ..codec.signals import Encoding, Signal
+from ..codec.signals import SCHEMAS, Encoding, Signal
 from .intake import Receipt
 
 DETAILS_KEY: Final = "grpc-status-details-bin"
@@ -89,31 +80,12 @@ def refusal(error: Exception) -> Refusal:
 
 def success(signal: Signal, encoding: Encoding, receipt: Receipt) -> bytes:
     """The body of an acknowledgement; the partial success is unset where nothing was rejected."""
-    return _encoded(_RESPONSES[signal](receipt), encoding)
-
-
-def _traces(receipt: Receipt) -> Message:
-    if not receipt.rejected:
-        return ExportTraceServiceResponse()
-    partial = ExportTracePartialSuccess(rejected_spans=receipt.rejected, error_message=receipt.message)
-    return ExportTraceServiceResponse(partial_success=partial)
-
-
-def _logs(receipt: Receipt) -> Message:
-    if not receipt.rejected:
-        return ExportLogsServiceResponse()
-    partial = ExportLogsPartialSuccess(rejected_log_records=receipt.rejected, error_message=receipt.message)
-    return ExportLogsServiceResponse(partial_success=partial)
-
-
-def _metrics(receipt: Receipt) -> Message:
-    if not receipt.rejected:
-        return ExportMetricsServiceResponse()
-    partial = ExportMetricsPartialSuccess(rejected_data_points=receipt.rejected, error_message=receipt.message)
-    return ExportMetricsServiceResponse(partial_success=partial)
-
-
-_RESPONSES = {Signal.TRACES: _traces, Signal.LOGS: _logs, Signal.METRICS: _metrics}
+    schema = SCHEMAS[signal]
+    response = schema.response()
+    if receipt.rejected:
+        setattr(response.partial_success, schema.rejected, receipt.rejected)
+        response.partial_success.error_message = receipt.message
+    return _encoded(response, encoding)
 
 
 def _encoded(message: Message, encoding: Encoding) -> bytes:

@@ -11,7 +11,7 @@ from otlp_parts import START, RecordingSink
 from tracejury.collector.otlp.receiver.grpc_server import GrpcConfig, GrpcReceiver
 from tracejury.collector.otlp.receiver.http_server import HttpConfig, HttpReceiver
 from tracejury.collector.otlp.receiver.intake import Intake
-from tracejury.collector.otlp.receiver.metrics import MemoryMetrics
+from tracejury.collector.otlp.receiver.metrics import ReceiverMetrics
 
 NOW = START + 60 * 10**9
 
@@ -22,12 +22,12 @@ async def sink() -> RecordingSink:
 
 
 @pytest.fixture
-def metrics() -> MemoryMetrics:
-    return MemoryMetrics()
+def metrics() -> ReceiverMetrics:
+    return ReceiverMetrics()
 
 
 @pytest.fixture
-async def intake(sink: RecordingSink, metrics: MemoryMetrics) -> AsyncIterator[Intake]:
+async def intake(sink: RecordingSink, metrics: ReceiverMetrics) -> AsyncIterator[Intake]:
     intake = Intake(sink, metrics=metrics, clock=lambda: NOW)
     yield intake
     intake.close()

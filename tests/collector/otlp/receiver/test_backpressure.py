@@ -17,7 +17,7 @@ from otlp_parts import RecordingSink, logs, span, spans, traces
 
 from tracejury.collector.otlp.codec.limits import MIB
 from tracejury.collector.otlp.receiver.intake import Intake
-from tracejury.collector.otlp.receiver.metrics import COUNTERS, MemoryMetrics
+from tracejury.collector.otlp.receiver.metrics import COUNTERS, ReceiverMetrics
 from tracejury.schemas.errors import OverloadedError, PermanentError, RetryableError
 
 CODES = {
@@ -65,7 +65,7 @@ async def test_the_bound_is_one_for_all_receivers(
     assert (await waiting).ok
 
 
-async def test_counts(client: Client, sink: RecordingSink, metrics: MemoryMetrics) -> None:
+async def test_counts(client: Client, sink: RecordingSink, metrics: ReceiverMetrics) -> None:
     """Accepted, refused and failed items, requests answered with an error, and metrics discarded, by transport."""
     await client.send(traces(*spans(1, 2, 0)))
     await client.send(logs(LogRecord(), LogRecord(trace_id=b"x")), "logs")

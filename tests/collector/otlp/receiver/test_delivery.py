@@ -9,7 +9,7 @@ from otlp_clients import Client
 from otlp_parts import RecordingSink, spans, traces
 
 from tracejury.collector.otlp.receiver.intake import Intake
-from tracejury.collector.otlp.receiver.metrics import MemoryMetrics
+from tracejury.collector.otlp.receiver.metrics import ReceiverMetrics
 from tracejury.schemas.errors import OverloadedError, RetryableError
 
 REQUESTS, PER_REQUEST = 60, 5
@@ -41,7 +41,7 @@ async def test_every_acknowledged_span_is_stored_once(client: Client, sink: Reco
 
 
 async def test_both_receivers_share_what_they_hold(
-    grpc_port: int, http_port: int, sink: RecordingSink, metrics: MemoryMetrics
+    grpc_port: int, http_port: int, sink: RecordingSink, metrics: ReceiverMetrics
 ) -> None:
     """Senders of all protocols at one time reach one sink, each counted under its transport."""
     clients = [Client("grpc", grpc_port), Client("http", http_port), Client("json", http_port)]

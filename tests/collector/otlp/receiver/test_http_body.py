@@ -23,7 +23,7 @@ async def read(*chunks: bytes, gzipped: bool = False, limit: int = MIB, inflight
             yield chunk
 
     with (inflight or InFlight(1, 10 * MIB)).request() as held:
-        return await read_body(stream(), gzipped=gzipped, limits=Limits(request_bytes=limit), held=held)
+        return await read_body(stream(), gzipped=gzipped, limits=Limits(request_bytes=limit), request=held)
 
 
 @given(parts=st.lists(st.binary(max_size=300), min_size=1, max_size=4), at=st.integers(min_value=1, max_value=50))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tracejury.collector.otlp.receiver.inflight import InFlight
-from tracejury.collector.otlp.receiver.repeats import Repeats
+from tracejury.collector.otlp.receiver.repeated_failures import RepeatedFailures
 from tracejury.schemas.errors import OverloadedError
 
 
@@ -38,19 +38,19 @@ def test_bytes_are_bounded(size: int, refused: bool) -> None:  # noqa: FBT001 - 
     assert (inflight.requests, inflight.bytes) == (0, 0)
 
 
-def test_repeats_are_counted_by_body() -> None:
+def test_repeated_failures_are_counted_by_body() -> None:
     """Equal bodies count together, and from the start again once forgotten."""
-    repeats = Repeats()
-    assert [repeats.add(b"a"), repeats.add(b"b"), repeats.add(b"a")] == [1, 1, 2]
-    repeats.forget(b"a")
-    assert [repeats.add(b"a"), repeats.add(b"b")] == [1, 2]
+    failures = RepeatedFailures()
+    assert [failures.add(b"a"), failures.add(b"b"), failures.add(b"a")] == [1, 1, 2]
+    failures.clear(b"a")
+    assert [failures.add(b"a"), failures.add(b"b")] == [1, 2]
 
 
-def test_repeats_forget_the_longest_unseen() -> None:
+def test_repeated_failures_forget_the_longest_unseen() -> None:
     """The memory is bounded."""
-    repeats = Repeats(most=2)
-    repeats.add(b"a")
-    repeats.add(b"b")
-    repeats.add(b"a")
-    repeats.add(b"c")
-    assert [repeats.add(b"a"), repeats.add(b"b")] == [3, 1]
+    failures = RepeatedFailures(most=2)
+    failures.add(b"a")
+    failures.add(b"b")
+    failures.add(b"a")
+    failures.add(b"c")
+    assert [failures.add(b"a"), failures.add(b"b")] == [3, 1]

@@ -13,7 +13,7 @@ from tracejury.collector.otlp.codec import proto_decode
 from tracejury.collector.otlp.codec.limits import MIB, Limits
 from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.collector.otlp.receiver.intake import Intake, IntakeConfig, Receipt
-from tracejury.collector.otlp.receiver.metrics import MemoryMetrics
+from tracejury.collector.otlp.receiver.metrics import ReceiverMetrics
 from tracejury.schemas.errors import PermanentError, RetryableError
 
 BODY = traces(*spans(1)).SerializeToString()
@@ -83,7 +83,7 @@ async def test_what_cannot_be_set_aside_is_not_given_up() -> None:
 
 async def test_an_unforeseen_error_of_the_sink_is_retryable(caplog: pytest.LogCaptureFixture) -> None:
     """It is logged with its traceback, counted, and never ends the request for good."""
-    metrics = MemoryMetrics()
+    metrics = ReceiverMetrics()
     intake = Intake(RecordingSink([KeyError("secret")]), metrics=metrics)
     with caplog.at_level(logging.ERROR):
         assert await outcomes(intake, BODY, BODY) == ["retryable", "taken"]
@@ -109,7 +109,7 @@ async def test_big_bodies_are_decoded_like_small_ones() -> None:
 
 async def test_items_are_counted() -> None:
     """Accepted, rejected and cut, by transport."""
-    metrics = MemoryMetrics()
+    metrics = ReceiverMetrics()
     intake = Intake(RecordingSink(), IntakeConfig(), Limits(name_bytes=64), metrics=metrics)
     request = traces(*spans(1, 2, 0))
     request.resource_spans[0].scope_spans[0].spans[0].name = "n" * 65
