@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from .agreement import Annotated, Predicted, f_score, ratio
 
@@ -97,6 +98,16 @@ def per_impact(annotated: Sequence[Annotated], predicted: Sequence[Predicted]) -
             joint=_share((_span(a), a.category) in pairs for a in own),
         )
     return rows
+
+
+Row = LabelRow | DetectorRow | ImpactRow
+
+BREAKDOWNS: Final[Mapping[str, Callable[[Sequence[Annotated], Sequence[Predicted]], Mapping[str, Row]]]] = {
+    "detector": per_detector,
+    "category": per_category,
+    "dimension": per_dimension,
+    "impact": per_impact,
+}
 
 
 def _label_rows(

@@ -10,7 +10,7 @@ from rich.text import Text
 from ...judges.llm.criteria_types import Criteria
 from ...judges.llm.members import LlmJudges
 from ...schemas.text.terminal import one_line
-from .report import grid
+from .tables import Column, listed
 
 
 def criteria_json(panel: LlmJudges) -> dict[str, Any]:
@@ -26,10 +26,15 @@ def criteria_json(panel: LlmJudges) -> dict[str, Any]:
 def criteria_table(panel: LlmJudges) -> RenderableType:
     """A line a judge. Its version here is that of its criteria; with the model it is what is stored with a verdict."""
     version = "version with the model" if panel.model else "version without a model"
-    table = grid("judge", "code", "criteria", version, "runs", "when", "looks at")
-    for j in panel.judges:
-        cells = (j.code, str(j.version), panel.version(j.name), j.runs, ", ".join(s.value for s in j.stages), _about(j))
-        table.add_row(Text(one_line(j.name, 60)), *(Text(one_line(cell, 160)) for cell in cells))
+    columns: tuple[Column, ...] = (
+        "code",
+        ("criteria", "version"),
+        (version, lambda judge: panel.version(judge.name)),
+        "runs",
+        ("when", lambda judge: ", ".join(stage.value for stage in judge.stages)),
+        ("looks at", _about),
+    )
+    table = listed("judge", columns, ((judge.name, judge) for judge in panel.judges), most=160)
     return Group(Text(one_line(f"criteria set {panel.criteria.name}: {panel.criteria.rules.title}", 200)), table)
 
 

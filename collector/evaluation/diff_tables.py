@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ...judges.measures.comparison import ComparisonRow, Delta
 from ...schemas.text.terminal import one_line
 from .diff import Difference
 from .plain import plain
-from .report import grid
+from .tables import INTERVAL, Column, listed
 
 FIGURES = ("localised", "caught", "span_precision", "span_recall", "span_f1", "findings_per_trace")
 
@@ -36,32 +35,34 @@ def diff_tables(difference: Difference) -> RenderableType:
     parts: list[RenderableType] = [Text(one_line(f"{title}; profile {difference.profile}", 300))]
     if c.basis_a != c.basis_b:
         parts.append(Text('only one of the two was matched by an LLM: do not compare "caught"'))
-    figures = grid("judge", "errors", "figure", "a", "b", "b - a", "95%")
-    for row in c.rows:
-        for name in FIGURES if row.dimension == "all" else FIGURES[:2]:
-            if (delta := row.figures.get(name)) is not None:
-                figures.add_row(*_row(row, name, delta))
-    paired = grid("localised by", "both", "only a", "only b", "neither", "p")
-    for row in c.rows:
-        if row.errors:
-            p = row.localised.p
-            counts = (row.localised.both, row.localised.only_a, row.localised.only_b, row.localised.neither)
-            paired.add_row(Text(one_line(row.judge, 60)), *map(str, counts), "-" if p is None else f"{p:.3f}")
-    scores = grid("scores", "runs", "mean a", "mean b", "higher in b", "lower in b")
-    for s in difference.scores:
-        means = (f"{s.mean_a:.2f}", f"{s.mean_b:.2f}")
-        scores.add_row(Text(one_line(s.judge, 60)), str(s.n), *means, str(s.higher), str(s.lower))
-    return Group(*parts, figures, paired, scores)
-
-
-def _row(row: ComparisonRow, name: str, delta: Delta) -> tuple[Text | str, ...]:
-    interval = "" if delta.interval is None else "{:+.3f} to {:+.3f}".format(*delta.interval)
-    return (
-        Text(one_line(row.judge, 60)),
-        str(row.errors),
-        name.replace("_", " "),
-        "-" if delta.a is None else f"{delta.a:.3f}",
-        "-" if delta.b is None else f"{delta.b:.3f}",
-        "-" if delta.delta is None else f"{delta.delta:+.3f}",
-        interval,
+    figures = [
+        (row.judge, (row.errors, name.replace("_", " "), delta))
+        for row in c.rows
+        for name in (FIGURES if row.dimension == "all" else FIGURES[:2])
+        if (delta := row.figures.get(name)) is not None
+    ]
+    paired = [(row.judge, row.localised) for row in c.rows if row.errors]
+    scores = [(change.judge, change) for change in difference.scores]
+    return Group(
+        *parts,
+        listed("judge", DELTAS, figures),
+        listed("localised by", ("both", "only_a", "only_b", "neither", "p"), paired),
+        listed("scores", SCORES, scores),
     )
+
+
+DELTAS: Final[tuple[Column, ...]] = (
+    ("errors", lambda row: row[0]),
+    ("figure", lambda row: row[1]),
+    ("a", lambda row: row[2].a),
+    ("b", lambda row: row[2].b),
+    ("b - a", lambda row: None if row[2].delta is None else f"{row[2].delta:+.3f}"),
+    (INTERVAL, lambda row: row[2].interval and "{:+.3f} to {:+.3f}".format(*row[2].interval)),
+)
+SCORES: Final[tuple[Column, ...]] = (
+    ("runs", "n"),
+    ("mean a", lambda row: f"{row.mean_a:.2f}"),
+    ("mean b", lambda row: f"{row.mean_b:.2f}"),
+    ("higher in b", "higher"),
+    ("lower in b", "lower"),
+)

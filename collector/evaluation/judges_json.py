@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from ...judges.agreement import ratio
 from ...schemas.findings import Finding
@@ -33,7 +33,7 @@ def judges_json(report: JudgesReport) -> dict[str, Any]:
         "scales": plain(report.scales),
         "repeatability": plain(report.repeatability),
         "answered": plain(first.answered),
-        "spend": _spend(first.spend.values(), first.spend, len(report.rebuilt.traces)),
+        "spend": _spend(first.spend, len(report.rebuilt.traces)),
         "adjudication": plain(report.sessions.adjudication),
         "repetitions": [_repetition(one, report) for one in report.repetitions],
         "baseline": {name: _repetition(one, report) for name, one in report.baseline.items()},
@@ -59,16 +59,13 @@ def _asked(options: JudgesOptions, report: JudgesReport) -> dict[str, Any]:
     }
 
 
-def _spend(spends: Iterable[Spend], by_purpose: Any, traces: int) -> dict[str, Any]:
-    total = sum(spends, Spend())
-    per_trace = {
-        "calls": ratio(total.calls, traces),
-        "input_tokens": ratio(total.input_tokens, traces),
-        "cached_tokens": ratio(total.cached_tokens, traces),
-        "output_tokens": ratio(total.output_tokens, traces),
-        "usd": ratio(total.usd, traces),
-    }
+def _spend(by_purpose: Mapping[str, Spend], traces: int) -> dict[str, Any]:
+    total = sum(by_purpose.values(), Spend())
+    per_trace = {name: ratio(getattr(total, name), traces) for name in PER_TRACE}
     return {**plain(total), "per_trace": per_trace, "by_purpose": plain(by_purpose)}
+
+
+PER_TRACE: Final = ("calls", "input_tokens", "cached_tokens", "output_tokens", "usd")
 
 
 def _repetition(one: Judged, report: JudgesReport) -> dict[str, Any]:
@@ -78,7 +75,7 @@ def _repetition(one: Judged, report: JudgesReport) -> dict[str, Any]:
         **plain(a.all),
         "localised_valid": a.valid.localised,
         "answered": plain(one.answered),
-        "spend": _spend(one.spend.values(), one.spend, len(report.rebuilt.traces)),
+        "spend": _spend(one.spend, len(report.rebuilt.traces)),
     }
 
 

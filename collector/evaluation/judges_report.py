@@ -12,7 +12,7 @@ from ...judges.measures.scales import ScaleAgreement
 from ...schemas.errors import ConfigError
 from ...schemas.profiles import threshold
 from .judges_options import JudgesOptions
-from .judges_result import TraceResult, dropped, not_applicable, unscored
+from .judges_result import TraceResult
 from .judges_run import Progress, Sessions, hold
 from .judges_score import (
     AgainstAnnotators,
@@ -38,12 +38,27 @@ class Answered:
     """
 
     scored: int
-    unscored: Mapping[str, int]
-    failures: Mapping[str, int]
-    not_applicable: Mapping[str, int]
-    dropped: Mapping[str, int]
+    unscored: Counter[str]
+    failures: Counter[str]
+    not_applicable: Counter[str]
+    dropped: Counter[str]
     provisional: int
     lost: int
+
+    @classmethod
+    def of(cls, results: Iterable[TraceResult]) -> Answered:
+        """Counted over all runs of the results."""
+        runs = [run for result in results for run in result.runs]
+        verdicts = [verdict for run in runs for verdict in run.verdicts]
+        return cls(
+            scored=sum(v.score is not None for v in verdicts),
+            unscored=Counter(judge for run in runs for judge in run.failures),
+            failures=Counter(why for run in runs for why in run.failures.values()),
+            not_applicable=Counter(v.judge for v in verdicts if v.not_applicable),
+            dropped=sum((Counter(run.dropped) for run in runs), Counter()),
+            provisional=sum(run.provisional for run in runs),
+            lost=sum(run.lost for run in runs),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +127,7 @@ def evaluate_judges(options: JudgesOptions, progress: Progress) -> JudgesReport:
 
 def _judged(rebuilt: Rebuilt, results: Sequence[TraceResult], profile: str) -> Judged:
     findings = [f for result in results for f in result.findings]
-    runs = [run for result in results for run in result.runs]
-    return Judged(
-        by_source(rebuilt, findings, profile)["judges"],
-        Answered(
-            scored=sum(v.score is not None for run in runs for v in run.verdicts),
-            unscored=unscored(results),
-            failures=Counter(why for run in runs for why in run.failures.values()),
-            not_applicable=not_applicable(results),
-            dropped=dropped(results),
-            provisional=sum(run.provisional for run in runs),
-            lost=sum(run.lost for run in runs),
-        ),
-        total(results),
-    )
+    return Judged(by_source(rebuilt, findings, profile)["judges"], Answered.of(results), total(results))
 
 
 def total(results: Iterable[TraceResult]) -> dict[str, Spend]:

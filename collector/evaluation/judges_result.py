@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -10,7 +9,6 @@ from typing import Final
 from ...judges.agreement import Predicted
 from ...schemas.findings import Finding
 from ...schemas.verdicts import Verdict
-from ..judging.detect.judged import DetectedError, of_finding
 from .spend import Spend
 
 WHOLE_TRACE: Final = ""
@@ -79,27 +77,3 @@ def predicted(findings: Iterable[Finding], names: Mapping[str, str]) -> list[Pre
         )
         for f in findings
     ]
-
-
-def found(results: Iterable[TraceResult]) -> tuple[DetectedError, ...]:
-    """Findings as the evaluation of detectors takes them."""
-    return tuple(of_finding(f) for result in results for f in result.findings)
-
-
-def unscored(results: Iterable[TraceResult]) -> Counter[str]:
-    """By judge, how many verdicts are missing because it failed."""
-    return Counter(judge for result in results for run in result.runs for judge in run.failures)
-
-
-def not_applicable(results: Iterable[TraceResult]) -> Counter[str]:
-    """By judge, of how many runs it said that there is nothing to judge."""
-    return Counter(v.judge for result in results for _, v in result.verdicts if v.not_applicable)
-
-
-def dropped(results: Iterable[TraceResult]) -> Counter[str]:
-    """Claims by why they became no finding."""
-    total: Counter[str] = Counter()
-    for result in results:
-        for run in result.runs:
-            total.update(run.dropped)
-    return total

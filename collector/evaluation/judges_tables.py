@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ...judges.bootstrap import Interval
-from ...judges.measures.judge_agreement import ALL, CoverageRow
+from ...judges.measures.judge_agreement import ALL
 from ...judges.measures.kappa import Kappa
 from ...schemas.text.terminal import one_line
 from .judges_report import Answered, Judged, JudgesReport
-from .report import HEADLINES, grid
+from .report import HEADLINES
 from .spend import Spend
+from .tables import INTERVAL, Column, cell, grid, listed
 
 
 def judges_tables(report: JudgesReport) -> RenderableType:
@@ -27,13 +28,12 @@ def _parts(report: JudgesReport) -> Iterator[RenderableType]:
     yield _spans(report)
     yield Text(report.agreement.all.note)
     yield from _agreement(report)
-    yield _precision(report)
     if report.agreement.kappa is not None:
         yield Text(_kappa(report.agreement.kappa))
     if report.scales:
-        yield _scales(report)
+        yield listed("beside people's scores", SCALES, ((row.judge, row) for row in report.scales))
     if report.repeatability:
-        yield _repeatability(report)
+        yield listed(f"over {report.options.runs} runs", REPEATABILITY, report.repeatability.items())
     if report.baseline or len(report.repetitions) > 1:
         yield _others(report)
     yield _spend(report, first.spend)
@@ -55,123 +55,107 @@ def _title(report: JudgesReport) -> Text:
     return Text(one_line(f"{traces}; {', '.join(how)}"))
 
 
+CONFUSION: Final[tuple[Column, ...]] = (
+    "impact",
+    ("errors", "mapped"),
+    *((name, f"caught.{name}") for name in ("tp", "fp", "fn", "tn")),
+    ("P", "caught.precision"),
+    ("R", "caught.recall"),
+    ("F1", "caught.f1"),
+    ("F2", "caught.f2"),
+    ("accuracy", "caught.accuracy"),
+    ("localised R", "localised.recall"),
+    ("F1", "localised.f1"),
+)
+COVERAGE: Final[tuple[Column, ...]] = (
+    "errors",
+    ("caught", "caught_share"),
+    (INTERVAL, "intervals.caught"),
+    ("localised", "localised_share"),
+    (INTERVAL, "intervals.localised"),
+    ("named anywhere", "nearby_share"),
+)
+PRECISION: Final[tuple[Column, ...]] = (
+    "severity",
+    "findings",
+    ("on annotated spans", "precision"),
+    (INTERVAL, "intervals.on_span"),
+    ("matched", "matched_precision"),
+)
+SCALES: Final[tuple[Column, ...]] = (
+    *("n", "accuracy", "off_by_one", "three_point", "two_point", "pearson", "spearman", "normalised_mae", "bias"),
+    ("people's alpha", "people.alpha"),
+)
+REPEATABILITY: Final[tuple[Column, ...]] = (
+    ("alpha", "scores.alpha.alpha"),
+    (INTERVAL, "scores.alpha.interval"),
+    ("traces", "scores.alpha.units"),
+    ("mean sd", "scores.spread.mean"),
+    (INTERVAL, "scores.spread.interval"),
+    ("reasons alike", "reasons.index"),
+    ("runs", "reasons.subjects"),
+)
+SPEND: Final[tuple[Column, ...]] = (
+    ("calls", lambda row: f"{row[0].calls:,}"),
+    ("failed", lambda row: f"{row[0].failed:,}"),
+    ("known", lambda row: f"{row[0].known:,}"),
+    ("input tokens", lambda row: f"{row[0].input_tokens:,}"),
+    ("cached", lambda row: f"{row[0].cached_tokens:,}"),
+    ("output tokens", lambda row: f"{row[0].output_tokens:,}"),
+    ("USD", lambda row: _usd(row[0])),
+    ("tokens a trace", lambda row: _per_trace(*row)),
+)
+
+
 def _spans(report: JudgesReport) -> RenderableType:
-    table = grid("over spans", *(name for source in report.sources for name in (source, "95%")))
-    for key, label in HEADLINES.items():
-        cells = [
-            cell
-            for e in report.sources.values()
-            for cell in (_number(getattr(e.agreement.all, key)), _interval(e.agreement.intervals.get(key)))
-        ]
+    agreements = {source: e.agreement for source, e in report.sources.items()}
+    rows = {
+        label: {source: (getattr(a.all, key), a.intervals.get(key)) for source, a in agreements.items()}
+        for key, label in HEADLINES.items()
+    }
+    rows["localised, valid"] = {
+        source: (a.valid.localised, a.valid_intervals.get("localised")) for source, a in agreements.items()
+    }
+    table = grid("over spans", *(header for source in agreements for header in (source, INTERVAL)))
+    for label, by_source in rows.items():
+        cells = (c for value, around in by_source.values() for c in (cell(value), cell(around, interval=True)))
         table.add_row(label, *cells)
-    valid = (_number(e.agreement.valid.localised) for e in report.sources.values())
-    around = (_interval(e.agreement.valid_intervals.get("localised")) for e in report.sources.values())
-    table.add_row("localised, valid", *(cell for pair in zip(valid, around, strict=True) for cell in pair))
     return table
 
 
 def _agreement(report: JudgesReport) -> Iterator[RenderableType]:
     agreement = report.agreement.all
-    counts = grid("dimension", "errors", "paper's labels (of 289)")
-    for row in agreement.dimensions:
-        counts.add_row(f"{row.dimension} {row.judge}", str(row.errors), "" if row.paper is None else str(row.paper))
-    yield counts
-    table = grid(
-        "judge", "impact", "errors", "tp", "fp", "fn", "tn", "P", "R", "F1", "F2", "accuracy", "localised R", "F1"
-    )
-    for judge in agreement.judges:
-        if not judge.mapped and not judge.caught.fp:
-            continue
-        c, at = judge.caught, judge.localised
-        table.add_row(
-            Text(one_line(judge.judge, 60)) if judge.impact == ALL else "",
-            judge.impact,
-            str(judge.mapped),
-            *map(str, (c.tp, c.fp, c.fn, c.tn)),
-            *map(_number, (c.precision, c.recall, c.f1, c.f2, c.accuracy, at.recall, at.f1)),
-        )
-    yield table
-    yield _coverage("coverage", agreement.coverage)
-    yield _coverage("coverage, valid", report.agreement.valid.coverage)
-
-
-def _coverage(title: str, rows: tuple[CoverageRow, ...]) -> RenderableType:
-    table = grid(title, "errors", "caught", "95%", "localised", "95%", "named anywhere")
-    for row in rows:
-        table.add_row(
-            row.impact,
-            str(row.errors),
-            _number(row.caught_share),
-            _interval(row.intervals.get("caught")),
-            _number(row.localised_share),
-            _interval(row.intervals.get("localised")),
-            _number(row.nearby_share),
-        )
-    return table
-
-
-def _precision(report: JudgesReport) -> RenderableType:
-    table = grid("precision over findings", "severity", "findings", "on annotated spans", "95%", "matched")
-    for row in report.agreement.precision:
-        table.add_row(
-            Text(one_line(row.judge, 60)) if row.severity == ALL else "",
-            row.severity,
-            str(row.findings),
-            _number(row.precision),
-            _interval(row.intervals.get("on_span")),
-            _number(row.matched_precision),
-        )
-    return table
+    papers: Column = ("paper's labels (of 289)", lambda row: "" if row.paper is None else row.paper)
+    yield listed("dimension", ("errors", papers), ((f"{d.dimension} {d.judge}", d) for d in agreement.dimensions))
+    judges = (row for row in agreement.judges if row.mapped or row.caught.fp)
+    yield listed("judge", CONFUSION, ((row.judge if row.impact == ALL else "", row) for row in judges))
+    yield listed("coverage", COVERAGE, ((row.impact, row) for row in agreement.coverage))
+    yield listed("coverage, valid", COVERAGE, ((row.impact, row) for row in report.agreement.valid.coverage))
+    precision = ((row.judge if row.severity == ALL else "", row) for row in report.agreement.precision)
+    yield listed("precision over findings", PRECISION, precision)
 
 
 def _kappa(kappa: Kappa) -> str:
     if kappa.kappa is None:
         return f"matcher and people: no kappa, {kappa.reason}"
-    return f"matcher and people: kappa {kappa.kappa:.3f} ({_interval(kappa.interval)}) over {kappa.n} pairs"
-
-
-def _scales(report: JudgesReport) -> RenderableType:
-    names = ("accuracy", "off_by_one", "three_point", "two_point", "pearson", "spearman", "normalised_mae", "bias")
-    table = grid("beside people's scores", "n", *(name.replace("_", " ") for name in names), "people's alpha")
-    for row in report.scales:
-        figures = (_number(getattr(row, name)) for name in names)
-        table.add_row(Text(one_line(row.judge, 60)), str(row.n), *figures, _number(row.people.alpha))
-    return table
-
-
-def _repeatability(report: JudgesReport) -> RenderableType:
-    table = grid(
-        f"over {report.options.runs} runs", "alpha", "95%", "traces", "mean sd", "95%", "reasons alike", "runs"
-    )
-    for judge, row in report.repeatability.items():
-        alpha, spread, reasons = row.scores.alpha, row.scores.spread, row.reasons
-        table.add_row(
-            Text(one_line(judge, 60)),
-            _number(alpha.alpha),
-            _interval(alpha.interval),
-            str(alpha.units),
-            _number(spread.mean),
-            _interval(spread.interval),
-            _number(reasons.index),
-            str(reasons.subjects),
-        )
-    return table
+    interval = cell(kappa.interval, interval=True)
+    return f"matcher and people: kappa {kappa.kappa:.3f} ({interval}) over {kappa.n} pairs"
 
 
 def _others(report: JudgesReport) -> RenderableType:
+    """Each repetition, then each baseline."""
     judged: dict[str, Judged] = {f"run {n}": one for n, one in enumerate(report.repetitions, start=1)}
     judged |= {f"baseline {name.replace('-', ' ')}": one for name, one in report.baseline.items()}
-    table = grid("each", *HEADLINES.values(), "localised, valid", "unscored", "input tokens a trace")
-    for name, one in judged.items():
-        a, tokens = one.evaluation.agreement, sum(s.input_tokens for s in one.spend.values())
-        table.add_row(
-            name,
-            *(_number(getattr(a.all, key)) for key in HEADLINES),
-            _number(a.valid.localised),
-            str(sum(one.answered.unscored.values())),
-            f"{tokens / max(len(report.rebuilt.traces), 1):,.0f}",
-        )
-    return table
+    rows = {
+        name: {label: getattr(one.evaluation.agreement.all, key) for key, label in HEADLINES.items()}
+        | {
+            "localised, valid": one.evaluation.agreement.valid.localised,
+            "unscored": one.answered.unscored.total(),
+            "input tokens a trace": _per_trace(_sum(one.spend), len(report.rebuilt.traces)),
+        }
+        for name, one in judged.items()
+    }
+    return listed("each", rows["run 1"], rows.items())
 
 
 def _spend(report: JudgesReport, judging: Mapping[str, Spend]) -> RenderableType:
@@ -180,15 +164,16 @@ def _spend(report: JudgesReport, judging: Mapping[str, Spend]) -> RenderableType
     if report.options.adjudicate:
         rows["matching"] = report.sessions.adjudication
     rows |= {f"baseline {name.replace('-', ' ')}": _sum(one.spend) for name, one in report.baseline.items()}
-    table = grid(
-        "spent", "calls", "failed", "known", "input tokens", "cached", "output tokens", "USD", "tokens a trace"
-    )
-    for name, s in rows.items():
-        usd = f"{s.usd:.4f}" + (f" + {s.unpriced} calls without a price" if s.unpriced else "")
-        counts = (s.calls, s.failed, s.known, s.input_tokens, s.cached_tokens, s.output_tokens)
-        per_trace = s.input_tokens / max(len(report.rebuilt.traces), 1)
-        table.add_row(name, *(f"{n:,}" for n in counts), usd, f"{per_trace:,.0f}")
-    return table
+    traces = len(report.rebuilt.traces)
+    return listed("spent", SPEND, ((name, (spend, traces)) for name, spend in rows.items()))
+
+
+def _usd(spend: Spend) -> str:
+    return f"{spend.usd:.4f}" + (f" + {spend.unpriced} calls without a price" if spend.unpriced else "")
+
+
+def _per_trace(spend: Spend, traces: int) -> str:
+    return f"{spend.input_tokens / max(traces, 1):,.0f}"
 
 
 def _sum(spends: Mapping[str, Spend]) -> Spend:
@@ -215,13 +200,3 @@ def _notes(report: JudgesReport, answered: Answered) -> Iterator[RenderableType]
     yield from (Text(one_line(trouble, 200)) for trouble in report.sessions.troubles)
     absent = {row.reasons.reason for row in report.repeatability.values() if row.reasons.reason}
     yield from (Text(one_line(reason, 200)) for reason in sorted(absent))
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return str(value) if isinstance(value, int) else f"{value:.3f}"
-
-
-def _interval(interval: Interval | None) -> str:
-    return "" if interval is None else "{:.3f} to {:.3f}".format(*interval)

@@ -6,15 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 
 from ...judges.agreement import Agreement, Annotated, Predicted, agreement
-from ...judges.agreement_tables import (
-    DetectorRow,
-    ImpactRow,
-    LabelRow,
-    per_category,
-    per_detector,
-    per_dimension,
-    per_impact,
-)
+from ...judges.agreement_tables import BREAKDOWNS, Row
 from ...judges.annotations import missing_stop_sequence
 from ...schemas.normalized import NormalizedSpan
 from ...schemas.profiles import threshold
@@ -31,7 +23,7 @@ class Evaluation:
 
     `findings` counts those in the profile over all traces, scored or not. `unannotated` traces were judged and not
     scored; `spare` annotation files had no trace; `refused` items the receiver did not take. `invalid` lists the
-    annotations that blame what is no error.
+    annotations that blame what is no error. `breakdowns`: by detector, category, dimension and impact.
     """
 
     profile: str
@@ -41,10 +33,7 @@ class Evaluation:
     unannotated: int
     spare: int
     agreement: Agreement
-    per_category: Mapping[str, LabelRow]
-    per_dimension: Mapping[str, LabelRow]
-    per_detector: Mapping[str, DetectorRow]
-    per_impact: Mapping[str, ImpactRow]
+    breakdowns: Mapping[str, Mapping[str, Row]]
     invalid: tuple[Annotated, ...]
     grounding: Grounding
     failures: Mapping[str, str]
@@ -82,10 +71,7 @@ def evaluate(
         unannotated=folder.unannotated,
         spare=folder.spare,
         agreement=agreement(names, gold, predicted),
-        per_category=per_category(gold, predicted),
-        per_dimension=per_dimension(gold, predicted),
-        per_detector=per_detector(gold, predicted),
-        per_impact=per_impact(gold, predicted),
+        breakdowns={name: rows_by(gold, predicted) for name, rows_by in BREAKDOWNS.items()},
         invalid=tuple(a for a in gold if a.invalid),
         grounding=grounding(judged.findings, received.spans, received.logs),
         failures=judged.failures,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
+from operator import add
 
 from ...judges.llm.client import Client, Prompt, Reply
 from ...schemas.errors import TracejuryError
@@ -27,23 +28,13 @@ class Spend:
     unpriced: int = 0
 
     def __add__(self, other: Spend) -> Spend:
-        return Spend(
-            self.calls + other.calls,
-            self.failed + other.failed,
-            self.known + other.known,
-            self.input_tokens + other.input_tokens,
-            self.cached_tokens + other.cached_tokens,
-            self.output_tokens + other.output_tokens,
-            self.usd + other.usd,
-            self.unpriced + other.unpriced,
-        )
+        return Spend(*map(add, astuple(self), astuple(other)))
 
 
 FAILED = Spend(failed=1)
 
 
-def of_reply(reply: Reply) -> Spend:
-    """One answered call."""
+def _of_reply(reply: Reply) -> Spend:
     if reply.known:
         return Spend(known=1)
     return Spend(
@@ -75,5 +66,5 @@ class MeteredClient:
         except TracejuryError:
             self.ledger[prompt.purpose] += FAILED
             raise
-        self.ledger[prompt.purpose] += of_reply(reply)
+        self.ledger[prompt.purpose] += _of_reply(reply)
         return reply

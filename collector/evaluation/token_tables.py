@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ...schemas.text.terminal import one_line
 from .plain import plain
-from .report import grid
+from .tables import grid
 from .token_report import CLOSING, PAPER_CALLS, Sent, TokenReport, TraceTokens
 
 PANEL_GOAL: Final = 0.15
