@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,7 +88,14 @@ OPTIONS: tuple[Decorator, ...] = (
     click.option("--concurrency", type=click.IntRange(1, 1000), default=8, show_default=True, help="Calls in flight."),
     click.option("--limit", type=click.IntRange(min=0), default=0, help="Only the first so many traces."),
     click.option("--temperature", type=Temperature(), default="0", show_default=True, help="none: send none."),
-    click.option("--timeout", type=click.FloatRange(min=1), default=600.0, show_default=True, help="Seconds a call."),
+    click.option(
+        "--timeout",
+        "timeout_seconds",
+        type=click.FloatRange(min=1),
+        default=600.0,
+        show_default=True,
+        help="Seconds a call.",
+    ),
     click.option("--retries", type=click.IntRange(0, 10), default=2, show_default=True),
     click.option("--max-answer-tokens", type=click.IntRange(min=256), default=8192, show_default=True),
     click.option("--max-input-tokens", type=click.IntRange(min=0), default=0, help="The default is the model's limit."),
@@ -114,30 +122,13 @@ def options_from(folder: Path, criteria: str, asked: dict[str, Any], **more: Any
     from ..evaluation.judges_options import JudgesOptions
     from ..judging.model.config import LlmConfig
 
+    own = {field.name for field in fields(JudgesOptions)}
     try:
-        llm = LlmConfig(criteria=criteria, **{field: asked.pop(option) for option, field in LLM_FIELDS.items()})
+        llm = LlmConfig(criteria=criteria, **{name: asked[name] for name in asked.keys() - own})
     except ValidationError as error:
         problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
         raise ConfigError(f"{problem['loc'][0]}: {told(problem)}") from None
-    return JudgesOptions(folder, llm, **asked, **more)
-
-
-LLM_FIELDS = {
-    "model": "model",
-    "api_base": "api_base",
-    "api_key_env": "api_key_env",
-    "judges": "judges",
-    "mode": "mode",
-    "streaming": "streaming",
-    "hints": "hints",
-    "concurrency": "concurrency",
-    "temperature": "temperature",
-    "timeout": "timeout_seconds",
-    "retries": "retries",
-    "max_answer_tokens": "max_answer_tokens",
-    "max_input_tokens": "max_input_tokens",
-}
-"""Option to field of the configuration section `judges`."""
+    return JudgesOptions(folder, llm, **{name: asked[name] for name in asked.keys() & own}, **more)
 
 
 @contextmanager

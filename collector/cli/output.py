@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
+from typing import TypeVar
 
 import click
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+Report = TypeVar("Report")
 
 PIPE_WIDTH = 1_000  # nothing is folded for programs such as grep
 
@@ -32,6 +36,16 @@ def plain(text: str) -> None:
 def show_json(value: object) -> None:
     """Print for programs: indented JSON, in ASCII so that no terminal and no encoding trips over it."""
     click.echo(json.dumps(value, indent=2, default=vars))
+
+
+def show_report(
+    style: str, report: Report, as_json: Callable[[Report], object], as_tables: Callable[[Report], RenderableType]
+) -> None:
+    """Print a report for programs ("json") or for people."""
+    if style == "json":
+        show_json(as_json(report))
+    else:
+        show(as_tables(report))
 
 
 def show_json_line(value: object) -> None:

@@ -56,8 +56,9 @@ class Cassette:
         self._file = _open_to_record(path) if record and path else None
         if path and not path.exists():
             raise ConfigError(f"there is no cassette {path} to replay")
-        if path:
-            self._load(path)
+        whole = self._load(path) if path else 0
+        if self._file is not None:
+            self._file.truncate(whole)
 
     def describe(self, about: About) -> None:
         """Say whose calls follow, unless that is said already."""
@@ -88,8 +89,11 @@ class Cassette:
             self._file.write(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
             self._file.flush()
 
-    def _load(self, path: Path) -> None:
+    def _load(self, path: Path) -> int:
+        """Read all whole lines; returns how many bytes they have."""
+        size = 0
         for number, line in enumerate(_lines(path), start=1):
+            size += len(line)
             try:
                 entry = json.loads(line)
                 if "about" in entry:
@@ -98,6 +102,7 @@ class Cassette:
                     self.replies.setdefault(entry["key"], Reply(**entry["reply"]))
             except (ValueError, KeyError, TypeError, RecursionError) as error:
                 raise ConfigError(f"{path}, line {number}: not a cassette's ({type(error).__name__})") from error
+        return size
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +121,7 @@ class CassetteClient:
 
     def of_run(self, run: int) -> CassetteClient:
         """The same for another run."""
-        return replace(self, run=run, _asked={})
+        return replace(self, run=run)
 
     async def complete(self, prompt: Prompt) -> Reply:
         """The recorded reply, or the inner client's.
@@ -164,27 +169,7 @@ def _open_to_record(path: Path) -> BinaryIO:
     except OSError as error:
         file.close()
         raise ConfigError(f"another process records on the cassette {path}") from error
-    _repair(file)
     return file
-
-
-def _repair(file: BinaryIO) -> None:
-    """Take off what stands after the last line feed."""
-    end = file.seek(0, 2)
-    keep = end
-    while keep:
-        start = max(0, keep - _BLOCK)
-        file.seek(start)
-        at = file.read(keep - start).rfind(b"\n")
-        if at >= 0:
-            keep = start + at + 1
-            break
-        keep = start
-    if keep < end:
-        file.truncate(keep)
-
-
-_BLOCK = 1 << 16
 
 
 def _lines(path: Path) -> Iterator[Any]:

@@ -6,7 +6,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from ...judges.llm.client import Client
 from ...schemas.errors import ConfigError
@@ -25,14 +25,12 @@ class Model:
     """One model as an evaluation uses it. `live`: whether it can be asked; else only its cassette answers."""
 
     about: About
-    cassette: Cassette
+    client: CassetteClient
     live: LiteLlmClient | None
-    _runs: dict[int, CassetteClient] = field(default_factory=dict)
 
     def of_run(self, run: int, ledger: Ledger) -> Client:
         """Its client for a run, counting what it spends in `ledger`."""
-        served = self._runs.setdefault(run, CassetteClient(self.cassette, self.live, self.about.model, run))
-        return MeteredClient(served, ledger)
+        return MeteredClient(self.client.of_run(run), ledger)
 
     def count(self, text: str) -> int:
         """Tokens of a text by the model's tokenizer, as far as litellm has it."""
@@ -81,7 +79,7 @@ async def _open(config: LlmConfig, cassette: Cassette, *, replayed: bool) -> Mod
         await live.prepare()
         about = About(config.model, live.max_input_tokens)
         cassette.describe(about)
-        return Model(about, cassette, live)
+        return Model(about, CassetteClient(cassette, live, about.model), live)
     known = [about for about in cassette.about if config.model in {"", about.model}]
     if not known:
         raise ConfigError(
@@ -92,7 +90,7 @@ async def _open(config: LlmConfig, cassette: Cassette, *, replayed: bool) -> Mod
     about = known[0]
     if config.max_input_tokens:
         about = replace(about, max_input_tokens=config.max_input_tokens)
-    return Model(about, cassette, None)
+    return Model(about, CassetteClient(cassette, None, about.model), None)
 
 
 def _open_cassette(options: JudgesOptions) -> Cassette:

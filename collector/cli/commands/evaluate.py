@@ -85,20 +85,16 @@ def _detectors(
     from ...evaluation.people_file import read_people
     from .. import output
 
-    with output.progress() as bar:
-        task = bar.add_task("starting", total=None)
-        found = evaluate_trail(
+    with progress_bar() as progress:
+        report = evaluate_trail(
             folder,
             profile=profile,
             protocol=protocol,
             shuffle=shuffle,
             people=read_people(labels) if labels else None,
-            progress=lambda stage: bar.update(task, description=stage),
+            progress=lambda stage: progress(stage, 0, 0),
         )
-    if style == "json":
-        output.show_json(as_json(found))
-    else:
-        output.show(as_tables(found))
+    output.show_report(style, report, as_json, as_tables)
 
 
 def _judges(folder: Path, criteria: str, asked: dict[str, Any], profile: str, style: str) -> None:
@@ -109,10 +105,7 @@ def _judges(folder: Path, criteria: str, asked: dict[str, Any], profile: str, st
 
     with progress_bar() as progress:
         report = evaluate_judges(options_from(folder, criteria or "production", asked, profile=profile), progress)
-    if style == "json":
-        output.show_json(judges_json(report))
-    else:
-        output.show(judges_tables(report))
+    output.show_report(style, report, judges_json, judges_tables)
     answered = report.repetitions[0].answered
     if answered.failures and not answered.scored:
         raise Failure(f"no agent run has a score: {max(answered.failures, key=answered.failures.__getitem__)}")
@@ -125,7 +118,4 @@ def _tokens(folder: Path, criteria: str, asked: dict[str, Any], profile: str, st
 
     with progress_bar() as progress:
         report = report_tokens(options_from(folder, criteria or "production", asked, profile=profile), progress)
-    if style == "json":
-        output.show_json(token_json(report))
-    else:
-        output.show(token_tables(report))
+    output.show_report(style, report, token_json, token_tables)

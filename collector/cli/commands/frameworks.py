@@ -31,7 +31,4 @@ def frameworks(*, folder: Path, shuffle: int | None, label: str, listed: bool, s
             shuffle=shuffle,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
-    if style == "json":
-        output.show_json(as_json(found))
-    else:
-        output.show(as_list(found) if listed else as_tables(found))
+    output.show_report(style, found, as_json, as_list if listed else as_tables)

@@ -32,11 +32,7 @@ def list_judges(*, criteria: str, model: str, style: str) -> None:
     from ...evaluation.criteria_tables import criteria_json, criteria_table
     from .. import output
 
-    panel = _panel(criteria, model)
-    if style == "json":
-        output.show_json(criteria_json(panel))
-    else:
-        output.show(criteria_table(panel))
+    output.show_report(style, _panel(criteria, model), criteria_json, criteria_table)
 
 
 @judges_command.command("show")
@@ -76,10 +72,7 @@ def diff_judges(*, a: str, b: str, folder: Path, profile: str, style: str, **ask
 
     with progress_bar() as progress:
         difference = judges_diff(a, b, options_from(folder, "production", asked, profile=profile), progress)
-    if style == "json":
-        output.show_json(diff_json(difference))
-    else:
-        output.show(diff_tables(difference))
+    output.show_report(style, difference, diff_json, diff_tables)
 
 
 def _panel(criteria: str, model: str, *judges: str) -> LlmJudges:
