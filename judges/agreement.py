@@ -25,7 +25,7 @@ class Predicted:
     """What is scored of a finding. `dimensions`: first = primary.
 
     `severity`, and `elsewhere`: the span ids where it showed or is relayed (`tool_span_id`, `seen_by_span_id`,
-    `also_at`), take part in no figure of this module.
+    `also_at`), take part in no figure of this module; nor do `evidence` and `run_id`, the agent run.
     """
 
     trace_id: str
@@ -36,6 +36,8 @@ class Predicted:
     dimensions: tuple[str, ...] = ()
     severity: str = ""
     elsewhere: tuple[str, ...] = ()
+    evidence: str = ""
+    run_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ class Version:
     """What one version said, from a report: `findings` with (name of the trace, id), whatever their confidence.
 
     `traces` that it judged; `scores` by (trace, run, judge); `matches`: with annotated errors, None where nobody
-    decided; `versions` of its judges; `runs`: the agent run of each finding.
+    decided; `versions` of its judges.
     """
 
     name: str
@@ -36,7 +36,6 @@ class Version:
     scores: Mapping[tuple[str, str, str], int]
     matches: Matches | None
     versions: Mapping[str, str]
-    runs: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ def judges_diff(a: str, b: str, options: JudgesOptions, progress: Progress) -> D
 
 def _comparison(rebuilt: Rebuilt, a: Version, b: Version, traces: Sequence[str], least: float) -> Comparison:
     errors = [e for e in rebuilt.errors if e.trace_id in set(traces)]
-    shown = [[f for f in v.findings if f[0].confidence >= least and _scored(rebuilt, v, f[1], traces)] for v in (a, b)]
+    shown = [[f for f in v.findings if f[0].confidence >= least and _scored(rebuilt, f[0], traces)] for v in (a, b)]
     pairs: list[list[Match] | None] = [
         None if v.matches is None else list(Sides(errors, [key for _, key in own]).decisions(v.matches))
         for v, own in zip((a, b), shown, strict=True)
@@ -88,8 +87,8 @@ def _comparison(rebuilt: Rebuilt, a: Version, b: Version, traces: Sequence[str],
     return compare(traces, errors, found[0], found[1], matches_a=pairs[0], matches_b=pairs[1])
 
 
-def _scored(rebuilt: Rebuilt, version: Version, key: tuple[str, str], traces: Sequence[str]) -> bool:
-    return key[0] in traces and rebuilt.folder.scored(key[0], version.runs[key])
+def _scored(rebuilt: Rebuilt, found: Predicted, traces: Sequence[str]) -> bool:
+    return found.trace_id in traces and rebuilt.folder.scored(found.trace_id, found.run_id)
 
 
 def _scores(a: Version, b: Version) -> tuple[ScoreChange, ...]:
@@ -131,7 +130,11 @@ def read_version(name: str, report: Any) -> Version:
         return Version(
             name=name,
             traces=frozenset(result["trace"] for result in results),
-            findings=[(_predicted(trace, f), (trace, str(f["id"]))) for trace, run in runs for f in run["findings"]],
+            findings=[
+                (_predicted(trace, str(run["run"]), f), (trace, str(f["id"])))
+                for trace, run in runs
+                for f in run["findings"]
+            ],
             scores={
                 (trace, run["run"], v["judge"]): int(v["score"])
                 for trace, run in runs
@@ -142,13 +145,12 @@ def read_version(name: str, report: Any) -> Version:
             if matches is None
             else {trace: frozenset((int(e), str(f)) for e, f in pairs) for trace, pairs in matches.items()},
             versions=dict(report["asked"]["versions"]),
-            runs={(trace, str(f["id"])): str(run["run"]) for trace, run in runs for f in run["findings"]},
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BrokenFileError(f"{name} is no report of judges ({type(error).__name__}: {error})"[:200]) from None
 
 
-def _predicted(trace: str, f: Mapping[str, Any]) -> Predicted:
+def _predicted(trace: str, run_id: str, f: Mapping[str, Any]) -> Predicted:
     return Predicted(
         trace_id=trace,
         span_id=str(f["span_id"]),
@@ -158,4 +160,5 @@ def _predicted(trace: str, f: Mapping[str, Any]) -> Predicted:
         dimensions=tuple(map(str, f["dimensions"])),
         severity=str(f["severity"]),
         elsewhere=tuple(map(str, f["elsewhere"])),
+        run_id=run_id,
     )

@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from ...judges.agreement import Predicted
 from ...schemas.spans import LogRecord, Span
-from ..judging.detect.judged import DetectedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Grounding:
     evidence_in_span: float
 
 
-def grounding(findings: Iterable[DetectedError], spans: Iterable[Span], logs: Iterable[LogRecord]) -> Grounding:
+def grounding(findings: Iterable[Predicted], spans: Iterable[Span], logs: Iterable[LogRecord]) -> Grounding:
     """Check all findings; without any, both shares are 1."""
     checked = list(findings)
     wanted = {(f.trace_id, f.span_id) for f in checked}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from ...judges.agreement import Predicted
 from ...schemas.findings import Finding
 from ...schemas.verdicts import Verdict
 from .spend import Spend
@@ -60,20 +59,3 @@ def trace_scores(result: TraceResult) -> dict[str, int]:
         if verdict.score is not None:
             given.setdefault(verdict.judge, []).append(verdict.score)
     return {judge: (2 * sum(scores) + len(scores)) // (2 * len(scores)) for judge, scores in given.items()}
-
-
-def predicted(findings: Iterable[Finding], names: Mapping[str, str]) -> list[Predicted]:
-    """Findings as metrics take them; `names` by trace id."""
-    return [
-        Predicted(
-            trace_id=names.get(f.trace_id, f.trace_id),
-            span_id=f.span_id,
-            category=f.category,
-            judge=f.judge,
-            confidence=f.confidence,
-            dimensions=tuple(d.value for d in f.dimensions),
-            severity=f.severity.value,
-            elsewhere=tuple(i for i in (f.tool_span_id, f.seen_by_span_id, *f.also_at) if i),
-        )
-        for f in findings
-    ]

@@ -17,9 +17,9 @@ from ...judges.measures.reliability import Reliability, by_repetition, reliabili
 from ...judges.measures.scales import ScaleAgreement, Scored, scale_agreement
 from ...schemas.findings import Finding
 from ...schemas.profiles import threshold
-from ..judging.detect.judged import DetectedErrors, of_finding
-from .judges_result import WHOLE_TRACE, TraceResult, predicted, trace_scores
+from .judges_result import WHOLE_TRACE, TraceResult, trace_scores
 from .matches import Matches, Sides
+from .predictions import Predictions, predicted
 from .rebuilt import Rebuilt
 from .score import Evaluation, evaluate
 
@@ -59,7 +59,7 @@ def against_annotators(
         and (name := rebuilt.folder.names[f.trace_id]) in names
         and rebuilt.folder.scored(name, f.agent_run_id)
     ]
-    said = predicted(shown, rebuilt.folder.names)
+    said = [predicted(f, rebuilt.folder.names[f.trace_id]) for f in shown]
     sides = Sides(errors, [(p.trace_id, f.id) for p, f in zip(said, shown, strict=True)])
     pairs = None if decided is None else list(sides.decisions(decided))
     kappa = None
@@ -94,7 +94,7 @@ def by_source(rebuilt: Rebuilt, findings: Sequence[Finding], profile: str) -> di
     return {
         source: evaluate(
             rebuilt.folder,
-            DetectedErrors(tuple(map(of_finding, own)), rebuilt.failures, rebuilt.received.refused),
+            Predictions(tuple(map(predicted, own)), rebuilt.failures, rebuilt.received.refused),
             profile=profile,
             protocol="direct",
             received=rebuilt.received,

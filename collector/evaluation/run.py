@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ...judges.registry import default_suite
+from ...judges.suite import Suite
 from ...schemas.errors import ConfigError
 from ...schemas.profiles import threshold
-from ..judging.detect.direct import judge
+from ..judging.detect.direct import normalized, stored, traces
 from ..otlp.client import shuffled
+from ..otlp.codec.groups import Request
 from .folder import load
 from .people import People
+from .predictions import Predictions, predicted
 from .score import Evaluation, evaluate
 
 DIRECT = "direct"
@@ -46,10 +49,21 @@ def evaluate_trail(
     requests = folder.requests if shuffle is None else shuffled(folder.requests, shuffle)
     if protocol == DIRECT:
         progress("judging")
-        judged = judge(requests, default_suite())
+        judged = judge_directly(requests, default_suite())
     else:
         from .through import judge_through_collector
 
         judged = judge_through_collector(requests, protocol, progress)
     progress("scoring")
     return evaluate(folder, judged, profile=profile, protocol=protocol, shuffle=shuffle)
+
+
+def judge_directly(requests: Iterable[Request], suite: Suite) -> Predictions:
+    """All findings of a suite in the traces of the requests."""
+    received = stored(requests)
+    results = [suite.judge(trace) for trace in traces(normalized(received.spans, received.logs))]
+    return Predictions(
+        findings=tuple(predicted(finding) for result in results for finding in result.findings),
+        failures={name: why for result in results for name, why in result.failures},
+        refused=received.refused,
+    )

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, replace
 
-from ...judges.agreement import Agreement, Annotated, Predicted, agreement
+from ...judges.agreement import Agreement, Annotated, agreement
 from ...judges.agreement_tables import BREAKDOWNS, Row
 from ...judges.annotations import missing_stop_sequence
 from ...schemas.normalized import NormalizedSpan
 from ...schemas.profiles import threshold
 from ...schemas.spans import Span
 from ..judging.detect.direct import DecodedSpans, normalized, stored
-from ..judging.detect.judged import DetectedError, DetectedErrors
 from .evidence import Grounding, grounding
 from .folder import TrailFolder
+from .predictions import Predictions
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Evaluation:
 
 def evaluate(
     folder: TrailFolder,
-    judged: DetectedErrors,
+    judged: Predictions,
     *,
     profile: str,
     protocol: str,
@@ -61,8 +61,8 @@ def evaluate(
     received = received or stored(folder.requests)
     gold = annotated(folder, received.spans)
     # In one order, so that sums of floats are the same however the findings were read.
-    scored = [f for f in shown if folder.scored(folder.names.get(f.trace_id, f.trace_id), f.run_id)]
-    predicted = sorted(_predicted(scored, folder.names), key=astuple)
+    places = ((folder.names.get(f.trace_id, f.trace_id), f) for f in shown)
+    predicted = sorted((replace(f, trace_id=name) for name, f in places if folder.scored(name, f.run_id)), key=astuple)
     return Evaluation(
         profile=profile,
         protocol=protocol,
@@ -102,17 +102,3 @@ def _annotated_spans(folder: TrailFolder, spans: Iterable[Span]) -> dict[tuple[s
         if (name, span.span_id) in wanted
         for one in normalized([span], ())
     }
-
-
-def _predicted(findings: Iterable[DetectedError], names: Mapping[str, str]) -> Sequence[Predicted]:
-    return [
-        Predicted(
-            trace_id=names.get(f.trace_id, f.trace_id),
-            span_id=f.span_id,
-            category=f.category,
-            judge=f.judge,
-            confidence=f.confidence,
-            dimensions=f.dimensions,
-        )
-        for f in findings
-    ]

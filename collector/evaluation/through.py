@@ -8,14 +8,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from ...judges.agreement import Predicted
 from ...schemas.errors import RetryableError
 from ..api.client import ApiClient
 from ..app.service import Collector
 from ..config import CollectorConfig, load_config
-from ..judging.detect.judged import DetectedError, DetectedErrors, of_json
 from ..otlp.client import replay
 from ..otlp.codec.groups import Request, rows, schema_of
 from ..otlp.codec.signals import SPANS
+from .predictions import Predictions, predicted_from_json
 
 POLL_SECONDS: Final = 0.1
 PATIENCE_SECONDS: Final = 600.0
@@ -26,7 +27,7 @@ ALL: Final = 1_000_000_000
 
 def judge_through_collector(
     requests: Sequence[Request], protocol: str, progress: Callable[[str], None] = lambda _stage: None
-) -> DetectedErrors:
+) -> Predictions:
     """All findings in the requests after they went through a collector on free ports; runs its own event loop.
 
     `progress` is told the stage in a few words.
@@ -36,7 +37,7 @@ def judge_through_collector(
         RetryableError: the collector could not keep up, or judging did not come to rest.
     """
     if not _any_trace(requests):
-        return DetectedErrors(())
+        return Predictions(())
     with TemporaryDirectory(prefix="tracejury-evaluate-", ignore_cleanup_errors=True) as folder:
         return asyncio.run(_judge(requests, protocol, _config(Path(folder)), progress))
 
@@ -58,7 +59,7 @@ def _config(folder: Path) -> CollectorConfig:
 
 async def _judge(
     requests: Sequence[Request], protocol: str, config: CollectorConfig, progress: Callable[[str], None]
-) -> DetectedErrors:
+) -> Predictions:
     async with Collector(config) as collector:
         port = collector.grpc_port if protocol == "grpc" else collector.http_port
         progress(f"sending over {protocol}")
@@ -67,7 +68,7 @@ async def _judge(
         await _rest(collector, _any_trace(requests))
         progress("reading findings")
         found = await asyncio.to_thread(_read, collector.api_port)
-        return DetectedErrors(found, refused=sent.rejected)
+        return Predictions(found, refused=sent.rejected)
 
 
 async def _rest(collector: Collector, trace_id: str) -> None:
@@ -92,7 +93,7 @@ def _any_trace(requests: Sequence[Request]) -> str:
     return next((str(s.trace_id.hex()) for r in requests if schema_of(r) is SPANS for _, _, s in rows(r)), "")
 
 
-def _read(port: int) -> tuple[DetectedError, ...]:
+def _read(port: int) -> tuple[Predicted, ...]:
     with ApiClient(f"http://127.0.0.1:{port}") as client:
         found, _ = client.errors({"profile": "0"}, ALL)
-    return tuple(map(of_json, found))
+    return tuple(map(predicted_from_json, found))

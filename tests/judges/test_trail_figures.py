@@ -13,9 +13,10 @@ import pytest
 from ranker_fit import fit_logistic
 
 from tracejury.collector.evaluation.folder import TrailFolder, load
+from tracejury.collector.evaluation.predictions import Predictions
+from tracejury.collector.evaluation.run import judge_directly
 from tracejury.collector.evaluation.score import Evaluation, annotated, evaluate
-from tracejury.collector.judging.detect.direct import judge, normalized, stored, traces
-from tracejury.collector.judging.detect.judged import DetectedErrors
+from tracejury.collector.judging.detect.direct import normalized, stored, traces
 from tracejury.judges.base import Context
 from tracejury.judges.detectors import BUILT_IN
 from tracejury.judges.features import family, features, places
@@ -40,8 +41,8 @@ def _folder() -> TrailFolder:
 
 
 @cache
-def _judged() -> DetectedErrors:
-    return judge(_folder().requests, suite_of(()))
+def _judged() -> Predictions:
+    return judge_directly(_folder().requests, suite_of(()))
 
 
 def scored(profile: str) -> Evaluation:

@@ -6,10 +6,9 @@ What the running collector finds must equal this; for work on detectors it is th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ....judges.suite import Suite
 from ....processors.joining import rebuild_joined
 from ....processors.normalize import normalize
 from ....schemas.normalized import NormalizedSpan
@@ -18,7 +17,6 @@ from ....schemas.trajectory import Trace
 from ...otlp.codec.decode import decode
 from ...otlp.codec.groups import Request, schema_of
 from ...otlp.codec.signals import SPANS, Encoding, Signal
-from .judged import DetectedError, DetectedErrors, of_finding
 
 ARRIVAL = 1
 """Arrival time of spans read from files, in unix nanos: nothing that is judged depends on it."""
@@ -63,15 +61,3 @@ def traces(spans: Iterable[NormalizedSpan]) -> list[Trace]:
     for span in spans:
         grouped[span.raw.trace_id].append(span)
     return sorted(rebuild_joined(grouped), key=lambda trace: trace.trace_id)
-
-
-def judge(requests: Sequence[Request], suite: Suite) -> DetectedErrors:
-    """All findings of a suite in the traces of the requests."""
-    findings: list[DetectedError] = []
-    failures: dict[str, str] = {}
-    received = stored(requests)
-    for trace in traces(normalized(received.spans, received.logs)):
-        result = suite.judge(trace)
-        findings += map(of_finding, result.findings)
-        failures.update(result.failures)
-    return DetectedErrors(tuple(findings), failures, received.refused)

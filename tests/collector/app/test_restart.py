@@ -10,11 +10,12 @@ import pytest
 
 from tracejury.collector.app.service import Collector
 from tracejury.collector.config import load_config
-from tracejury.collector.judging.detect.direct import judge
-from tracejury.collector.judging.detect.judged import DetectedError, of_json
+from tracejury.collector.evaluation.predictions import predicted_from_json
+from tracejury.collector.evaluation.run import judge_directly
 from tracejury.collector.otlp.client import replay, shuffled
 from tracejury.collector.otlp.codec.groups import Request
 from tracejury.collector.otlp.files import read
+from tracejury.judges.agreement import Predicted
 from tracejury.judges.registry import default_suite
 
 pytestmark = [pytest.mark.store, pytest.mark.trail]
@@ -23,11 +24,11 @@ TRACES = Path(__file__).parents[4] / "shared" / "data" / "trail" / "gaia-dev" / 
 SOME = 8
 
 
-def key(found: DetectedError) -> tuple[str, str, str, str]:
+def key(found: Predicted) -> tuple[str, str, str, str]:
     return (found.trace_id, found.span_id, found.judge, found.evidence)
 
 
-async def take(dsn: str, requests: list[Request], *, settle: bool) -> list[DetectedError]:
+async def take(dsn: str, requests: list[Request], *, settle: bool) -> list[Predicted]:
     """A collector's whole life: take requests, judge (or be stopped before that), answer."""
     free = {"endpoint": "127.0.0.1:0"}
     judging = {"quiet_seconds": 1.0, "rootless_seconds": 1.0}
@@ -42,7 +43,7 @@ async def take(dsn: str, requests: list[Request], *, settle: bool) -> list[Detec
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}") as client:
             page = (await client.get("/api/errors", params={"profile": "0", "limit": "1000"})).raise_for_status().json()
     assert page["next"] is None
-    return [of_json(item) for item in page["items"]]
+    return [predicted_from_json(item) for item in page["items"]]
 
 
 async def test_live_and_rebuilt_findings_are_identical(store_dsn: str) -> None:
@@ -54,6 +55,6 @@ async def test_live_and_rebuilt_findings_are_identical(store_dsn: str) -> None:
     half = len(mixed) // 2
     await take(store_dsn, mixed[:half], settle=False)
     found = await take(store_dsn, mixed[half:], settle=True)
-    expected = judge(requests, default_suite()).findings
+    expected = judge_directly(requests, default_suite()).findings
     assert sorted(map(key, found)) == sorted(map(key, expected))
     assert expected

@@ -14,8 +14,9 @@ from rich.console import Console
 from trail_folder import error, write
 
 from tracejury.collector.evaluation import as_json, as_tables, evaluate, evaluate_trail, load
+from tracejury.collector.evaluation.predictions import Predictions
 from tracejury.collector.judging.detect.direct import stored
-from tracejury.collector.judging.detect.judged import DetectedError, DetectedErrors
+from tracejury.judges.agreement import Predicted
 from tracejury.schemas.errors import ConfigError
 
 A, B, C = "a" * 32, "b" * 32, "c" * 32
@@ -39,12 +40,12 @@ HEADLINES = [
 MISSING_TAG = "The plan does not end with the required <end_plan> tag."
 
 
-def found(trace: str, number: int, confidence: float = 0.9, evidence: str = "No such file") -> DetectedError:
-    return DetectedError(trace, f"{number:016x}", "Formatting Errors", "rule", confidence, ("TC",), evidence)
+def found(trace: str, number: int, confidence: float = 0.9, evidence: str = "No such file") -> Predicted:
+    return Predicted(trace, f"{number:016x}", "Formatting Errors", "rule", confidence, ("TC",), evidence=evidence)
 
 
-def score(folder: Path, *findings: DetectedError, profile: str = "0.5") -> dict[str, Any]:
-    return as_json(evaluate(load(folder), DetectedErrors(findings), profile=profile, protocol="direct"))
+def score(folder: Path, *findings: Predicted, profile: str = "0.5") -> dict[str, Any]:
+    return as_json(evaluate(load(folder), Predictions(findings), profile=profile, protocol="direct"))
 
 
 @pytest.fixture
@@ -116,7 +117,7 @@ def test_quotes_inside_json_values_count(folder: Path) -> None:
 def test_tables_show_the_figures(folder: Path) -> None:
     """Everything a reader of the table needs, and annotators' text only after it was made safe."""
     (folder / "annotations" / f"{A}.json").write_text(json.dumps({"errors": [error(3, "Evil \x1b[2J category")]}))
-    evaluation = evaluate(load(folder), DetectedErrors((found(A, 3),)), profile="balanced", protocol="grpc", shuffle=7)
+    evaluation = evaluate(load(folder), Predictions((found(A, 3),)), profile="balanced", protocol="grpc", shuffle=7)
     screen = io.StringIO()
     Console(file=screen, width=160, force_terminal=False).print(as_tables(evaluation))
     text = screen.getvalue()
@@ -196,7 +197,7 @@ def test_naming_every_span_is_what_location_accuracy_cannot_see() -> None:
     """The figures of TRAIL that ignore precision come out perfect but for the two traces without errors (0 there)."""
     folder = load(GAIA)
     spans = stored(folder.requests).spans
-    everything = DetectedErrors(tuple(DetectedError(s.trace_id, s.span_id, "", "all", 1.0, (), s.name) for s in spans))
+    everything = Predictions(tuple(Predicted(s.trace_id, s.span_id, "", "all", 1.0, evidence=s.name) for s in spans))
     report = as_json(evaluate(folder, everything, profile="0", protocol="direct"))
     assert report["localised"] == 1.0
     assert report["location_accuracy"] == pytest.approx(54 / 56)

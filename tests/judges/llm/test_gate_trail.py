@@ -12,8 +12,8 @@ from panel_cases import panel
 
 from tracejury.collector.evaluation.evidence import grounding
 from tracejury.collector.evaluation.folder import load
+from tracejury.collector.evaluation.predictions import predicted
 from tracejury.collector.judging.detect.direct import DecodedSpans, normalized, stored, traces
-from tracejury.collector.judging.detect.judged import of_finding
 from tracejury.judges.llm.answer_types import Claim
 from tracejury.judges.llm.gate import Gate
 from tracejury.processors.transcript import transcribe
@@ -119,5 +119,5 @@ def test_nothing_passes_that_does_not_stand_in_the_spans_as_sent(seed: int) -> N
     assert 0 < len(found) < made
     assert all(f.category in TRAIL_CATEGORIES for f in found)
     received, _ = _received()
-    checked = grounding(map(of_finding, found), received.spans, received.logs)
+    checked = grounding(map(predicted, found), received.spans, received.logs)
     assert (checked.span_exists, checked.evidence_in_span) == (1.0, 1.0)
