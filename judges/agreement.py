@@ -98,11 +98,7 @@ class Tally:
     predicted_categories: frozenset[str]
 
 
-def agreement(
-    traces: Sequence[str],
-    annotated: Iterable[Annotated],
-    predicted: Iterable[Predicted],
-) -> Agreement:
+def agreement(traces: Sequence[str], annotated: Iterable[Annotated], predicted: Iterable[Predicted]) -> Agreement:
     """Score predictions against annotations over `traces` (ids, each scored; others are ignored)."""
     gold = _by_trace(traces, annotated)
     found = _by_trace(traces, predicted)

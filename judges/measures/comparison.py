@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from ..agreement import Annotated, Predicted
 from ..bootstrap import Interval, intervals
@@ -130,17 +130,16 @@ class _Side:
         return (self.made.together(error) if judge == ALL else self.made.of(error, judge)).level
 
 
-@dataclass(frozen=True, slots=True)
-class _Counts:
+class _Counts(NamedTuple):
     """Of one trace, one judge and one version."""
 
-    errors: int = 0
-    caught: int = 0
-    localised: int = 0
-    findings: int = 0
-    named: int = 0
-    marked: int = 0
-    common: int = 0
+    errors: int
+    caught: int
+    localised: int
+    findings: int
+    named: int
+    marked: int
+    common: int
 
 
 Unit = tuple[_Counts, _Counts]
@@ -186,19 +185,16 @@ def _counts(judge: str, errors: Sequence[int], findings: Sequence[int], side: _S
 
 def _figures(traces: Sequence[_Counts]) -> dict[str, float]:
     """Those that are defined, pooled over traces."""
-
-    def total(count: Callable[[_Counts], int]) -> int:
-        return sum(map(count, traces))
-
-    errors, named, marked = total(lambda c: c.errors), total(lambda c: c.named), total(lambda c: c.marked)
-    common = total(lambda c: c.common)
+    if not traces:
+        return {}
+    errors, caught, localised, findings, named, marked, common = map(sum, zip(*traces, strict=True))
     shares = {
-        "localised": (total(lambda c: c.localised), errors),
-        "caught": (total(lambda c: c.caught), errors),
+        "localised": (localised, errors),
+        "caught": (caught, errors),
         "span_precision": (common, named),
         "span_recall": (common, marked),
         "span_f1": (2 * common, named + marked),
-        "findings_per_trace": (total(lambda c: c.findings), len(traces)),
+        "findings_per_trace": (findings, len(traces)),
     }
     return {name: part / whole for name, (part, whole) in shares.items() if whole}
 

@@ -10,6 +10,8 @@ from typing import Final
 RECALL_WEIGHT: Final = 2.0
 """The beta of F2: recall weighs twice (van Rijsbergen, Information Retrieval, 1979)."""
 
+FIGURES: Final = ("precision", "recall", "f1", "f2", "accuracy")
+
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
@@ -62,14 +64,8 @@ class Confusion:
 
     def figures(self) -> dict[str, float]:
         """Those that are defined, by name."""
-        named = {
-            "precision": self.precision,
-            "recall": self.recall,
-            "f1": self.f1,
-            "f2": self.f2,
-            "accuracy": self.accuracy,
-        }
-        return {name: value for name, value in named.items() if value is not None}
+        named = ((name, getattr(self, name)) for name in FIGURES)
+        return {name: value for name, value in named if value is not None}
 
     def _f(self, beta: float) -> float | None:
         weight = beta * beta

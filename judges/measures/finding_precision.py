@@ -7,7 +7,7 @@ need not speak of what was annotated there, so with `matches` the share that doe
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -47,55 +47,48 @@ class FindingRow:
 
 
 def finding_precision(
-    annotated: Sequence[Annotated],
-    predicted: Sequence[Predicted],
-    matches: Iterable[Match] | None = None,
+    annotated: Sequence[Annotated], predicted: Sequence[Predicted], matches: Iterable[Match] | None = None
 ) -> tuple[FindingRow, ...]:
     """Rows by judge (all first) and severity (all first); a finding counts once, for the judge that made it.
 
     Without findings of a severity there is no row. `matches`: indices into the two sequences.
     """
     spans = {(a.trace_id, a.span_id) for a in annotated}
-    told = None if matches is None else {m.finding for m in matches if m.caught}
-    facts = [
-        _Fact(p, (p.trace_id, p.span_id) in spans, told is not None and i in told) for i, p in enumerate(predicted)
-    ]
-    judges = (ALL, *sorted({p.judge for p in predicted}))
-    adjudicated = told is not None
-    return tuple(row for judge in judges for row in _rows(judge, facts, adjudicated=adjudicated))
+    matched = None if matches is None else {m.finding for m in matches if m.caught}
+    facts = [(p, (p.trace_id, p.span_id) in spans, i in (matched or ())) for i, p in enumerate(predicted)]
+    rows = (
+        _row(judge, severity, facts, adjudicated=matched is not None)
+        for judge in (ALL, *sorted({p.judge for p in predicted}))
+        for severity in SEVERITIES
+    )
+    return tuple(row for row in rows if row.findings)
 
 
-@dataclass(frozen=True, slots=True)
-class _Fact:
-    finding: Predicted
-    on_span: bool
-    matched: bool
+Fact = tuple[Predicted, bool, bool]
+"""A finding; whether it is on an annotated span, and matched with an annotated error."""
 
 
-def _rows(judge: str, facts: Sequence[_Fact], *, adjudicated: bool) -> Iterator[FindingRow]:
-    own = [f for f in facts if judge in {ALL, f.finding.judge}]
-    for severity in SEVERITIES:
-        chosen = [f for f in own if severity in {ALL, f.finding.severity}]
-        if not chosen:
-            continue
-        drawn = intervals(_by_trace(chosen), _shares) if severity == ALL else {}
-        yield FindingRow(
-            judge=judge,
-            severity=severity,
-            findings=len(chosen),
-            on_span=sum(f.on_span for f in chosen),
-            matched=sum(f.matched for f in chosen) if adjudicated else None,
-            intervals={name: i for name, i in drawn.items() if adjudicated or name != "matched"},
-        )
+def _row(judge: str, severity: str, facts: Iterable[Fact], *, adjudicated: bool) -> FindingRow:
+    chosen = [fact for fact in facts if judge in {ALL, fact[0].judge} and severity in {ALL, fact[0].severity}]
+    by_trace: defaultdict[str, Counts] = defaultdict(lambda: (0, 0, 0))
+    for finding, on_span, matched in chosen:
+        findings, spans, matches = by_trace[finding.trace_id]
+        by_trace[finding.trace_id] = findings + 1, spans + on_span, matches + matched
+    drawn = intervals(list(by_trace.values()), _shares) if severity == ALL else {}
+    return FindingRow(
+        judge=judge,
+        severity=severity,
+        findings=len(chosen),
+        on_span=sum(on_span for _, on_span, _ in chosen),
+        matched=sum(matched for _, _, matched in chosen) if adjudicated else None,
+        intervals={name: i for name, i in drawn.items() if adjudicated or name != "matched"},
+    )
 
 
-def _by_trace(facts: Iterable[_Fact]) -> list[tuple[int, int, int]]:
-    grouped: defaultdict[str, list[_Fact]] = defaultdict(list)
-    for fact in facts:
-        grouped[fact.finding.trace_id].append(fact)
-    return [(len(fs), sum(f.on_span for f in fs), sum(f.matched for f in fs)) for fs in grouped.values()]
+Counts = tuple[int, int, int]
+"""Of one trace: findings, those on annotated spans, those that are matched."""
 
 
-def _shares(rows: Sequence[tuple[int, int, int]]) -> dict[str, float]:
-    findings, on_span, matched = (sum(column) for column in zip(*rows, strict=True))
+def _shares(traces: Sequence[Counts]) -> dict[str, float]:
+    findings, on_span, matched = map(sum, zip(*traces, strict=True))
     return {"on_span": on_span / findings, "matched": matched / findings}

@@ -88,9 +88,7 @@ class JudgeAgreement:
 
 
 def judge_agreement(
-    annotated: Sequence[Annotated],
-    predicted: Sequence[Predicted],
-    matches: Iterable[Match] | None = None,
+    annotated: Sequence[Annotated], predicted: Sequence[Predicted], matches: Iterable[Match] | None = None
 ) -> JudgeAgreement:
     """Confusion by judge and impact, and coverage by impact; `matches` as in `catches`.
 

@@ -20,6 +20,10 @@ THREE_POINT: Final = ((0,), (1, 2), (3,))
 TWO_POINT: Final = ((0, 1), (2, 3))
 """Rather failed, rather met: the scale cut in its middle, which favours neither side."""
 
+FIGURES: Final = (
+    "accuracy", "off_by_one", "three_point", "two_point", "pearson", "spearman", "mae", "normalised_mae", "bias",
+)  # fmt: skip
+
 Bins = Sequence[Sequence[int]]
 """Scores that count as the same; each of the scale in exactly one bin."""
 
@@ -68,10 +72,7 @@ class ScaleAgreement:
     people: Alpha
 
 
-def scale_agreement(
-    scored: Iterable[Scored],
-    labels: Iterable[Scored],
-) -> tuple[ScaleAgreement, ...]:
+def scale_agreement(scored: Iterable[Scored], labels: Iterable[Scored]) -> tuple[ScaleAgreement, ...]:
     """Each judge that people scored, by name. Of several raters of a subject the low median counts.
 
     The low median is one of the scores given: of two raters the stricter counts. The same holds for a judge's own
@@ -91,11 +92,7 @@ Pair = tuple[int, int]
 """The judge's score, people's."""
 
 
-def _agreement(
-    judge: str,
-    mine: Mapping[Subject, Raters],
-    theirs: Mapping[Subject, Raters],
-) -> ScaleAgreement:
+def _agreement(judge: str, mine: Mapping[Subject, Raters], theirs: Mapping[Subject, Raters]) -> ScaleAgreement:
     common = sorted(mine.keys() & theirs.keys())
     pairs = [(median_low(mine[s].values()), median_low(theirs[s].values())) for s in common]
     hits: dict[str, list[bool]] = {
@@ -104,23 +101,14 @@ def _agreement(
         "three_point": [_bin(THREE_POINT, a) == _bin(THREE_POINT, b) for a, b in pairs],
         "two_point": [_bin(TWO_POINT, a) == _bin(TWO_POINT, b) for a, b in pairs],
     }
-    shares = {name: sum(h) / len(h) for name, h in hits.items() if h}
+    figures = {name: sum(h) / len(h) for name, h in hits.items() if h} | distances(pairs)
     around = {name: i for name, h in hits.items() if (i := wilson(sum(h), len(h))) is not None}
-    others = distances(pairs)
     raters = sorted({rater for rated in theirs.values() for rater in rated})
     return ScaleAgreement(
         judge=judge,
         n=len(pairs),
-        accuracy=shares.get("accuracy"),
-        off_by_one=shares.get("off_by_one"),
-        three_point=shares.get("three_point"),
-        two_point=shares.get("two_point"),
+        **{name: figures.get(name) for name in FIGURES},
         two_point_bins=TWO_POINT,
-        pearson=others.get("pearson"),
-        spearman=others.get("spearman"),
-        mae=others.get("mae"),
-        normalised_mae=others.get("normalised_mae"),
-        bias=others.get("bias"),
         intervals=around | intervals(pairs, distances),
         judge_only=len(mine.keys() - theirs.keys()),
         people_only=len(theirs.keys() - mine.keys()),
