@@ -83,7 +83,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class TraceTally:
     """What one trace adds to the figures; computed once, summed in every resample."""
 
     findings: int
@@ -115,13 +115,13 @@ def agreement(traces: Sequence[str], annotated: Iterable[Annotated], predicted: 
     )
 
 
-def tally(annotated: Sequence[Annotated], predicted: Sequence[Predicted]) -> Tally:
+def tally(annotated: Sequence[Annotated], predicted: Sequence[Predicted]) -> TraceTally:
     """Counts of one trace."""
     gold_spans = {a.span_id for a in annotated}
     found_spans = {p.span_id for p in predicted}
     gold_pairs = {(a.span_id, a.category) for a in annotated}
     found_pairs = {(p.span_id, p.category) for p in predicted}
-    return Tally(
+    return TraceTally(
         findings=len(predicted),
         errors=len(annotated),
         localised=sum(a.span_id in found_spans for a in annotated),
@@ -135,7 +135,7 @@ def tally(annotated: Sequence[Annotated], predicted: Sequence[Predicted]) -> Tal
     )
 
 
-def figures(tallies: Sequence[Tally]) -> Figures:
+def figures(tallies: Sequence[TraceTally]) -> Figures:
     """The headline figures over traces.
 
     * `localised`: annotated errors whose span is some finding's span / annotated errors (pooled).
@@ -160,7 +160,7 @@ def figures(tallies: Sequence[Tally]) -> Figures:
     )
 
 
-def weighted_category_f1(tallies: Sequence[Tally]) -> float:
+def weighted_category_f1(tallies: Sequence[TraceTally]) -> float:
     """F1 of each category's presence in a trace, averaged with its number of annotated traces as weight.
 
     The same as scikit-learn's `f1_score(annotated, predicted, average="weighted", zero_division=0)` over traces x 21
@@ -191,7 +191,7 @@ def ratio(part: float, whole: float) -> float:
 _LEAVES = frozenset(TRAIL_CATEGORIES)
 
 
-def _as_mapping(tallies: Sequence[Tally]) -> dict[str, float]:
+def _as_mapping(tallies: Sequence[TraceTally]) -> dict[str, float]:
     return asdict(figures(tallies))
 
 

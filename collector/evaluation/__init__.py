@@ -3,6 +3,6 @@
 from .folder import TrailFolder, load
 from .report import as_json, as_tables
 from .run import evaluate_trail
-from .score import Evaluation, evaluate
+from .score import DetectorEvaluation, evaluate
 
-__all__ = ["Evaluation", "TrailFolder", "as_json", "as_tables", "evaluate", "evaluate_trail", "load"]
+__all__ = ["DetectorEvaluation", "TrailFolder", "as_json", "as_tables", "evaluate", "evaluate_trail", "load"]

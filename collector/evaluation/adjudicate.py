@@ -57,7 +57,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReportedError:
     """One side's report of an error. `key`: its number or id; `at`: number of its span in order of time, from 1."""
 
     key: int | str
@@ -75,7 +75,7 @@ class Adjudicated:
 
 
 async def adjudicate(
-    trace_id: str, errors: Sequence[Report], findings: Sequence[Report], client: Client
+    trace_id: str, errors: Sequence[ReportedError], findings: Sequence[ReportedError], client: Client
 ) -> Adjudicated:
     """The pairs of one trace that describe the same error.
 
@@ -90,7 +90,7 @@ async def adjudicate(
 
 
 async def _batch(
-    trace_id: str, errors: Sequence[Report], findings: Sequence[Report], client: Client
+    trace_id: str, errors: Sequence[ReportedError], findings: Sequence[ReportedError], client: Client
 ) -> frozenset[Pair] | str:
     """Its pairs, or why there is no answer; an answer that cannot be read is asked for once more, with the reason."""
     prompt = adjudication_prompt(trace_id, errors, findings)
@@ -106,7 +106,7 @@ async def _batch(
         return str(error)
 
 
-def adjudication_prompt(trace_id: str, errors: Sequence[Report], findings: Sequence[Report]) -> Prompt:
+def adjudication_prompt(trace_id: str, errors: Sequence[ReportedError], findings: Sequence[ReportedError]) -> Prompt:
     """One batch: the rules, then both lists, numbered from 1."""
     lists = "\n".join([*_listed("E", errors), *_listed("F", findings)])
     return Prompt(
@@ -122,11 +122,11 @@ def adjudication_prompt(trace_id: str, errors: Sequence[Report], findings: Seque
     )
 
 
-def _groups(reports: Sequence[Report], size: int) -> Iterator[Sequence[Report]]:
+def _groups(reports: Sequence[ReportedError], size: int) -> Iterator[Sequence[ReportedError]]:
     return (reports[i : i + size] for i in range(0, len(reports), size))
 
 
-def _listed(letter: str, reports: Sequence[Report]) -> Iterator[str]:
+def _listed(letter: str, reports: Sequence[ReportedError]) -> Iterator[str]:
     for number, report in enumerate(reports, start=1):
         place = f" at {report.at}" if report.at else ""
         yield f"{letter}{number}{place}"
@@ -149,7 +149,7 @@ def _again(prompt: Prompt, reply: Reply, why: str) -> Prompt:
     return replace(prompt, messages=(*prompt.messages, *repair))
 
 
-def _pairs(reply: Reply, errors: Sequence[Report], findings: Sequence[Report]) -> frozenset[Pair]:
+def _pairs(reply: Reply, errors: Sequence[ReportedError], findings: Sequence[ReportedError]) -> frozenset[Pair]:
     try:
         text = reply.text
         matches = json.loads(text[text.index("{") : text.rindex("}") + 1])["matches"]

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 
 from ...schemas.findings import Finding
 from ...schemas.trajectory import Trace
-from .adjudicate import Report
-from .folder import Annotation
-from .rebuilt import Rebuilt
+from .adjudicate import ReportedError
+from .folder import AnnotatedError
+from .rebuilt import RebuiltFolder
 
-Both = tuple[list[Report], list[Report]]
+Both = tuple[list[ReportedError], list[ReportedError]]
 """Annotated errors and findings of one trace."""
 
 
-def adjudication_sides(rebuilt: Rebuilt, findings: Mapping[str, Sequence[Finding]]) -> dict[str, Both]:
+def adjudication_sides(rebuilt: RebuiltFolder, findings: Mapping[str, Sequence[Finding]]) -> dict[str, Both]:
     """Both sides of every trace with annotations, by name; `findings` by name of the trace."""
     places: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for trace in rebuilt.traces:
@@ -35,11 +35,13 @@ def _places(trace: Trace, before: int) -> dict[str, int]:
     return {span.span_id: number for number, span in enumerate(spans, start=before + 1)}
 
 
-def _error(number: int, annotation: Annotation, places: Mapping[str, int]) -> Report:
+def _error(number: int, annotation: AnnotatedError, places: Mapping[str, int]) -> ReportedError:
     error = annotation.error
-    return Report(number, places.get(error.span_id, 0), f"{error.category}, {error.impact}", annotation.text)
+    return ReportedError(number, places.get(error.span_id, 0), f"{error.category}, {error.impact}", annotation.text)
 
 
-def _finding(finding: Finding, places: Mapping[str, int]) -> Report:
+def _finding(finding: Finding, places: Mapping[str, int]) -> ReportedError:
     heading = f"{finding.category}, {finding.severity.value}"
-    return Report(finding.id, places.get(finding.span_id, 0), heading, f"{finding.evidence} || {finding.explanation}")
+    return ReportedError(
+        finding.id, places.get(finding.span_id, 0), heading, f"{finding.evidence} || {finding.explanation}"
+    )

@@ -18,14 +18,14 @@ MOST_CHARACTERS: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Architecture:
+class ServiceDescriptions:
     """One text for all services, or one a service."""
 
     written: str = ""
     derived: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, chosen: str, traces: Iterable[Trace]) -> Architecture:
+    def of(cls, chosen: str, traces: Iterable[Trace]) -> ServiceDescriptions:
         """`chosen`: "none", "derived", or the path of a file.
 
         Raises:

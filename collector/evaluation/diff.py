@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...judges.agreement import Predicted
-from ...judges.measures.comparison import Comparison, compare
+from ...judges.measures.comparison import VersionComparison, compare
 from ...judges.measures.matching import Match
 from ...schemas.profiles import threshold
 from ..otlp.files import BrokenFileError
@@ -19,7 +19,7 @@ from .judges_report import evaluate_judges
 from .judges_run import Progress
 from .matches import Matches, Sides
 from .people_file import read_people
-from .rebuilt import Rebuilt, rebuild_folder
+from .rebuilt import RebuiltFolder, rebuild_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Difference:
     a: Version
     b: Version
     profile: str
-    comparison: Comparison
+    comparison: VersionComparison
     scores: tuple[ScoreChange, ...]
 
 
@@ -76,7 +76,9 @@ def judges_diff(a: str, b: str, options: JudgesOptions, progress: Progress) -> D
     return Difference(one, two, options.profile, _comparison(rebuilt, one, two, traces, least), _scores(one, two))
 
 
-def _comparison(rebuilt: Rebuilt, a: Version, b: Version, traces: Sequence[str], least: float) -> Comparison:
+def _comparison(
+    rebuilt: RebuiltFolder, a: Version, b: Version, traces: Sequence[str], least: float
+) -> VersionComparison:
     errors = [e for e in rebuilt.errors if e.trace_id in set(traces)]
     shown = [[f for f in v.findings if f[0].confidence >= least and _scored(rebuilt, f[0], traces)] for v in (a, b)]
     pairs: list[list[Match] | None] = [
@@ -87,7 +89,7 @@ def _comparison(rebuilt: Rebuilt, a: Version, b: Version, traces: Sequence[str],
     return compare(traces, errors, found[0], found[1], matches_a=pairs[0], matches_b=pairs[1])
 
 
-def _scored(rebuilt: Rebuilt, found: Predicted, traces: Sequence[str]) -> bool:
+def _scored(rebuilt: RebuiltFolder, found: Predicted, traces: Sequence[str]) -> bool:
     return found.trace_id in traces and rebuilt.folder.scored(found.trace_id, found.run_id)
 
 

@@ -15,13 +15,13 @@ from ..otlp.codec.groups import Request, rows, schema_of
 from ..otlp.codec.signals import SPANS
 from ..otlp.files import BrokenFileError, read
 from ..otlp.files.files import read_json
-from .people import Marked, People, Reviewed
+from .people import MarkedError, People, Reviewed
 
 DIMENSIONS = "dimensions.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Annotation:
+class AnnotatedError:
     """One annotated error with the words of its annotator."""
 
     error: Annotated
@@ -39,7 +39,7 @@ class TrailFolder:
 
     requests: tuple[Request, ...]
     names: Mapping[str, str]
-    annotations: Mapping[str, tuple[Annotation, ...]]
+    annotations: Mapping[str, tuple[AnnotatedError, ...]]
     spare: int
     reviewed: Reviewed | None = None
 
@@ -89,19 +89,19 @@ def load(
 
 
 def _labelled(
-    requests: Iterable[Request], names: Mapping[str, str], marked: Iterable[Marked], reviewed: Reviewed
+    requests: Iterable[Request], names: Mapping[str, str], marked: Iterable[MarkedError], reviewed: Reviewed
 ) -> TrailFolder:
     """With the labels of the traces at hand, by name."""
     runs: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     for trace_id, own in reviewed.items():
         if trace_id in names:
             runs[names[trace_id]] |= own
-    annotations: dict[str, list[Annotation]] = {name: [] for name in runs}
+    annotations: dict[str, list[AnnotatedError]] = {name: [] for name in runs}
     for m in marked:
         name = names.get(m.trace_id, "")
         if m.run_id in runs.get(name, ()):
             error = Annotated(name, m.span_id, m.category, m.severity.value)
-            annotations[name].append(Annotation(error, m.text))
+            annotations[name].append(AnnotatedError(error, m.text))
     spare = len(reviewed.keys() - names.keys())
     found = {name: tuple(own) for name, own in annotations.items()}
     return TrailFolder(tuple(requests), names, found, spare, dict(runs))
@@ -113,7 +113,7 @@ def _named(folder: Path) -> dict[str, Path]:
     return {p.name.removesuffix(".gz").removesuffix(".json"): p for p in sorted(found)}
 
 
-def _annotations(name: str, path: Path, labels: Mapping[str, Any]) -> tuple[Annotation, ...]:
+def _annotations(name: str, path: Path, labels: Mapping[str, Any]) -> tuple[AnnotatedError, ...]:
     document = read_json(path)
     errors = document.get("errors") if isinstance(document, dict) else None
     if not isinstance(errors, list) or not all(isinstance(e, dict) for e in errors):
@@ -124,7 +124,7 @@ def _annotations(name: str, path: Path, labels: Mapping[str, Any]) -> tuple[Anno
     return tuple(_annotation(name, e, labelled) for e, labelled in zip(errors, dimensions, strict=True))
 
 
-def _annotation(name: str, error: Mapping[str, Any], dimensions: list[Any]) -> Annotation:
+def _annotation(name: str, error: Mapping[str, Any], dimensions: list[Any]) -> AnnotatedError:
     def field(key: str) -> str:
         return str(error.get(key) or "").strip()
 
@@ -135,7 +135,7 @@ def _annotation(name: str, error: Mapping[str, Any], dimensions: list[Any]) -> A
         impact=field("impact").upper(),
         dimensions=tuple(str(d) for d in dimensions),
     )
-    return Annotation(annotated, f"{field('evidence')} || {field('description')}")
+    return AnnotatedError(annotated, f"{field('evidence')} || {field('description')}")
 
 
 def _dimensions(path: Path) -> Mapping[str, Any]:

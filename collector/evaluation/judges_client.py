@@ -15,13 +15,13 @@ from ..judging.model.library import LIBRARY
 from ..judging.model.litellm_client import LiteLlmClient
 from .cassette import About, Cassette, CassetteClient
 from .judges_options import JudgesOptions
-from .spend import MeteredClient, Spend
+from .spend import MeteredClient, Usage
 
-Ledger = defaultdict[str, Spend]
+Ledger = defaultdict[str, Usage]
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class EvaluatedModel:
     """One model as an evaluation uses it. `live`: whether it can be asked; else only its cassette answers."""
 
     about: About
@@ -41,8 +41,8 @@ class Model:
 class Models:
     """The judges' model and the matcher's (the same, where no other is named)."""
 
-    judges: Model
-    adjudicator: Model
+    judges: EvaluatedModel
+    adjudicator: EvaluatedModel
 
 
 @asynccontextmanager
@@ -57,7 +57,7 @@ async def open_models(options: JudgesOptions) -> AsyncIterator[Models]:
     replayed = options.cassette_mode == "replay"
     with _open_cassette(options) as cassette:
         names = options.llm, replace_model(options.llm, options.adjudicator)
-        opened: dict[str, Model] = {}
+        opened: dict[str, EvaluatedModel] = {}
         try:
             for config in names:
                 if config.model not in opened:
@@ -73,13 +73,13 @@ def replace_model(config: LlmConfig, model: str) -> LlmConfig:
     return config.model_copy(update={"model": model}) if model else config
 
 
-async def _open(config: LlmConfig, cassette: Cassette, *, replayed: bool) -> Model:
+async def _open(config: LlmConfig, cassette: Cassette, *, replayed: bool) -> EvaluatedModel:
     if not replayed and config.on:
         live = LiteLlmClient(config)
         await live.prepare()
         about = About(config.model, live.max_input_tokens)
         cassette.describe(about)
-        return Model(about, CassetteClient(cassette, live, about.model), live)
+        return EvaluatedModel(about, CassetteClient(cassette, live, about.model), live)
     known = [about for about in cassette.about if config.model in {"", about.model}]
     if not known:
         raise ConfigError(
@@ -90,7 +90,7 @@ async def _open(config: LlmConfig, cassette: Cassette, *, replayed: bool) -> Mod
     about = known[0]
     if config.max_input_tokens:
         about = replace(about, max_input_tokens=config.max_input_tokens)
-    return Model(about, CassetteClient(cassette, None, about.model), None)
+    return EvaluatedModel(about, CassetteClient(cassette, None, about.model), None)
 
 
 def _open_cassette(options: JudgesOptions) -> Cassette:

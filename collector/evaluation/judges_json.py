@@ -8,11 +8,11 @@ from typing import Any, Final
 from ...judges.agreement import ratio
 from ...schemas.findings import Finding
 from .judges_options import JudgesOptions
-from .judges_report import Judged, JudgesReport
+from .judges_report import JudgesReport, ScoredRepetition
 from .judges_result import TraceResult
 from .plain import plain
 from .report import as_json
-from .spend import Spend
+from .spend import Usage
 
 
 def judges_json(report: JudgesReport) -> dict[str, Any]:
@@ -59,8 +59,8 @@ def _asked(options: JudgesOptions, report: JudgesReport) -> dict[str, Any]:
     }
 
 
-def _spend(by_purpose: Mapping[str, Spend], traces: int) -> dict[str, Any]:
-    total = sum(by_purpose.values(), Spend())
+def _spend(by_purpose: Mapping[str, Usage], traces: int) -> dict[str, Any]:
+    total = sum(by_purpose.values(), Usage())
     per_trace = {name: ratio(getattr(total, name), traces) for name in PER_TRACE}
     return {**plain(total), "per_trace": per_trace, "by_purpose": plain(by_purpose)}
 
@@ -68,7 +68,7 @@ def _spend(by_purpose: Mapping[str, Spend], traces: int) -> dict[str, Any]:
 PER_TRACE: Final = ("calls", "input_tokens", "cached_tokens", "output_tokens", "usd")
 
 
-def _repetition(one: Judged, report: JudgesReport) -> dict[str, Any]:
+def _repetition(one: ScoredRepetition, report: JudgesReport) -> dict[str, Any]:
     a = one.evaluation.agreement
     return {
         "findings": one.evaluation.findings,
@@ -99,7 +99,7 @@ def _result(result: TraceResult) -> dict[str, Any]:
             }
             for run in result.runs
         ],
-        "spend": plain(sum(result.spend.values(), Spend())),
+        "spend": plain(sum(result.spend.values(), Usage())),
     }
 
 

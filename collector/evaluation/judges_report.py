@@ -13,7 +13,7 @@ from ...schemas.errors import ConfigError
 from ...schemas.profiles import threshold
 from .judges_options import JudgesOptions
 from .judges_result import TraceResult
-from .judges_run import Progress, Sessions, hold
+from .judges_run import JudgingResults, Progress, judge_folder
 from .judges_score import (
     AgainstAnnotators,
     Repeatability,
@@ -24,9 +24,9 @@ from .judges_score import (
 )
 from .matches import Matches, load_matches
 from .people_file import named, read_people
-from .rebuilt import Rebuilt, rebuild_folder
-from .score import Evaluation
-from .spend import Spend
+from .rebuilt import RebuiltFolder, rebuild_folder
+from .score import DetectorEvaluation
+from .spend import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,12 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class ScoredRepetition:
     """One judging of all traces (a repetition, a baseline) against the annotators."""
 
-    evaluation: Evaluation
+    evaluation: DetectorEvaluation
     answered: Answered
-    spend: Mapping[str, Spend]
+    spend: Mapping[str, Usage]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +80,14 @@ class JudgesReport:
     """
 
     options: JudgesOptions
-    rebuilt: Rebuilt
-    sessions: Sessions
+    rebuilt: RebuiltFolder
+    sessions: JudgingResults
     agreement: AgainstAnnotators
-    sources: Mapping[str, Evaluation]
-    repetitions: Sequence[Judged]
+    sources: Mapping[str, DetectorEvaluation]
+    repetitions: Sequence[ScoredRepetition]
     scales: Sequence[ScaleAgreement]
     repeatability: Mapping[str, Repeatability]
-    baseline: Mapping[str, Judged]
+    baseline: Mapping[str, ScoredRepetition]
     matches: Matches | None
     unadjudicated: int
 
@@ -104,7 +104,7 @@ def evaluate_judges(options: JudgesOptions, progress: Progress) -> JudgesReport:
     people = read_people(options.labels) if options.labels else None
     progress("reading", 0, 0)
     rebuilt = rebuild_folder(options.folder, limit=options.limit, people=people)
-    sessions = asyncio.run(hold(options, rebuilt, progress))
+    sessions = asyncio.run(judge_folder(options, rebuilt, progress))
     progress("scoring", 0, 0)
     first = [result for result in sessions.results if result.repetition == 0]
     findings = [f for result in first for f in result.findings]
@@ -125,14 +125,14 @@ def evaluate_judges(options: JudgesOptions, progress: Progress) -> JudgesReport:
     )
 
 
-def _judged(rebuilt: Rebuilt, results: Sequence[TraceResult], profile: str) -> Judged:
+def _judged(rebuilt: RebuiltFolder, results: Sequence[TraceResult], profile: str) -> ScoredRepetition:
     findings = [f for result in results for f in result.findings]
-    return Judged(by_source(rebuilt, findings, profile)["judges"], Answered.of(results), total(results))
+    return ScoredRepetition(by_source(rebuilt, findings, profile)["judges"], Answered.of(results), total(results))
 
 
-def total(results: Iterable[TraceResult]) -> dict[str, Spend]:
+def total(results: Iterable[TraceResult]) -> dict[str, Usage]:
     """Spend by purpose of the calls."""
-    spent: defaultdict[str, Spend] = defaultdict(Spend)
+    spent: defaultdict[str, Usage] = defaultdict(Usage)
     for result in results:
         for purpose, spend in result.spend.items():
             spent[purpose] += spend

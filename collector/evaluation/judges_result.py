@@ -8,7 +8,7 @@ from typing import Final
 
 from ...schemas.findings import Finding
 from ...schemas.verdicts import Verdict
-from .spend import Spend
+from .spend import Usage
 
 WHOLE_TRACE: Final = ""
 """In the place of a run's id: the trace as a whole."""
@@ -39,7 +39,7 @@ class TraceResult:
     trace_id: str
     repetition: int
     runs: tuple[RunResult, ...] = ()
-    spend: Mapping[str, Spend] = field(default_factory=dict)
+    spend: Mapping[str, Usage] = field(default_factory=dict)
 
     @property
     def findings(self) -> tuple[Finding, ...]:

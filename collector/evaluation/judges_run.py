@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from ...judges.llm.client import Client
 from ...judges.llm.members import LlmJudges
 from ...schemas.errors import TracejuryError
 from ...schemas.findings import Finding
@@ -16,23 +17,24 @@ from ..judging.llm.build import panel_from, windows_from
 from ..judging.llm.prompt_budget import preparation
 from .adjudicate import Adjudicated, adjudicate
 from .adjudication_sides import adjudication_sides
-from .architecture import Architecture
+from .architecture import ServiceDescriptions
 from .baseline import judge_baseline
 from .judges_client import Ledger, Models, open_models, replace_model
 from .judges_options import NO_ARCHITECTURE, JudgesOptions
-from .judges_result import TraceResult
+from .judges_result import RunResult, TraceResult
 from .judges_trace import Judging, judge_trace
-from .rebuilt import Rebuilt
-from .spend import Spend
+from .rebuilt import RebuiltFolder
+from .spend import Usage
 
 Job = TypeVar("Job")
 Made = TypeVar("Made")
+JudgeTrace = Callable[[Trace, Client], Awaitable[tuple[RunResult, ...]]]
 Progress = Callable[[str, int, int], None]
 """Told (stage, done, of)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sessions:
+class JudgingResults:
     """All that was said in an evaluation.
 
     `results`: of every trace and repetition; `baseline` by variant ("without-architecture", "with-architecture").
@@ -46,16 +48,16 @@ class Sessions:
     results: tuple[TraceResult, ...]
     baseline: dict[str, tuple[TraceResult, ...]]
     adjudicated: dict[str, Adjudicated]
-    adjudication: Spend
+    adjudication: Usage
 
 
-async def hold(options: JudgesOptions, rebuilt: Rebuilt, progress: Progress) -> Sessions:
+async def judge_folder(options: JudgesOptions, rebuilt: RebuiltFolder, progress: Progress) -> JudgingResults:
     """Put every trace before the judges, as often as asked; calls that fail leave their judges unscored.
 
     Raises:
         ConfigError: the judges, the model or the cassette cannot be used at all.
     """
-    architecture = Architecture.of(options.architecture, rebuilt.traces)
+    architecture = ServiceDescriptions.of(options.architecture, rebuilt.traces)
     panel_from(options.llm)  # what is wrong with the criteria should not cost a look at the model
     async with open_models(options) as models:
         model = models.judges.about
@@ -63,39 +65,58 @@ async def hold(options: JudgesOptions, rebuilt: Rebuilt, progress: Progress) -> 
         panel, troubles = panel_from(llm)
         room = preparation(panel, model.max_input_tokens, models.judges.count, hints=llm.hints)
         how = Judging(room, windows_from(llm) if llm.streaming else None)
-        held = _Held(options, rebuilt, models, progress)
-        results = await held.judged(how, architecture)
-        adjudicated, cost = await held.adjudicated(results) if options.adjudicate else ({}, Spend())
-        baseline = await held.baseline(architecture) if options.baseline else {}
+        run = _JudgingRun(options, rebuilt, models, progress)
+        results = await run.judge(how, architecture)
+        adjudicated, cost = await run.match(results) if options.adjudicate else ({}, Usage())
+        baseline = await run.judge_baseline(architecture) if options.baseline else {}
         names = models.judges.about.model, models.adjudicator.about.model
-        return Sessions(panel, troubles, names, results, baseline, adjudicated, cost)
+        return JudgingResults(panel, troubles, names, results, baseline, adjudicated, cost)
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _JudgingRun:
     options: JudgesOptions
-    rebuilt: Rebuilt
+    rebuilt: RebuiltFolder
     models: Models
     progress: Progress
 
-    async def judged(self, how: Judging, architecture: Architecture) -> tuple[TraceResult, ...]:
+    async def judge(self, how: Judging, architecture: ServiceDescriptions) -> tuple[TraceResult, ...]:
+        def judge(trace: Trace, client: Client) -> Awaitable[tuple[RunResult, ...]]:
+            detected = self.rebuilt.detected.get(trace.trace_id, ())
+            return judge_trace(trace, how, client, detected, architecture.text(trace))
+
+        return await self._results("judging", self.options.runs, judge)
+
+    async def judge_baseline(self, architecture: ServiceDescriptions) -> dict[str, tuple[TraceResult, ...]]:
+        variants = {"without-architecture": ServiceDescriptions.of(NO_ARCHITECTURE, ())}
+        if architecture.shown:
+            variants["with-architecture"] = architecture
+        return {name: await self._baseline(variant) for name, variant in variants.items()}
+
+    async def _baseline(self, architecture: ServiceDescriptions) -> tuple[TraceResult, ...]:
+        async def judge(trace: Trace, client: Client) -> tuple[RunResult, ...]:
+            return (await judge_baseline(trace, architecture.text(trace), client),)
+
+        return await self._results("baseline", 1, judge)
+
+    async def _results(self, stage: str, repetitions: int, judge: JudgeTrace) -> tuple[TraceResult, ...]:
+        """Every trace judged as often as asked, with what that took."""
+
         async def one(job: tuple[int, Trace]) -> TraceResult:
             repetition, trace = job
-            ledger: Ledger = defaultdict(Spend)
-            client = self.models.judges.of_run(repetition, ledger)
-            detected = self.rebuilt.detected.get(trace.trace_id, ())
-            runs = await judge_trace(trace, how, client, detected, architecture.text(trace))
+            ledger: Ledger = defaultdict(Usage)
+            runs = await judge(trace, self.models.judges.of_run(repetition, ledger))
             return TraceResult(self.rebuilt.name(trace), trace.trace_id, repetition, runs, dict(ledger))
 
-        jobs = [(repetition, trace) for repetition in range(self.options.runs) for trace in self.rebuilt.traces]
-        return tuple(await self._all("judging", jobs, one))
+        jobs = [(repetition, trace) for repetition in range(repetitions) for trace in self.rebuilt.traces]
+        return tuple(await self._all(stage, jobs, one))
 
-    async def adjudicated(self, results: Sequence[TraceResult]) -> tuple[dict[str, Adjudicated], Spend]:
+    async def match(self, results: Sequence[TraceResult]) -> tuple[dict[str, Adjudicated], Usage]:
         findings: defaultdict[str, list[Finding]] = defaultdict(list)
         for result in results:
             if result.repetition == 0:
                 findings[result.name] += result.findings
-        ledger: Ledger = defaultdict(Spend)
+        ledger: Ledger = defaultdict(Usage)
         client = self.models.adjudicator.of_run(0, ledger)
         sides = adjudication_sides(self.rebuilt, findings)
 
@@ -107,22 +128,7 @@ class _Held:
 
         names = sorted(sides)
         made = await self._all("matching", names, one)
-        return dict(zip(names, made, strict=True)), sum(ledger.values(), Spend())
-
-    async def baseline(self, architecture: Architecture) -> dict[str, tuple[TraceResult, ...]]:
-        variants = {"without-architecture": Architecture.of(NO_ARCHITECTURE, ())}
-        if architecture.shown:
-            variants["with-architecture"] = architecture
-        return {name: await self._baseline(variant) for name, variant in variants.items()}
-
-    async def _baseline(self, architecture: Architecture) -> tuple[TraceResult, ...]:
-        async def one(trace: Trace) -> TraceResult:
-            ledger: Ledger = defaultdict(Spend)
-            client = self.models.judges.of_run(0, ledger)
-            run = await judge_baseline(trace, architecture.text(trace), client)
-            return TraceResult(self.rebuilt.name(trace), trace.trace_id, 0, (run,), dict(ledger))
-
-        return tuple(await self._all("baseline", self.rebuilt.traces, one))
+        return dict(zip(names, made, strict=True)), sum(ledger.values(), Usage())
 
     async def _all(self, stage: str, jobs: Sequence[Job], do: Callable[[Job], Awaitable[Made]]) -> list[Made]:
         """Every job done, as many at a time as calls may be in flight; what is made, in the order of the jobs."""

@@ -9,19 +9,19 @@ from statistics import fmean
 
 from ...judges.agreement import Annotated
 from ...judges.measures.consistency import Consistency, Embedder, absent, semantic_consistency
-from ...judges.measures.finding_precision import FindingRow, finding_precision
+from ...judges.measures.finding_precision import PrecisionRow, finding_precision
 from ...judges.measures.judge_agreement import JudgeAgreement, judge_agreement
 from ...judges.measures.kappa import Kappa, matcher_kappa
 from ...judges.measures.matching import Match
 from ...judges.measures.reliability import Reliability, by_repetition, reliability
-from ...judges.measures.scales import ScaleAgreement, Scored, scale_agreement
+from ...judges.measures.scales import ScaleAgreement, ScaleRating, scale_agreement
 from ...schemas.findings import Finding
 from ...schemas.profiles import threshold
 from .judges_result import WHOLE_TRACE, TraceResult, trace_scores
 from .matches import Matches, Sides
 from .predictions import Predictions, predicted
-from .rebuilt import Rebuilt
-from .score import Evaluation, evaluate
+from .rebuilt import RebuiltFolder
+from .score import DetectorEvaluation, evaluate
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +35,12 @@ class AgainstAnnotators:
     traces: int
     all: JudgeAgreement
     valid: JudgeAgreement
-    precision: tuple[FindingRow, ...]
+    precision: tuple[PrecisionRow, ...]
     kappa: Kappa | None
 
 
 def against_annotators(
-    rebuilt: Rebuilt, findings: Iterable[Finding], profile: str, matches: Matches | None, human: Matches | None
+    rebuilt: RebuiltFolder, findings: Iterable[Finding], profile: str, matches: Matches | None, human: Matches | None
 ) -> AgainstAnnotators:
     """Judge by judge, over the findings that `profile` shows.
 
@@ -83,7 +83,7 @@ def _valid(errors: Sequence[Annotated], pairs: Sequence[Match] | None) -> tuple[
     return [error for _, error in valid], kept
 
 
-def by_source(rebuilt: Rebuilt, findings: Sequence[Finding], profile: str) -> dict[str, Evaluation]:
+def by_source(rebuilt: RebuiltFolder, findings: Sequence[Finding], profile: str) -> dict[str, DetectorEvaluation]:
     """The figures over spans of the judges alone, the detectors alone, and both together.
 
     Raises:
@@ -103,16 +103,18 @@ def by_source(rebuilt: Rebuilt, findings: Sequence[Finding], profile: str) -> di
     }
 
 
-def against_people(results: Iterable[TraceResult], labels: Sequence[Scored]) -> tuple[ScaleAgreement, ...]:
+def against_people(results: Iterable[TraceResult], labels: Sequence[ScaleRating]) -> tuple[ScaleAgreement, ...]:
     """Scores beside those that people gave, of runs, of whole traces, or both, as people scored."""
     wanted = {bool(label.run) for label in labels}
-    scored: list[Scored] = []
+    scored: list[ScaleRating] = []
     for result in results:
         if False in wanted:
-            scored += [Scored(result.name, WHOLE_TRACE, j, score) for j, score in trace_scores(result).items()]
+            scored += [ScaleRating(result.name, WHOLE_TRACE, j, score) for j, score in trace_scores(result).items()]
         if True in wanted:
             scored += [
-                Scored(result.name, run.run_id, v.judge, v.score) for run, v in result.verdicts if v.score is not None
+                ScaleRating(result.name, run.run_id, v.judge, v.score)
+                for run, v in result.verdicts
+                if v.score is not None
             ]
     return scale_agreement(scored, labels)
 

@@ -11,9 +11,9 @@ from rich.text import Text
 from ...judges.measures.judge_agreement import ALL
 from ...judges.measures.kappa import Kappa
 from ...schemas.text.terminal import one_line
-from .judges_report import Answered, Judged, JudgesReport
+from .judges_report import Answered, JudgesReport, ScoredRepetition
 from .report import HEADLINES
-from .spend import Spend
+from .spend import Usage
 from .tables import INTERVAL, Column, cell, grid, listed
 
 
@@ -144,7 +144,7 @@ def _kappa(kappa: Kappa) -> str:
 
 def _others(report: JudgesReport) -> RenderableType:
     """Each repetition, then each baseline."""
-    judged: dict[str, Judged] = {f"run {n}": one for n, one in enumerate(report.repetitions, start=1)}
+    judged: dict[str, ScoredRepetition] = {f"run {n}": one for n, one in enumerate(report.repetitions, start=1)}
     judged |= {f"baseline {name.replace('-', ' ')}": one for name, one in report.baseline.items()}
     rows = {
         name: {label: getattr(one.evaluation.agreement.all, key) for key, label in HEADLINES.items()}
@@ -158,7 +158,7 @@ def _others(report: JudgesReport) -> RenderableType:
     return listed("each", rows["run 1"], rows.items())
 
 
-def _spend(report: JudgesReport, judging: Mapping[str, Spend]) -> RenderableType:
+def _spend(report: JudgesReport, judging: Mapping[str, Usage]) -> RenderableType:
     """Of the first run, by purpose; then what was asked beside it."""
     rows = {**judging, "judging a run": _sum(judging)}
     if report.options.adjudicate:
@@ -168,16 +168,16 @@ def _spend(report: JudgesReport, judging: Mapping[str, Spend]) -> RenderableType
     return listed("spent", SPEND, ((name, (spend, traces)) for name, spend in rows.items()))
 
 
-def _usd(spend: Spend) -> str:
+def _usd(spend: Usage) -> str:
     return f"{spend.usd:.4f}" + (f" + {spend.unpriced} calls without a price" if spend.unpriced else "")
 
 
-def _per_trace(spend: Spend, traces: int) -> str:
+def _per_trace(spend: Usage, traces: int) -> str:
     return f"{spend.input_tokens / max(traces, 1):,.0f}"
 
 
-def _sum(spends: Mapping[str, Spend]) -> Spend:
-    return sum(spends.values(), Spend())
+def _sum(spends: Mapping[str, Usage]) -> Usage:
+    return sum(spends.values(), Usage())
 
 
 def _notes(report: JudgesReport, answered: Answered) -> Iterator[RenderableType]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from ...judges.llm.case import Deliberation, Stage
 from ...judges.llm.client import Client
@@ -19,6 +19,8 @@ from ..judging.llm.judge_request import JudgeRequest, PromptBudget, hearings
 from ..judging.llm.judge_with_fallback import put
 from .judges_result import RunResult
 
+Answer = Deliberation | TracejuryError
+
 
 @dataclass(frozen=True, slots=True)
 class Judging:
@@ -28,23 +30,6 @@ class Judging:
     windows: WindowRules | None = None
 
 
-@dataclass(slots=True)
-class _Heard:
-    """What windows said of a run so far."""
-
-    findings: dict[str, Finding] = field(default_factory=dict)
-    dropped: Counter[str] = field(default_factory=Counter)
-    lost: int = 0
-
-    def add(self, said: Deliberation | TracejuryError) -> None:
-        if isinstance(said, TracejuryError):
-            self.lost += 1
-            return
-        self.findings.update((f.id, f) for f in said.findings)
-        self.dropped.update(said.dropped)
-        self.lost += bool(said.failures)
-
-
 async def judge_trace(
     trace: Trace, how: Judging, client: Client, detected: Sequence[Finding] = (), architecture: str = ""
 ) -> tuple[RunResult, ...]:
@@ -52,63 +37,68 @@ async def judge_trace(
 
     `detected`: the detectors' findings in it, shown as hints where the preparation says so.
     """
-    return tuple(
-        await asyncio.gather(*(_judge_run(trace, run, how, client, detected, architecture) for run in trace.runs))
-    )
+    judging = _TraceJudging(trace, how, client, detected, architecture)
+    return tuple(await asyncio.gather(*map(judging.result, trace.runs)))
 
 
-async def _judge_run(
-    trace: Trace, run: AgentRun, how: Judging, client: Client, detected: Sequence[Finding], architecture: str
-) -> RunResult:
-    judges = tuple(judge.name for judge in how.preparation.panel.of_run(run.role))
+@dataclass(frozen=True, slots=True)
+class _TraceJudging:
+    trace: Trace
+    how: Judging
+    client: Client
+    detected: Sequence[Finding]
+    architecture: str
+
+    async def result(self, run: AgentRun) -> RunResult:
+        judges = tuple(judge.name for judge in self.how.preparation.panel.of_run(run.role))
+        try:
+            return await self._judge(run, judges)
+        except Exception as error:  # noqa: BLE001  a fault of ours costs one run, not a night of calls
+            return RunResult(run.id, run.role, failures=dict.fromkeys(judges, _reason(error)))
+
+    async def _judge(self, run: AgentRun, judges: tuple[str, ...]) -> RunResult:
+        windows = [answer async for answer in self._windows(run)]
+        answers = [answer for answer in windows if isinstance(answer, Deliberation)]
+        findings = {f.id: f for answer in answers for f in answer.findings}
+        last = _task(self.trace, run, Stage.CLOSING, judges, self.detected)
+        (closing,) = await self._ask(last, run, findings.values())
+        if isinstance(closing, TracejuryError):
+            closing = Deliberation(failures=dict.fromkeys(judges, str(closing)))
+        return RunResult(
+            run_id=run.id,
+            role=run.role,
+            verdicts=closing.verdicts,
+            findings=closing.findings,
+            failures=dict(closing.failures),
+            dropped=dict(sum((Counter(answer.dropped) for answer in (*answers, closing)), Counter())),
+            provisional=len(findings),
+            lost=len(windows) - len(answers) + sum(bool(answer.failures) for answer in answers),
+        )
+
+    async def _windows(self, run: AgentRun) -> AsyncIterator[Answer]:
+        """The answers to what would have been asked while the run went on."""
+        if self.how.windows is not None:
+            for task, so_far in moments(self.trace, run, self.how.preparation.panel, self.how.windows, self.detected):
+                for answer in await self._ask(task, so_far, ()):
+                    yield answer
+
+    async def _ask(self, task: JudgeTask, run: AgentRun, provisional: Iterable[Finding]) -> list[Answer]:
+        preparation = self.how.preparation
+        requests = hearings(task, self.trace, run, preparation, provisional, self.architecture)
+        return [await _answer(request, preparation, self.client) for request in requests]
+
+
+async def _answer(request: JudgeRequest, how: PromptBudget, client: Client) -> Answer:
     try:
-        return await _sit(trace, run, how, client, detected, architecture, judges)
-    except Exception as error:  # noqa: BLE001  a fault of ours costs one run, not a night of calls
-        return RunResult(run.id, run.role, failures=dict.fromkeys(judges, _told(error)))
+        return await put(request, how, client)
+    except TracejuryError as error:
+        return error
 
 
-def _told(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return " ".join(f"unexpected {type(error).__name__}: {error}".split())[:300]
-
-
-async def _sit(
-    trace: Trace,
-    run: AgentRun,
-    how: Judging,
-    client: Client,
-    detected: Sequence[Finding],
-    architecture: str,
-    judges: tuple[str, ...],
-) -> RunResult:
-    heard = _Heard()
-    panel = how.preparation.panel
-    for entry, so_far in moments(trace, run, panel, how.windows, detected) if how.windows else ():
-        for hearing in hearings(entry, trace, so_far, how.preparation, (), architecture):
-            heard.add(await _hear(hearing, how.preparation, client))
-    last = _entry(trace, run, Stage.CLOSING, judges, detected)
-    (hearing,) = hearings(last, trace, run, how.preparation, heard.findings.values(), architecture)
-    said = await _hear(hearing, how.preparation, client)
-    if isinstance(said, TracejuryError):
-        said = Deliberation(failures=dict.fromkeys(judges, str(said)))
-    return RunResult(
-        run_id=run.id,
-        role=run.role,
-        verdicts=said.verdicts,
-        findings=said.findings,
-        failures=dict(said.failures),
-        dropped=dict(heard.dropped + Counter(said.dropped)),
-        provisional=len(heard.findings),
-        lost=heard.lost,
-    )
-
-
-async def _hear(hearing: JudgeRequest, how: PromptBudget, client: Client) -> Deliberation | TracejuryError:
-    try:
-        return await put(hearing, how, client)
-    except TracejuryError as error:
-        return error
 
 
 def moments(
@@ -129,8 +119,8 @@ def moments(
             continue
         stage = Stage.WINDOW if due else Stage.PLAN
         judges = panel.asked(run.role, stage, has_plan=bool(so_far.plans))
-        entry = _entry(trace, so_far, stage, judges, known)
-        yield replace(entry, turns=(progress.turns, count), plans=plans), so_far
+        task = _task(trace, so_far, stage, judges, known)
+        yield replace(task, turns=(progress.turns, count), plans=plans), so_far
         progress = Progress(count if due else progress.turns, 0 if due else progress.since, len(_planned(so_far)))
 
 
@@ -146,7 +136,7 @@ def _planned(run: AgentRun) -> list[Turn]:
     return [turn for turn in closed_turns(run) if turn.index in run.plans]
 
 
-def _entry(trace: Trace, run: AgentRun, stage: Stage, judges: Sequence[str], findings: Iterable[Finding]) -> JudgeTask:
+def _task(trace: Trace, run: AgentRun, stage: Stage, judges: Sequence[str], findings: Iterable[Finding]) -> JudgeTask:
     return JudgeTask(
         key=(trace.tenant, trace.trace_id),
         run_id=run.id,

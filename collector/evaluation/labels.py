@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from ...judges.measures.dimension_labels import JUDGES
-from ...judges.measures.scales import SCALE, Scored
+from ...judges.measures.scales import SCALE, ScaleRating
 from ..otlp.files import BrokenFileError
 from ..otlp.files.files import read_json
 from .judges_result import WHOLE_TRACE
 
 
-def load_labels(path: Path) -> tuple[Scored, ...]:
+def load_labels(path: Path) -> tuple[ScaleRating, ...]:
     """A list of `{"trace", "judge", "score"}`; optionally with the `run` (an agent run's id) and the `rater`.
 
     `judge`: its name, or the code of its dimension. `score`: 0 to 3.
@@ -27,11 +27,11 @@ def load_labels(path: Path) -> tuple[Scored, ...]:
     return tuple(_row(path, number, row) for number, row in enumerate(document, start=1))
 
 
-def _row(path: Path, number: int, row: Any) -> Scored:
+def _row(path: Path, number: int, row: Any) -> ScaleRating:
     match row:
         case {"trace": str() as trace, "judge": str() as judge, "score": int() as score} if score in SCALE:
             name = JUDGES.get(judge, judge)
-            return Scored(trace, _text(row, "run", WHOLE_TRACE), name, int(score), _text(row, "rater", ""))
+            return ScaleRating(trace, _text(row, "run", WHOLE_TRACE), name, int(score), _text(row, "rater", ""))
     raise BrokenFileError(f"{path}: label {number} is not of the form trace, judge, score from 0 to 3")
 
 

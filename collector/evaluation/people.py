@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...judges.measures.scales import Scored
+from ...judges.measures.scales import ScaleRating
 from ...schemas.taxonomy import Severity
 
 Reviewed = Mapping[str, frozenset[str]]
@@ -13,7 +13,7 @@ Reviewed = Mapping[str, frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class MarkedError:
     """An error that most people see who said anything of it, with their words."""
 
     trace_id: str
@@ -31,6 +31,6 @@ class People:
     Scores are by trace id, or as their list names traces.
     """
 
-    scores: Sequence[Scored] = ()
-    marked: Sequence[Marked] = ()
+    scores: Sequence[ScaleRating] = ()
+    marked: Sequence[MarkedError] = ()
     reviewed: Reviewed | None = None

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ...judges.measures.dimension_labels import JUDGES
 from ...judges.measures.people import DIVIDED, seen_errors
-from ...judges.measures.scales import Scored
+from ...judges.measures.scales import ScaleRating
 from ...schemas.annotations import Annotation, Opinion
 from ...schemas.taxonomy import TRAIL, Severity
 from ...schemas.text.moments import parse_since
@@ -19,7 +19,7 @@ from ..api.client import ApiClient
 from ..labels.lines import Line, read_lines
 from ..otlp.files import BrokenFileError
 from .labels import load_labels
-from .people import Marked, People
+from .people import MarkedError, People
 
 Source = Path | str
 """A file, or the address of a collector."""
@@ -53,7 +53,7 @@ def read_people(source: Source) -> People:
     return People(load_labels(path))
 
 
-def named(scores: Iterable[Scored], names: Mapping[str, str]) -> list[Scored]:
+def named(scores: Iterable[ScaleRating], names: Mapping[str, str]) -> list[ScaleRating]:
     """Scores by the names that a folder gives to its traces."""
     return [replace(score, trace_id=names.get(score.trace_id, score.trace_id)) for score in scores]
 
@@ -127,11 +127,11 @@ def _annotation(row: Mapping[str, Any]) -> Annotation:
         raise BrokenFileError(f"a label of trace {row['trace_id']}: {error}") from None
 
 
-def _marked(annotations: Iterable[Annotation]) -> Iterator[Marked]:
+def _marked(annotations: Iterable[Annotation]) -> Iterator[MarkedError]:
     for error in seen_errors(annotations):
         if error.truth > DIVIDED:
             first = error.said[0]
-            yield Marked(
+            yield MarkedError(
                 trace_id=first.trace_id,
                 run_id=first.agent_run_id,
                 span_id=first.span_id,
@@ -141,6 +141,6 @@ def _marked(annotations: Iterable[Annotation]) -> Iterator[Marked]:
             )
 
 
-def _score(row: Mapping[str, Any]) -> Scored:
+def _score(row: Mapping[str, Any]) -> ScaleRating:
     judge = JUDGES.get(row["dimension"], row["dimension"])
-    return Scored(row["trace_id"], row["agent_run_id"], judge, int(row["score"]), row["annotator"])
+    return ScaleRating(row["trace_id"], row["agent_run_id"], judge, int(row["score"]), row["annotator"])

@@ -42,12 +42,12 @@ def predicted(f: Finding, name: str = "") -> Predicted:
 def predicted_from_json(f: ErrorJson) -> Predicted:
     """A finding of the API."""
     return Predicted(
-        trace_id=f["trace_id"],
-        span_id=f["span_id"],
-        category=f["category"],
-        judge=f["judge"],
-        confidence=f["confidence"],
-        dimensions=tuple(f["dimensions"]),
-        evidence=f["evidence"],
-        run_id=f["agent_run_id"] or "",
+        trace_id=f.trace_id,
+        span_id=f.span_id,
+        category=f.category,
+        judge=f.judge,
+        confidence=f.confidence,
+        dimensions=tuple(f.dimensions),
+        evidence=f.evidence,
+        run_id=f.agent_run_id or "",
     )

@@ -19,7 +19,7 @@ from .score import annotated
 
 
 @dataclass(frozen=True, slots=True)
-class Rebuilt:
+class RebuiltFolder:
     """The traces by (name of the file, trace id), and the detectors' findings by trace id."""
 
     folder: TrailFolder
@@ -39,7 +39,7 @@ class Rebuilt:
         return self.gold.errors
 
 
-def rebuild_folder(path: Path, *, limit: int = 0, people: People | None = None) -> Rebuilt:
+def rebuild_folder(path: Path, *, limit: int = 0, people: People | None = None) -> RebuiltFolder:
     """Read a folder, rebuild its traces (the first `limit`; 0: all) and run the detectors over them.
 
     With reviews of `people`, what they marked takes the place of the folder's annotations.
@@ -55,7 +55,7 @@ def rebuild_folder(path: Path, *, limit: int = 0, people: People | None = None) 
     labels = parse_labels(read_json(path / DIMENSIONS)) if told else {}
     suite = default_suite()
     results = {trace.trace_id: suite.judge(trace) for trace in built}
-    return Rebuilt(
+    return RebuiltFolder(
         folder=folder,
         received=received,
         gold=with_dimensions(annotated(folder, received.spans), labels),

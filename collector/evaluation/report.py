@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ...schemas.text.terminal import one_line
 from .plain import plain
-from .score import Evaluation
+from .score import DetectorEvaluation
 from .tables import INTERVAL, Column, listed
 
 HEADLINES: Final = {
@@ -27,7 +27,7 @@ HEADLINES: Final = {
 }
 
 
-def as_json(e: Evaluation) -> dict[str, Any]:
+def as_json(e: DetectorEvaluation) -> dict[str, Any]:
     """The report for programs: headline figures first, then intervals, tables and what they were measured on.
 
     `valid` holds the figures without the invalid annotations; an interval is [low, high] at 95%.
@@ -62,13 +62,13 @@ def as_json(e: Evaluation) -> dict[str, Any]:
     }
 
 
-def as_tables(e: Evaluation) -> RenderableType:
+def as_tables(e: DetectorEvaluation) -> RenderableType:
     """The report for people."""
     tables = (_breakdown(name, rows) for name, rows in e.breakdowns.items())
     return Group(*_headlines(e), *tables, *_notes(e))
 
 
-def _headlines(e: Evaluation) -> Iterator[RenderableType]:
+def _headlines(e: DetectorEvaluation) -> Iterator[RenderableType]:
     a = e.agreement
     order = "" if e.shuffle is None else f", shuffled with seed {e.shuffle}"
     yield Text(f"{a.traces} traces, {a.errors} annotated errors; profile {e.profile}, over {e.protocol}{order}")
@@ -81,7 +81,7 @@ def _headlines(e: Evaluation) -> Iterator[RenderableType]:
     yield listed("", columns, ((label, key) for key, label in HEADLINES.items()))
 
 
-def _notes(e: Evaluation) -> Iterator[RenderableType]:
+def _notes(e: DetectorEvaluation) -> Iterator[RenderableType]:
     if e.invalid:
         columns = (("span", "span_id"), ("reason", "invalid"))
         yield listed("invalid annotation", columns, ((i.trace_id, i) for i in e.invalid), most=100)

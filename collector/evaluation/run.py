@@ -15,7 +15,7 @@ from ..otlp.codec.groups import Request
 from .folder import load
 from .people import People
 from .predictions import Predictions, predicted
-from .score import Evaluation, evaluate
+from .score import DetectorEvaluation, evaluate
 
 DIRECT = "direct"
 """Instead of a protocol: the judging alone, in this process, without transport and store."""
@@ -29,7 +29,7 @@ def evaluate_trail(
     shuffle: int | None = None,
     people: People | None = None,
     progress: Callable[[str], None] = lambda _stage: None,
-) -> Evaluation:
+) -> DetectorEvaluation:
     """Agreement of the findings in a TRAIL folder's traces with its annotations.
 
     The traces go over `protocol` (see `replay.PROTOCOLS`, or DIRECT) into a collector with a temporary store; with a

@@ -18,7 +18,7 @@ from .predictions import Predictions
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class DetectorEvaluation:
     """What `evaluate trail` reports.
 
     `findings` counts those in the profile over all traces, scored or not. `unannotated` traces were judged and not
@@ -48,7 +48,7 @@ def evaluate(
     protocol: str,
     shuffle: int | None = None,
     received: DecodedSpans | None = None,
-) -> Evaluation:
+) -> DetectorEvaluation:
     """Score what was found in a folder's traces at the threshold of `profile`.
 
     `received`: what a receiver makes of the folder's requests, where that is known already.
@@ -63,7 +63,7 @@ def evaluate(
     # In one order, so that sums of floats are the same however the findings were read.
     places = ((folder.names.get(f.trace_id, f.trace_id), f) for f in shown)
     predicted = sorted((replace(f, trace_id=name) for name, f in places if folder.scored(name, f.run_id)), key=astuple)
-    return Evaluation(
+    return DetectorEvaluation(
         profile=profile,
         protocol=protocol,
         shuffle=shuffle,

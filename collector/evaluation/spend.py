@@ -11,7 +11,7 @@ from ...schemas.errors import TracejuryError
 
 
 @dataclass(frozen=True, slots=True)
-class Spend:
+class Usage:
     """Calls that were answered, and that were not; tokens; USD of the calls with a known price (the rest: `unpriced`).
 
     `cached_tokens` of the `input_tokens` came from the provider's prefix cache. `known`: prompts that were answered
@@ -27,17 +27,17 @@ class Spend:
     usd: float = 0.0
     unpriced: int = 0
 
-    def __add__(self, other: Spend) -> Spend:
-        return Spend(*map(add, astuple(self), astuple(other)))
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(*map(add, astuple(self), astuple(other)))
 
 
-FAILED = Spend(failed=1)
+FAILED = Usage(failed=1)
 
 
-def _of_reply(reply: Reply) -> Spend:
+def _of_reply(reply: Reply) -> Usage:
     if reply.known:
-        return Spend(known=1)
-    return Spend(
+        return Usage(known=1)
+    return Usage(
         calls=1,
         input_tokens=reply.input_tokens,
         cached_tokens=reply.cached_tokens,
@@ -52,7 +52,7 @@ class MeteredClient:
     """Adds up, by purpose, what passes through; share one `ledger` to add up over several clients."""
 
     inner: Client
-    ledger: defaultdict[str, Spend] = field(default_factory=lambda: defaultdict(Spend))
+    ledger: defaultdict[str, Usage] = field(default_factory=lambda: defaultdict(Usage))
 
     @property
     def model(self) -> str:

@@ -24,12 +24,12 @@ from ...schemas.trajectory import Trace
 from ..judging.llm.build import panel_from, windows_from
 from ..judging.llm.prompt_budget import preparation
 from ..judging.model.library import LIBRARY
-from .architecture import Architecture
+from .architecture import ServiceDescriptions
 from .judges_options import DERIVED, NO_ARCHITECTURE, JudgesOptions
 from .judges_run import Progress
 from .judges_trace import Judging, judge_trace
 from .prefix_cache import PrefixCache
-from .rebuilt import Rebuilt, rebuild_folder
+from .rebuilt import RebuiltFolder, rebuild_folder
 
 TOKENIZER: Final = "gpt-4o"
 PAPER_CALLS: Final = 7
@@ -114,7 +114,7 @@ def report_tokens(options: JudgesOptions, progress: Progress) -> TokenReport:
     progress("reading", 0, 0)
     rebuilt = rebuild_folder(options.folder, limit=options.limit)
     names = dict.fromkeys((NO_ARCHITECTURE, DERIVED, options.architecture))
-    shown = {name: Architecture.of(name, rebuilt.traces) for name in names}
+    shown = {name: ServiceDescriptions.of(name, rebuilt.traces) for name in names}
     counting = _Counting(options, rebuilt, panel, shown)
     rows = []
     for done, trace in enumerate(rebuilt.traces):
@@ -127,10 +127,14 @@ class _Counting:
     """Counts trace after trace; what providers cache between runs, the system prompt, is kept per mode."""
 
     def __init__(
-        self, options: JudgesOptions, rebuilt: Rebuilt, panel: LlmJudges, architectures: Mapping[str, Architecture]
+        self,
+        options: JudgesOptions,
+        rebuilt: RebuiltFolder,
+        panel: LlmJudges,
+        architectures: Mapping[str, ServiceDescriptions],
     ) -> None:
         self._options, self._rebuilt, self._panel, self._architectures = options, rebuilt, panel, architectures
-        self._count = Tokens()
+        self._count = TokenCounter()
         self._systems: dict[str, set[str]] = {}
         self._windows = windows_from(options.llm)
 
@@ -207,7 +211,7 @@ def _counted(prompts: Iterable[Prompt], systems: set[str], count: Callable[[str]
     return Sent(calls, tokens, uncached, schemas)
 
 
-class Tokens:
+class TokenCounter:
     """Counts tokens by TOKENIZER; what was counted once is known, by its hash."""
 
     def __init__(self) -> None:

@@ -68,7 +68,7 @@ class ComparisonRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class VersionComparison:
     """`basis_a`, `basis_b`: who decided what is caught in each version; compare "caught" only where they are alike."""
 
     traces: int
@@ -91,7 +91,7 @@ def compare(
     *,
     matches_a: Iterable[Match] | None = None,
     matches_b: Iterable[Match] | None = None,
-) -> Comparison:
+) -> VersionComparison:
     """Compare what versions a and b found in `traces` (ids that both judged; all else is ignored).
 
     `matches_a`, `matches_b`: as in `catches`, indices into `annotated` and into `a` or `b`.
@@ -105,7 +105,7 @@ def compare(
     )
     judges = dict.fromkeys((ALL, *sides[0].made.judges, *sides[1].made.judges))
     rows = tuple(_row(judge, traces, *sides) for judge in judges)
-    return Comparison(len(traces), rows[0].errors, sides[0].made.basis, sides[1].made.basis, rows)
+    return VersionComparison(len(traces), rows[0].errors, sides[0].made.basis, sides[1].made.basis, rows)
 
 
 def mcnemar(only_a: int, only_b: int) -> float | None:

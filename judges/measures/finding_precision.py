@@ -21,7 +21,7 @@ SEVERITIES: Final = (ALL, *(s.value for s in reversed(Severity)))
 
 
 @dataclass(frozen=True, slots=True)
-class FindingRow:
+class PrecisionRow:
     """One judge's findings of one severity (`ALL`: any judge, any severity).
 
     `on_span`: on an annotated span; `matched`: matched with an annotated error, None where nobody adjudicated.
@@ -48,7 +48,7 @@ class FindingRow:
 
 def finding_precision(
     annotated: Sequence[Annotated], predicted: Sequence[Predicted], matches: Iterable[Match] | None = None
-) -> tuple[FindingRow, ...]:
+) -> tuple[PrecisionRow, ...]:
     """Rows by judge (all first) and severity (all first); a finding counts once, for the judge that made it.
 
     Without findings of a severity there is no row. `matches`: indices into the two sequences.
@@ -68,14 +68,14 @@ Fact = tuple[Predicted, bool, bool]
 """A finding; whether it is on an annotated span, and matched with an annotated error."""
 
 
-def _row(judge: str, severity: str, facts: Iterable[Fact], *, adjudicated: bool) -> FindingRow:
+def _row(judge: str, severity: str, facts: Iterable[Fact], *, adjudicated: bool) -> PrecisionRow:
     chosen = [fact for fact in facts if judge in {ALL, fact[0].judge} and severity in {ALL, fact[0].severity}]
     by_trace: defaultdict[str, Counts] = defaultdict(lambda: (0, 0, 0))
     for finding, on_span, matched in chosen:
         findings, spans, matches = by_trace[finding.trace_id]
         by_trace[finding.trace_id] = findings + 1, spans + on_span, matches + matched
     drawn = intervals(list(by_trace.values()), _shares) if severity == ALL else {}
-    return FindingRow(
+    return PrecisionRow(
         judge=judge,
         severity=severity,
         findings=len(chosen),

@@ -26,7 +26,7 @@ IMPACTS: Final = (ALL, *(s.value for s in reversed(Severity)))
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeRow:
+class JudgeConfusion:
     """One judge on the errors of one impact: caught (levels 1 and 2) and localised (level 2) apart.
 
     `dimension`: the judge's (or its name, for a judge without one). `intervals`: 95% over traces, by "caught_recall",
@@ -83,7 +83,7 @@ class JudgeAgreement:
     pairs: int
     errors: int
     dimensions: tuple[DimensionCount, ...]
-    judges: tuple[JudgeRow, ...]
+    judges: tuple[JudgeConfusion, ...]
     coverage: tuple[CoverageRow, ...]
 
 
@@ -123,12 +123,12 @@ def _units(annotated: Sequence[Annotated]) -> Units:
     return tuple(tuple(indices) for indices in grouped.values())
 
 
-def _judge_rows(judge: str, annotated: Sequence[Annotated], made: Catches, units: Units) -> Iterator[JudgeRow]:
+def _judge_rows(judge: str, annotated: Sequence[Annotated], made: Catches, units: Units) -> Iterator[JudgeConfusion]:
     for impact in IMPACTS:
         caught = [_confusion(judge, impact, annotated, made, unit, Level.CAUGHT) for unit in units]
         localised = [_confusion(judge, impact, annotated, made, unit, Level.LOCALISED) for unit in units]
         total = sum(caught, Confusion())
-        yield JudgeRow(
+        yield JudgeConfusion(
             dimension=judge,
             judge=JUDGES.get(judge, judge),
             impact=impact,

@@ -29,7 +29,7 @@ Bins = Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScaleRating:
     """One score, 0 to 3, of one subject on what one judge judges. `run` "": of the whole trace.
 
     `rater`: which person, or which repetition of the judge.
@@ -72,7 +72,7 @@ class ScaleAgreement:
     people: Alpha
 
 
-def scale_agreement(scored: Iterable[Scored], labels: Iterable[Scored]) -> tuple[ScaleAgreement, ...]:
+def scale_agreement(scored: Iterable[ScaleRating], labels: Iterable[ScaleRating]) -> tuple[ScaleAgreement, ...]:
     """Each judge that people scored, by name. Of several raters of a subject the low median counts.
 
     The low median is one of the scores given: of two raters the stricter counts. The same holds for a judge's own
@@ -131,7 +131,7 @@ def distances(pairs: Sequence[Pair]) -> dict[str, float]:
     return {**defined, "mae": mae, "normalised_mae": mae / max(SCALE), "bias": fmean(a - b for a, b in pairs)}
 
 
-def _by_judge(scores: Iterable[Scored]) -> dict[str, dict[Subject, dict[str, int]]]:
+def _by_judge(scores: Iterable[ScaleRating]) -> dict[str, dict[Subject, dict[str, int]]]:
     grouped: defaultdict[str, defaultdict[Subject, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
     for s in scores:
         if s.score not in SCALE:

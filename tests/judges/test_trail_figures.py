@@ -15,7 +15,7 @@ from ranker_fit import fit_logistic
 from tracejury.collector.evaluation.folder import TrailFolder, load
 from tracejury.collector.evaluation.predictions import Predictions
 from tracejury.collector.evaluation.run import judge_directly
-from tracejury.collector.evaluation.score import Evaluation, annotated, evaluate
+from tracejury.collector.evaluation.score import DetectorEvaluation, annotated, evaluate
 from tracejury.collector.judging.detect.direct import normalized, stored, traces
 from tracejury.judges.base import Context
 from tracejury.judges.detectors import BUILT_IN
@@ -45,7 +45,7 @@ def _judged() -> Predictions:
     return judge_directly(_folder().requests, suite_of(()))
 
 
-def scored(profile: str) -> Evaluation:
+def scored(profile: str) -> DetectorEvaluation:
     """The built-in suite's findings against the annotations."""
     return evaluate(_folder(), _judged(), profile=profile, protocol="direct")
 

@@ -20,7 +20,7 @@ class Measure(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ScoredFact:
     """One fact. `rules`: why the export does not tell it, or not all its sides.
 
     Only what is `stated` counts in ratios; of the rest `ok` says that nothing was invented. `kind` names the way it was

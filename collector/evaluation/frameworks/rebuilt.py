@@ -22,7 +22,7 @@ _STEP = 1_000_000  # nanos between two requests
 
 
 @dataclass(frozen=True, slots=True)
-class Rebuilt:
+class RebuiltCapture:
     """The traces of a capture, the findings that a balanced reader sees in each, and what went wrong.
 
     `faults`: (measure, one line) for each span lost, crash and trace that stays open.
@@ -49,7 +49,7 @@ class Rebuilt:
         return next((r for t in (trace, *self.traces) for r in t.runs if r.id == run.parent_id), None)
 
 
-def through_collector(requests: Sequence[Request], suite: Suite) -> Rebuilt:
+def through_collector(requests: Sequence[Request], suite: Suite) -> RebuiltCapture:
     """What the collector makes of these requests, in this order, without its transport and its store."""
     assembler = Assembler()
     keys: dict[tuple[str, str], set[str]] = {}
@@ -72,7 +72,7 @@ def through_collector(requests: Sequence[Request], suite: Suite) -> Rebuilt:
             traces.append(whole)
             findings[whole.trace_id] = found
     traces.sort(key=lambda t: (t.start, t.trace_id))
-    return Rebuilt(tuple(traces), findings, tuple(faults), sum(map(len, keys.values())))
+    return RebuiltCapture(tuple(traces), findings, tuple(faults), sum(map(len, keys.values())))
 
 
 def _take(

@@ -12,14 +12,14 @@ from rich.table import Table
 from rich.text import Text
 
 from ....schemas.text.terminal import one_line
-from .items import Item, Measure
-from .run import Evaluation
+from .items import Measure, ScoredFact
+from .run import ReconstructionEvaluation
 from .score_agents import ANNOUNCED
 from .score_failures import BESIDE
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MeasureRow:
     """One line of the table; `value` None where there was nothing to measure. `n`: facts measured."""
 
     measure: str
@@ -30,7 +30,7 @@ class Row:
     share: bool = False
 
 
-def rows(e: Evaluation) -> list[Row]:
+def rows(e: ReconstructionEvaluation) -> list[MeasureRow]:
     """The table: each measure with its goal, its value and on how many facts."""
     stated = [i for i in e.items if i.stated]
     untold = {i.capture for i in e.items if not i.stated and i.measure in TREE}
@@ -47,7 +47,7 @@ def rows(e: Evaluation) -> list[Row]:
         _share("manager of a killed run, announced", [i for i in managers if i.what == ANNOUNCED], 1.0),
         _share("manager of a killed run, otherwise", [i for i in managers if i.what != ANNOUNCED], None),
         *(_none(what, [i for i in _of(stated, Measure.FAULTS) if i.what == what], e) for what in FAULTS),
-        Row("captures that do not state all", "", float(len(untold)), len(e.scenarios), None),
+        MeasureRow("captures that do not state all", "", float(len(untold)), len(e.scenarios), None),
         _none("invented beyond what exports state", [i for i in e.items if not (i.stated or i.ok)], e),
     ]
 
@@ -56,47 +56,47 @@ TREE = {Measure.AGENTS, Measure.PARENTS, Measure.TOOL_CALLS, Measure.LLM_CALLS}
 FAULTS = {"lost": "spans lost", "crash": "crashes", "open": "traces never settled"}
 
 
-def _of(items: Iterable[Item], measure: Measure) -> list[Item]:
+def _of(items: Iterable[ScoredFact], measure: Measure) -> list[ScoredFact]:
     return [i for i in items if i.measure is measure]
 
 
-def _share(name: str, items: Sequence[Item], goal: float | None) -> Row:
+def _share(name: str, items: Sequence[ScoredFact], goal: float | None) -> MeasureRow:
     n = sum(i.weight for i in items)
     value = sum(i.weight for i in items if i.ok) / n if n else None
     met = None if goal is None or value is None else value >= goal
-    return Row(name, "" if goal is None else f"{goal:.0%}", value, n, met, share=True)
+    return MeasureRow(name, "" if goal is None else f"{goal:.0%}", value, n, met, share=True)
 
 
-def _captures(items: Iterable[Item]) -> list[Item]:
+def _captures(items: Iterable[ScoredFact]) -> list[ScoredFact]:
     """One item a capture, of those that state all their agents: right where each is."""
-    of: defaultdict[str, list[Item]] = defaultdict(list)
+    of: defaultdict[str, list[ScoredFact]] = defaultdict(list)
     for item in items:
         of[item.capture].append(item)
     whole = {c: found for c, found in of.items() if all(i.stated for i in found)}
-    return [Item(c, Measure.AGENTS, "all", "", "", all(i.ok for i in found)) for c, found in whole.items()]
+    return [ScoredFact(c, Measure.AGENTS, "all", "", "", all(i.ok for i in found)) for c, found in whole.items()]
 
 
-def _primary(items: Sequence[Item]) -> list[Item]:
+def _primary(items: Sequence[ScoredFact]) -> list[ScoredFact]:
     return [i for i in items if not i.what.endswith(BESIDE)]
 
 
-def _findings(e: Evaluation) -> Iterator[Row]:
+def _findings(e: ReconstructionEvaluation) -> Iterator[MeasureRow]:
     of = _of(e.items, Measure.FINDINGS)
     for name, runs in (("happy S1 runs", [i for i in of if i.what == "S1"]), ("all happy runs", of)):
         found = sum(len(i.got) for i in runs if isinstance(i.got, list))
         high = sum(i.kind == "HIGH" for i in runs)
         value = found / len(runs) if runs else None
-        yield Row(f"findings a run, {name}", "≤ 0.2", value, len(runs), None if value is None else value <= 0.2)  # noqa: PLR2004 - the goal
-        yield Row(f"{name} with a HIGH finding", "0", float(high), len(runs), not high)
+        yield MeasureRow(f"findings a run, {name}", "≤ 0.2", value, len(runs), None if value is None else value <= 0.2)  # noqa: PLR2004 - the goal
+        yield MeasureRow(f"{name} with a HIGH finding", "0", float(high), len(runs), not high)
 
 
-def _none(what: str, items: Sequence[Item], e: Evaluation) -> Row:
-    return Row(
+def _none(what: str, items: Sequence[ScoredFact], e: ReconstructionEvaluation) -> MeasureRow:
+    return MeasureRow(
         FAULTS.get(what, what), "0", float(len(items)), e.spans if what in FAULTS else len(e.scenarios), not items
     )
 
 
-def as_json(e: Evaluation) -> dict[str, Any]:
+def as_json(e: ReconstructionEvaluation) -> dict[str, Any]:
     """The table, every miss, what no export states (each with its rules), and how many misses each label has."""
     return {
         "captures": len(e.scenarios),
@@ -109,7 +109,7 @@ def as_json(e: Evaluation) -> dict[str, Any]:
     }
 
 
-def _item(i: Item) -> dict[str, Any]:
+def _item(i: ScoredFact) -> dict[str, Any]:
     return {
         "capture": i.capture,
         "measure": i.measure.value,
@@ -122,7 +122,7 @@ def _item(i: Item) -> dict[str, Any]:
     }
 
 
-def _labels(e: Evaluation) -> dict[str, Counter[str]]:
+def _labels(e: ReconstructionEvaluation) -> dict[str, Counter[str]]:
     of: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for item in e.items:
         if not item.ok:
@@ -130,7 +130,7 @@ def _labels(e: Evaluation) -> dict[str, Counter[str]]:
     return dict(sorted(of.items()))
 
 
-def as_tables(e: Evaluation) -> RenderableType:
+def as_tables(e: ReconstructionEvaluation) -> RenderableType:
     """The table, then a line for each label that has misses."""
     table = Table("measure", "goal", "value", "n", "", title=_title(e), title_justify="left", box=None)
     for row in rows(e):
@@ -143,7 +143,7 @@ def as_tables(e: Evaluation) -> RenderableType:
     return Group(table, Text(), misses)
 
 
-def as_list(e: Evaluation) -> RenderableType:
+def as_list(e: ReconstructionEvaluation) -> RenderableType:
     """What exports cannot tell: a line for each item and rule."""
     table = Table("capture", "measure", "item", "rule", "invented", box=None)
     for item in e.items:
@@ -153,12 +153,12 @@ def as_list(e: Evaluation) -> RenderableType:
     return table
 
 
-def _title(e: Evaluation) -> str:
+def _title(e: ReconstructionEvaluation) -> str:
     order = "in the order of their arrival" if e.shuffle is None else f"shuffled with seed {e.shuffle}"
     return f"{len(e.scenarios)} captures, {e.spans} spans, {order}"
 
 
-def _value(row: Row) -> str:
+def _value(row: MeasureRow) -> str:
     if row.value is None:
         return "-"
     if row.share:

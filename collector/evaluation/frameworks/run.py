@@ -12,7 +12,7 @@ from ...otlp.client import shuffled
 from . import score_agents, score_calls, score_failures
 from .capture import Capture, load, paths
 from .export import export_of
-from .items import Item
+from .items import ScoredFact
 from .rebuilt import through_collector
 from .stated import stated
 
@@ -21,10 +21,10 @@ CHUNK = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class ReconstructionEvaluation:
     """All items of the captures in a folder; `scenarios` by capture, `shuffle` the seed of the order (None: theirs)."""
 
-    items: tuple[Item, ...]
+    items: tuple[ScoredFact, ...]
     scenarios: dict[str, str]
     spans: int
     shuffle: int | None = None
@@ -36,7 +36,7 @@ def evaluate_frameworks(
     label: str = "",
     shuffle: int | None = None,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
-) -> Evaluation:
+) -> ReconstructionEvaluation:
     """Score the captures in a folder; `progress` is told (captures done, captures).
 
     With a seed to `shuffle`, each capture's spans and log records come a few at a time in random order.
@@ -46,7 +46,7 @@ def evaluate_frameworks(
     """
     archives = paths(folder, label)
     suite = default_suite()
-    items: list[Item] = []
+    items: list[ScoredFact] = []
     scenarios: dict[str, str] = {}
     spans = 0
     for done, capture in enumerate(load(archives)):
@@ -56,17 +56,17 @@ def evaluate_frameworks(
         items += found
         spans += count
     progress(len(archives), len(archives))
-    return Evaluation(tuple(items), scenarios, spans, shuffle)
+    return ReconstructionEvaluation(tuple(items), scenarios, spans, shuffle)
 
 
-def score(capture: Capture, suite: Suite, shuffle: int | None = None) -> tuple[list[Item], int]:
+def score(capture: Capture, suite: Suite, shuffle: int | None = None) -> tuple[list[ScoredFact], int]:
     """All items of one capture, and how many spans it has."""
     requests = capture.requests if shuffle is None else shuffled(capture.requests, shuffle, CHUNK)
     export = export_of(capture.requests)
     rebuilt = through_collector(requests, suite)
     told = stated(export, capture.truth)
 
-    def all_items() -> Iterator[Item]:
+    def all_items() -> Iterator[ScoredFact]:
         yield from score_agents.agents(capture, export, rebuilt, told)
         yield from score_agents.parents(capture, rebuilt, told)
         yield from score_agents.llm_calls(capture, rebuilt, told)

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 from .capture import Capture
 from .export import Export
-from .items import Item, Measure
-from .rebuilt import Rebuilt
+from .items import Measure, ScoredFact
+from .rebuilt import RebuiltCapture
 from .stated import Range, Stated
 
 NOBODY = "nobody"
 ANNOUNCED = "killed, its spans announced at their start"
 
 
-def agents(capture: Capture, export: Export, rebuilt: Rebuilt, told: Stated) -> Iterator[Item]:
+def agents(capture: Capture, export: Export, rebuilt: RebuiltCapture, told: Stated) -> Iterator[ScoredFact]:
     """How often each agent ran; agents that the truth does not know; a killed run's manager."""
     truth = capture.truth
     runs = Counter(r.name for t in rebuilt.traces for r in t.runs)
@@ -26,27 +26,27 @@ def agents(capture: Capture, export: Export, rebuilt: Rebuilt, told: Stated) -> 
         if untold and export.stands(name):
             continue  # a run whose agent is not told may go by any name that stands there, or by none
         kind = "an agent that is none" if name else "a run without a name"
-        yield Item(capture.id, Measure.AGENTS, name, 0, runs[name], ok=False, kind=kind)
+        yield ScoredFact(capture.id, Measure.AGENTS, name, 0, runs[name], ok=False, kind=kind)
     if truth.killed:
         there = any(runs[a.name] for a in truth.agents if not a.parent)
         announced = any(s.raw.pending for t in rebuilt.traces for s in t.spans.values())
         what = ANNOUNCED if announced else "killed"
-        yield Item(capture.id, Measure.MANAGER, what, 1, int(there), there, "" if there else "not there")
+        yield ScoredFact(capture.id, Measure.MANAGER, what, 1, int(there), there, "" if there else "not there")
 
 
-def _agent(capture: Capture, name: str, span: Range, got: int) -> Iterator[Item]:
+def _agent(capture: Capture, name: str, span: Range, got: int) -> Iterator[ScoredFact]:
     """The number of runs that the export states, and beside it those that it does not."""
     if span.low or not span.high:
         right = span.holds(got)
         kind = "" if right else "no run" if not got else "too many runs" if got > span.high else "too few runs"
-        yield Item(capture.id, Measure.AGENTS, name, span.low, got, right, kind)
+        yield ScoredFact(capture.id, Measure.AGENTS, name, span.low, got, right, kind)
     if span.low < span.high:
         right = got <= span.high
         kind = "" if right else "too many runs"
-        yield Item(capture.id, Measure.AGENTS, name, span.high, got, right, kind, (span.rule,), stated=False)
+        yield ScoredFact(capture.id, Measure.AGENTS, name, span.high, got, right, kind, (span.rule,), stated=False)
 
 
-def parents(capture: Capture, rebuilt: Rebuilt, told: Stated) -> Iterator[Item]:
+def parents(capture: Capture, rebuilt: RebuiltCapture, told: Stated) -> Iterator[ScoredFact]:
     """How often each agent ran under its parent; where the export does not tell, at least under nobody else."""
     edges: Counter[tuple[str, str]] = Counter()
     for trace in rebuilt.traces:
@@ -62,10 +62,12 @@ def parents(capture: Capture, rebuilt: Rebuilt, told: Stated) -> Iterator[Item]:
         what, span = f"{agent.name} under {parent}", told.parents[agent.name]
         if span.low:
             ok = span.low <= under.get(parent, 0)
-            yield Item(capture.id, Measure.PARENTS, what, span.low, under, ok, "" if ok else kind, weight=span.low)
+            yield ScoredFact(
+                capture.id, Measure.PARENTS, what, span.low, under, ok, "" if ok else kind, weight=span.low
+            )
         if span.low < span.high:
             rest, ok = span.high - span.low, not wrong
-            yield Item(
+            yield ScoredFact(
                 capture.id,
                 Measure.PARENTS,
                 what,
@@ -79,13 +81,13 @@ def parents(capture: Capture, rebuilt: Rebuilt, told: Stated) -> Iterator[Item]:
             )
 
 
-def llm_calls(capture: Capture, rebuilt: Rebuilt, told: Stated) -> Iterator[Item]:
+def llm_calls(capture: Capture, rebuilt: RebuiltCapture, told: Stated) -> Iterator[ScoredFact]:
     """How many LLM calls there were; the item weighs as many."""
     span, got = told.llm_calls, rebuilt.llm_calls
     ok = span.holds(got)
     kind = "" if ok else "counted more than once" if got > span.high else "not counted"
     rules = (span.rule,) if span.rule else ()
     weight = max(span.low, 1)
-    yield Item(
+    yield ScoredFact(
         capture.id, Measure.LLM_CALLS, "LLM calls", span.low, got, ok, kind, rules, weight=weight, stated=not rules
     )

@@ -8,14 +8,14 @@ from typing import Any
 
 from .capture import Capture
 from .export import Export
-from .items import Item, Measure
+from .items import Measure, ScoredFact
 from .pairing import Expected, SeenCall, out_of_order, pair, same_arguments, same_name
-from .rebuilt import Rebuilt
+from .rebuilt import RebuiltCapture
 from .stated import Stated, stated_call
 from .truth import leaves
 
 
-def tool_calls(capture: Capture, export: Export, rebuilt: Rebuilt, told: Stated) -> Iterator[Item]:
+def tool_calls(capture: Capture, export: Export, rebuilt: RebuiltCapture, told: Stated) -> Iterator[ScoredFact]:
     """Every call of the truth as an item, and every rebuilt one that is too many or stands nowhere."""
     expected = _expected(capture, export, told)
     pairs = pair(expected, list(_seen(rebuilt)))
@@ -36,7 +36,7 @@ def _expected(capture: Capture, export: Export, told: Stated) -> list[Expected]:
     return found
 
 
-def _seen(rebuilt: Rebuilt) -> Iterator[SeenCall]:
+def _seen(rebuilt: RebuiltCapture) -> Iterator[SeenCall]:
     at = 0
     for trace in rebuilt.traces:
         for run in trace.runs:
@@ -46,13 +46,13 @@ def _seen(rebuilt: Rebuilt) -> Iterator[SeenCall]:
                     at += 1
 
 
-def _item(capture: Capture, one: Expected, seen: SeenCall | None, kind: str) -> Item:
+def _item(capture: Capture, one: Expected, seen: SeenCall | None, kind: str) -> ScoredFact:
     """A call that the export does not tell of may be missing, but not be another agent's."""
     stated = one.told.call and one.told.agent
     ok = kind == "" if stated else kind != "agent"
     what = f"{one.call.agent}.{one.call.name} #{one.call.run}"
     true = {"arguments": one.call.arguments, "executed": one.call.executed, "error": one.call.error}
-    return Item(
+    return ScoredFact(
         capture=capture.id,
         measure=Measure.TOOL_CALLS,
         what=what,
@@ -79,7 +79,7 @@ def _shown(seen: SeenCall) -> dict[str, Any]:
 
 def _surplus(
     capture: Capture, export: Export, expected: Sequence[Expected], left: Sequence[SeenCall]
-) -> Iterator[Item]:
+) -> Iterator[ScoredFact]:
     """Calls that no true one is left for: doubles of true tools, and what stands nowhere.
 
     Others are the framework's own: one that hands in an answer, or hands back to an agent.
@@ -96,4 +96,4 @@ def _surplus(
         else:
             continue
         what = f"{seen.agent}.{seen.call.name}"
-        yield Item(capture.id, Measure.TOOL_CALLS, what, None, _shown(seen), ok=False, kind=kind)
+        yield ScoredFact(capture.id, Measure.TOOL_CALLS, what, None, _shown(seen), ok=False, kind=kind)

@@ -9,10 +9,10 @@ from ....schemas.findings import Finding
 from ....schemas.taxonomy import Severity
 from .capture import Capture
 from .export import Export
-from .items import Item, Measure
-from .rebuilt import Rebuilt, spans_of
+from .items import Measure, ScoredFact
+from .rebuilt import RebuiltCapture, spans_of
 from .stated import NO_SPAN, NO_TEXT
-from .truth import Failure
+from .truth import InjectedFailure
 
 _OF_SYSTEM: Final = {
     "Tool-related", "Service Errors", "Tool Definition Issues", "Environment Setup Errors", "Rate Limiting",
@@ -32,7 +32,7 @@ BESIDE: Final = " before a made-up answer"
 """Of a tool's error after which an answer was made up: that answer is the failure to find."""
 
 
-def failures(capture: Capture, export: Export, rebuilt: Rebuilt) -> Iterator[Item]:
+def failures(capture: Capture, export: Export, rebuilt: RebuiltCapture) -> Iterator[ScoredFact]:
     """Whether each built-in failure has a finding at one of its spans, or in a turn that holds one."""
     made_up = any(f.type == "fabricated_answer" for f in capture.truth.failures)
     for failure in capture.truth.failures:
@@ -44,7 +44,7 @@ def failures(capture: Capture, export: Export, rebuilt: Rebuilt) -> Iterator[Ite
         got = sorted({f"{f.category} ({f.judge})" for f in there})
         right = any(f.category in CATEGORIES[failure.type] for f in there)
         kind = "" if right else "another category" if there else _elsewhere(rebuilt, failure)
-        yield Item(
+        yield ScoredFact(
             capture=capture.id,
             measure=Measure.FAILURES,
             what=failure.type + (BESIDE if made_up and failure.type == "tool_error" else ""),
@@ -57,12 +57,12 @@ def failures(capture: Capture, export: Export, rebuilt: Rebuilt) -> Iterator[Ite
         )
 
 
-def _elsewhere(rebuilt: Rebuilt, failure: Failure) -> str:
+def _elsewhere(rebuilt: RebuiltCapture, failure: InjectedFailure) -> str:
     wanted = CATEGORIES[failure.type]
     return "elsewhere" if any(f.category in wanted for fs in rebuilt.findings.values() for f in fs) else "not found"
 
 
-def _untold(failure: Failure, export: Export, answers: tuple[str, ...]) -> Iterator[str]:
+def _untold(failure: InjectedFailure, export: Export, answers: tuple[str, ...]) -> Iterator[str]:
     spans = {key[1] for key in export.spans}
     if not failure.span_ids & spans:
         yield NO_SPAN
@@ -71,7 +71,7 @@ def _untold(failure: Failure, export: Export, answers: tuple[str, ...]) -> Itera
         yield NO_TEXT
 
 
-def _turns(rebuilt: Rebuilt, failure: Failure) -> set[tuple[str, int]]:
+def _turns(rebuilt: RebuiltCapture, failure: InjectedFailure) -> set[tuple[str, int]]:
     """Turns that hold a span of the failure, as (run id, index)."""
     found = set()
     for trace in rebuilt.traces:
@@ -80,13 +80,13 @@ def _turns(rebuilt: Rebuilt, failure: Failure) -> set[tuple[str, int]]:
     return found
 
 
-def _at(finding: Finding, failure: Failure, turns: set[tuple[str, int]]) -> bool:
+def _at(finding: Finding, failure: InjectedFailure, turns: set[tuple[str, int]]) -> bool:
     if finding.span_id in failure.span_ids or finding.tool_span_id in failure.span_ids:
         return True
     return finding.turn is not None and (finding.agent_run_id, finding.turn) in turns
 
 
-def happy(capture: Capture, rebuilt: Rebuilt) -> Iterator[Item]:
+def happy(capture: Capture, rebuilt: RebuiltCapture) -> Iterator[ScoredFact]:
     """Findings on a run in which all went well: those that a balanced reader sees."""
     truth = capture.truth
     if truth.failures or any(c.error for c in truth.calls) or not truth.answers:
@@ -94,10 +94,10 @@ def happy(capture: Capture, rebuilt: Rebuilt) -> Iterator[Item]:
     found = [f for fs in rebuilt.findings.values() for f in fs]
     high = any(f.severity is Severity.HIGH for f in found)
     got = [f"{f.category} {f.severity.name} ({f.judge}): {f.evidence[:80]}" for f in found]
-    yield Item(capture.id, Measure.FINDINGS, truth.scenario, 0, got, not found, "HIGH" if high else "", (), 1)
+    yield ScoredFact(capture.id, Measure.FINDINGS, truth.scenario, 0, got, not found, "HIGH" if high else "", (), 1)
 
 
-def faults(capture: Capture, rebuilt: Rebuilt) -> Iterator[Item]:
+def faults(capture: Capture, rebuilt: RebuiltCapture) -> Iterator[ScoredFact]:
     """Spans lost, crashes and traces that never settle, one item each."""
     for what, why in rebuilt.faults:
-        yield Item(capture.id, Measure.FAULTS, what, "", why, ok=False, kind=what)
+        yield ScoredFact(capture.id, Measure.FAULTS, what, "", why, ok=False, kind=what)

@@ -32,7 +32,7 @@ class TrueCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class InjectedFailure:
     """A failure that was built in; `texts`: what must stand in an export that shows it (arguments, made-up values)."""
 
     type: str
@@ -52,7 +52,7 @@ class Truth:
     scenario: str
     agents: tuple[TrueAgent, ...]
     calls: tuple[TrueCall, ...]
-    failures: tuple[Failure, ...]
+    failures: tuple[InjectedFailure, ...]
     llm_calls: int
     answers: tuple[str, ...]
     parallel: bool
@@ -100,10 +100,10 @@ def _lengths(agent: str, delegations: Sequence[Mapping[str, Any]]) -> list[int]:
     return [len(d.get("tool_calls") or ()) for d in delegations if d["to"] == agent]
 
 
-def _failure(failure: Mapping[str, Any]) -> Failure:
+def _failure(failure: Mapping[str, Any]) -> InjectedFailure:
     texts = [*leaves(failure.get("args")), *map(str, failure.get("values") or ())]
     spans = frozenset(s["span_id"] for s in failure.get("spans") or ())
-    return Failure(failure["type"], failure.get("agent") or "", spans, tuple(texts))
+    return InjectedFailure(failure["type"], failure.get("agent") or "", spans, tuple(texts))
 
 
 def _llm_calls(truth: Mapping[str, Any]) -> int:

@@ -11,24 +11,26 @@ from framework_folder import run_spans, truth, write
 
 from tracejury.collector.cli.root import root
 from tracejury.collector.evaluation.frameworks import Evaluation, evaluate_frameworks
-from tracejury.collector.evaluation.frameworks.items import Item, Measure
-from tracejury.collector.evaluation.frameworks.report import Row, as_json, rows
+from tracejury.collector.evaluation.frameworks.items import Measure, ScoredFact
+from tracejury.collector.evaluation.frameworks.report import MeasureRow, as_json, rows
 from tracejury.collector.otlp.files import BrokenFileError
 
 
-def row(e: Evaluation, measure: str) -> Row:
+def row(e: Evaluation, measure: str) -> MeasureRow:
     """The line of that measure."""
     return next(r for r in rows(e) if r.measure == measure)
 
 
-def evaluation(*items: Item) -> Evaluation:
+def evaluation(*items: ScoredFact) -> Evaluation:
     """An evaluation of two captures, of these items."""
     return Evaluation(items, {"a/S1": "S1", "b/S1": "S1"}, spans=10)
 
 
-def agent(capture: str, *, ok: bool, stated: bool = True) -> Item:
+def agent(capture: str, *, ok: bool, stated: bool = True) -> ScoredFact:
     """An item of one agent."""
-    return Item(capture, Measure.AGENTS, "manager", 1, int(ok), ok, stated=stated, rules=() if stated else ("why",))
+    return ScoredFact(
+        capture, Measure.AGENTS, "manager", 1, int(ok), ok, stated=stated, rules=() if stated else ("why",)
+    )
 
 
 def test_a_share_counts_what_is_stated() -> None:
@@ -51,7 +53,7 @@ def test_a_capture_is_right_where_all_its_agents_are() -> None:
 @pytest.mark.parametrize(("found", "value", "met"), [([], 0.0, True), (["x"], 0.5, False)])
 def test_findings_on_happy_runs_are_counted_by_run(found: list[str], value: float, *, met: bool) -> None:
     """The goal is at most a fifth of a finding a run."""
-    items = [Item(c, Measure.FINDINGS, "S1", 0, got, not got) for c, got in (("a/S1", found), ("b/S1", []))]
+    items = [ScoredFact(c, Measure.FINDINGS, "S1", 0, got, not got) for c, got in (("a/S1", found), ("b/S1", []))]
     counted = row(evaluation(*items), "findings a run, happy S1 runs")
     assert (counted.value, counted.n, counted.met) == (value, 2, met)
 

@@ -11,7 +11,7 @@ from framework_folder import ANSWER, QUERY, TASK, call, chat, run_spans, tool, t
 from opentelemetry.proto.trace.v1.trace_pb2 import Status
 
 from tracejury.collector.evaluation.frameworks import Evaluation, evaluate_frameworks
-from tracejury.collector.evaluation.frameworks.items import Item, Measure
+from tracejury.collector.evaluation.frameworks.items import Measure, ScoredFact
 
 Change = Callable[[dict[str, Any]], object]
 
@@ -21,7 +21,7 @@ def missed(e: Evaluation) -> set[tuple[str, str]]:
     return {(i.measure.value, i.kind) for i in e.items if not i.ok}
 
 
-def of(e: Evaluation, measure: Measure) -> list[Item]:
+def of(e: Evaluation, measure: Measure) -> list[ScoredFact]:
     """The items of a measure."""
     return [i for i in e.items if i.measure is measure]
 

@@ -16,7 +16,7 @@ from otlp_parts import text, traces
 from tracejury.collector.evaluation.frameworks import Evaluation, evaluate_frameworks
 from tracejury.collector.evaluation.frameworks import stated as rules
 from tracejury.collector.evaluation.frameworks.export import Export, export_of
-from tracejury.collector.evaluation.frameworks.items import Item, Measure
+from tracejury.collector.evaluation.frameworks.items import Measure, ScoredFact
 
 
 def listed(e: Evaluation) -> set[tuple[str, str, str]]:
@@ -24,7 +24,7 @@ def listed(e: Evaluation) -> set[tuple[str, str, str]]:
     return {(i.measure.value, i.what, rule) for i in e.items for rule in i.rules}
 
 
-def untold(e: Evaluation, measure: Measure) -> list[Item]:
+def untold(e: Evaluation, measure: Measure) -> list[ScoredFact]:
     """The items of a measure that do not count."""
     return [i for i in e.items if i.measure is measure and not i.stated]
 

@@ -12,9 +12,9 @@ from trail_folder import error, write
 
 from tracejury.collector.evaluation.judges_result import RunResult, TraceResult, trace_scores
 from tracejury.collector.evaluation.judges_score import against_annotators, against_people, by_source, repeatability
-from tracejury.collector.evaluation.rebuilt import Rebuilt, rebuild_folder
+from tracejury.collector.evaluation.rebuilt import RebuiltFolder, rebuild_folder
 from tracejury.judges.measures.judge_agreement import CoverageRow, JudgeAgreement
-from tracejury.judges.measures.scales import Scored
+from tracejury.judges.measures.scales import ScaleRating
 from tracejury.schemas.errors import PermanentError
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.taxonomy import Dimension, Severity
@@ -25,7 +25,7 @@ MISSING = error(2, "Instruction Non-compliance", description="The plan lacks the
 
 
 @pytest.fixture
-def rebuilt(tmp_path: Path) -> Rebuilt:
+def rebuilt(tmp_path: Path) -> RebuiltFolder:
     """In A a missing tag that cannot be there, and an error at span 5; in B one at span 3."""
     folder = write(tmp_path / "x", [A, B], {A: [MISSING, error(5, "Goal Deviation")], B: [error(3)]})
     (folder / "dimensions.json").write_text(json.dumps({A: [["LC"], ["PA", "LC"]]}))
@@ -56,7 +56,7 @@ def everything(agreement: JudgeAgreement) -> CoverageRow:
     return agreement.coverage[0]
 
 
-def test_without_a_matcher_only_what_is_localised_is_caught(rebuilt: Rebuilt) -> None:
+def test_without_a_matcher_only_what_is_localised_is_caught(rebuilt: RebuiltFolder) -> None:
     """Over all annotated traces; findings below the profile's threshold do not count."""
     found = against_annotators(rebuilt, [finding(A, 5), finding(B, 3, 0.25)], "balanced", None, None)
     assert (found.traces, found.kappa) == (2, None)
@@ -65,7 +65,7 @@ def test_without_a_matcher_only_what_is_localised_is_caught(rebuilt: Rebuilt) ->
     assert everything(against_annotators(rebuilt, [finding(B, 3, 0.25)], "recall", None, None).all).caught == 1
 
 
-def test_people_decide_what_is_caught(rebuilt: Rebuilt) -> None:
+def test_people_decide_what_is_caught(rebuilt: RebuiltFolder) -> None:
     """By number of the error in its file, invalid ones counted; only the traces that they looked at are scored."""
     found = against_annotators(rebuilt, [finding(A, 4), finding(B, 3)], "balanced", None, {A: frozenset({(1, "a4")})})
     assert found.traces == 1
@@ -75,7 +75,7 @@ def test_people_decide_what_is_caught(rebuilt: Rebuilt) -> None:
     assert (found.precision[0].findings, found.precision[0].on_span, found.precision[0].matched) == (1, 0, 1)
 
 
-def test_a_matcher_is_compared_with_people(rebuilt: Rebuilt) -> None:
+def test_a_matcher_is_compared_with_people(rebuilt: RebuiltFolder) -> None:
     """Over all pairs of the traces that both looked at; its own matches decide."""
     both = [finding(A, 4), finding(A, 5), finding(B, 3)]
     model = {A: frozenset({(1, "a4"), (1, "a5")}), B: frozenset({(0, "b3")})}
@@ -86,7 +86,7 @@ def test_a_matcher_is_compared_with_people(rebuilt: Rebuilt) -> None:
     assert (everything(found.all).caught, everything(found.all).localised) == (2, 2)
 
 
-def test_judges_detectors_and_both(rebuilt: Rebuilt) -> None:
+def test_judges_detectors_and_both(rebuilt: RebuiltFolder) -> None:
     """The figures over spans of each, from one reading of the folder."""
     spans = by_source(rebuilt, [finding(B, 3)], "balanced")
     localised = {source: e.agreement.all.localised for source, e in spans.items()}
@@ -127,9 +127,11 @@ def test_a_traces_score_is_the_mean_of_its_runs(scores: list[int]) -> None:
 def test_scores_beside_peoples() -> None:
     """Of whole traces where people scored those, of runs where they scored runs."""
     said = [result("t", 0, 3, 0), result("u", 0, 1)]
-    (whole,) = against_people(said, [Scored("t", "", "goal-fulfilment", 2), Scored("u", "", "goal-fulfilment", 3)])
+    (whole,) = against_people(
+        said, [ScaleRating("t", "", "goal-fulfilment", 2), ScaleRating("u", "", "goal-fulfilment", 3)]
+    )
     assert (whole.n, whole.accuracy, whole.off_by_one) == (2, 0.5, 0.5)
-    (runs,) = against_people(said, [Scored("t", "r1", "goal-fulfilment", 0)])
+    (runs,) = against_people(said, [ScaleRating("t", "r1", "goal-fulfilment", 0)])
     assert (runs.n, runs.accuracy, runs.judge_only) == (1, 1.0, 2)
 
 

@@ -9,7 +9,7 @@ from fair_judge import said
 from trail_folder import error, write
 
 from tracejury.collector.evaluation.judges_trace import Judging, judge_trace, moments
-from tracejury.collector.evaluation.rebuilt import Rebuilt, rebuild_folder
+from tracejury.collector.evaluation.rebuilt import RebuiltFolder, rebuild_folder
 from tracejury.collector.judging.llm.build import panel_from
 from tracejury.collector.judging.llm.judge_request import PromptBudget
 from tracejury.collector.judging.model.config import LlmConfig
@@ -23,7 +23,7 @@ A = "a" * 32
 
 
 @pytest.fixture
-def rebuilt(tmp_path: Path) -> Rebuilt:
+def rebuilt(tmp_path: Path) -> RebuiltFolder:
     return rebuild_folder(write(tmp_path / "x", [A], {A: [error(5)]}))
 
 
@@ -32,7 +32,7 @@ def judging(windows: WindowRules | None = None, *, hints: bool = True) -> Judgin
     return Judging(PromptBudget(panel, 100_000, len, hints), windows)
 
 
-async def test_a_closing_pass_a_run(rebuilt: Rebuilt) -> None:
+async def test_a_closing_pass_a_run(rebuilt: RebuiltFolder) -> None:
     """Findings at their spans, a score of each judge or that there is nothing to judge, what was dropped and why."""
     client = ScriptedClient(said)
     (run,) = await judge_trace(rebuilt.traces[0], judging(), client)
@@ -51,7 +51,7 @@ async def test_a_closing_pass_a_run(rebuilt: Rebuilt) -> None:
     assert [p.purpose for p in client.prompts] == ["closing"]
 
 
-async def test_detector_findings_are_shown_only_as_asked(rebuilt: Rebuilt) -> None:
+async def test_detector_findings_are_shown_only_as_asked(rebuilt: RebuiltFolder) -> None:
     """With hints, and without."""
     trace, texts = rebuilt.traces[0], []
     for hints in (True, False):
@@ -62,7 +62,7 @@ async def test_detector_findings_are_shown_only_as_asked(rebuilt: Rebuilt) -> No
     assert "This turn is the first to read a failure" not in texts[1]
 
 
-async def test_the_architecture_is_shown(rebuilt: Rebuilt) -> None:
+async def test_the_architecture_is_shown(rebuilt: RebuiltFolder) -> None:
     """As data, indented."""
     client = ScriptedClient(said)
     await judge_trace(rebuilt.traces[0], judging(), client, (), "One agent.\nS9 reads files.")
@@ -70,7 +70,7 @@ async def test_the_architecture_is_shown(rebuilt: Rebuilt) -> None:
 
 
 @pytest.mark.parametrize("failure", [LlmError("stalled"), OverBudgetError("cap"), RetryableError("away")])
-async def test_a_failed_call_leaves_its_judges_unscored(rebuilt: Rebuilt, failure: TracejuryError) -> None:
+async def test_a_failed_call_leaves_its_judges_unscored(rebuilt: RebuiltFolder, failure: TracejuryError) -> None:
     """Each with the reason; nothing is raised."""
     (run,) = await judge_trace(rebuilt.traces[0], judging(), ScriptedClient(lambda _: failure))
     assert run.findings == ()
@@ -87,7 +87,7 @@ class Faulty:
         raise ZeroDivisionError(prompt.purpose)
 
 
-async def test_a_fault_of_ours_costs_one_run(rebuilt: Rebuilt) -> None:
+async def test_a_fault_of_ours_costs_one_run(rebuilt: RebuiltFolder) -> None:
     """It is named in the reason, and does not end the evaluation."""
     (run,) = await judge_trace(rebuilt.traces[0], judging(), Faulty())
     assert set(run.failures.values()) == {"unexpected ZeroDivisionError: closing"}
@@ -100,7 +100,7 @@ def at_the_tool(prompt: Prompt) -> str:
     return answer(prompt, [finding("S3", "No such file: data.csv")] if quoted else [])
 
 
-async def test_windows_come_before_the_closing_pass(rebuilt: Rebuilt) -> None:
+async def test_windows_come_before_the_closing_pass(rebuilt: RebuiltFolder) -> None:
     """Their findings are provisional: the closing prompt lists them for a decision."""
     client = ScriptedClient(at_the_tool)
     (run,) = await judge_trace(rebuilt.traces[0], judging(WindowRules(turns=1)), client)
@@ -109,7 +109,7 @@ async def test_windows_come_before_the_closing_pass(rebuilt: Rebuilt) -> None:
     assert ' 1. S3 LC, Tool Output Misinterpretation, HIGH: "No such file' in client.prompts[2].messages[-1].text
 
 
-async def test_a_lost_window_costs_only_itself(rebuilt: Rebuilt) -> None:
+async def test_a_lost_window_costs_only_itself(rebuilt: RebuiltFolder) -> None:
     """The closing pass sees what it would have seen."""
     client = ScriptedClient(lambda p: LlmError("stalled") if p.purpose == "window" else said(p))
     (run,) = await judge_trace(rebuilt.traces[0], judging(WindowRules(turns=1)), client)
@@ -117,7 +117,9 @@ async def test_a_lost_window_costs_only_itself(rebuilt: Rebuilt) -> None:
 
 
 @pytest.mark.parametrize(("turns", "windows"), [(1, [(0, 1), (1, 2)]), (2, [(0, 2)]), (3, [])])
-def test_windows_close_by_the_rules_of_production(rebuilt: Rebuilt, turns: int, windows: list[tuple[int, int]]) -> None:
+def test_windows_close_by_the_rules_of_production(
+    rebuilt: RebuiltFolder, turns: int, windows: list[tuple[int, int]]
+) -> None:
     """After so many turns; the last turn belongs to the closing pass, and what was not known then is not shown."""
     trace = rebuilt.traces[0]
     rules = WindowRules(turns=turns, seconds=1e9)

@@ -9,7 +9,7 @@ import pytest
 
 from tracejury.collector.evaluation.labels import load_labels
 from tracejury.collector.otlp.files import BrokenFileError
-from tracejury.judges.measures.scales import Scored
+from tracejury.judges.measures.scales import ScaleRating
 
 
 def test_rows_of_labels(tmp_path: Path) -> None:
@@ -25,9 +25,9 @@ def test_rows_of_labels(tmp_path: Path) -> None:
         )
     )
     assert load_labels(path) == (
-        Scored("t", "", "logical-consistency", 0),
-        Scored("t", "r", "tool-calling", 3, "kim"),
-        Scored("t", "", "my-own", 1),
+        ScaleRating("t", "", "logical-consistency", 0),
+        ScaleRating("t", "r", "tool-calling", 3, "kim"),
+        ScaleRating("t", "", "my-own", 1),
     )
 
 

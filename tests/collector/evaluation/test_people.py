@@ -19,7 +19,7 @@ from tracejury.collector.evaluation.people_file import named, read_people
 from tracejury.collector.evaluation.rebuilt import rebuild_folder
 from tracejury.collector.judging.model.config import LlmConfig
 from tracejury.collector.otlp.files import BrokenFileError
-from tracejury.judges.measures.scales import Scored
+from tracejury.judges.measures.scales import ScaleRating
 from tracejury.schemas.errors import ConfigError
 
 A, B, C = "a" * 32, "b" * 32, "c" * 32
@@ -76,15 +76,15 @@ def test_what_most_people_see_and_reviewed(tmp_path: Path) -> None:
         (A, RUN, 3, "quoted || said")
     ]
     assert people.reviewed == {A: frozenset({RUN})}
-    assert people.scores == [Scored(A, RUN, "goal-fulfilment", 2, "ann")]
-    assert named(people.scores, {A: "first"}) == [Scored("first", RUN, "goal-fulfilment", 2, "ann")]
+    assert people.scores == [ScaleRating(A, RUN, "goal-fulfilment", 2, "ann")]
+    assert named(people.scores, {A: "first"}) == [ScaleRating("first", RUN, "goal-fulfilment", 2, "ann")]
 
 
 def test_a_list_of_scores_is_still_one(tmp_path: Path) -> None:
     """Without reviews, so that annotations stay those of the folder."""
     path = tmp_path / "scores.json"
     path.write_text(json.dumps([{"trace": "t", "judge": "LC", "score": 1}]))
-    assert read_people(path) == People((Scored("t", "", "logical-consistency", 1),))
+    assert read_people(path) == People((ScaleRating("t", "", "logical-consistency", 1),))
 
 
 @pytest.mark.parametrize(

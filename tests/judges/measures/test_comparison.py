@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracejury.judges.agreement import Annotated, Predicted, agreement
-from tracejury.judges.measures.comparison import Comparison, ComparisonRow, Paired, compare, mcnemar
+from tracejury.judges.measures.comparison import ComparisonRow, Paired, VersionComparison, compare, mcnemar
 from tracejury.judges.measures.matching import Basis, Match
 
 TRACES = ["t", "u", "v"]
@@ -29,7 +29,7 @@ A = [found("t", "a"), found("u", "c"), found("v", "x")]
 B = [found("t", "a"), found("t", "b", EE), found("u", "a"), found("u", "y")]
 
 
-def row(result: Comparison, dimension: str) -> ComparisonRow:
+def row(result: VersionComparison, dimension: str) -> ComparisonRow:
     return next(r for r in result.rows if r.dimension == dimension)
 
 

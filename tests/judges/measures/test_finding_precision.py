@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tracejury.judges.agreement import Annotated, Predicted
 from tracejury.judges.agreement_tables import per_detector
-from tracejury.judges.measures.finding_precision import FindingRow, finding_precision
+from tracejury.judges.measures.finding_precision import PrecisionRow, finding_precision
 from tracejury.judges.measures.matching import Match
 
 ERRORS = [Annotated("t", "a", "Language-only"), Annotated("u", "b", "Language-only")]
@@ -22,7 +22,7 @@ FINDINGS = [
 ]
 
 
-def row(rows: tuple[FindingRow, ...], judge: str, severity: str) -> FindingRow:
+def row(rows: tuple[PrecisionRow, ...], judge: str, severity: str) -> PrecisionRow:
     return next(r for r in rows if (r.judge, r.severity) == (judge, severity))
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tracejury.judges.agreement import Annotated, Predicted
 from tracejury.judges.measures.confusion import Confusion
-from tracejury.judges.measures.judge_agreement import ALL, JudgeAgreement, JudgeRow, judge_agreement
+from tracejury.judges.measures.judge_agreement import ALL, JudgeAgreement, JudgeConfusion, judge_agreement
 from tracejury.judges.measures.matching import Basis, Catch, Level, Match, catches
 
 
@@ -44,7 +44,7 @@ MATCHES = [yes(0, 0), yes(1, 1), yes(2, 1), no(2, 2), yes(3, 3)]
 """The LC finding at t/x speaks of the errors at b (LC) and c (nobody's); the TC finding at c of something else."""
 
 
-def row(result: JudgeAgreement, dimension: str, impact: str = ALL) -> JudgeRow:
+def row(result: JudgeAgreement, dimension: str, impact: str = ALL) -> JudgeConfusion:
     return next(r for r in result.judges if (r.dimension, r.impact) == (dimension, impact))
 
 

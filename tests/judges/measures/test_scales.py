@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracejury.judges.measures.scales import ScaleAgreement, Scored, scale_agreement
+from tracejury.judges.measures.scales import ScaleAgreement, ScaleRating, scale_agreement
 
 
-def scores(values: str, rater: str = "", judge: str = "LC") -> list[Scored]:
+def scores(values: str, rater: str = "", judge: str = "LC") -> list[ScaleRating]:
     """One trace a digit, t0 on; a dot is a trace without score."""
-    return [Scored(f"t{i}", "", judge, int(c), rater) for i, c in enumerate(values) if c != "."]
+    return [ScaleRating(f"t{i}", "", judge, int(c), rater) for i, c in enumerate(values) if c != "."]
 
 
 def only(result: tuple[ScaleAgreement, ...]) -> ScaleAgreement:
@@ -77,7 +77,7 @@ def test_subjects_without_a_pair_are_counted_and_left_out() -> None:
 
 def test_a_run_is_another_subject_than_its_trace() -> None:
     """Scores pair by trace and run."""
-    result = only(scale_agreement([Scored("t", "r1", "LC", 1)], [Scored("t", "", "LC", 1)]))
+    result = only(scale_agreement([ScaleRating("t", "r1", "LC", 1)], [ScaleRating("t", "", "LC", 1)]))
     assert result.n == 0
 
 
@@ -101,7 +101,7 @@ def test_a_constant_side_has_no_correlation() -> None:
 @pytest.mark.parametrize("score", [-1, 4])
 def test_scores_off_the_scale_are_refused(score: int) -> None:
     """On either side."""
-    wrong, right = [Scored("t", "", "LC", score)], scores("1")
+    wrong, right = [ScaleRating("t", "", "LC", score)], scores("1")
     for mine, theirs in ((wrong, right), (right, wrong)):
         with pytest.raises(ValueError, match="is not one of"):
             scale_agreement(mine, theirs)
@@ -118,8 +118,8 @@ def test_shares_have_wilsons_intervals_and_distances_bootstrapped_ones() -> None
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=20))
 def test_figures_keep_their_order(pairs: list[tuple[int, int]]) -> None:
     """A same score is in the same bin and within 1; MAE bounds bias; normalised it is in [0, 1]."""
-    judge = [Scored(f"t{i}", "", "LC", a) for i, (a, _) in enumerate(pairs)]
-    people = [Scored(f"t{i}", "", "LC", b) for i, (_, b) in enumerate(pairs)]
+    judge = [ScaleRating(f"t{i}", "", "LC", a) for i, (a, _) in enumerate(pairs)]
+    people = [ScaleRating(f"t{i}", "", "LC", b) for i, (_, b) in enumerate(pairs)]
     r = only(scale_agreement(judge, people))
     assert r.accuracy is not None
     assert r.mae is not None
