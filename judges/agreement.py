@@ -22,7 +22,7 @@ from .bootstrap import Interval, intervals
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """What is scored of a finding. `dimensions`: first = primary.
+    """The scored part of a finding. `dimensions`: first = primary.
 
     `severity`, and `elsewhere`: the span ids where it showed or is relayed (`tool_span_id`, `seen_by_span_id`,
     `also_at`), take part in no figure of this module; nor do `evidence` and `run_id`, the agent run.
@@ -84,7 +84,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class TraceTally:
-    """What one trace adds to the figures; computed once, summed in every resample."""
+    """The contribution of one trace to the figures; computed once, summed in every resample."""
 
     findings: int
     errors: int

@@ -1,4 +1,4 @@
-"""What human annotations say, read as TRAIL's scorer reads them, and which of them blame what is no error."""
+"""Human annotations, read as TRAIL's scorer reads them, and those of them that are invalid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the ranker sees of a span: which families of rules fired there, and where it stands in its run.
+"""The ranker's features of a span: the families of rules that fired there, and its place in the run.
 
 Few families on purpose: rules of a like precision on the annotated traces share a weight, which holds better on traces
 that the table has not seen than a weight for each of them.

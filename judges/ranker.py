@@ -1,4 +1,4 @@
-"""How sure a finding is: a logistic model over the rules that fired at its span and where it stands.
+"""The confidence of a finding: a logistic model over the rules that fired at its span and the span's place.
 
 The model estimates the probability that an expert marks the span. Its table (calibration.py) was fitted on annotated
 traces; docs/detectors.md tells how and how well it holds on traces that it has not seen. A rule that the table does

@@ -103,14 +103,14 @@ OPTIONS: tuple[Decorator, ...] = (
 
 
 def judges_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """All of them; the command gets them as further keywords, for `options_from`."""
+    """Add the options to a command, which passes their values to `options_from`."""
     for option in reversed(OPTIONS):
         command = option(command)
     return command
 
 
 def options_from(folder: Path, criteria: str, asked: dict[str, Any], **more: Any) -> JudgesOptions:
-    """What the options say; `more`: further fields.
+    """The options as one object; `more`: further fields.
 
     Raises:
         ConfigError: the model's address or another value cannot be.

@@ -1,4 +1,4 @@
-"""Which findings describe which annotated errors, decided by a language model.
+"""Matching of findings with annotated errors by a language model.
 
 How far it can be trusted is told by kappa with a file of a person (matches.py).
 

@@ -1,4 +1,4 @@
-"""What a matcher is shown of annotated errors and findings."""
+"""The annotated errors and findings of a trace, as a matcher reads them."""
 
 from __future__ import annotations
 

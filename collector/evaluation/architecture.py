@@ -42,11 +42,11 @@ class ServiceDescriptions:
 
     @property
     def shown(self) -> bool:
-        """Whether there is any."""
+        """Whether any service has a description."""
         return bool(self.written) or any(self.derived.values())
 
     def text(self, trace: Trace) -> str:
-        """What is shown with a trace, "" for nothing."""
+        """The description of the trace's service, "" for none."""
         return self.written or self.derived.get(trace.service, "")
 
 

@@ -28,7 +28,7 @@ MOST_CHARACTERS: Final = 2000
 
 
 async def judge_baseline(trace: Trace, architecture: str, client: Client) -> RunResult:
-    """What it says of a trace; without a usable answer it is unscored."""
+    """The baseline's result for a trace; without a usable answer it is unscored."""
     prompt = baseline_prompt(raw_view(trace), architecture, trace_id=trace.trace_id, service=trace.service)
     try:
         listed = _errors(await client.complete(prompt))

@@ -22,7 +22,7 @@ from ...schemas.errors import ConfigError, LlmError
 
 
 def call_key(model: str, prompt: Prompt, run: int) -> str:
-    """What a reply is found by, 32 hex digits: the model, all that is sent, and the number of the run.
+    """The key of a reply, 32 hex digits over the model, all that is sent, and the number of the run.
 
     The run is part of it so that several runs over the same traces are several answers.
     """
@@ -120,7 +120,7 @@ class CassetteClient:
     _asked: dict[str, asyncio.Lock] = field(default_factory=dict)
 
     def of_run(self, run: int) -> CassetteClient:
-        """The same for another run."""
+        """A client of the same cassette for another run."""
         return replace(self, run=run)
 
     async def complete(self, prompt: Prompt) -> Reply:
@@ -173,7 +173,7 @@ def _open_to_record(path: Path) -> BinaryIO:
 
 
 def _lines(path: Path) -> Iterator[Any]:
-    """Whole lines; a last one that is torn is passed over, as it is when the file is repaired."""
+    """Whole lines; a torn last line is left out."""
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
             yield from (line for line in file if line.endswith(b"\n"))

@@ -24,7 +24,7 @@ from .rebuilt import RebuiltFolder, rebuild_folder
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What one version said, from a report: `findings` with (name of the trace, id), whatever their confidence.
+    """The answers of one version, read from a report: `findings` with (name of the trace, id), at any confidence.
 
     `traces` that it judged; `scores` by (trace, run, judge); `matches`: with annotated errors, None where nobody
     decided; `versions` of its judges.

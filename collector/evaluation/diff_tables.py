@@ -16,7 +16,7 @@ FIGURES = ("localised", "caught", "span_precision", "span_recall", "span_f1", "f
 
 
 def diff_json(difference: Difference) -> dict[str, Any]:
-    """All of it."""
+    """The comparison as JSON values."""
     return {
         "a": difference.a.name,
         "b": difference.b.name,

@@ -1,4 +1,4 @@
-"""Whether findings point at something: their span was sent, and their quote stands in what was sent of it.
+"""The grounding of findings: their span was sent, and it contains their quote.
 
 This check shares no code with the evidence gate: it looks for the quote in every string of the stored span, those
 inside JSON values included, with white space folded and case dropped.

@@ -30,7 +30,7 @@ class AnnotatedError:
 
 @dataclass(frozen=True, slots=True)
 class TrailFolder:
-    """What a folder holds.
+    """The contents of a folder.
 
     `names` maps each trace id to the name of its file: the unit that is scored. `annotations` by that name, for the
     traces at hand that have any file of annotations, an empty one included. `spare` counts annotation files without

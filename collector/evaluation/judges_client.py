@@ -69,7 +69,7 @@ async def open_models(options: JudgesOptions) -> AsyncIterator[Models]:
 
 
 def replace_model(config: LlmConfig, model: str) -> LlmConfig:
-    """The same for another model ("": the same one)."""
+    """The configuration with another model ("": unchanged)."""
     return config.model_copy(update={"model": model}) if model else config
 
 

@@ -1,4 +1,4 @@
-"""What an evaluation of LLM judges is asked for."""
+"""Options of an evaluation of LLM judges."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DERIVED: Final = "derived"
 
 @dataclass(frozen=True, slots=True)
 class JudgesOptions:
-    """Which judges, with which model, over how much of a folder, and what is measured.
+    """The judges, their model, the part of the folder that is judged, and the measures.
 
     `llm`: as production has it: model, criteria, mode, hints, streaming; without a model only a cassette can answer.
     `architecture`: "none", "derived", or a file with a description. `detectors`: score them, too, alone and together

@@ -31,7 +31,7 @@ from .spend import Usage
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """How much of what was asked has an answer.
+    """The numbers of questions with and without an answer.
 
     `scored` verdicts; `unscored` ones by judge, with `failures` (reason to number); `not_applicable` by judge; claims
     `dropped` by reason; `lost` windows or plans without an answer; `provisional` findings of windows.

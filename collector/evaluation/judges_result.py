@@ -1,4 +1,4 @@
-"""What judges said of one trace in one run of an evaluation."""
+"""The answers of judges about one trace in one repetition of an evaluation."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TraceResult:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Those of all its runs."""
+        """The findings of all its runs."""
         return tuple(f for run in self.runs for f in run.findings)
 
     @property

@@ -1,4 +1,4 @@
-"""What LLM judges said of a folder's traces, scored: against annotators, against human scores, against themselves."""
+"""Scores of LLM judges: against annotators, against human scores, and between repetitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One trace before the judges, as in production: windows while it ran, if wanted, then a closing pass a run."""
+"""Judging of one trace as in production: windows while it ran, if wanted, then a closing pass for each run."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _reason(error: BaseException) -> str:
 def moments(
     trace: Trace, run: AgentRun, panel: LlmJudges, rules: WindowRules, detected: Iterable[Finding]
 ) -> Iterator[tuple[JudgeTask, AgentRun]]:
-    """When a window or a plan of the run would have been judged while it ran, with the run as it was then.
+    """The windows and plans that would have been judged while the run went on, with the run as it was then.
 
     Turn by turn, by the rules of production; the last turn belongs to the closing pass.
     """
@@ -150,6 +150,6 @@ def _task(trace: Trace, run: AgentRun, stage: Stage, judges: Sequence[str], find
 
 
 def _end(turn: Turn) -> int:
-    """When all of the turn was over, in unix nanos."""
+    """The end of a turn with all its spans, in unix nanos."""
     spans = (turn.llm, *(call.span for call in turn.tool_calls), *turn.wrappers)
     return max((span.raw.end for span in spans if span is not None), default=0)

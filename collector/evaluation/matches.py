@@ -1,4 +1,4 @@
-"""Which findings describe which annotated errors: told by a person's file, or by an LLM (adjudicate.py)."""
+"""Pairs of a finding and the annotated error it describes, from a person's file or an LLM (adjudicate.py)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _pair(path: Path, pair: object) -> Pair:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What is matched: annotated errors, grouped by trace, and findings by (name of the trace, id)."""
+    """The two sides of a matching: annotated errors, grouped by trace, and findings by (name of the trace, id)."""
 
     errors: Sequence[Annotated]
     findings: Sequence[tuple[str, str]]

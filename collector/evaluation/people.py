@@ -1,4 +1,4 @@
-"""What people said of agent runs."""
+"""Labels and scores that people gave to agent runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ class MarkedError:
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """What is not `marked` in `reviewed` runs is no error; None where people gave nothing but `scores`.
+    """Scores, marked errors and reviewed runs; `reviewed` is None where people gave nothing but `scores`.
+
+    A `reviewed` run has no errors but the `marked` ones.
 
     Scores are by trace id, or as their list names traces.
     """

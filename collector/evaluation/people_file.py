@@ -1,4 +1,4 @@
-"""What people said, read: labels of a running collector or of an export, or a list of scores."""
+"""Labels read from a running collector or an export, or a list of scores."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _URLS: Final = ("http://", "https://")
 
 
 def is_url(source: Source) -> bool:
-    """Whether it is a collector to ask."""
+    """Whether the source is a collector's address."""
     return str(source).startswith(_URLS)
 
 

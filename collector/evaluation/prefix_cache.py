@@ -1,4 +1,4 @@
-"""How much of a prompt a provider's prefix cache would have, as OpenAI documents it.
+"""A model of a provider's prefix cache, as OpenAI documents it.
 
 The longest prefix that an earlier prompt had, too, counted in blocks of 128 tokens from 1,024 tokens on. That entries
 expire after some minutes is left out; so is whatever the provider keeps longer.

@@ -1,4 +1,4 @@
-"""A TRAIL folder made ready for judges: its traces rebuilt, with what the detectors found in them."""
+"""A TRAIL folder prepared for judges: its traces rebuilt, with the detectors' findings."""
 
 from __future__ import annotations
 

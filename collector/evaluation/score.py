@@ -19,7 +19,7 @@ from .predictions import Predictions
 
 @dataclass(frozen=True, slots=True)
 class DetectorEvaluation:
-    """What `evaluate trail` reports.
+    """The report of `evaluate trail`.
 
     `findings` counts those in the profile over all traces, scored or not. `unannotated` traces were judged and not
     scored; `spare` annotation files had no trace; `refused` items the receiver did not take. `invalid` lists the

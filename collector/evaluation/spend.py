@@ -1,4 +1,4 @@
-"""What an evaluation's calls read, wrote and cost."""
+"""Tokens and cost of an evaluation's calls."""
 
 from __future__ import annotations
 

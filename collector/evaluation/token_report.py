@@ -1,4 +1,4 @@
-"""What judging a folder's traces takes in input tokens: ours, the paper's, all that was recorded. No model is asked.
+"""Input tokens of judging a folder: of our prompts, of the paper's, and of the raw traces. No model is asked.
 
 The prompts are those that would be sent: the same code makes them, and a script answers each with the shortest
 well-formed answer: a score of every judge, and to a window some findings, so that closing prompts list them.
@@ -88,7 +88,7 @@ class TokenReport:
 
     @property
     def panel_uncached_ratio(self) -> float:
-        """The same without what a prefix cache has."""
+        """The panel ratio without the tokens in a prefix cache."""
         return self._total(lambda t: t.panel.uncached) / (PAPER_CALLS * self._total(lambda t: t.paper))
 
     @property

@@ -1,1 +1,1 @@
-"""How far judges can be trusted, in figures: against annotators, against human scores, and against themselves."""
+"""Measures of judges: against annotators, against human scores, and between repetitions."""

@@ -184,7 +184,7 @@ def _counts(judge: str, errors: Sequence[int], findings: Sequence[int], side: _S
 
 
 def _figures(traces: Sequence[_Counts]) -> dict[str, float]:
-    """Those that are defined, pooled over traces."""
+    """The defined figures, pooled over traces."""
     if not traces:
         return {}
     errors, caught, localised, findings, named, marked, common = map(sum, zip(*traces, strict=True))

@@ -63,7 +63,7 @@ class Confusion:
         return _ratio(self.tp + self.tn, self.total)
 
     def figures(self) -> dict[str, float]:
-        """Those that are defined, by name."""
+        """The defined figures, by name."""
         named = ((name, getattr(self, name)) for name in FIGURES)
         return {name: value for name, value in named if value is not None}
 

@@ -1,4 +1,4 @@
-"""Whether a judge gives the same reasons when it judges the same again: the semantic consistency index."""
+"""The semantic consistency index: the similarity of a judge's reasons when it judges the same again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of the seven dimensions an annotated error belongs to: as people labelled it, else by its category."""
+"""The dimensions of an annotated error: as people labelled it, else by its category."""
 
 from __future__ import annotations
 
@@ -32,9 +32,6 @@ PAPER_COUNTS: Final[Mapping[str, int]] = MappingProxyType(
     {"LC": 120, "EE": 140, "PA": 61, "PQ": 17, "TS": 93, "TC": 129}
 )
 """Errors mapped to each dimension in "What is your agent's GPA?", TRAIL/GAIA dev; none to goal fulfilment."""
-
-PAPER_ERRORS: Final = 289
-"""Annotated errors of that split in the paper; an error may have several dimensions."""
 
 DEFAULT_DIMENSIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -128,7 +125,7 @@ def with_dimensions(annotated: Iterable[Annotated], labels: Labels) -> LabelledE
 
 
 def dimension_counts(annotated: Sequence[Annotated]) -> tuple[DimensionCount, ...]:
-    """How many errors are mapped to each of the seven dimensions, beside the paper's counts."""
+    """The number of errors mapped to each of the seven dimensions, beside the paper's counts."""
     counts = Counter(d for error in annotated for d in set(error.dimensions))
     return tuple(DimensionCount(d, judge, counts[d], PAPER_COUNTS.get(d)) for d, judge in JUDGES.items())
 

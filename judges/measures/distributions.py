@@ -1,4 +1,4 @@
-"""What intervals need of the normal, Student's t and the Poisson distribution, without a library of them."""
+"""Quantiles of the normal, Student's t and the Poisson distribution, without a numeric library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TERMS: Final = 10_000
 
 @cache
 def deviate(level: float) -> float:
-    """How many standard deviations about its mean hold that share of a normal distribution: 1.96 hold 95 %."""
+    """The number of standard deviations that hold this share of a normal distribution: 1.96 hold 95 %."""
     return NormalDist().inv_cdf((1 + level) / 2)
 
 

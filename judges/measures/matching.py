@@ -1,4 +1,4 @@
-"""Which annotated errors a judge caught, and which it localised, as "What is your agent's GPA?" tells them apart.
+"""The annotated errors that a judge caught and localised, as "What is your agent's GPA?" defines them.
 
 Whether a finding speaks of an annotated error is a matter of content, so somebody has to say it: an adjudicating model
 or a person, pair by pair. Where it points is a matter of span ids.
@@ -34,7 +34,7 @@ class Level(IntEnum):
 
 
 class Basis(StrEnum):
-    """Who decided what is caught."""
+    """The basis on which errors count as caught."""
 
     ADJUDICATED = "adjudicated"
     SAME_SPAN = "same-span"
@@ -54,7 +54,7 @@ _NOTES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Catch:
-    """What was made of one error.
+    """The outcome for one error.
 
     `nearby`: a finding that caught it (where nobody adjudicated: any finding) names its span, as its own or among
     `elsewhere`.
@@ -64,7 +64,7 @@ class Catch:
     nearby: bool = False
 
     def __or__(self, other: Catch) -> Catch:
-        """What two findings, or two judges, made of it together."""
+        """The outcome of two findings, or two judges, together."""
         return Catch(max(self.level, other.level), self.nearby or other.nearby)
 
 
@@ -82,11 +82,11 @@ class Catches:
     pairs: int = 0
 
     def of(self, error: int, judge: str) -> Catch:
-        """What one judge made of one error."""
+        """The outcome of one judge for one error."""
         return self.by_error[error].get(judge, Catch())
 
     def together(self, error: int) -> Catch:
-        """What all judges made of one error."""
+        """The outcome of all judges for one error."""
         result = Catch()
         for catch in self.by_error[error].values():
             result |= catch
@@ -96,7 +96,7 @@ class Catches:
 def catches(
     annotated: Sequence[Annotated], predicted: Sequence[Predicted], matches: Iterable[Match] | None = None
 ) -> Catches:
-    """What each judge made of each error.
+    """The outcome of each judge for each error.
 
     With `matches` (indices into the two sequences), a finding catches the errors that it is matched with; a pair that
     nobody looked at is no match, and of a pair decided twice the last counts. Without, a finding catches every error
@@ -123,7 +123,7 @@ def catches(
 
 
 def credited(finding: Predicted) -> tuple[str, ...]:
-    """Whose finding it is: each of its dimensions, else the judge that made it."""
+    """The judges that a finding counts for: each of its dimensions, else the judge that made it."""
     return tuple(dict.fromkeys(finding.dimensions)) or (finding.judge,)
 
 

@@ -1,4 +1,4 @@
-"""What people see: the opinions of several put together, error by error.
+"""Errors as people see them: the opinions of several, combined error by error.
 
 An error is told apart by its span, taxonomy and category, whoever names it. Whoever marked it (agreed with a finding
 there, moved one there, or missed one there) says yes, whoever disagreed with a finding there says no, of each annotator
@@ -53,7 +53,7 @@ def seen_errors(annotations: Iterable[Annotation]) -> tuple[SeenError, ...]:
 def said_of_run(
     run_id: str, annotations: Iterable[Annotation], findings: Iterable[Finding] = ()
 ) -> tuple[Annotation, ...]:
-    """What people say of one agent run: `annotations` of its traces that are of it, as they stand.
+    """The annotations of one agent run, out of the `annotations` of its traces.
 
     Who moved one of its errors to another run disagrees here: with one of `findings` (of the run), or with what others
     say of that place.

@@ -46,7 +46,7 @@ class LabelledRun:
 
 
 def quality_of(runs: Sequence[LabelledRun]) -> list[JudgeQuality]:
-    """How each judge and detector fares whose findings people labelled, or that looked at a reviewed run, by name.
+    """The quality of each judge and detector with labelled findings or reviewed runs, by name.
 
     A finding is right where most people with an opinion on it see an error, at its span or at another one; it is
     localised where most of all of them agree as it stands. Where they are evenly divided whether it is right, it is
@@ -70,7 +70,7 @@ def quality_of(runs: Sequence[LabelledRun]) -> list[JudgeQuality]:
 
 @dataclass(frozen=True, slots=True)
 class _Labelled:
-    """What people say of one judge's findings in a run: of each whether it is right, and localised."""
+    """The opinions of people on one judge's findings in a run: of each whether it is right, and localised."""
 
     run: LabelledRun
     opinions: Sequence[tuple[bool, bool]]

@@ -162,7 +162,7 @@ def _variance(sums: Sums, ratio: float, square: float, product: float) -> float:
 
 
 def _few(freedom: float) -> float:
-    """How many times a variance known with so many degrees of freedom counts; linear between tenths, which are kept."""
+    """The factor of a variance known with so many degrees of freedom; linear between cached tenths."""
     below = floor(freedom * 10)
     first, second = ((t_quantile(_TAIL, tenths / 10) / _Z) ** 2 for tenths in (below, below + 1))
     return first + (second - first) * (freedom * 10 - below)

@@ -1,4 +1,4 @@
-"""How alike a judge's scores are when it judges the same again: Krippendorff's alpha and the spread per trace."""
+"""The reliability of a judge's scores over repetitions: Krippendorff's alpha and the spread per trace."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def wilson(hits: int, trials: int, *, level: float = 0.95) -> Interval | None:
 
 
 def wilson_of(share: float, trials: float, *, level: float = 0.95) -> Interval:
-    """The same of a `share` in 0..1 seen in `trials` > 0, which need not be whole: an effective size."""
+    """The score interval of a `share` in 0..1 over `trials` > 0, which need not be whole (an effective size)."""
     z = deviate(level)
     z2 = z * z
     centre = (share + z2 / (2 * trials)) / (1 + z2 / trials)

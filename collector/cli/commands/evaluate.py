@@ -68,7 +68,7 @@ def trail(
 
 
 def _refuse_unread(unread: set[str], *, for_judges: bool) -> None:
-    """Whoever gives an option that is not looked at would take the figures for others than they are."""
+    """Refuse options that this kind of evaluation does not read."""
     context = click.get_current_context()
     for option in context.command.params:
         if option.name in unread and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE:

@@ -25,7 +25,7 @@ class Capture:
 
     @property
     def id(self) -> str:
-        """What reports call it."""
+        """Its name in reports."""
         return f"{self.label}/{self.name}"
 
 

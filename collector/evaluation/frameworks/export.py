@@ -1,4 +1,4 @@
-"""What stands in a raw export, read without any of the code that is measured: texts, marks, and who is above whom."""
+"""Texts, marks and parents in a raw export, read without any of the code that is measured."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Export:
         return not any(s.parent or s.links for s in self.spans.values())
 
     def above(self, key: SpanKey) -> Iterator[SpanKey]:
-        """What is above a span, nearest first; the last may be a span that never came."""
+        """The ancestors of a span, nearest first; the last may be a span that never came."""
         seen = {key}
         span = self.spans.get(key)
         while span and span.parent and span.parent not in seen:
@@ -103,7 +103,7 @@ class Export:
         return any(name in text and pair.search(text) for text in span.texts)
 
     def executions(self, tool: str) -> int:
-        """How many executions of a tool have a span (a twin below its twin is none)."""
+        """The number of a tool's executions that have a span (a twin below its twin is none)."""
         word = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(tool)}(?![A-Za-z0-9_])")
         naming = {k for k in self.tools if self._names(self.spans[k], tool, word)}
         return sum(1 for k in naming if not any(a in naming for a in self.above(k)))

@@ -1,4 +1,4 @@
-"""What is scored: one fact of the truth, what was rebuilt of it, and the rule by which the export does not tell it."""
+"""Scored facts: one fact of the truth, its reconstruction, and the rules by which the export does not state it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rebuilt tool call stands for which true one, and in what the two differ."""
+"""Pairs of true and rebuilt tool calls, and the sides in which they differ."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def pair(expected: Sequence[Expected], seen: Sequence[SeenCall]) -> Pairs:
 
 
 def out_of_order(expected: Sequence[Expected], pairs: Pairs) -> set[int]:
-    """Right calls that stand before one that came earlier: those outside the longest ascending row of their agent."""
+    """Right calls in the wrong order: those outside the longest increasing subsequence of their agent."""
     of: defaultdict[str, list[int]] = defaultdict(list)
     for at, one in enumerate(expected):
         if pairs.kinds.get(at) == "" and pairs.found[at].agent == one.call.agent:

@@ -50,7 +50,7 @@ class RebuiltCapture:
 
 
 def through_collector(requests: Sequence[Request], suite: Suite) -> RebuiltCapture:
-    """What the collector makes of these requests, in this order, without its transport and its store."""
+    """The requests assembled, rebuilt and judged in this order, without transport and store."""
     assembler = Assembler()
     keys: dict[tuple[str, str], set[str]] = {}
     faults: list[tuple[str, str]] = []

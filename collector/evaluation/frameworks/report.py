@@ -144,7 +144,7 @@ def as_tables(e: ReconstructionEvaluation) -> RenderableType:
 
 
 def as_list(e: ReconstructionEvaluation) -> RenderableType:
-    """What exports cannot tell: a line for each item and rule."""
+    """The facts that exports do not state: a line for each fact and rule."""
     table = Table("capture", "measure", "item", "rule", "invented", box=None)
     for item in e.items:
         for rule in item.rules:

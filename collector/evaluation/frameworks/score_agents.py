@@ -16,7 +16,7 @@ ANNOUNCED = "killed, its spans announced at their start"
 
 
 def agents(capture: Capture, export: Export, rebuilt: RebuiltCapture, told: Stated) -> Iterator[ScoredFact]:
-    """How often each agent ran; agents that the truth does not know; a killed run's manager."""
+    """The number of runs of each agent; agents that the truth does not know; a killed run's manager."""
     truth = capture.truth
     runs = Counter(r.name for t in rebuilt.traces for r in t.runs)
     for agent in truth.agents:
@@ -47,7 +47,7 @@ def _agent(capture: Capture, name: str, span: Range, got: int) -> Iterator[Score
 
 
 def parents(capture: Capture, rebuilt: RebuiltCapture, told: Stated) -> Iterator[ScoredFact]:
-    """How often each agent ran under its parent; where the export does not tell, at least under nobody else."""
+    """The number of runs of each agent under its parent; where the export does not tell, at least under nobody else."""
     edges: Counter[tuple[str, str]] = Counter()
     for trace in rebuilt.traces:
         for run in trace.runs:
@@ -82,7 +82,7 @@ def parents(capture: Capture, rebuilt: RebuiltCapture, told: Stated) -> Iterator
 
 
 def llm_calls(capture: Capture, rebuilt: RebuiltCapture, told: Stated) -> Iterator[ScoredFact]:
-    """How many LLM calls there were; the item weighs as many."""
+    """The number of LLM calls; the item weighs as many."""
     span, got = told.llm_calls, rebuilt.llm_calls
     ok = span.holds(got)
     kind = "" if ok else "counted more than once" if got > span.high else "not counted"

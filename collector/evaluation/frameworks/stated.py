@@ -1,4 +1,4 @@
-"""What an export cannot tell, by rule: each looks at the raw requests and one item of the truth, at no known name.
+"""Rules for what an export does not state; each reads the raw requests and one fact of the truth, no known names.
 
 A rule answers with the range in which a rebuilt number is honest; where it is one number, the export states it.
 """
@@ -50,7 +50,7 @@ class Stated:
 
 
 def stated(export: Export, truth: Truth) -> Stated:
-    """What an export says of agents and LLM calls."""
+    """Agents and LLM calls as far as an export states them."""
     homes = {a.name: _homes(export, a.name, truth) for a in truth.agents}
     runs = {a.name: _runs(export, a, homes[a.name]) for a in truth.agents}
     parents = {a.name: _parents(export, a, homes, runs) for a in truth.agents}
@@ -112,7 +112,7 @@ def _llm_calls(export: Export, truth: Truth) -> Range:
 
 @dataclass(frozen=True, slots=True)
 class StatedCall:
-    """Which sides of a tool call the export tells; `rules` for those that it does not."""
+    """The sides of a tool call that the export states; `rules` for those that it does not."""
 
     call: bool = True
     agent: bool = True
@@ -123,7 +123,7 @@ class StatedCall:
 
 
 def stated_call(export: Export, call: TrueCall, nth: int, agents: Stated) -> StatedCall:
-    """What an export says of the `nth` call (from 0) of a tool, counted over all agents."""
+    """The stated sides of the `nth` call (from 0) of a tool, counted over all agents."""
     span = nth < export.executions(call.name)
     texts = tuple(leaves(call.arguments))
     complaint = _complaint(call)

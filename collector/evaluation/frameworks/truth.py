@@ -1,4 +1,4 @@
-"""What a captured program really did, from the `ground_truth` of its `.meta.json`."""
+"""The ground truth of a captured program, from its `.meta.json`."""
 
 from __future__ import annotations
 
