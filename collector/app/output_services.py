@@ -12,7 +12,7 @@ from ...processors.assemble import TraceKey
 from ...schemas.queries.ledger import JudgesStatus
 from ..api.services import Services
 from ..config import CollectorConfig
-from ..judging.detect.texts import KeepingTexts
+from ..judging.detect.texts import TextWriter
 from ..labels.stored_labels import StoredLabels
 from ..otlp.receiver.ports import split_endpoint
 from ..otlp.receiver.web_server import WebServer
@@ -20,9 +20,9 @@ from ..outbound.otlp.build import build_exports
 from ..outbound.webhooks.build import build_webhooks
 from ..queries.stored_reader import StoredReader
 from ..rates import StoredRates
-from ..rates.build import keep_rates
-from ..rates.gauges.build import start_gauges
+from ..rates.gauges.build import Gauges
 from ..rates.looked_at import Calibrating
+from ..rates.upkeep import RateUpkeep
 from ..store.client import Store
 from ..store.texts import StoredTexts
 from ..telemetry import Telemetry
@@ -59,7 +59,7 @@ class OutputServices:
         self._webhooks = build_webhooks(store, config.webhooks, telemetry, clock)
         listeners.add(self._webhooks)
         self._exports = build_exports(store, config.export, telemetry, listeners, secret, pressed=busy, clock=clock)
-        self._texts = texts = KeepingTexts(StoredTexts(store), clock=clock)
+        self._texts = texts = TextWriter(StoredTexts(store), clock=clock)
         listeners.add(texts)
         telemetry.gauge(
             "tracejury_texts_waiting", "Traces whose text for search waits to be stored", lambda: len(texts)
@@ -76,8 +76,12 @@ class OutputServices:
         """Begin to keep texts, rates and gauges; returns what ends the last two. `ask`: have traces judged again."""
         reader, clock = self.reader, self._clock
         self._texts.start(ask)
-        rates = keep_rates(self._store, self._rates, self._busy, clock)
-        return [rates, start_gauges(self._store, reader, judges, self._telemetry, self._listeners, clock)]
+        upkeep = RateUpkeep(self._store, self._rates.folding, pressed=self._busy, clock=clock)
+        gauges = Gauges(self._store, reader, judges, self._telemetry, clock)
+        self._listeners.add(gauges.findings)
+        upkeep.worker.start()
+        gauges.start()
+        return [lambda deadline: asyncio.to_thread(upkeep.worker.stop, deadline), gauges.stop]
 
     async def serve(self, services: Services) -> list[Stop]:
         """Serve the API and the pages; returns what ends that. Raises ConfigError: a taken port."""

@@ -28,7 +28,8 @@ class KeyedQueue(Generic[K, V]):
     """Items in the order in which their keys came. Safe for threads.
 
     Holds at most `max_entries` and, where `weigh` is given, takes nothing more once they weigh `max_weight`; what is in
-    flight counts. `overflowed`: something was refused since the flag was last cleared, so the store must be swept.
+    flight counts, and has a place to wait again. `overflowed`: something was refused since the flag was last cleared,
+    so the store must be swept.
     `wake` is woken whenever something may have become due.
     """
 
@@ -81,7 +82,7 @@ class KeyedQueue(Generic[K, V]):
         if self._closed:
             return False
         old = self._waiting.get(key)
-        is_full = len(self._waiting) + len(self._in_flight) >= self._max_entries
+        is_full = key not in self._in_flight and len(self._waiting) + len(self._in_flight) >= self._max_entries
         if old is None and (is_full or (self._weigh is not None and self.weight >= self._max_weight)):
             self.overflowed = True
             return False
@@ -91,14 +92,20 @@ class KeyedQueue(Generic[K, V]):
         self._waiting[key] = Item(key, value, due, weight=weight)
         return True
 
-    def take(self, now: int, limit: int | None = None) -> list[Item[K, V]]:
-        """Up to `limit` items that are due and of whose key none is in flight; each is to be done or put back."""
+    def take(
+        self, now: int, limit: int | None = None, only: Callable[[Item[K, V]], bool] | None = None
+    ) -> list[Item[K, V]]:
+        """Up to `limit` items that are due and of whose key none is in flight; each is to be done or put back.
+
+        `only`: whether an item is wanted.
+        """
         with self._lock:
             taken: list[Item[K, V]] = []
             for item in self._waiting.values():
                 if limit is not None and len(taken) >= limit:
                     break
-                if item.not_before <= now and item.key not in self._in_flight:
+                is_due = item.not_before <= now and item.key not in self._in_flight
+                if is_due and (only is None or only(item)):
                     taken.append(item)
             for item in taken:
                 self._in_flight[item.key] = self._waiting.pop(item.key)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import Future
 from typing import Any, TypeVar
-
-from ...schemas.errors import RetryableError
 
 T = TypeVar("T")
 
@@ -20,17 +18,15 @@ class LoopRunner:
         self._running: set[Future[Any]] = set()
 
     def run(self, call: Coroutine[Any, Any, T]) -> T:
-        """Wait for what it gives. Raises RetryableError: it was cancelled; else what it raises."""
+        """Wait for what it gives. Raises concurrent.futures.CancelledError after `cancel`, else what it raises."""
         future = asyncio.run_coroutine_threadsafe(call, self._loop)
         self._running.add(future)
         try:
             return future.result()
-        except CancelledError:
-            raise RetryableError("it was cancelled") from None
         finally:
             self._running.discard(future)
 
     def cancel(self) -> None:
-        """Cancel what runs just now."""
+        """Cancel what runs just now: a worker that waits for it ends."""
         for future in tuple(self._running):
             future.cancel()

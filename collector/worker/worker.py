@@ -7,6 +7,8 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import CancelledError
+from contextlib import AbstractContextManager, nullcontext
 from typing import Final, Generic, TypeVar
 
 from ...schemas.errors import RetryableError
@@ -24,6 +26,14 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 STORE_RETRY: Final = RetryPolicy(first=1.0, longest=60.0)
+
+
+class GroupError(Exception):
+    """A batch failed together with items that were not in it, which wait by now: each goes alone from here on."""
+
+    def __init__(self, keys: Sequence[Hashable]) -> None:
+        super().__init__(f"failed together with {len(keys)} others")
+        self.keys = keys
 
 
 class Work(ABC, Generic[T, R]):
@@ -60,6 +70,10 @@ class Work(ABC, Generic[T, R]):
 
     def set_aside(self, item: T, error: Exception) -> None:
         """Go on without an item that failed each time it was tried."""
+
+    def proves_success(self, _result: R) -> bool:
+        """Whether a saved result shows that items can be processed, so that one that fails does for its own reason."""
+        return True
 
 
 class QueueWork(Work[Item[K, V], R], ABC):
@@ -138,8 +152,9 @@ class Worker(Generic[T, R]):
         self.work, self.outage, self.stopping = work, outage, threading.Event()
         self.wake_event = wake or WakeEvent()
         self._name, self._retry, self._clock = name, retry, clock
-        self._poison, self._isolates_retryable = PoisonTracker(tries), isolates_retryable
+        self.poison, self._isolates_retryable = PoisonTracker(tries), isolates_retryable
         self._count, self._every, self._delay, self._drains = threads, every, delay, drains
+        self._stepping: AbstractContextManager[object] = threading.RLock() if threads == 1 else nullcontext()
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
@@ -154,8 +169,8 @@ class Worker(Generic[T, R]):
         """Whether a thread runs."""
         return any(thread.is_alive() for thread in self._threads)
 
-    def stop(self, deadline: float) -> bool:
-        """End within `deadline` seconds; returns whether it has. Idempotent, safe without start.
+    def stop(self, deadline: float) -> None:
+        """End within `deadline` seconds. Idempotent, safe without start.
 
         What is not saved by then is found in the store by the next process.
         """
@@ -164,33 +179,41 @@ class Worker(Generic[T, R]):
         until = time.monotonic() + deadline
         for thread in self._threads:
             thread.join(max(until - time.monotonic(), 0.0))
-        return not self.is_alive
 
     def step(self) -> bool:
-        """Take one batch, process and save it; False: nothing is due.
+        """Take one batch, process and save it; False: nothing is due. From any thread.
 
         Raises:
             Exception: what stopped it; its items wait on, and a pause is due.
         """
-        batch = self._work_due()
+        with self._stepping:
+            return self._step()
+
+    def _step(self) -> bool:
+        batch = self._due()
         if not batch:
             return False
         try:
-            self.work.save(self.work.process(batch))
+            result = self.work.process(batch)
+            self.work.save(result)
+        except CancelledError:
+            self.work.put_back(batch, 0)
+            raise
         except RetryableError:
             if self._isolates_retryable:
-                self._poison.suspect(map(self.work.key, batch))
+                self.poison.suspect(map(self.work.key, batch))
             self.work.put_back(batch, 0)
             raise
         except Exception as error:
-            if not self._poison.tries:
+            if not self.poison.tries:
                 self.work.put_back(batch, 0)
                 raise
             self._isolate(batch, error)
         else:
-            self._poison.clear(map(self.work.key, batch))
+            self.poison.clear(map(self.work.key, batch))
             self.work.done(batch)
-            self._poison.succeeded()
+            if self.work.proves_success(result):
+                self.poison.succeeded()
         return True
 
     def pause(self, error: Exception) -> float:
@@ -198,11 +221,11 @@ class Worker(Generic[T, R]):
         self.outage.failed(error)
         return self._retry.delay(self.outage.failures, error.retry_after if isinstance(error, RetryableError) else 0.0)
 
-    def _work_due(self) -> Sequence[T]:
+    def _due(self) -> Sequence[T]:
         batch = self.work.due(self._clock())
-        if not len(self._poison):
+        if not len(self.poison):
             return batch
-        batch, later = self._poison.split(batch, self.work.key)
+        batch, later = self.poison.split(batch, self.work.key)
         if later:
             self.work.put_back(later, 0)
         return batch
@@ -214,22 +237,22 @@ class Worker(Generic[T, R]):
             Exception: nothing succeeds, whichever item it is: that is no item's fault.
         """
         keys = [self.work.key(item) for item in batch]
-        if len(batch) > 1:
-            self._poison.suspect(keys)
+        if len(batch) > 1 or isinstance(error, GroupError):
+            self.poison.suspect([*keys, *(error.keys if isinstance(error, GroupError) else ())])
             self.work.put_back(batch, 0)
             return
-        tries = self._poison.blame(keys[0])
-        if tries >= self._poison.tries and not self._poison.is_general:
+        tries = self.poison.blame(keys[0])
+        if tries >= self.poison.tries and not self.poison.is_general:
             try:
                 self.work.set_aside(batch[0], error)
             except Exception:
                 self.work.put_back(batch, 0)
                 raise
-            self._poison.clear(keys)
+            self.poison.clear(keys)
             self.work.done(batch)
             return
         self.work.put_back(batch, self._clock() + round(self._retry.delay(max(tries, 1)) * SECOND))
-        if self._poison.is_general:
+        if self.poison.is_general:
             raise error
 
     def _run(self) -> None:
@@ -238,13 +261,15 @@ class Worker(Generic[T, R]):
             seen = self.wake_event.count
             try:
                 worked = self.step()
+            except CancelledError:
+                return
             except Exception as error:  # noqa: BLE001  nobody else would start this thread again; the log tells it
                 pause = self.pause(error)
                 if self.stopping.is_set():
                     return
                 self.stopping.wait(pause)
                 continue
-            if not self._poison.is_general:
+            if not self.poison.is_general:
                 self.outage.ended()
             if self.stopping.is_set():
                 if not worked:

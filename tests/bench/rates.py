@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.facts import HOUR
-from tracejury.collector.rates.keeping import Keeping
+from tracejury.collector.rates.upkeep import RateUpkeep
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.migrate import migrate
@@ -124,9 +124,9 @@ def measure(rates: StoredRates, until: int, days: int, rounds: int) -> None:
 
 def roll(store: Store, rates: StoredRates) -> None:
     """Make all sums, as the background does."""
-    keeping = Keeping(store, rates.folding)
+    upkeep = RateUpkeep(store, rates.folding)
     while store.rows(LEFT):
-        keeping.roll()
+        upkeep.roll()
 
 
 def prepare(store: Store, args: argparse.Namespace) -> None:

@@ -11,7 +11,7 @@ from store_parts import a_finding, a_judged_trace, a_run, a_span
 
 from tracejury.collector.judging.detect.outcome import compare, standing
 from tracejury.collector.rates import StoredRates
-from tracejury.collector.rates.keeping import Keeping
+from tracejury.collector.rates.upkeep import RateUpkeep
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.deleting import Deleting
 from tracejury.collector.store.judging import StoredJudging
@@ -117,14 +117,14 @@ class World:
     now: int = BASE + 400 * HOUR
     saved: list[JudgedTrace | JudgedSubject] = field(default_factory=list)
     rates: StoredRates = field(init=False)
-    keeping: Keeping = field(init=False)
+    upkeep: RateUpkeep = field(init=False)
 
     def __post_init__(self) -> None:
         self._begin()
 
     def _begin(self) -> None:
         self.rates = StoredRates(self.store, lambda: self.now, rules=RULES)
-        self.keeping = Keeping(self.store, self.rates.folding, clock=lambda: self.now)
+        self.upkeep = RateUpkeep(self.store, self.rates.folding, clock=lambda: self.now)
 
     def tick(self, seconds: int = 1) -> int:
         """Time passes."""
@@ -202,17 +202,17 @@ class World:
     def fold(self) -> None:
         """The background folds."""
         with self._mortal():
-            self.keeping.fold()
+            self.upkeep.fold()
 
     def roll(self) -> None:
         """All is quiet for a while, and is summed; what sums hold no longer is dropped."""
         self.fold()
         self.tick(120)
         with self._mortal():
-            self.keeping.roll()
+            self.upkeep.roll()
         self.tick(1200)
         with self._mortal():
-            self.keeping.clean()
+            self.upkeep.clean()
 
     def ask(self, query: RateQuery) -> RateAnswer:
         """The rates, asked again where the process died of it."""

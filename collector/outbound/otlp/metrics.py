@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from opentelemetry.metrics import CallbackOptions, Observation
 
 from ...otlp.client.export_request import ExportSignal
 from ...telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from .forwarder import Forwarder
 
 
 @dataclass(slots=True)
@@ -26,7 +30,6 @@ class Counts:
     sampled_out: int = 0
     given_up: int = 0
     broken: int = 0
-    store_failures: int = 0
 
     def sent(self, signal: ExportSignal, items: int) -> None:
         """Items that the backend took."""
@@ -43,55 +46,40 @@ class Counts:
             self.failed_records += items
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """One backend as metrics see it. `lag`: seconds that what waits has waited; `up`: whether it takes requests.
-
-    `closed`: kinds of data beside spans that it takes none of.
-    """
-
-    name: str
-    counts: Counts
-    queue: Callable[[], int]
-    lag: Callable[[], float]
-    up: Callable[[], bool]
-    closed: Callable[[], int]
-
-
-def watch_export(telemetry: Telemetry, backends: Sequence[Watched]) -> None:
+def watch_export(telemetry: Telemetry, forwarders: Sequence[Forwarder]) -> None:
     """Counters and gauges with the label `backend`, read when someone asks."""
 
-    def observe(read: Callable[[Watched], float]) -> Callable[[CallbackOptions], Iterable[Observation]]:
-        return lambda _options: [Observation(read(b), {"backend": b.name}) for b in backends]
+    def observe(read: Callable[[Forwarder], float]) -> Callable[[CallbackOptions], Iterable[Observation]]:
+        return lambda _options: [Observation(read(f), {"backend": f.name}) for f in forwarders]
 
     for name, description, read in (
-        ("sent_spans", "Spans taken by a backend, carriers included", lambda b: b.counts.sent_spans),
-        ("sent_log_records", "Log records and annotations taken by a backend", lambda b: b.counts.sent_records),
-        ("failed_spans", "Spans that a backend will never take", lambda b: b.counts.failed_spans),
-        ("failed_log_records", "Log records and annotations never taken", lambda b: b.counts.failed_records),
-        ("requests", "Requests taken by a backend", lambda b: b.counts.requests),
-        ("retried_requests", "Requests that failed for a passing reason", lambda b: b.counts.retries),
-        ("split_requests", "Requests refused and sent again in halves", lambda b: b.counts.split),
-        ("sent_traces", "Traces passed on, again where something was new", lambda b: b.counts.traces),
-        ("sampled_out_traces", "Healthy traces that sampling left out", lambda b: b.counts.sampled_out),
-        ("given_up_traces", "Traces that waited too long for a backend", lambda b: b.counts.given_up),
-        ("broken_traces", "Traces set aside, named in the log: each try failed", lambda b: b.counts.broken),
-        ("store_failures", "Reads and writes of our own store that failed", lambda b: b.counts.store_failures),
+        ("sent_spans", "Spans taken by a backend, carriers included", lambda f: f.counts.sent_spans),
+        ("sent_log_records", "Log records and annotations taken by a backend", lambda f: f.counts.sent_records),
+        ("failed_spans", "Spans that a backend will never take", lambda f: f.counts.failed_spans),
+        ("failed_log_records", "Log records and annotations never taken", lambda f: f.counts.failed_records),
+        ("requests", "Requests taken by a backend", lambda f: f.counts.requests),
+        ("retried_requests", "Requests that failed for a passing reason", lambda f: f.counts.retries),
+        ("split_requests", "Requests refused and sent again in halves", lambda f: f.counts.split),
+        ("sent_traces", "Traces passed on, again where something was new", lambda f: f.counts.traces),
+        ("sampled_out_traces", "Healthy traces that sampling left out", lambda f: f.counts.sampled_out),
+        ("given_up_traces", "Traces that waited too long for a backend", lambda f: f.counts.given_up),
+        ("broken_traces", "Traces set aside, named in the log: each try failed", lambda f: f.counts.broken),
+        ("store_failures", "Reads and writes of our own store that failed", lambda f: f.store_failures),
     ):
         callback = observe(read)
         telemetry.meter.create_observable_counter(f"tracejury_export_{name}", [callback], description=description)
     gauge = telemetry.meter.create_observable_gauge
-    gauge("tracejury_export_queue_traces", [observe(lambda b: b.queue())], description="Traces that wait in memory")
+    gauge("tracejury_export_queue_traces", [observe(lambda f: len(f.queue))], description="Traces that wait in memory")
     gauge(
         "tracejury_export_up",
-        [observe(lambda b: b.up())],
+        [observe(lambda f: f.is_up())],
         description="1 while a backend takes requests, and our store answers",
     )
     closed = "Kinds of data beside spans that a backend takes none of"
-    gauge("tracejury_export_closed_signals", [observe(lambda b: b.closed())], description=closed)
+    gauge("tracejury_export_closed_signals", [observe(lambda f: f.delivery.closed())], description=closed)
     gauge(
         "tracejury_export_lag",
-        [observe(lambda b: b.lag())],
+        [observe(lambda f: f.lag())],
         unit="s",
         description="From a trace's last judgement to its being passed on; of what fails, so far",
     )

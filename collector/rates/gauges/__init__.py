@@ -1,1 +1,1 @@
-"""What Prometheus is told of error rates, findings, spend and disk."""
+"""Prometheus metrics of error rates, findings, spend and disk."""

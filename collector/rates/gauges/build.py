@@ -1,37 +1,34 @@
-"""The gauges put together: one task asks the store now and then, and they give what it last said."""
+"""The gauges: a worker asks the store now and then, and a scrape reads its last answer."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from opentelemetry.metrics import CallbackOptions, Observation
 
-from ....schemas.errors import TracejuryError
 from ....schemas.queries.ledger import JudgesStatus
 from ...queries.present_llm import day_start, present_spend
 from ...queries.reader import Reader
 from ...store.client import Store
 from ...telemetry import Telemetry
-from ...worker.listeners import Listeners
+from ...worker.outage_log import OutageLog
+from ...worker.worker import Task, Worker
 from .findings import FindingCounts
 from .rates import NOTHING, RateFigures, rate_figures
 
-log = logging.getLogger(__name__)
-
 EVERY: Final = 30.0
-"""Seconds between two looks at the store."""
+"""Seconds between two refreshes."""
 STALE: Final = 300.0
-"""Seconds after which what was last seen is shown no longer."""
+"""Seconds after which the last answer is shown no longer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What the store last said, and when (seconds of the monotonic clock). `spent` and `caps` by name of the cap."""
+class LastAnswer:
+    """The store's last answer and its time (seconds of the monotonic clock). `spent` and `caps` by name of the cap."""
 
     at: float = float("-inf")
     rates: RateFigures = NOTHING
@@ -39,23 +36,8 @@ class Seen:
     caps: Mapping[str, float] = field(default_factory=dict)
 
 
-def start_gauges(
-    store: Store,
-    reader: Reader,
-    judges: Callable[[], JudgesStatus],
-    telemetry: Telemetry,
-    listeners: Listeners,
-    clock: Callable[[], int] = time.time_ns,
-) -> Callable[[float], Awaitable[None]]:
-    """Begin, in the running event loop; returns what ends it."""
-    gauges = Gauges(store, reader, judges, telemetry, clock)
-    listeners.add(gauges.findings)
-    gauges.start()
-    return gauges.stop
-
-
 class Gauges:
-    """Refreshed in a task of its own; nothing asks the store at a scrape."""
+    """Refreshed by a worker; a scrape does not ask the store."""
 
     def __init__(
         self,
@@ -67,20 +49,18 @@ class Gauges:
     ) -> None:
         self.findings = FindingCounts(telemetry)
         self._reader, self._judges, self._clock = reader, judges, clock
-        self._seen = Seen()
-        self._task: asyncio.Task[None] | None = None
+        self._last = LastAnswer()
+        outage = OutageLog("error rates for Prometheus", "wait for the store", "are refreshed again", clock)
+        self._worker = Worker("gauges", Task(self.refresh), outage, every=EVERY, clock=clock)
         self._declare(telemetry, store)
 
     def start(self) -> None:
         """Begin to refresh, at once."""
-        self._task = asyncio.create_task(self._run(), name="gauges")
+        self._worker.start()
 
-    async def stop(self, _deadline: float) -> None:
+    async def stop(self, deadline: float) -> None:
         """Refresh no longer. Idempotent."""
-        task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            await asyncio.wait([task])
+        await asyncio.to_thread(self._worker.stop, deadline)
 
     def refresh(self) -> None:
         """Ask the store; blocks.
@@ -97,17 +77,7 @@ class Gauges:
                 spent[f"usd_per_{period}"] = sums.usd
                 spent[f"tokens_per_{period}"] = sums.tokens
                 spent[f"unpriced_tokens_per_{period}"] = sums.unpriced
-        self._seen = Seen(time.monotonic(), rates, spent, status.caps)
-
-    async def _run(self) -> None:
-        while True:
-            try:
-                await asyncio.to_thread(self.refresh)
-            except TracejuryError as error:
-                log.warning("error rates for Prometheus wait for the store: %s", error)
-            except Exception:  # what is shown must not end with one mistake
-                log.exception("error rates for Prometheus cannot be had; the next look is in %.0f s", EVERY)
-            await asyncio.sleep(EVERY)
+        self._last = LastAnswer(time.monotonic(), rates, spent, status.caps)
 
     def _declare(self, telemetry: Telemetry, store: Store) -> None:
         def rates(name: str, of: str, description: str) -> None:
@@ -125,8 +95,8 @@ class Gauges:
                 "tracejury_store_free_bytes", "Free bytes of the store's disk", lambda: store.free_bytes() or 0, "By"
             )
 
-    def _fresh(self) -> Seen:
-        return self._seen if time.monotonic() - self._seen.at < STALE else Seen()
+    def _fresh(self) -> LastAnswer:
+        return self._last if time.monotonic() - self._last.at < STALE else LastAnswer()
 
     def _rates(self, of: str) -> Callable[[CallbackOptions], Iterable[Observation]]:
         def observe(_options: CallbackOptions) -> Iterable[Observation]:

@@ -13,9 +13,9 @@ from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.buckets import Mark, Marks, marks, plan
 from tracejury.collector.rates.catching_up import PAGE
 from tracejury.collector.rates.facts import HOUR
-from tracejury.collector.rates.keeping import Keeping
 from tracejury.collector.rates.question import MAX_POINTS, exact
 from tracejury.collector.rates.reading import FEW, MOST
+from tracejury.collector.rates.upkeep import RateUpkeep
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.deleting import Deleting
 from tracejury.collector.store.judging import StoredJudging
@@ -189,7 +189,7 @@ def test_under_pressure_the_background_rests(store: Store) -> None:
     """Facts wait; a question makes them."""
     save(store, 1)
     asking = rates(store)
-    pressed = Keeping(store, asking.folding, pressed=lambda: True)
+    pressed = RateUpkeep(store, asking.folding, pressed=lambda: True)
     pressed.fold()
     assert store.rows("SELECT count() FROM run_facts") == [(0,)]
     assert asking.ask(EVER).total.judged == 1
@@ -199,15 +199,15 @@ def test_sums_that_hold_no_longer_are_dropped(store: Store) -> None:
     """Once nobody can be reading them; those that hold stay."""
     now = [T0 + 100 * HOUR]
     asking = StoredRates(store, lambda: now[0], rules=("loops",))
-    keeping = Keeping(store, asking.folding, clock=lambda: now[0])
+    upkeep = RateUpkeep(store, asking.folding, clock=lambda: now[0])
     for number in range(2):
         save(store, number)
-        keeping.fold()
+        upkeep.fold()
         now[0] += HOUR
-        keeping.roll()
+        upkeep.roll()
     before = store.rows("SELECT uniqExact(Generation) FROM rate_cells WHERE Hours = 1")
     now[0] += HOUR
-    keeping.clean()
+    upkeep.clean()
     assert before == [(2,)]
     assert store.rows("SELECT uniqExact(Generation) FROM rate_cells WHERE Hours = 1") == [(1,)]
     assert asking.ask(EVER).total.judged == 2

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 from store_parts import a_judged_trace, a_run
 
-from tracejury.collector.judging.detect.texts import KeepingTexts
+from tracejury.collector.judging.detect.texts import TextWriter
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.texts import LOST, StoredTexts, TraceText
@@ -45,12 +45,12 @@ def stored(store: Store) -> StoredTexts:
 
 def test_texts_of_several_judgings_are_stored_together(store: Store, stored: StoredTexts) -> None:
     """However often it is told meanwhile; of a trace that was judged twice the later text stands."""
-    keeping = KeepingTexts(stored)
+    writer = TextWriter(stored)
     for trace_id in IDS:
-        keeping.judged([a_trace(trace_id)])
-    keeping.judged([a_trace(goal="Book a HOTEL", judged_at=2)])
+        writer.judged([a_trace(trace_id)])
+    writer.judged([a_trace(goal="Book a HOTEL", judged_at=2)])
     assert texts(store) == {}
-    keeping.flush()
+    writer.flush()
     found = texts(store)
     assert list(found) == IDS
     assert "book a hotel" in found[IDS[0]]
@@ -69,18 +69,18 @@ def test_texts_of_several_judgings_are_stored_together(store: Store, stored: Sto
 )
 def test_what_has_no_text(store: Store, stored: StoredTexts, judged: JudgedTrace) -> None:
     """Open traces are searched by their summaries, our own calls by nobody, joined ones with the first of their run."""
-    keeping = KeepingTexts(stored)
-    keeping.judged([judged])
-    keeping.flush()
+    writer = TextWriter(stored)
+    writer.judged([judged])
+    writer.flush()
     assert texts(store) == {}
 
 
 def test_more_than_may_wait_is_stored_at_once(store: Store, stored: StoredTexts) -> None:
     """Memory is bounded: who brings more waits until it is stored."""
-    keeping = KeepingTexts(stored, most=50)
-    keeping.judged([a_trace(IDS[0])])
+    writer = TextWriter(stored, max_characters=50)
+    writer.judged([a_trace(IDS[0])])
     assert texts(store) == {}
-    keeping.judged([a_trace(IDS[1], goal="x" * 60)])
+    writer.judged([a_trace(IDS[1], goal="x" * 60)])
     assert list(texts(store)) == IDS[:2]
 
 
@@ -103,12 +103,12 @@ class Failing:
 
 def test_a_passing_failure_loses_nothing(store: Store, stored: StoredTexts) -> None:
     """What could not be stored is stored with the next; not over a newer one of its trace."""
-    keeping = KeepingTexts(Failing(stored, RetryableError("busy")))
-    keeping.judged([a_trace(IDS[0]), a_trace(IDS[1])])
+    writer = TextWriter(Failing(stored, RetryableError("busy")))
+    writer.judged([a_trace(IDS[0]), a_trace(IDS[1])])
     with pytest.raises(RetryableError):
-        keeping.flush()
-    keeping.judged([a_trace(IDS[0], goal="book a hotel", judged_at=2)])
-    keeping.flush()
+        writer.flush()
+    writer.judged([a_trace(IDS[0], goal="book a hotel", judged_at=2)])
+    writer.flush()
     assert list(texts(store)) == IDS[:2]
     assert "hotel" in texts(store)[IDS[0]]
 
@@ -117,48 +117,48 @@ def test_more_than_may_wait_for_a_store_that_is_away_is_judged_again(store: Stor
     """Memory holds so many texts; of the others the names, until the store works; then judging brings their texts."""
     judged = {i: a_trace(i) for i in IDS}
     failing = Failing(stored, *(RetryableError("away") for _ in range(20)))
-    keeping = KeepingTexts(failing, most=1, every=0.01)
-    keeping.judged(list(judged.values()))
-    assert (len(keeping), texts(store)) == (len(IDS), {})
+    writer = TextWriter(failing, max_characters=1, every=0.01)
+    writer.judged(list(judged.values()))
+    assert (len(writer), texts(store)) == (len(IDS), {})
     failing.errors.clear()
     asked, done = list[TraceKey](), threading.Event()
 
     def ask(keys: Sequence[TraceKey]) -> None:
         asked.extend(keys)
-        keeping.judged([judged[trace_id] for _, trace_id in keys])
+        writer.judged([judged[trace_id] for _, trace_id in keys])
         done.set()
 
-    keeping.start(ask)
+    writer.start(ask)
     assert done.wait(60)
-    keeping.stop(60)
+    writer.stop(60)
     assert list(texts(store)) == IDS
-    assert {trace_id for _, trace_id in asked} == set(IDS)
-    assert (len(keeping), keeping.lost) == (0, 0)
+    assert {trace_id for _, trace_id in asked} == set(IDS[1:]), "the first one waits in memory"
+    assert (len(writer), writer.lost) == (0, 0)
 
 
 def test_a_text_that_can_never_be_stored_stops_no_other(
     store: Store, stored: StoredTexts, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It is named in the log."""
-    keeping = KeepingTexts(Failing(stored, poison=IDS[1]))
-    keeping.judged([a_trace(i) for i in IDS])
+    writer = TextWriter(Failing(stored, poison=IDS[1]))
+    writer.judged([a_trace(i) for i in IDS])
     with caplog.at_level(logging.WARNING):
-        keeping.flush()
+        writer.flush()
     assert list(texts(store)) == [IDS[0], *IDS[2:]]
-    assert keeping.lost == 1
+    assert writer.lost == 1
     assert [IDS[1] in record.getMessage() for record in caplog.records] == [True]
 
 
 def test_a_text_is_not_stored_of_a_trace_deleted_meanwhile(store: Store, stored: StoredTexts) -> None:
     """As it arrived before; what arrives after the deletion is."""
-    keeping = KeepingTexts(stored)
-    keeping.judged([a_trace(IDS[0], received=5), a_trace(IDS[1], received=5)])
+    writer = TextWriter(stored)
+    writer.judged([a_trace(IDS[0], received=5), a_trace(IDS[1], received=5)])
     store.changes.hold([("", IDS[0])], 5)
     store.changes.let_go([("", IDS[0])])
-    keeping.flush()
+    writer.flush()
     assert list(texts(store)) == [IDS[1]]
-    keeping.judged([a_trace(IDS[0], received=6)])
-    keeping.flush()
+    writer.judged([a_trace(IDS[0], received=6)])
+    writer.flush()
     assert list(texts(store)) == IDS[:2]
 
 
@@ -172,9 +172,9 @@ def test_what_a_killed_process_left_without_text_is_found(store: Store, stored: 
     ]
     lost = [a_trace(i, judged_at=LATE + n) for n, i in enumerate(IDS)]
     StoredJudging(store).save([old, *kinds, *lost])
-    keeping = KeepingTexts(stored)
-    keeping.judged([lost[1]])
-    keeping.flush()
+    writer = TextWriter(stored)
+    writer.judged([lost[1]])
+    writer.flush()
     assert stored.missing(NOW, 10) == [("", i) for i in (IDS[4], IDS[3], IDS[2], IDS[0])]
     assert stored.missing(NOW, 2) == [("", IDS[4]), ("", IDS[3])]
 
@@ -195,23 +195,23 @@ def test_a_start_has_those_judged_again(store: Store, stored: StoredTexts) -> No
     lost = a_trace()
     StoredJudging(store).save([lost])
     asked = threading.Event()
-    keeping = KeepingTexts(stored, every=0.01, clock=lambda: NOW)
+    writer = TextWriter(stored, every=0.01, clock=lambda: NOW)
 
     def ask(keys: Sequence[TraceKey]) -> None:
         assert keys == [("", lost.trace.trace_id)]
-        keeping.judged([lost])
+        writer.judged([lost])
         asked.set()
 
-    keeping.start(ask)
+    writer.start(ask)
     assert asked.wait(60)
-    keeping.stop(60)
+    writer.stop(60)
     assert list(texts(store)) == IDS[:1]
 
 
 def test_stopping_stores_what_waits(store: Store, stored: StoredTexts) -> None:
     """A collector that is stopped leaves nothing without text."""
-    keeping = KeepingTexts(stored)
-    keeping.start(lambda _keys: None)
-    keeping.judged([a_trace()])
-    keeping.stop(60)
+    writer = TextWriter(stored)
+    writer.start(lambda _keys: None)
+    writer.judged([a_trace()])
+    writer.stop(60)
     assert list(texts(store)) == IDS[:1]

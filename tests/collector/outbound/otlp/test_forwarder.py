@@ -8,7 +8,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TypeVar
 
 import pytest
 from otlp_backend import Act, Backend, http_backend
@@ -19,12 +18,11 @@ from tracejury.collector.outbound.otlp.batch import Manner
 from tracejury.collector.outbound.otlp.choice import Chooser
 from tracejury.collector.outbound.otlp.config import SamplingConfig
 from tracejury.collector.outbound.otlp.delivery import Delivery
-from tracejury.collector.outbound.otlp.forwarder import Forwarder, Patience
+from tracejury.collector.outbound.otlp.forwarder import MAX_TRIES, Forwarder, WaitLimits
 from tracejury.collector.outbound.otlp.metrics import Counts
-from tracejury.collector.outbound.otlp.poison_tracker import MOST_TRIES, Troubles
-from tracejury.collector.outbound.otlp.queue import Queue
 from tracejury.collector.outbound.otlp.written import Sender
-from tracejury.collector.worker.outage_log import SECOND, OutageLog
+from tracejury.collector.worker.loop_runner import LoopRunner
+from tracejury.collector.worker.outage_log import SECOND
 from tracejury.collector.worker.retry import RetryPolicy
 from tracejury.schemas.errors import RetryableError, StoreError
 from tracejury.schemas.export_rows import Passed, Progress
@@ -32,7 +30,6 @@ from tracejury.schemas.queries.export_record import TraceRecord
 from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.spans import LogRecord, Span
 
-T = TypeVar("T")
 DAY = 24 * 3600 * SECOND
 RETRY = RetryPolicy(first=0.001, longest=0.004, longest_asked=0.01)
 
@@ -104,11 +101,6 @@ MANNER = Manner(
 )
 
 
-async def run(call: Callable[[], T]) -> T:
-    """What blocks, in place."""
-    return call()
-
-
 class Way:
     """A forwarder at work; `passed`: nanos that the clock is ahead."""
 
@@ -117,16 +109,16 @@ class Way:
         self.sender = HttpClient(BackendConnection(backend.url))
         delivery = Delivery("there", self.sender, self.counts, RETRY)
         self.forwarder = Forwarder(
-            "there", store, delivery, MANNER, Patience(0, DAY), Queue(1000), self.counts,
-            run=run, pressed=lambda: False, clock=lambda: time.time_ns() + self.passed,
+            "there", store, delivery, MANNER, WaitLimits(0, DAY), 1000, RETRY, self.counts,
+            loop=LoopRunner(), pressed=lambda: False, clock=lambda: time.time_ns() + self.passed,
         )  # fmt: skip
-        self.task = asyncio.create_task(self.forwarder.serve())
+        self.forwarder.worker.start()
 
     async def until(self, ready: Callable[[], bool]) -> None:
-        """Wait for something that the forwarder comes to by itself; its task must live."""
+        """Wait for something that the forwarder comes to by itself; its thread must live."""
         async with asyncio.timeout(30):
             while not ready():
-                assert not self.task.done(), "the task has ended"
+                assert self.forwarder.worker.is_alive, "the thread has ended"
                 await asyncio.sleep(0.002)
 
 
@@ -140,8 +132,7 @@ async def way(store: Kept, act: Act | None = None) -> AsyncIterator[Way]:
         try:
             yield made
         finally:
-            made.task.cancel()
-            await asyncio.gather(made.task, return_exceptions=True)
+            await made.forwarder.stop(10)
             await made.sender.close()
 
 
@@ -190,8 +181,8 @@ async def test_a_store_that_fails_stops_nothing_for_good(
             await made.until(lambda: len(store.saved) == 3)
             store.traces.append(name(4))
             store.fails = fail
-            made.forwarder.queue.add([name(4)])
-        await made.until(lambda: made.counts.store_failures >= 5)
+            made.forwarder.queue.put_keys([name(4)])
+        await made.until(lambda: made.forwarder.store_failures >= 5)
         assert not made.forwarder.is_up()
         broken.clear()
         await made.until(lambda: len(store.saved) == len(store.traces))
@@ -216,7 +207,7 @@ async def test_what_is_heard_of_goes_where_the_store_cannot_tell_what_else_is_du
         store.fails = fail
         made.passed += DAY
         store.traces.append(name(2))
-        made.forwarder.queue.add([name(2)])
+        made.forwarder.queue.put_keys([name(2)])
         await made.until(lambda: name(2) in store.saved)
         assert not made.forwarder.is_up()
         store.fails = lambda _call, _ids: None
@@ -237,12 +228,12 @@ async def test_a_trace_that_fails_each_time_is_set_aside(
         assert made.forwarder.is_up()
         assert made.forwarder.lag() == 0.0
         store.fails = lambda _call, _ids: None
-        made.forwarder.queue.add([name(7)])
+        made.forwarder.queue.put_keys([name(7)])
         await made.until(lambda: store.saved[name(7)].outcome is Passed.SENT)
     assert made.counts.broken == 1
     assert {s.trace_id.hex() for s in made.backend.spans} == set(store.traces)
     (line,) = [r.getMessage() for r in caplog.records if r.levelno >= logging.ERROR]
-    assert line.startswith(f"trace {name(7)} goes to backend there no more, it failed {MOST_TRIES} times: ")
+    assert line.startswith(f"trace {name(7)} goes to backend there no more, it failed {MAX_TRIES} times: ")
     assert "\n" not in line
 
 
@@ -261,7 +252,7 @@ async def test_where_every_trace_fails_none_is_set_aside(
 
     store.fails = fail
     async with way(store) as made:
-        await made.until(lambda: made.counts.store_failures >= 3 * MOST_TRIES)
+        await made.until(lambda: made.forwarder.store_failures >= 3 * MAX_TRIES)
         assert not made.forwarder.is_up()
         assert not store.saved
         broken.clear()
@@ -282,20 +273,10 @@ async def test_a_trace_that_fails_alone_is_set_aside_once_another_one_went() -> 
         await made.until(lambda: not made.forwarder.is_up())
         assert not store.saved
         store.traces.append(name(2))
-        made.forwarder.queue.add([name(2)])
+        made.forwarder.queue.put_keys([name(2)])
         await made.until(lambda: len(store.saved) == 2)
         await made.until(made.forwarder.is_up)
     assert (store.saved[name(1)].outcome, store.saved[name(2)].outcome) == (Passed.GIVEN_UP, Passed.SENT)
-
-
-def test_failures_of_all_count_against_none() -> None:
-    """Nor where the store works for a moment in between."""
-    troubles = Troubles()
-    for trace_id in map(name, range(3 * MOST_TRIES)):
-        assert troubles.blame(trace_id) <= 1
-    assert troubles.are_general
-    troubles.went()
-    assert max(troubles.blame(name(n)) for n in [0, 1, 2] * MOST_TRIES) < MOST_TRIES
 
 
 async def test_traces_that_are_one_go_together_until_one_fails_each_time() -> None:
@@ -348,7 +329,7 @@ async def test_a_trace_is_given_up_after_a_day_of_asking_however_old_it_is() -> 
         made.backend.always = lambda _signal, _request: Act()
         store.traces.append(name(71))
         store._judged_at = time.time_ns() + made.passed
-        made.forwarder.queue.add([name(71)])
+        made.forwarder.queue.put_keys([name(71)])
         await made.until(lambda: name(71) in store.saved)
     assert [s.trace_id.hex() for s in made.backend.spans] == [name(71)]
 
@@ -372,28 +353,7 @@ async def test_the_end_does_not_wait_for_a_store_that_fails() -> None:
     store = Kept(3, time.time_ns())
     store.fails = times(10**9, StoreError("gone"))
     async with way(store) as made:
-        await made.until(lambda: made.counts.store_failures >= 2)
-        made.forwarder.drain()
+        await made.until(lambda: made.forwarder.store_failures >= 2)
         async with asyncio.timeout(10):
-            await made.task
-
-
-def test_what_comes_and_goes_is_not_told_each_time(caplog: pytest.LogCaptureFixture) -> None:
-    """Once in ten minutes, its end with it; it counts all the same."""
-    caplog.set_level(logging.INFO)
-    now = [DAY]
-    streak = OutageLog("backend there", "is away", "is back", lambda: now[0])
-    for _ in range(3):
-        streak.failed("HTTP 503")
-        now[0] += SECOND
-        streak.failed("HTTP 503")
-        assert (streak.failures, streak.since) == (2, now[0] - SECOND)
-        streak.ended()
-        assert not streak.failures
-    now[0] += 600 * SECOND
-    streak.failed("HTTP 429")
-    assert [r.getMessage() for r in caplog.records] == [
-        "backend there is away: HTTP 503",
-        "backend there is back, after 1 s",
-        "backend there is away: HTTP 429",
-    ]
+            await made.forwarder.stop(60)
+        assert not made.forwarder.worker.is_alive
