@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from .abstention import asks, candid, tokens
 from .facts import RunFacts, TurnFacts
 from .names import Role
+from .quoting import values_of
 from .wording import ASSUMPTION, RECALL, SIMULATION, first_of
 
 _WRITTEN_ANSWER: Final = re.compile(r"(?:final_answer|finish|submit)\(\s{0,9}(?:\w{1,20}=)?f?(?:\"{3}|'{3}|[\"'])")
@@ -21,8 +22,7 @@ def answer_text(turn: TurnFacts) -> str:
     for call in turn.calls:
         arguments = call.call.arguments
         if call.role is Role.FINAL:
-            values = arguments.values() if isinstance(arguments, Mapping) else [arguments]
-            return "\n".join(str(v) for v in values if v is not None)
+            return "\n".join(str(v) for v in values_of(arguments) if v is not None)
     return ""
 
 

@@ -94,7 +94,7 @@ class OwnText:
         for run in trace.runs:
             members = self._runs.setdefault(run.id, [run.span.span_id] if run.span else [])
             for turn in run.turns:
-                for span in turn_spans(turn):
+                for span in turn.spans:
                     self._places[span.span_id] = (run, turn)
                     members.append(span.span_id)
         self._raw: dict[str, list[str]] = {}
@@ -204,10 +204,3 @@ def _of_wrappers(turn: Turn) -> list[str]:
         pieces += [span.output_text, span.raw.status_message]
         pieces += [piece for exception in span.exceptions for piece in (exception.type, exception.message)]
     return pieces
-
-
-def turn_spans(turn: Turn) -> list[NormalizedSpan]:
-    """The spans of a turn: its LLM call, its tool spans, its wrappers."""
-    spans = [turn.llm] if turn.llm else []
-    spans += [call.span for call in turn.tool_calls if call.span]
-    return [*spans, *turn.wrappers]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
 from ..schemas.normalized import Json
+from .quoting import values_of
 from .wording import WORDINGS
 
 FINAL_NAMES: Final = frozenset(WORDINGS["names"]["final"])
@@ -65,5 +66,4 @@ def hints(low: str, tools: Sequence[str]) -> bool:
 
 def text_of(arguments: Json) -> str:
     """The strings among a call's arguments, one a line."""
-    values = list(arguments.values()) if isinstance(arguments, Mapping) else [arguments]
-    return "\n".join(v for v in values if isinstance(v, str))
+    return "\n".join(v for v in values_of(arguments) if isinstance(v, str))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 from ..schemas.normalized import Json, Kind, NormalizedSpan
 from ..schemas.trajectory import ToolCall, Turn
@@ -92,17 +92,17 @@ def quote_call(turn: Turn, call: ToolCall) -> str:
     found = _quote_arguments((llm.output_text, *raw_texts(llm)), call)
     if found:
         return found
-    requested = next((r for m in llm.output_messages for r in m.tool_requests if r.name == call.name), None)
+    requested = next((r for r in llm.tool_requests if r.name == call.name), None)
     if requested is not None:
-        longest = max(_strings(requested.arguments), key=len, default="")
+        longest = max((v for v in values_of(requested.arguments) if isinstance(v, str)), key=len, default="")
         return quote(longest) if len(longest) >= len(call.name) else call.name
     at = turn.text.find(call.name)
     return quote(turn.text, at) if at >= 0 else llm.raw.name
 
 
-def _strings(arguments: Json) -> list[str]:
-    values = list(arguments.values()) if isinstance(arguments, Mapping) else [arguments]
-    return [v for v in values if isinstance(v, str)]
+def values_of(arguments: Json) -> list[Any]:
+    """The values of a call's arguments; of anything but an object, the whole."""
+    return list(arguments.values()) if isinstance(arguments, Mapping) else [arguments]
 
 
 def quote_executed(span: NormalizedSpan, call: ToolCall) -> str:

@@ -80,7 +80,7 @@ def _cadence(turns: list[Turn]) -> Iterator[Fact]:
         if acting:
             yield Facet.GAP, str(acting)
     acting_turns = [t for t in turns if t.kind is TurnKind.ACT]
-    by_request = any(m.tool_requests for t in acting_turns if t.llm for m in t.llm.output_messages)
+    by_request = any(t.tool_requests for t in acting_turns)
     if not by_request and any(t.tool_calls for t in acting_turns):
         yield Facet.ACTS, "code"
 

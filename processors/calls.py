@@ -39,7 +39,7 @@ def join_calls(turn: TurnSpans, context: CallContext) -> tuple[ToolCall, ...]:
 
     A request whose name is that of an agent run started in the turn was executed by that run.
     """
-    requests = [r for m in turn.llm.output_messages for r in m.tool_requests] if turn.llm else []
+    requests = turn.llm.tool_requests if turn.llm else ()
     if context.sub_runs and turn.calls:
         context = replace(context, started_by=_beside(turn.calls, context) | dict(context.started_by))
     matched, left = match_requests(requests, turn.calls, _addressing(requests, context))

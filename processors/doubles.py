@@ -28,7 +28,7 @@ def _same_tool(one: NormalizedSpan, other: NormalizedSpan) -> bool:
 
 
 def _same_reply(one: NormalizedSpan, other: NormalizedSpan) -> bool:
-    ids = [[r.call_id for m in span.output_messages for r in m.tool_requests] for span in (one, other)]
+    ids = [[r.call_id for r in span.tool_requests] for span in (one, other)]
     return not _differ(one.output, other.output) and not (ids[0] and ids[1] and ids[0] != ids[1])
 
 

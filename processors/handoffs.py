@@ -106,8 +106,7 @@ def _addressed(span: NormalizedSpan, run: str) -> Iterator[tuple[str, RunStart, 
             start = RunStart(run, "", span.span_id, span.tool_name)
             yield target, start, someone or is_handoff(span.tool_name, span.tool_arguments)
         return
-    for message in span.output_messages:
-        for request in message.tool_requests:
-            if target := addressee(request.name, request.arguments):
-                start = RunStart(run, span.span_id, request.call_id, request.name)
-                yield target, start, is_handoff(request.name, request.arguments)
+    for request in span.tool_requests:
+        if target := addressee(request.name, request.arguments):
+            start = RunStart(run, span.span_id, request.call_id, request.name)
+            yield target, start, is_handoff(request.name, request.arguments)

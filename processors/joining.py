@@ -117,7 +117,7 @@ def _ambiguous(traces: Traces) -> set[str]:
 def _given(span: NormalizedSpan) -> Iterator[str]:
     if span.kind is Kind.LLM:
         client = f"{span.raw.service}:{span.raw.scope_name}"
-        yield from (f"call:{client}:{r.call_id}" for m in span.output_messages for r in m.tool_requests)
+        yield from (f"call:{client}:{r.call_id}" for r in span.tool_requests)
 
 
 def together(states: Iterable[TraceState]) -> TraceState:

@@ -103,13 +103,14 @@ class _History:
             return
         self.names[run] = self.names.get(run) or span.agent_name
         self.prompts.setdefault(run, set()).update(_system(span))
+        for request in span.tool_requests:
+            start = RunStart(run, span.raw.span_id, request.call_id, request.name)
+            if request.call_id:
+                self.asked[request.call_id] = run
+                if is_handoff(request.name, request.arguments):
+                    self.handed[request.call_id] = start
+            self.requests.append((request, start))
         for message in span.output_messages:
-            for request in message.tool_requests:
-                if request.call_id:
-                    self.asked[request.call_id] = run
-                    if is_handoff(request.name, request.arguments):
-                        self.handed[request.call_id] = RunStart(run, span.raw.span_id, request.call_id, request.name)
-                self.requests.append((request, RunStart(run, span.raw.span_id, request.call_id, request.name)))
             if len(message.text) >= _LEAST_REPLY:
                 self.said[message.text] = run
                 self.replies.append((message.text.strip(), RunStart(run, span.raw.span_id, "", "")))

@@ -102,9 +102,7 @@ class _Finder:
         """Note what `span` is; the scope of what is below it."""
         kind = span.kind
         if kind is Kind.LLM:
-            for message in span.output_messages:
-                for request in message.tool_requests:
-                    scope.asked.add(addressee(request.name, request.arguments))
+            scope.asked.update(addressee(request.name, request.arguments) for request in span.tool_requests)
             if not span.output_messages and self._is_preparation(span):
                 self.changed[span.raw.span_id] = replace(span, kind=Kind.CHAIN)
             else:

@@ -93,8 +93,7 @@ def _speaker(call: NormalizedSpan) -> str:
 
 
 def _handoff(call: NormalizedSpan) -> ToolRequest | None:
-    requests = (r for m in call.output_messages for r in m.tool_requests)
-    return next((r for r in requests if is_handoff(r.name, r.arguments)), None)
+    return next((r for r in call.tool_requests if is_handoff(r.name, r.arguments)), None)
 
 
 def _top(call: NormalizedSpan, run: str, tree: SpanTree, held: Mapping[str, int]) -> str:

@@ -150,12 +150,6 @@ def outline_of(trace: Trace) -> TraceOutline:
     )
 
 
-def turn_spans(turn: Turn) -> list[NormalizedSpan]:
-    """The spans of a turn: its LLM call, those of its tool calls, its wrappers."""
-    calls = [call.span for call in turn.tool_calls if call.span]
-    return [*([turn.llm] if turn.llm else []), *calls, *turn.wrappers]
-
-
 def _unplaced(trace: Trace) -> dict[str, list[NormalizedSpan]]:
     """Spans in no turn and not in the remainder, by the run that they stand under ("" for none)."""
     place: dict[str, str] = {s.span_id: "" for s in trace.remainder}
@@ -163,7 +157,7 @@ def _unplaced(trace: Trace) -> dict[str, list[NormalizedSpan]]:
         place[run.id] = run.id
         if run.span:
             place[run.span.span_id] = run.id
-        place.update((s.span_id, run.id) for turn in run.turns for s in turn_spans(turn))
+        place.update((s.span_id, run.id) for turn in run.turns for s in turn.spans)
     found: dict[str, list[NormalizedSpan]] = {}
     for span in trace.spans.values():  # parents first
         if span.span_id not in place:
@@ -196,7 +190,7 @@ def _run(run: AgentRun, others: Sequence[NormalizedSpan]) -> RunOutline:
 
 
 def _turn(turn: Turn) -> TurnOutline:
-    start, end = _extent(turn_spans(turn))
+    start, end = _extent(turn.spans)
     return TurnOutline(
         index=turn.index,
         kind=turn.kind.value,

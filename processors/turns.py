@@ -90,10 +90,9 @@ class _Grouper:
         return turn
 
     def _index_requests(self, turn: TurnSpans, span: NormalizedSpan) -> None:
-        for message in span.output_messages:
-            for request in message.tool_requests:
-                if request.call_id:
-                    self._by_call_id.setdefault(request.call_id, turn)
+        for request in span.tool_requests:
+            if request.call_id:
+                self._by_call_id.setdefault(request.call_id, turn)
 
     def _add_twin(self, turn: TurnSpans, span: NormalizedSpan) -> None:
         """Of two records of one call, the one that says more of the reply counts, else the outer one."""

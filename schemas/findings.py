@@ -15,7 +15,6 @@ class FindingState(StrEnum):
 
     PROVISIONAL = "provisional"
     CURRENT = "current"
-    SUPERSEDED = "superseded"
     RETRACTED = "retracted"
 
 

@@ -166,6 +166,11 @@ class NormalizedSpan:
         return Captured.ALL if whole else Captured.PART if held else Captured.NOTHING
 
     @property
+    def tool_requests(self) -> tuple[ToolRequest, ...]:
+        """The tool calls that its output messages ask for, in order."""
+        return tuple(r for m in self.output_messages for r in m.tool_requests)
+
+    @property
     def output(self) -> str:
         """The text that an LLM wrote: its output messages', else, where they say nothing at all, the output value.
 

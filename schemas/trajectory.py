@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from .normalized import Json, Message, NormalizedSpan, ToolDefinition
+from .normalized import Json, Message, NormalizedSpan, ToolDefinition, ToolRequest
 
 
 class TurnKind(StrEnum):
@@ -74,6 +74,17 @@ class Turn:
     def text(self) -> str:
         """What the LLM wrote in this turn ("" without a recorded call)."""
         return self.llm.output if self.llm else ""
+
+    @property
+    def tool_requests(self) -> tuple[ToolRequest, ...]:
+        """The tool calls that the LLM asked for (() without a recorded call)."""
+        return self.llm.tool_requests if self.llm else ()
+
+    @property
+    def spans(self) -> list[NormalizedSpan]:
+        """Its LLM call, the spans of its tool calls, its wrappers."""
+        calls = [call.span for call in self.tool_calls if call.span]
+        return [*([self.llm] if self.llm else []), *calls, *self.wrappers]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from ...schemas.normalized import Json
@@ -12,7 +12,7 @@ from ..base import Context
 from ..claims import answer_text
 from ..facts import RunFacts, TurnFacts
 from ..names import Role
-from ..quoting import quote_call
+from ..quoting import quote_call, values_of
 from ..rule import Hit, rule
 from ..wording import WORDINGS
 from .completion import answer_quote
@@ -22,8 +22,7 @@ _PATH: Final = re.compile(r"^[\w./\\~ ()-]{1,200}\.[A-Za-z][A-Za-z0-9]{1,4}$")
 
 def path_argument(arguments: Json) -> str:
     """A file name or path (no URL) among a call's arguments, "" where there is none."""
-    values = list(arguments.values()) if isinstance(arguments, Mapping) else [arguments]
-    flat = [w for v in values for w in (v if isinstance(v, list) else [v])]
+    flat = [w for v in values_of(arguments) for w in (v if isinstance(v, list) else [v])]
     return next((v for v in flat if isinstance(v, str) and "://" not in v and _PATH.match(v)), "")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ...schemas.normalized import Json
@@ -11,7 +11,7 @@ from ..base import Context
 from ..facts import CallFacts, RunFacts, TurnFacts
 from ..names import Role
 from ..phrases import times
-from ..quoting import json_text, quote_call, quote_executed
+from ..quoting import json_text, quote_call, quote_executed, values_of
 from ..rule import Hit, rule
 
 CHURNED: Final = 2
@@ -26,8 +26,7 @@ ALIKE: Final = 0.3
 
 def free_text(arguments: Json) -> str:
     """The one long free text among a call's arguments ("" where there is none): a query, not an address or a path."""
-    values = list(arguments.values()) if isinstance(arguments, Mapping) else [arguments]
-    texts = [v for v in values if isinstance(v, str) and v.count(" ") >= _LEAST_SPACES and "://" not in v]
+    texts = [v for v in values_of(arguments) if isinstance(v, str) and v.count(" ") >= _LEAST_SPACES and "://" not in v]
     return max(texts, key=len, default="")
 
 

@@ -42,10 +42,9 @@ def _answering(facts: RunFacts) -> TurnFacts | None:
 def answer_quote(turn: TurnFacts) -> str:
     """A quote of the answer that a turn hands over, where the model wrote it out, else of what it wrote."""
     answer = quote(answer_text(turn).strip())
-    llm = turn.turn.llm
     if answer in turn.text and 0 < len(answer) < _BARE:
         return quote(turn.text, turn.text.rfind(answer))
-    asked = llm is not None and any(r.arguments for m in llm.output_messages for r in m.tool_requests)
+    asked = any(r.arguments for r in turn.turn.tool_requests)
     return answer if answer and (asked or answer in turn.text) else quote(turn.text.strip())
 
 

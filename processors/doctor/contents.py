@@ -58,7 +58,7 @@ def no_tool_schemas(facts: Facts) -> Iterator[DetectedGap]:
     """Tools are called, and nothing tells what they take."""
     spans = [*facts.calls, *facts.of(Kind.TOOL)]
     known = any(t.parameters is not None for c in facts.calls for t in c.tools)
-    asked = sum(len(m.tool_requests) for c in facts.calls for m in c.output_messages)
+    asked = sum(len(c.tool_requests) for c in facts.calls)
     called = max(asked, len(facts.tools))
     if called and not known and not any(s.tool_parameters is not None for s in spans):
         yield DetectedGap("no-tool-schemas", f"{count(called, 'tool call')}, no schema of a tool", spans)

@@ -9,13 +9,13 @@ from typing import Final
 from ...schemas.normalized import Kind, Message, NormalizedSpan
 from ...schemas.spans import Span
 from ...schemas.trajectory import AgentRun, ToolCall, Trace, TraceState
+from ..normalize.plain import is_announcement
 from .external_run import ExternalRun
 
 _REMOTE: Final = 0x300
 """opentelemetry.proto.trace.v1.SpanFlags: whether it is known that the parent is remote, and that it is."""
 _BLANKS: Final = frozenset({"", "__REDACTED__", "<redacted>"})
 """What instrumentations write in place of content that they hide (OpenInference's and Strands' marks)."""
-_ANNOUNCEMENT: Final = "logfire.pending_parent_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def lost_parents(trace: Trace) -> tuple[NormalizedSpan, ...]:
 
 def never_ended(trace: Trace) -> tuple[NormalizedSpan, ...]:
     """Spans that were announced at their start and of which no more came."""
-    return tuple(s for s in trace.spans.values() if s.raw.pending and _ANNOUNCEMENT not in s.raw.attributes)
+    return tuple(s for s in trace.spans.values() if s.raw.pending and not is_announcement(s.raw))
 
 
 def says_input(call: NormalizedSpan) -> bool:

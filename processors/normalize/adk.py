@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from ...schemas.normalized import Kind, Message
 from ...schemas.spans import LogRecord, Span
-from .arguments import parse_arguments, tool_definitions
+from .arguments import tool_definitions
 from .convention import Fields, MarkedConvention
 from .messages import parse_messages, with_system
-from .results import read_result
-from .values import as_int, first, parse_object, text_list, text_of
+from .results import tool_fields
+from .values import as_int, parse_object, text_list, text_of
 
 _PREFIX: Final = "gcp.vertex.agent."
 _REQUEST: Final = f"{_PREFIX}llm_request"
@@ -46,38 +46,29 @@ class Adk(MarkedConvention):
         return found
 
 
-def _said(attributes: Mapping[str, str], key: str) -> str:
+def _present(attributes: Mapping[str, str], key: str) -> str:
     """The value, "" where ADK writes that there is none."""
     value = attributes.get(key, "")
     return "" if value in _NOTHING else value
 
 
 def _object(attributes: Mapping[str, str], key: str) -> dict[str, Any] | None:
-    return parse_object(_said(attributes, key))
+    return parse_object(_present(attributes, key))
 
 
 def _tool(attributes: Mapping[str, str]) -> Fields:
-    arguments, recorded = attributes.get(_ARGUMENTS, ""), _said(attributes, _RESULT)
-    result = read_result(recorded, quoted=True) if recorded else None
-    return {
-        "kind": Kind.TOOL,
-        "input_text": arguments,
-        "output_text": result.text if result else "",
-        "tool_arguments": parse_arguments(arguments),
-        "tool_result": result.text if result else None,
-        "failure": result.failure if result else "",
-    }
+    return {"kind": Kind.TOOL} | tool_fields(attributes.get(_ARGUMENTS, ""), _present(attributes, _RESULT) or None)
 
 
 def _call(request: Mapping[str, Any], response: Mapping[str, Any]) -> Fields:
     config = _map(request.get("config"))
     system = config.get("system_instruction")
     parts = system if isinstance(system, list) else _map(system).get("parts", [system])
-    said = [m for m in parse_messages([{"role": "system", "parts": parts}]) if m.text]
+    prompts = parse_messages([{"role": "system", "parts": parts}])
     usage = _map(response.get("usage_metadata"))
     return {
         "input_messages": with_system(
-            (Message("system", m.text) for m in said), parse_messages(request.get("contents"))
+            (Message("system", m.text) for m in prompts), parse_messages(request.get("contents"))
         ),
         "output_messages": parse_messages(response["content"], "assistant") if "content" in response else (),
         "tools": tool_definitions(config.get("tools")),
@@ -87,9 +78,7 @@ def _call(request: Mapping[str, Any], response: Mapping[str, Any]) -> Fields:
         "finish_reasons": text_list(text_of(response.get("finish_reason")).lower()),
         "input_tokens": _count(usage.get("prompt_token_count")),
         "output_tokens": _count(usage.get("candidates_token_count")),
-        "failure": first(
-            {k: text_of(response.get(k)) for k in ("error_message", "error_code")}, "error_message", "error_code"
-        ),
+        "failure": text_of(response.get("error_message")) or text_of(response.get("error_code")),
     }
 
 

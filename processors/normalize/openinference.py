@@ -125,7 +125,7 @@ def _agent_hint(attributes: Mapping[str, str], *, noted: bool) -> str:
     metadata = attributes.get("metadata", "")
     if "agent_name" in metadata:
         fields = parse_object(metadata) or {}
-        return first({k: text_of(fields.get(k)) for k in _METADATA_NAMES}, *_METADATA_NAMES)
+        return next((name for key in _METADATA_NAMES if (name := text_of(fields.get(key)))), "")
     for key in ("input.value", "output.value") if noted else ():
         value = attributes.get(key, "")
         at = value.find(_CURRENT, max(0, len(value) - _TAIL))

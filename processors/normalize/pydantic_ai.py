@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from ...schemas.normalized import Kind, Message, ToolDefinition
 from ...schemas.spans import LogRecord, Span
-from .arguments import parse_arguments, tool_definitions
+from .arguments import tool_definitions
 from .convention import Fields, MarkedConvention
 from .messages import read_message
-from .results import read_result
+from .results import tool_fields
 from .values import first, parse_array, parse_object, text_of
 
 _AGENT: Final = "agent_name"
@@ -69,16 +69,8 @@ def _is_request(attributes: Mapping[str, str]) -> bool:
 
 
 def _tool(attributes: Mapping[str, str]) -> Fields:
-    arguments, recorded = attributes.get(_ARGUMENTS, ""), attributes.get(_RESPONSE)
-    result = read_result(recorded, quoted=True) if recorded else None
-    return {
-        "tool_name": attributes.get("gen_ai.tool.name", ""),
-        "tool_arguments": parse_arguments(arguments) if arguments else None,
-        "tool_result": result.text if result else recorded,
-        "failure": result.failure if result else "",
-        "input_text": arguments,
-        "output_text": result.text if result else "",
-    }
+    name = attributes.get("gen_ai.tool.name", "")
+    return {"tool_name": name} | tool_fields(attributes.get(_ARGUMENTS, ""), attributes.get(_RESPONSE))
 
 
 def _call(attributes: Mapping[str, str]) -> Fields:

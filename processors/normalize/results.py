@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from .arguments import parse_arguments
+from .convention import Fields
 from .literals import parse_literal
 from .messages import flatten
 from .values import NOT_JSON, as_text, parse_json, text_of
@@ -51,6 +53,18 @@ def read_result(text: str, *, quoted: bool = False) -> ToolResult:
     if isinstance(value, list) and value and all(isinstance(part, dict) and "text" in part for part in value):
         return ToolResult(flatten(value))
     return ToolResult(text)
+
+
+def tool_fields(arguments: str, recorded: str | None) -> Fields:
+    """Fields of a TOOL span from the text of its arguments and of its result, None where it recorded none."""
+    result = read_result(recorded, quoted=True) if recorded else None
+    return {
+        "input_text": arguments,
+        "output_text": result.text if result else "",
+        "tool_arguments": parse_arguments(arguments) if arguments else None,
+        "tool_result": result.text if result else recorded,
+        "failure": result.failure if result else "",
+    }
 
 
 def result_failure(text: str) -> str:

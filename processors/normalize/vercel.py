@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from ...schemas.normalized import Kind, Message
 from ...schemas.spans import LogRecord, Span
-from .arguments import definitions, parse_arguments
+from .arguments import definitions
 from .convention import Fields, MarkedConvention
 from .messages import parse_messages, read_message, with_system
-from .results import read_result
+from .results import tool_fields
 from .values import NOT_JSON, as_int, first, parse_array, parse_json, text_list, text_of
 
 _OPERATION: Final = "ai.operationId"
@@ -65,18 +65,11 @@ def _kind(operation: str) -> Kind:
 
 
 def _tool(attributes: Mapping[str, str]) -> Fields:
-    recorded = attributes.get("ai.toolCall.result")
-    result = read_result(recorded, quoted=True) if recorded else None
     arguments = first(attributes, "ai.toolCall.args", "ai.toolCall.input")
     return {
         "tool_name": attributes.get("ai.toolCall.name", ""),
         "tool_call_id": attributes.get("ai.toolCall.id", ""),
-        "tool_arguments": parse_arguments(arguments) if arguments else None,
-        "tool_result": result.text if result else recorded,
-        "failure": result.failure if result else "",
-        "input_text": arguments,
-        "output_text": result.text if result else "",
-    }
+    } | tool_fields(arguments, attributes.get("ai.toolCall.result"))
 
 
 def _call(attributes: Mapping[str, str]) -> Fields:

@@ -50,7 +50,7 @@ def llm_step(label: str, turn: Turn, llm: NormalizedSpan, after: Turn | None, me
 
 def _gist(turn: Turn, most: int) -> str:
     """What the reply comes down to, in a line."""
-    asked = [r for m in turn.llm.output_messages for r in m.tool_requests] if turn.llm else []
+    asked = turn.tool_requests
     if not asked:
         return inline(turn.text, most) or "(no text)"
     calls = f"calls {', '.join(name(r.name, 40) for r in asked[:_MOST_NAMES])}"
@@ -129,7 +129,7 @@ def _written(label: str, turn: Turn, llm: NormalizedSpan, after: Turn | None, me
         if text:
             lines += [title, block(text, memory.limits.output)]
             memory.shown.record(place, text)
-    requests = [r for m in llm.output_messages for r in m.tool_requests]
+    requests = llm.tool_requests
     fates = _fates(requests, turn.tool_calls, after, memory)
     for request, fate in zip(requests, fates, strict=True):
         lines.append(f"calls {name(request.name)}{fate}")
@@ -151,7 +151,9 @@ def _arguments(label: str, request: ToolRequest, memory: Memory) -> list[str]:
     return [arguments_block(request.arguments, memory.limits.arguments)]
 
 
-def _fates(requests: list[ToolRequest], calls: tuple[ToolCall, ...], after: Turn | None, memory: Memory) -> list[str]:
+def _fates(
+    requests: tuple[ToolRequest, ...], calls: tuple[ToolCall, ...], after: Turn | None, memory: Memory
+) -> list[str]:
     """What became of each request that no step of its own shows; told from this turn and the next call alone.
 
     A turn's calls begin with its requests, in order. Whether an unseen call counts as not executed depends on whether

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from ...schemas.trajectory import AgentRun, Trace, Turn, TurnKind
+from ...schemas.trajectory import AgentRun, Turn, TurnKind
 from ...schemas.transcript import PlanView, StepKind, Transcript
 from ..names import canonical
 from ..wording import STATED_PLAN
@@ -35,11 +35,7 @@ _THOUGHT: Final = re.compile(
 )
 
 
-def plan_views(
-    trace: Trace,  # noqa: ARG001 - the face of all that views a run
-    run: AgentRun,
-    transcript: Transcript,
-) -> tuple[PlanView, ...]:
+def plan_views(run: AgentRun, transcript: Transcript) -> tuple[PlanView, ...]:
     """One view for each plan among the transcript's steps, in order; () where the run never planned.
 
     The labelled plans are those of `run.plans`; before the first of them, replies that write a plan into their text or

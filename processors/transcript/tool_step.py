@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Final
 
 from ...schemas.normalized import NormalizedSpan
@@ -116,8 +115,7 @@ def _result(
 
 
 def _as_requested(turn: Turn, call: ToolCall) -> bool:
-    requests = (r for m in (turn.llm.output_messages if turn.llm else ()) for r in m.tool_requests)
-    return any(r.name == call.name and r.arguments == call.arguments for r in islice(requests, _COMPARED))
+    return any(r.name == call.name and r.arguments == call.arguments for r in turn.tool_requests[:_COMPARED])
 
 
 def _duration(span: NormalizedSpan) -> str:

@@ -90,11 +90,10 @@ class Writer:
 
         What is known besides may come from later spans.
         """
-        requests = [r for m in turn.llm.output_messages for r in m.tool_requests] if turn.llm else []
-        if call and (call.span is not None or any(r.name == call.name for r in requests)):
+        if call and (call.span is not None or any(r.name == call.name for r in turn.tool_requests)):
             return call.name
         executed = {c.name for c in turn.tool_calls if c.span is not None}
-        code = [turn.text, *(json_line(r.arguments) for r in requests)]
+        code = [turn.text, *(json_line(r.arguments) for r in turn.tool_requests)]
         called: dict[str, None] = dict.fromkeys(name for text in code for name in _CALL.findall(text[:_CODE]))
         listed = [n for n in called if n in self._memory.listed and n not in executed and n not in ANSWER_TOOLS]
         if len(listed) == 1:

@@ -92,7 +92,7 @@ def main(folder: Path, model: str) -> None:
         began = process_time()
         transcripts = [transcribe(trace, run) for run in trace.runs]
         spent += process_time() - began
-        views = [v for r, t in zip(trace.runs, transcripts, strict=True) for v in plan_views(trace, r, t)]
+        views = [v for r, t in zip(trace.runs, transcripts, strict=True) for v in plan_views(r, t)]
         sizes: list[tuple[PlanView, int]] = [(view, count(text_of(view.transcript))) for view in views]
         tokens["raw"].append(count(raw_view(trace)))
         tokens["paper"].append(count(paper_view(trace)))

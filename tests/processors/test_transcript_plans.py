@@ -16,7 +16,7 @@ PLAN = "1. Look for a list of rivers.\n2. Sort it by length.\n3. Answer."
 
 def views(*turns: Said) -> tuple[PlanView, ...]:
     one = run("r", *turns)
-    return plan_views(trace(one), one, transcribe(trace(one), one))
+    return plan_views(one, transcribe(trace(one), one))
 
 
 def text_of(view: PlanView) -> str:
@@ -100,7 +100,7 @@ def test_thinking_that_holds_a_plan(text: str, planned: bool) -> None:  # noqa: 
     assert first.llm is not None
     message = replace(first.llm.output_messages[0], reasoning=text)
     one = replace(one, turns=(replace(first, llm=replace(first.llm, output_messages=(message,))), one.turns[1]))
-    found = plan_views(trace(one), one, transcribe(trace(one), one))
+    found = plan_views(one, transcribe(trace(one), one))
     assert [v.turn for v in found] == ([0] if planned else [])
 
 

@@ -32,10 +32,7 @@ def text_of(transcript: Transcript) -> str:
 
 
 def views_of(whole: Trace, one: AgentRun) -> list[str]:
-    return [
-        f"{v.label} {v.turn} {v.replan}\n{text_of(v.transcript)}"
-        for v in plan_views(whole, one, transcribe(whole, one))
-    ]
+    return [f"{v.label} {v.turn} {v.replan}\n{text_of(v.transcript)}" for v in plan_views(one, transcribe(whole, one))]
 
 
 @st.composite

@@ -49,7 +49,7 @@ def test_transcripts_and_plan_views_are_small(corpus: list[Trace]) -> None:
     paper = sum(len(paper_view(t)) for t in corpus)
     made = [(t, r, transcribe(t, r)) for t in corpus for r in t.runs]
     ours = sum(t.characters for _, _, t in made)
-    views = [v for t, r, made_of in made for v in plan_views(t, r, made_of)]
+    views = [v for t, r, made_of in made for v in plan_views(r, made_of)]
     assert ours < 0.5 * paper < 0.1 * raw
     assert sum(v.transcript.characters for v in views) < 0.2 * paper
     assert len(views) == sum(len(r.plans) for _, r, _ in made)

@@ -27,6 +27,6 @@ def case(whole: Trace, sitting: LlmJudges, stage: Stage = Stage.CLOSING, **chang
         "transcript": transcript,
         "judges": judges,
         "stage": stage,
-        "plans": plan_views(whole, run, transcript),
+        "plans": plan_views(run, transcript),
     }
     return Case(**fields | changes)

@@ -50,7 +50,7 @@ def hearings(
 ) -> list[JudgeRequest]:
     """The cases of an entry: its plans, then its window or its closing pass."""
     transcript = transcribe(trace, run)
-    views = plan_views(trace, run, transcript)
+    views = plan_views(run, transcript)
     hints = tuple(f for f in entry.findings if how.hints and f.agent_run_id == run.id)
     case = Case(
         trace=trace,

@@ -56,7 +56,7 @@ def test_lateness_counts_what_holds_in_that_time_and_service(store: Store) -> No
     """Superseded findings, others' and those of another time are left out; earlier than its span's copy is 0."""
     for number in range(3):
         span_arrived(store, number, 10 * SECOND)
-    gone = a_finding(span_id=f"{0:016x}", first_seen=T0 + 11 * SECOND, state=FindingState.SUPERSEDED)
+    gone = a_finding(span_id=f"{0:016x}", first_seen=T0 + 11 * SECOND, state=FindingState.RETRACTED)
     early = a_finding(span_id=f"{1:016x}", first_seen=T0 + 9 * SECOND)
     later = a_finding(span_id=f"{2:016x}", first_seen=T0 + 99 * SECOND)
     StoredJudging(store).save([a_judged_trace(gone, early, later, service="shop")])

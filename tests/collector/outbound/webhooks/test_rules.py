@@ -40,7 +40,7 @@ def told(rules: Rules, *some: Found, known: dict[tuple[str, Event], str] | None 
         ({"profile": "0.5"}, {"confidence": 0.5}, {"confidence": 0.49}),
         ({"profile": ""}, {"confidence": 0.4}, {"confidence": 0.4, "conventions": ()}),
         ({"states": ["current"]}, {}, {"state": FindingState.PROVISIONAL}),
-        ({}, {"state": FindingState.PROVISIONAL}, {"state": FindingState.SUPERSEDED}),
+        ({}, {"state": FindingState.PROVISIONAL}, {"state": FindingState.RETRACTED}),
     ],
 )
 def test_filters(setting: dict[str, Any], fits: dict[str, Any], not_fit: dict[str, Any]) -> None:
