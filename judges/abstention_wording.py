@@ -68,7 +68,7 @@ ATTEMPT: Final = _any(
     r"\b(?:tried|attempted|searched|attempts?)\b",
     r"\bafter (?:trying|several|many|multiple|\w{2,12} (?:attempts|tries))\b",
 )
-"""What was tried, without an outcome."""
+"""Attempts, without an outcome."""
 
 OFFERS: Final = _any(
     r"\b(?:try again|retry|later|temporar|outage|problem|issue|please|let me know|could you|can you|would you|if you)",
@@ -76,7 +76,7 @@ OFFERS: Final = _any(
     r"\bi (?:can|could|will|would)\b|\bi'll\b|\b(?:next steps?|to proceed|in order to|alternativ|restored)",
     r"\bneed(?:s|ed)? (?:to|more|access|the|your)|\bwould (?:need|require|have to)",
 )
-"""What might be done next."""
+"""Next steps on offer."""
 
 CLAIMS: Final = _any(
     r"\b(?:my|general|common|background|prior|existing|internal) (?:own )?(?:knowledge|understanding|memory)\b",
@@ -102,4 +102,4 @@ PIVOT: Final = re.compile(
     r",? ?\b(?:but|however|nevertheless|nonetheless|yet|still|instead|even so|that said|therefore|so|thus)\b,? ",
     re.IGNORECASE,
 )
-"""Where a sentence may turn from admitting to claiming."""
+"""Words at which a sentence may turn from admitting to claiming."""

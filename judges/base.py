@@ -1,4 +1,4 @@
-"""What a detector is: a pure function from a rebuilt trace to drafts of findings."""
+"""The protocol of a detector: a pure function from a rebuilt trace to drafts of findings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Context", "Detector"]
 
 
 class Context:
-    """What the detectors of one pass over one trace share: each text and each run is analysed once.
+    """State shared by the detectors of one pass over a trace: each text and each run is analysed once.
 
     `texts` may outlive the pass (hand the same one in again while a trace is open); it is bounded and holds nothing
     but what was read from texts, so it never changes an outcome.

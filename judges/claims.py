@@ -1,4 +1,4 @@
-"""What a turn states, and whether that needs support: an admission, a question or a restatement does not."""
+"""Statements of a turn, and whether they need support: admissions, questions and restatements do not."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def answer_text(turn: TurnFacts) -> str:
 
 
 def statement(turn: TurnFacts) -> str:
-    """What a turn tells its reader: the answer that it hands over, by a tool or in code, else its text."""
+    """The statement of a turn: the answer that it hands over, by a tool or in code, else its text."""
     handed = answer_text(turn)
     if handed or _FENCE not in turn.text:
         return handed or turn.text

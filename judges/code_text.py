@@ -25,7 +25,7 @@ _OUTSIDE: Final = (
     "urlopen(",
     "sqlite3",
 )
-"""What code reaches files, commands and services by, as most agents write it (Python)."""
+"""Python calls that reach files, commands and services."""
 
 
 def code_of(text: str) -> str:

@@ -40,7 +40,7 @@ class CallFacts:
 
 @dataclass(frozen=True, slots=True)
 class FailureReading:
-    """Where a failure was first read: the turn's position in the run, and the message with the offset in it."""
+    """The first reading of a failure: the turn's position in the run, the message, the offset in it."""
 
     position: int
     text: str
@@ -101,7 +101,7 @@ class RunFacts:
     wants_data: tuple[bool, ...]
     plan_at: tuple[int, ...]
     memo: dict[tuple[str, int], bool] = field(default_factory=dict, compare=False, repr=False)
-    """What was found out of a turn already: (question, position) to answer. Many rules ask the same."""
+    """Answers already computed: (question, position) to answer. Many rules ask the same."""
 
     def plan_before(self, position: int) -> TurnFacts | None:
         """The latest planning turn before a position."""
@@ -109,7 +109,7 @@ class RunFacts:
         return self.turns[at] if at >= 0 else None
 
     def texts_until(self, position: int) -> list[str]:
-        """What the run had been told by a position: its goal and the new messages of its calls, not its own words.
+        """Texts sent to the run up to a position: its goal and the new messages of its calls, not its own words.
 
         Calls that plan or survey facts are sent the agent's own earlier words as if a user had said them.
         """
@@ -257,7 +257,7 @@ def _step_failure(turn: Turn) -> StepFailure | None:
 
 
 _AHEAD: Final = 3
-"""How many turns later a failure may first be read."""
+"""Number of turns after a failure in which it may first be read."""
 
 
 def _with_reading(facts: TurnFacts, turns: Sequence[TurnFacts]) -> TurnFacts:

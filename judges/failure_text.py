@@ -1,4 +1,4 @@
-"""What a text says about failure.
+"""Failures in texts: their kind, and whether a text reports one.
 
 Mostly `str` methods on a bounded, lower-cased copy are used, and the regular expressions see short heads and have no
 nested repetition: the cost of a text is bounded whatever it holds. The needles are error texts of languages, protocols

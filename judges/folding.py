@@ -12,7 +12,7 @@ from ..schemas.shown import folded
 
 _SPACE: Final = re.compile(r"[^\S\x1f]")
 _WORD: Final = re.compile(r"[\S\x1f]+")
-"""What folds by itself; unit separators are invisible to `folded`, not white."""
+"""A run of characters that folds by itself; unit separators are invisible to `folded`, not white."""
 
 _CHUNK: Final = 8192
 """Characters after which a place in the text is noted; the next white space ends a chunk."""
@@ -55,7 +55,7 @@ class Folded:
         return self.slice(at, wanted, most) if at >= 0 else ""
 
     def slice(self, at: int, wanted: str, most: int) -> str:
-        """As `find`, for `wanted` that stands at offset `at` of `text`."""
+        """`find` for `wanted` at offset `at` of `text`."""
         end = at + len(wanted)
         begin, offset = self.marks[max(0, bisect_right(self.marks, at, key=lambda mark: mark[1]) - 1)]
         first: tuple[int, int] | None = None

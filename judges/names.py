@@ -15,7 +15,7 @@ COMPUTE_NAMES: Final = frozenset(WORDINGS["names"]["compute"])
 
 
 class Role(StrEnum):
-    """What a call is for."""
+    """The purpose of a call."""
 
     ACCESS = "access"
     FINAL = "final"
@@ -23,7 +23,7 @@ class Role(StrEnum):
 
 
 def role_of(name: str) -> Role:
-    """What a call of a tool with that name is for."""
+    """The purpose of a call of a tool with that name."""
     letters = "".join(ch for ch in name.lower() if ch.isalpha())
     if letters in FINAL_NAMES:
         return Role.FINAL

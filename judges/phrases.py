@@ -10,16 +10,16 @@ _TIMES: Final = {1: "once", 2: "twice"}
 
 
 def ordinal(number: int) -> str:
-    """As in 1st, 2nd, 3rd, 4th, 11th, 21st."""
+    """The ordinal of a number: 1st, 2nd, 3rd, 4th, 11th, 21st."""
     ending = "th" if number % 100 in _TEENS else _ENDINGS.get(number % 10, "th")
     return f"{number}{ending}"
 
 
 def times(number: int) -> str:
-    """As in once, twice, 3 times."""
+    """A number of times: once, twice, 3 times."""
     return _TIMES.get(number, f"{number} times")
 
 
 def count(number: int, thing: str) -> str:
-    """As in 1 step, 2 steps."""
+    """A number with its noun: 1 step, 2 steps."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

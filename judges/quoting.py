@@ -14,7 +14,7 @@ QUOTE: Final = 200
 """Longest quote that is cut, in characters."""
 
 _BACK: Final = 40
-"""How far a cut moves to spare a word."""
+"""Characters that a cut moves to spare a word."""
 
 _TELLING: Final = 60
 """Characters from which a quote may end with a sentence rather than at its full length."""
@@ -52,7 +52,7 @@ def _start(text: str, around: int, length: int) -> int:
 
 
 def _end(piece: str, least: int) -> int:
-    """Where a piece that is one character too long ends."""
+    """End of a piece that is one character too long."""
     last = len(piece) - 1
     sentence = max(piece.rfind(mark, least, last + 1) for mark in (". ", "? ", "! ", ".\n", "\n\n"))
     if sentence >= 0:

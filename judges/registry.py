@@ -1,4 +1,4 @@
-"""Which detectors there are: the built-in ones and those that installed packages offer."""
+"""The registry of detectors: the built-in ones and those of installed packages."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Ranker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SuiteResult:
-    """What the suite said of one trace.
+    """The suite's result for one trace.
 
     `failures`: (detector, one line why) for each that raised, yielded garbage or could not be loaded. `dropped`:
     drafts whose evidence stood nowhere.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 HEAD, TAIL = 3000, 1000
-"""How much of a text is read, in characters from its start and from its end."""
+"""Characters that are read from a text's start and from its end."""
 
 
 def bounded(text: str) -> str:

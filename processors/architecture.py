@@ -1,4 +1,4 @@
-"""How a service is built, derived from its trajectories: who delegates to whom, with what tools, plans and limits.
+"""A service's architecture, derived from its trajectories: delegations, tools, plans and limits.
 
 What "What is your agent's GPA?" gives its judges as a hand-written custom instruction.
 """
@@ -29,7 +29,7 @@ _LONGEST: Final = 6_000  # characters of the text
 
 @dataclass(frozen=True, slots=True)
 class AgentProfile:
-    """What the runs of one agent show: how many there are, and how often each fact."""
+    """One agent's runs: their number, and how often they show each fact."""
 
     runs: int = 0
     facts: Mapping[Fact, int] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class AgentProfile:
 
 @dataclass(frozen=True, slots=True)
 class DerivedArchitecture:
-    """What any number of traces show of a service, in bounded space.
+    """The architecture that any number of traces show, in bounded space.
 
     `agents` by name; `outside`: traces with LLM calls outside any agent. Of too many agents or values the first by
     alphabet are kept, so that neither the order of traces nor how they were put together changes the outcome.
@@ -62,7 +62,7 @@ class DerivedArchitecture:
         return self.merge(DerivedArchitecture(1, int(outside), found))
 
     def merge(self, other: DerivedArchitecture) -> DerivedArchitecture:
-        """What both have seen; neither order nor grouping matters."""
+        """Both together; neither order nor grouping matters."""
         agents = dict(self.agents)
         for name, agent in other.agents.items():
             agents[name] = agents[name].plus(agent) if name in agents else agent

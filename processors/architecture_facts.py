@@ -1,4 +1,4 @@
-"""What one agent run shows of how its service is built."""
+"""Facts on a service's architecture that one agent run shows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .wording import ANSWER_TOOLS
 
 
 class Facet(StrEnum):
-    """What a fact is about."""
+    """The subject of a fact."""
 
     ROLE = "role"
     DELEGATES = "delegates"
@@ -106,7 +106,7 @@ def _with_parts(text: str, match: re.Match[str]) -> str:
 
 
 def _end(run: AgentRun) -> str:
-    """How a finished run gave its answer: by a tool of that purpose, or in its last reply."""
+    """The way in which a finished run gave its answer: by a tool of that purpose, or in its last reply."""
     if run.status == "unfinished" or not run.turns:
         return ""
     last = next((t for t in reversed(run.turns) if t.kind is not TurnKind.INNER), run.turns[-1])

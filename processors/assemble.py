@@ -71,7 +71,7 @@ class OpenTrace:
 
     @property
     def rows(self) -> int:
-        """How many spans and log records of it are here."""
+        """Number of spans and log records in memory."""
         return len(self.spans) + sum(map(len, self.logs.values()))
 
     def take(self, span: Span) -> bool:
@@ -125,7 +125,7 @@ def log_size(record: LogRecord) -> int:
 
 
 def log_identity(record: LogRecord) -> Hashable:
-    """What makes two records of a span one: records have no id, so all that their sender set, as in the store."""
+    """Identity of a log record: all that its sender set, since records have no id (as in the store)."""
     texts = (record.event_name, record.body, record.body_type, record.severity_text, record.service)
     maps = (record.attributes, record.attribute_types, record.resource_attributes)
     scope = (record.scope_name, record.scope_version, record.flags, record.severity_number)

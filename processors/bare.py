@@ -84,7 +84,7 @@ def _records(tree: SpanTree, calls: Sequence[NormalizedSpan]) -> dict[str, list[
 
 
 def _speaker(span: NormalizedSpan) -> str:
-    """Whose calls these are: one service's client, one system prompt."""
+    """Key of a conversation's participant: the service, its client, the agent and the system prompt."""
     prompt = next((m.text for m in span.input_messages[:2] if m.role in ("system", "developer")), "")
     return f"{span.raw.service}\n{span.raw.scope_name}\n{span.agent_name or span.agent_hint}\n{prompt}"
 

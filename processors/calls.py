@@ -20,7 +20,7 @@ from .turn_spans import TurnSpans
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """What is known around a turn.
+    """The surroundings of a turn.
 
     `results`: call id to the result that a later call of the run was sent. `sub_runs`: runs started in the turn by
     id, in order; `started_by`: TOOL span id, or call id of a request, to the run that it started. `shows_tools`:
@@ -234,7 +234,7 @@ def _refused(
 
 
 def _written(turn: TurnSpans) -> str | None:
-    """What the model wrote, None where that was not recorded."""
+    """The model's text, None where it was not recorded."""
     llm = turn.llm
     return llm.output if llm is not None and (llm.output_messages or llm.output_text) else None
 

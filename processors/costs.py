@@ -1,4 +1,4 @@
-"""What spans state of the money and the cached tokens of an LLM call."""
+"""Cost and cached tokens of an LLM call, as its spans state them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def stated_usd(call: LlmCall) -> float | None:
 
 
 def cached_tokens(call: LlmCall) -> int:
-    """How many of the tokens sent came from the provider's cache, as far as a record states it."""
+    """Number of input tokens read from the provider's cache, as far as a record states it."""
     return _first(call, _cached) or 0
 
 

@@ -1,4 +1,4 @@
-"""Whom a tool call addresses: the agent that its name or one of its arguments names."""
+"""The agent that a tool call addresses, by its name or one of its arguments."""
 
 from __future__ import annotations
 

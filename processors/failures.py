@@ -22,7 +22,7 @@ _FAILED: Final = re.compile(
 
 
 def failure_in(result: str) -> str:
-    """What the text of a tool's result says of a failure, "" where it tells of none.
+    """The failure that a tool's result reports, "" for none.
 
     Only how a result begins counts: that some error is mentioned in what was found is no failure of the call.
     """

@@ -1,4 +1,4 @@
-"""Which traces are one: some programs write one run into many traces, and leave only an id or a link between them.
+"""Joining traces: some programs write one run into many traces, tied by an id or a link alone.
 
 A trace's keys name what it may share with others. Traces that share one belong together, unless they say that they
 are of different tasks. Nothing else joins traces: neither time, nor texts, nor one service.
@@ -26,7 +26,7 @@ Traces = Mapping[str, Sequence[NormalizedSpan]]
 
 
 def join_keys(spans: Iterable[NormalizedSpan]) -> frozenset[str]:
-    """What the trace of `spans` (all of one trace id) may share with others; always its own id.
+    """Keys that the trace of `spans` (all of one trace id) may share with others; always its own id.
 
     Span links tie a trace to the one they name; a stated task id and a message's id tie those that state it. Where a
     trace shows nothing but calls of a model, the client's session and the ids of tool calls do so, too.

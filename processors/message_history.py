@@ -41,7 +41,7 @@ def _completed(llm: NormalizedSpan, before: Sequence[Message]) -> NormalizedSpan
 
 
 def _place(message: Message, history: Sequence[Message]) -> int:
-    """Where `message` last stands in `history`, -1 if nowhere or if it says too little to tell."""
+    """Last index of `message` in `history`, -1 for none, or if it is too short to be told apart."""
     if len(message.text) < _LEAST_TEXT and not message.tool_requests:
         return -1
     alike = (i for i in range(len(history) - 1, -1, -1) if _same(history[i], message))

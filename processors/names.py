@@ -50,6 +50,6 @@ def plain_name(name: str) -> str:
 
 
 def without_method(name: str) -> str:
-    """What a method was called on, by a span's name (`search.__call__`, `Researcher.forward`)."""
+    """The object of a method call, by a span's name (`search.__call__`, `Researcher.forward`)."""
     of, _, method = name.rpartition(".")
     return of if of and method in _METHODS else name

@@ -1,4 +1,4 @@
-"""Which messages of a call its run has not been sent before: frameworks send the whole history with every call."""
+"""New messages of a call: frameworks send the whole history with every call."""
 
 from __future__ import annotations
 

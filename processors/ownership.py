@@ -1,4 +1,4 @@
-"""Which agent run each span belongs to: that of its nearest AGENT ancestor, known or referenced."""
+"""Ownership of spans: each belongs to the run of its nearest AGENT ancestor, known or referenced."""
 
 from __future__ import annotations
 

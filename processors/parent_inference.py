@@ -35,7 +35,7 @@ _LITERAL: Final = re.compile(r"""["']([^"'\\\n]{24,200})""")
 
 @dataclass(frozen=True, slots=True)
 class RunStart:
-    """Who started a run: the run, its LLM call, the request's call id and tool name; `to`: whom a delegation names."""
+    """The start of a run: the parent run, its LLM call, call id and tool name; `to`: the agent it names."""
 
     run: str
     llm_span_id: str
@@ -81,7 +81,7 @@ def infer_parents(
 
 @dataclass(slots=True)
 class _History:
-    """What the calls so far have asked for and said, by run."""
+    """Requests and replies of the calls so far, by run."""
 
     tree: SpanTree
     runs: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""What an LLM call of a run was for: acting, planning, surveying facts, or wording the final answer."""
+"""The purpose of an LLM call: acting, planning, surveying facts, or wording the final answer."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _ends(text: str) -> str:
 
 
 def _last(text: str, word: str, pattern: re.Pattern[str]) -> int:
-    """Where `word` last stands in the wording of `pattern`, -1 if nowhere."""
+    """Last offset of `word` within a match of `pattern`, -1 for none."""
     at = text.rfind(word)
     while at >= 0:
         if pattern.search(text, max(0, at - _BEFORE), at + len(word) + _AFTER):

@@ -1,4 +1,4 @@
-"""What spans stand for as their place in the tree shows it, where that is not what they say.
+"""Kinds of spans inferred from their place in the tree, where they do not state them.
 
 Some frameworks mark no agents: a chain that is named like one, or that a tool started, and that asks a model with
 tools, is one. Some mark too many: an empty agent leaf stands beside the chain that did the work. Evidence is names,
@@ -40,7 +40,10 @@ class Roles:
 
 @dataclass(slots=True)
 class _Scope:
-    """What is known on the way down. `agent`: the nearest agent's span id; `asked`: whom its calls addressed so far."""
+    """The scope of a span and those below it.
+
+    `agent`: the nearest agent's span id; `asked`: the agents that its calls addressed so far.
+    """
 
     agent: str = ""
     hint: str = ""
@@ -50,7 +53,7 @@ class _Scope:
 
 
 def find_roles(tree: SpanTree) -> Roles:
-    """See the module; the same tree where nothing is to be changed."""
+    """The tree with inferred kinds (see the module); the same tree where nothing changes."""
     holds = _holdings(tree)
     changed: dict[str, NormalizedSpan] = {}
     tool_runs: dict[str, str] = {}
@@ -67,7 +70,7 @@ def find_roles(tree: SpanTree) -> Roles:
 
 
 def _holdings(tree: SpanTree) -> dict[str, int]:
-    """What each span holds, itself included: see the flags above."""
+    """Flags (see above) of each span's content, itself included."""
     holds: dict[str, int] = {}
     for span in reversed(tree.order):
         span_id = span.raw.span_id
@@ -215,7 +218,7 @@ class _Finder:
         return hints.pop() if len(hints) == 1 else ""
 
     def _hint_below(self, span: NormalizedSpan) -> str:
-        """What the nearest spans below say of their agent's name."""
+        """The agent's name as the nearest spans below give it."""
         level = self.tree.children.get(span.raw.span_id, [])
         for _ in range(_REACH):
             for child in level:

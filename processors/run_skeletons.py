@@ -1,4 +1,4 @@
-"""What is known of each agent run before its turns are built: its spans by turn, its name, who started it."""
+"""Skeletons of agent runs: their spans by turn, name and parent, before the turns are built."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _started(
 
 
 def _name(run: str, turns: Sequence[TurnSpans], above: RunSkeleton | None, tree: SpanTree, ownership: Ownership) -> str:
-    """As the run's own span says it, or the one around it, or its calls; a span's name is the last resort."""
+    """The run's name from its own span, the span around it or its calls; a span's name is the last resort."""
     span = agent_span(run, tree)
     if name := ownership.names.get(run):
         return name

@@ -1,4 +1,4 @@
-"""What is said in a trace, as one text to be searched: each message once, however often it was sent."""
+"""The searchable text of a trace: each message once, however often it was sent."""
 
 from __future__ import annotations
 

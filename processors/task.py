@@ -18,7 +18,7 @@ _HISTORY: Final = frozenset({"expected_output", "trajectory", "reasoning", "hist
 
 
 def goal_from_span(span: NormalizedSpan | None) -> str:
-    """What the run's own span says it was asked to do, "" where it says so in no form that can be read."""
+    """The task as the run's own span states it, "" where it has no readable form."""
     if span is None:
         return ""
     return _last_user(span.input_messages) or (_task(span.input_text) if span.input_text else "")
@@ -63,7 +63,7 @@ def _task(text: str) -> str:
 
 
 def _arguments(value: dict[str, Any]) -> dict[str, Any]:
-    """What a method was given, where its keyword arguments are recorded as one of its parameters."""
+    """A method's arguments, where its keyword arguments are recorded as one of its parameters."""
     if len(value) != 1:
         return value
     inner = next(iter(value.values()))
@@ -86,7 +86,7 @@ def with_closing_call(turns: Sequence[Turn]) -> tuple[Turn, ...]:
 
 
 def _closing(messages: Sequence[Message]) -> Sequence[Message]:
-    """What was said after the last call of a tool: some agents give back the whole exchange."""
+    """The messages after the last tool call: some agents return the whole conversation."""
     after = next((i for i in range(len(messages), 0, -1) if messages[i - 1].role == "tool"), 0)
     return messages[after:]
 
@@ -100,7 +100,7 @@ def _given_back(text: str) -> str:
 
 
 def answer_of(span: NormalizedSpan | None, turns: Sequence[Turn]) -> str:
-    """What the run gave back, "" if it gave nothing (yet)."""
+    """The run's answer, "" if there is none (yet)."""
     if span is not None:
         written = "\n".join(m.text for m in _closing(span.output_messages) if m.text)
         if written or span.output_text:

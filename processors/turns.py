@@ -192,7 +192,7 @@ class _Grouper:
 
 
 def _says(llm: NormalizedSpan) -> tuple[bool, bool, bool]:
-    """How much a record of a call holds: a reply, words in it, the tools that were given."""
+    """Completeness of a call's record: a reply, words in it, the tools that were given."""
     replies = llm.output_messages
     return bool(replies), any(m.text for m in replies), bool(llm.tools)
 

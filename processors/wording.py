@@ -30,7 +30,7 @@ WANTED: Final[Mapping[TurnKind, tuple[str, re.Pattern[str]]]] = {
         re.compile(rf"\b(?:provide|give|write|output|state|formulate)\b{_TO}\banswer (?:to|for) (?:the|this)\b"),
     ),
 }
-"""What a prompt asks for: a word, and the wording (lower case) that must stand within 80 characters around it."""
+"""Requests of a prompt: a word, and the wording (lower case) that must stand within 80 characters around it."""
 
 STATED_PLAN: Final = re.compile(
     r"(?:^|\n)[ \t#*_]{0,6}(?:(?:my|the|here is my|here's my|updated|new|revised)\s+)?plan\b[^\n]{0,40}"

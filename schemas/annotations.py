@@ -1,4 +1,4 @@
-"""What people marked by hand, in the words of findings: the labels that judges are measured against."""
+"""Human annotations in the vocabulary of findings: the labels that judges are measured against."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .taxonomy import TRAIL, Dimension, Severity
 
 
 class Opinion(StrEnum):
-    """What a person says of a finding, or without one."""
+    """A person's opinion of a finding, or of an error without one."""
 
     AGREE = "agree"  # the finding is right
     DISAGREE = "disagree"  # it is no error
@@ -48,13 +48,13 @@ class Annotation:
 
     @property
     def place(self) -> str:
-        """What it is, and where: an id of elsewhere may stand in several traces."""
+        """Key of the annotation: trace and id, since an imported id may stand in several traces."""
         return f"{self.trace_id}/{self.id}"
 
 
 @dataclass(frozen=True, slots=True)
 class HumanScore:
-    """How good a person finds one agent run in one dimension: 0 to 3, 3 best; None: not applicable."""
+    """A person's score of one agent run in one dimension: 0 to 3, 3 best; None: not applicable."""
 
     trace_id: str
     agent_run_id: str
@@ -68,7 +68,7 @@ class HumanScore:
 
     @property
     def place(self) -> str:
-        """What it is about, and whose it is: another one of that place replaces it."""
+        """Key: subject and annotator. A later one with the same key replaces it."""
         return f"{self.trace_id}/{self.agent_run_id}/{self.annotator}/{self.dimension}"
 
 
@@ -91,7 +91,7 @@ class Review:
 
     @property
     def place(self) -> str:
-        """What it is about, and whose it is: another one of that place replaces it."""
+        """Key: subject and annotator. A later one with the same key replaces it."""
         return f"{self.trace_id}/{self.agent_run_id}/{self.annotator}"
 
 

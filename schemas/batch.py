@@ -1,4 +1,4 @@
-"""What moves from a receiver to the store: decoded, bounded, not yet stored."""
+"""Batches on their way from a receiver to the store: decoded, bounded, not yet stored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Batch:
 
 
 class Sink(Protocol):
-    """Where receivers put batches."""
+    """The protocol of what receivers submit batches to."""
 
     async def submit(self, batch: Batch) -> None:
         """Return once the batch is committed.

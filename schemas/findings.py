@@ -20,7 +20,7 @@ class FindingState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What a detector or judge claims, before the evidence gate.
+    """A detector's or judge's claim, before the evidence gate.
 
     `span_id` where the error was made; `evidence` verbatim from that span's own text; `confidence` the rule's
     measured precision in [0, 1]; `dimensions` first = primary; `turn` the turn's index in its run, None outside.

@@ -11,7 +11,7 @@ from .spans import STATUS_ERROR, Span
 
 
 class Kind(StrEnum):
-    """What a span stands for."""
+    """The kind of operation that a span stands for."""
 
     AGENT = "agent"
     LLM = "llm"
@@ -73,7 +73,7 @@ class ExceptionInfo:
 
 
 class Captured(StrEnum):
-    """How much of what was said a span still holds. Nothing of this is an error of the agent."""
+    """Completeness of a span's content. Missing content is never an error of the agent."""
 
     ALL = "captured"
     PART = "truncated"  # a limit dropped attributes, events or the oldest messages
@@ -145,7 +145,7 @@ class NormalizedSpan:
 
     @property
     def error_text(self) -> str:
-        """What a failed span says of its failure, "" for one that did not fail or says nothing."""
+        """The error text of a failed span, "" for one that did not fail or has none."""
         if not self.is_error:
             return ""
         if self.exceptions:
@@ -155,7 +155,7 @@ class NormalizedSpan:
 
     @property
     def content(self) -> Captured:
-        """How much of what was said the span holds: of an LLM call both sides, of all else either."""
+        """Completeness of the content: an LLM call needs input and output, anything else either."""
         raw = self.raw
         asked = bool(self.input_text) or _say(self.input_messages)
         said = bool(self.output_text) or _say(self.output_messages)

@@ -1,4 +1,4 @@
-"""Which opinions of people hold of which findings, also after findings were worded anew."""
+"""Matching people's opinions with findings, also after findings were reworded."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Unit(StrEnum):
-    """What is counted: each has at least one error, or none."""
+    """The unit that is counted: each has at least one error, or none."""
 
     RUN = "run"
     TURN = "turn"
@@ -16,7 +16,7 @@ class Unit(StrEnum):
 
 
 class By(StrEnum):
-    """What rates are broken down by. A finding of several dimensions counts in each; a category names its taxonomy."""
+    """The break-downs of rates. A finding of several dimensions counts in each; a category names its taxonomy."""
 
     SERVICE = "service"
     VERSION = "version"  # of the service
@@ -33,7 +33,7 @@ class By(StrEnum):
 
 
 class Population(StrEnum):
-    """Whose findings count, in the runs that they looked at."""
+    """The judges whose findings count, in the runs that they judged."""
 
     DETECTORS = "detectors"
     JUDGES = "judges"

@@ -1,4 +1,4 @@
-"""How recorded text is shown to a judge: nothing hidden, nothing that could pass for our own words.
+"""Recorded text as a judge is shown it: nothing hidden, nothing that could pass for our own words.
 
 The evidence gate compares quotes under the same function, so what a judge copies is found again.
 """
@@ -13,7 +13,7 @@ TAGS: Final = range(0xE0000, 0xE0080)
 """Unicode tag characters: an invisible copy of ASCII, a known carrier of hidden instructions."""
 
 _BREAKS: Final = re.compile("\r\n|[\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]")
-"""What ends a line somewhere: Unicode's mandatory breaks, and those of Python's `splitlines`."""
+"""Line ends: Unicode's mandatory breaks, and those of Python's `splitlines`."""
 
 _UNSEEN: Final = (
     "\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f"  # controls
@@ -32,7 +32,7 @@ _SPECIAL: Final = re.compile(
     "(?<=<)(?=[|\uff5c])|(?<=[|\uff5c])(?=>)|"
     r"(?<=\[)(?=/?INST\])|(?<=<)(?=<?/?SYS>>)|(?<=<)(?=/?s>)|(?<=<)(?=(?:start|end)_of_turn>)"
 )
-"""Where chat templates' special tokens are taken apart: <|im_start|>, [INST], <<SYS>>, </s>, <start_of_turn>."""
+"""Points that split the special tokens of chat templates: <|im_start|>, [INST], <<SYS>>, </s>, <start_of_turn>."""
 
 
 def shown(text: str) -> str:

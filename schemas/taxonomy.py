@@ -46,7 +46,7 @@ class Dimension(StrEnum):
 
 
 class Severity(StrEnum):
-    """How much a finding matters; ordered by `rank`."""
+    """The severity of a finding; ordered by `rank`."""
 
     LOW = "LOW"
     MEDIUM = "MEDIUM"

@@ -1,4 +1,4 @@
-"""What a trace's agents did, rebuilt: a tree of agent runs, each an ordered list of turns."""
+"""Trajectories rebuilt from a trace: a tree of agent runs, each an ordered list of turns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .normalized import Json, Message, NormalizedSpan, ToolDefinition, ToolReque
 
 
 class TurnKind(StrEnum):
-    """What a turn's LLM call was for."""
+    """The purpose of a turn's LLM call."""
 
     ACT = "act"
     PLAN = "plan"
@@ -20,7 +20,7 @@ class TurnKind(StrEnum):
 
 
 class TraceState(StrEnum):
-    """How complete a trace is."""
+    """The completeness of a trace."""
 
     OPEN = "open"
     SETTLED = "settled"
@@ -72,7 +72,7 @@ class Turn:
 
     @property
     def text(self) -> str:
-        """What the LLM wrote in this turn ("" without a recorded call)."""
+        """The LLM's text in this turn ("" without a recorded call)."""
         return self.llm.output if self.llm else ""
 
     @property

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class StepKind(StrEnum):
-    """What a step of a transcript shows."""
+    """The kind of a transcript's step."""
 
     LLM = "llm"
     TOOL = "tool"
@@ -83,7 +83,7 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
-    """What a plan could know: a transcript that ends with the plan, and the label of the step that holds it.
+    """A plan and the knowledge behind it: a transcript that ends with the plan, and the label of its step.
 
     `turn`: index of the planning turn; `replan` whether an earlier plan stands before it.
     """

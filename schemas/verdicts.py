@@ -18,7 +18,7 @@ TAKEN_BACK: Final = "taken back"
 
 
 class SubjectKind(StrEnum):
-    """What a judge may look at."""
+    """The kind of a judge's subject."""
 
     TURN_WINDOW = "turn-window"
     AGENT_RUN = "agent-run"
@@ -28,7 +28,7 @@ class SubjectKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a judgement is about. `id`: the trace id, run id or session id."""
+    """The subject of a judgement. `id`: the trace id, run id or session id."""
 
     kind: SubjectKind
     id: str
@@ -97,7 +97,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class TraceSpend:
-    """What a trace's own LLM calls took: tokens sent and written, and US dollars; None where it is not known."""
+    """Usage of a trace's own LLM calls: input and output tokens, and US dollars; None where unknown."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -106,7 +106,7 @@ class TraceSpend:
 
 @dataclass(frozen=True, slots=True)
 class JudgedTrace:
-    """What is stored after a trace was judged, the judgement last.
+    """A judged trace as it is stored, the judgement last.
 
     `judgement.findings`: all that now hold; `changed`: those of them that differ from what is stored;
     `retracted`: stored ones that no longer hold, in their new state. `ledger`: what LLM judges were told to do about
@@ -125,7 +125,7 @@ class JudgedTrace:
 
 @dataclass(frozen=True, slots=True)
 class JudgedSubject:
-    """What is stored after LLM judges looked at one subject, the judgements last.
+    """A subject judged by LLM judges as it is stored, the judgements last.
 
     `changed` and `retracted` as in `JudgedTrace`. `state`: the trace's when it was judged.
     """
@@ -140,7 +140,7 @@ LedgerKey = tuple[str, str, str]  # (subject kind, subject id, judge)
 
 
 class LedgerRecord(Protocol):
-    """What the ledger says of one judge and one subject."""
+    """The ledger's record of one judge and one subject."""
 
     @property
     def version(self) -> str:
@@ -148,11 +148,11 @@ class LedgerRecord(Protocol):
 
     @property
     def input_hash(self) -> str:
-        """What it saw, or is to see."""
+        """Hash of the input that it saw, or is to see."""
 
     @property
     def outcome(self) -> Outcome:
-        """What became of it."""
+        """The outcome so far."""
 
     @property
     def reason(self) -> str:
@@ -160,7 +160,7 @@ class LedgerRecord(Protocol):
 
     @property
     def probability(self) -> float:
-        """That it is judged at all."""
+        """The probability that it is judged at all."""
 
     @property
     def judged_at(self) -> int:

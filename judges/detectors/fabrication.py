@@ -13,7 +13,7 @@ from ..wording import FABRICATION, first_of
 
 
 def _made_up(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    """Where data from outside is wanted and none has come, in a turn that does not try to get any."""
+    """Made-up data in a turn that tries no look-up, while the data that was asked for is missing."""
     tried = False
     for turn in facts.acts:
         if turn.succeeded:

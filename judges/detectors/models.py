@@ -25,7 +25,7 @@ _OTHERS: Final = tuple(kind for kind in F if kind not in _NAMED)
 
 
 def _text(span: NormalizedSpan) -> str:
-    """What a failed span tells of its failure."""
+    """The error text of a failed span."""
     told = span.exceptions[-1] if span.exceptions else None
     error = f"{told.type}: {told.message}" if told else span.raw.status_message
     return error.strip(": ")

@@ -18,7 +18,7 @@ from .failures import read_hit
 
 
 def violation(arguments: Json, parameters: Mapping[str, Any] | None) -> str:
-    """What is wrong with `arguments` by a JSON object schema, in a few words; "" if nothing or not decidable."""
+    """The violation of a JSON object schema by `arguments`, in a few words; "" for none or unknown."""
     if not isinstance(parameters, Mapping) or not isinstance(arguments, Mapping):
         return ""
     properties = parameters.get("properties", {})

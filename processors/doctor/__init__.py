@@ -1,4 +1,4 @@
-"""What a program's traces show of it, what they lack, and what mends that."""
+"""Diagnosis of a program's instrumentation: what its traces show, what they lack, and the remedies."""
 
 from .diagnosis import AgentSummary, Diagnosis, Gap, Remedy, ToolSummary
 from .examine import diagnose

@@ -1,4 +1,4 @@
-"""What is amiss with agents: no spans of theirs, no names, runs that nothing ties to their manager."""
+"""Rules on agents: missing spans, missing names, runs that nothing links to their manager."""
 
 from __future__ import annotations
 

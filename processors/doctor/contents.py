@@ -1,4 +1,4 @@
-"""What is amiss with contents: messages, arguments, schemas, prompts, tokens, texts of errors."""
+"""Rules on content: messages, arguments, schemas, prompts, tokens, error texts."""
 
 from __future__ import annotations
 

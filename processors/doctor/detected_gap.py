@@ -1,4 +1,4 @@
-"""What a rule finds, and how it counts in words."""
+"""A gap that a rule detected, and counts with their nouns."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from ...schemas.taxonomy import Severity
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """What mends a gap, and where that was verified ("" where it follows from what the gap is)."""
+    """A remedy for a gap, and where it was verified ("" where it follows from what the gap is)."""
 
     do: str
     source: str = ""
@@ -68,7 +68,10 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What traces show. `conventions`: (name, spans), "" for spans in none; `scopes`: (name, version, spans)."""
+    """The diagnosis of some traces.
+
+    `conventions`: (name, spans), "" for spans in none; `scopes`: (name, version, spans).
+    """
 
     services: tuple[str, ...]
     trace_ids: tuple[str, ...]

@@ -40,7 +40,7 @@ _SHOWN_SPANS: Final = 3
 
 
 def diagnose(traces: Sequence[Trace], elsewhere: Iterable[ExternalRun] = ()) -> Diagnosis:
-    """What these traces (of one program, or one of them) show and lack. `elsewhere`: agents' runs in other traces."""
+    """Diagnose one or more traces of one program. `elsewhere`: agent runs in other traces."""
     facts = gather(traces, elsewhere)
     found = [_gap(f) for rule in _RULES for f in rule(facts)]
     by_scope = Counter((s.raw.scope_name, s.raw.scope_version) for s in facts.spans)

@@ -1,4 +1,4 @@
-"""What the rules look at: the spans, calls and runs of some traces, gathered once."""
+"""Facts that the rules share: the spans, calls and runs of some traces, gathered once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .external_run import ExternalRun
 _REMOTE: Final = 0x300
 """opentelemetry.proto.trace.v1.SpanFlags: whether it is known that the parent is remote, and that it is."""
 _BLANKS: Final = frozenset({"", "__REDACTED__", "<redacted>"})
-"""What instrumentations write in place of content that they hide (OpenInference's and Strands' marks)."""
+"""Placeholders that instrumentations write for hidden content (OpenInference, Strands)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What mends a gap: looked up in `gaps.yaml` by what wrote the spans concerned."""
+"""Remedies for a gap, looked up in `gaps.yaml` by the instrumentation that wrote its spans."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Entry:
     convention: str = ""
 
     def fits(self, scope: str, convention: str) -> int:
-        """How closely it fits: a longer scope before a shorter one, a scope before a convention, -1 for not at all."""
+        """Rank of the match: a longer scope before a shorter one, a scope before a convention, -1 for none."""
         if self.scope:
             return 2 + len(self.scope) if scope.startswith(self.scope) else -1
         if self.convention:
@@ -40,7 +40,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class GapKind:
-    """How a kind of gap is described."""
+    """The description of a kind of gap."""
 
     severity: Severity
     title: str

@@ -1,4 +1,4 @@
-"""What several conventions on one span say, as one."""
+"""Combining the readings of several conventions on one span."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a convention is: a way of writing agents' spans that one module reads."""
+"""The protocol of a convention: one way of writing agents' spans, read by one module."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Convention(Protocol):
         """Whether the span (or a log record joined to it) carries this convention's marks."""
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Fields:
-        """What the span says in this convention; never raises, whatever the attributes hold."""
+        """Fields read from the span in this convention; never raises, whatever the attributes hold."""
 
 
 class MarkedConvention:

@@ -91,7 +91,7 @@ class GenAI:
 
 
 def _failure(attributes: Mapping[str, str]) -> str:
-    """What attributes beside the span's status say of a failure (Strands, OpenLLMetry)."""
+    """The failure that attributes beside the span's status report (Strands, OpenLLMetry)."""
     for key in _STATUSES:
         if attributes.get(key) in _FAILED:
             return attributes.get("error.type") or f"{key}={attributes[key]}"
@@ -115,7 +115,7 @@ def _kind(span: Span, logs: Sequence[LogRecord]) -> Kind:
 
 
 def _of_function(operation: str, span: Span) -> Kind:
-    """What a client's function or route does, of one that waits (`acompletion`, `aembedding`) the same.
+    """Kind of a client's function or route, synchronous or not (`acompletion`, `aembedding`).
 
     A client may have written it on an agent's span that it found open.
     """

@@ -1,4 +1,4 @@
-"""Where GenAI instrumentations put what was said: span attributes, span events, or log records.
+"""Content of GenAI spans, recorded as span attributes, span events, or log records.
 
 The three are alternatives for the same content. For each of input, output and tools the first that has it counts,
 in that order; log records are read in order of time, whatever order they came in.
@@ -33,7 +33,7 @@ _OUTPUT_TEXT_KEYS: Final = ("final_result",)  # Pydantic AI's agent span
 
 @dataclass(slots=True)
 class Content:
-    """What a span's call was sent and gave back. `used_logs`: positions of the log records that were read.
+    """Input and output of a span's call. `used_logs`: positions of the log records that were read.
 
     `speaker`: under what name the system prompt was given (Semantic Kernel writes its agent's name there).
     """

@@ -152,7 +152,7 @@ class _Draft:
         self.texts, self.reasoning, self.requests = [], [], []
 
     def finish(self, call_id: str) -> Iterator[Message]:
-        """What is left; an empty reply or tool result is a message too, an empty prompt is none."""
+        """The remaining parts as a message; an empty reply or tool result is one too, an empty prompt is not."""
         yield from self.flush(call_id)
         if not self.emitted and self.role not in ("user", "system"):
             yield Message(self.role, "", tool_call_id=call_id, name=self.name)

@@ -1,4 +1,4 @@
-"""What OpenInference instrumentations record whole: a client's arguments and a model's response."""
+"""Records that OpenInference keeps whole: a client's arguments and a model's response."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def _kind(attributes: Mapping[str, str]) -> Kind:
 
 
 def _sent(text: str) -> str:
-    """What a decorated function was called with: the one text among its arguments, else all as recorded."""
+    """Input of a decorated function: the one text among its arguments, else all as recorded."""
     value = parse_object(text)
     if value is None or not value.keys() <= {"args", "kwargs"}:
         return text

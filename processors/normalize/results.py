@@ -32,7 +32,7 @@ _LONGEST_NOTATION: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool gave back: `text` as the model is told it; `failure`: its text where it says that it failed."""
+    """A tool's result: `text` as the model is sent it; `failure`: its text where it reports one."""
 
     text: str
     call_id: str = ""
@@ -68,7 +68,7 @@ def tool_fields(arguments: str, recorded: str | None) -> Fields:
 
 
 def result_failure(text: str) -> str:
-    """What `text`, a tool's result, says of a failure: an object that is an error and nothing else; else ""."""
+    """The failure in `text`, a tool's result that is an error object and nothing else; else ""."""
     value = parse_json(text)
     return _failure(value) if isinstance(value, dict) else ""
 

@@ -1,4 +1,4 @@
-"""What a program says of itself: three plain attributes, read on spans of any convention.
+"""Attributes by which a program names its agents and tasks, read on spans of any convention.
 
 They stand on every span of an agent (docs/sdk.md). What a span's own convention says of its agent outranks them: a
 framework's sub-agent may well run inside a part of the program that was given a name as a whole.

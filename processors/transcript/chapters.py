@@ -74,7 +74,7 @@ class _Packer:
         return (*found[:-1], replace(found[-1], closing=self._closing))
 
     def _begin(self, at: int) -> int:
-        """Where a chapter of the steps from unit `at` on begins, with those that overlap."""
+        """First unit of the chapter whose new steps begin at unit `at`, overlap included."""
         begin, size = at, 0
         while begin > 0 and at - begin < self._overlap:
             size += len(self._units[begin - 1][1].text)

@@ -9,7 +9,7 @@ from .memory import Memory
 
 
 def closing(trace: Trace, run: AgentRun, memory: Memory) -> str:
-    """How the run ended, what its own span says of it, and its answer; "" while it goes on."""
+    """The run's end, facts from its own span, and its answer; "" while it goes on."""
     if run.status == "unfinished" and trace.state is TraceState.OPEN:
         return ""
     turns = f"{len(run.turns)} turn{'' if len(run.turns) == 1 else 's'}"

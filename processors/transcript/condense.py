@@ -24,7 +24,7 @@ _SPEAKER: Final = re.compile(
     r"observation|result|response|assistant|ai|output|(?:final )?answer|a|example)(?: ?\d{1,2})?\*{0,2}:",
     re.IGNORECASE,
 )
-"""How the turns of a conversation begin that a prompt gives as an example."""
+"""Openings of the turns of a conversation that a prompt gives as an example."""
 
 _FENCE: Final = "```"
 
@@ -110,7 +110,7 @@ def _examples(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _end(lines: Sequence[str], at: int) -> int:
-    """Where what is said last ends: at an empty line outside a fence."""
+    """End of the last message: an empty line outside a fence."""
     fenced = False
     for i in range(at, min(len(lines), at + _APART)):
         fenced ^= lines[i].strip().startswith(_FENCE)

@@ -31,7 +31,7 @@ _ANNOUNCED: Final = re.compile(
 
 
 def header(run: AgentRun, memory: Memory) -> str:
-    """Who runs, under what prompt, on what task, with what tools; `memory` learns them.
+    """The agent, its prompt, task and tools; all are recorded in `memory`.
 
     Only the run's first LLM call is read: the agent's own span, which says more, comes last.
     """

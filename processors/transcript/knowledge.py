@@ -1,4 +1,4 @@
-"""What was known when a plan was made: the steps before it in brief, the means at hand and which of them were used."""
+"""The knowledge behind a plan: the steps before it in brief, the available tools and their use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of each kind of text a judge is shown."""
+"""Length limits of a transcript, by kind of text."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def block(text: str, limit: int, head: float = HEAD) -> str:
 
 
 def cut(text: str, limit: int, head: float = HEAD) -> str:
-    """As `block`, of text that is `shown` already."""
+    """`block` for text that is `shown` already."""
     return _joined(*halves(text, limit, head))
 
 

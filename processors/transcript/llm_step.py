@@ -49,7 +49,7 @@ def llm_step(label: str, turn: Turn, llm: NormalizedSpan, after: Turn | None, me
 
 
 def _gist(turn: Turn, most: int) -> str:
-    """What the reply comes down to, in a line."""
+    """The reply in one line."""
     asked = turn.tool_requests
     if not asked:
         return inline(turn.text, most) or "(no text)"
@@ -74,7 +74,7 @@ def titled(title: str, told: str) -> list[str]:
 
 
 def failure_texts(span: NormalizedSpan) -> list[str]:
-    """What a span says of its failure: its exceptions, else its status."""
+    """A span's failure texts: its exceptions, else its status."""
     told = [f"{e.type}: {e.message}" if e.type else e.message for e in span.exceptions]
     if span.is_error and not told:
         told = [span.raw.status_message or "status ERROR without a message"]
@@ -154,7 +154,7 @@ def _arguments(label: str, request: ToolRequest, memory: Memory) -> list[str]:
 def _fates(
     requests: tuple[ToolRequest, ...], calls: tuple[ToolCall, ...], after: Turn | None, memory: Memory
 ) -> list[str]:
-    """What became of each request that no step of its own shows; told from this turn and the next call alone.
+    """The outcome of each request that has no step of its own, read from this turn and the next call alone.
 
     A turn's calls begin with its requests, in order. Whether an unseen call counts as not executed depends on whether
     this run has shown tool spans so far, so that what comes later changes nothing.

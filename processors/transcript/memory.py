@@ -1,4 +1,4 @@
-"""What a transcript has told already and what is needed to tell the rest."""
+"""State of a transcript: what it has shown already, and what the rest needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a transcript has shown already, line by line: frameworks send the same text again in other wrappings."""
+"""Lines that a transcript has shown: frameworks send the same text again in other wrappings."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class ShownLines:
                 self._origin.setdefault(key, place)
 
     def _where(self, line: str, key: int) -> str:
-        """Where a line was shown, also as several lines without quotes and escapes; "" where it was not."""
+        """The place at which a line was shown, also unquoted and unescaped as several lines; "" for none."""
         if not key:
             return ""
         place = self._origin.get(key, "")
@@ -128,7 +128,7 @@ class ShownLines:
 def _known(
     fresh: list[str], known: list[str], labels: dict[str, None], least: int, *, ends: bool
 ) -> Iterator[tuple[str, str]]:
-    """What stood before a repetition and where that was shown; a short one joins what stands around it."""
+    """New lines before a repetition, and a reference for it; a short repetition joins its neighbours."""
     text = "\n".join(known)
     if len(text) < least:
         fresh += known

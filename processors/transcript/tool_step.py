@@ -1,4 +1,4 @@
-"""What was done as steps: executed tools, sub-agents, and other spans that say what they found."""
+"""Steps of executed tools, sub-agents, and other spans with a result."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _is_error(call: ToolCall) -> bool:
 
 
 def _arguments(label: str, turn: Turn, call: ToolCall, memory: Memory) -> list[str]:
-    """What it was called with; long arguments that the call before shows are referred to."""
+    """The call's arguments; long ones that the LLM step shows are referred to."""
     if call.arguments in (None, "", {}):
         return []
     if len(json_line(call.arguments)) <= _SHORT:

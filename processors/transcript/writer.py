@@ -102,7 +102,7 @@ class Writer:
         return (span.agent_name or span.raw.name.removesuffix(".run")) if span else "unnamed"
 
     def _outcome(self, turn: Turn, after: Turn | None) -> None:
-        """What the turn's step put out, or how it failed, unless a result or the next call's input shows it."""
+        """Add the step's output or failure, unless a result or the next call's input shows it."""
         if not self._turn:
             return
         lines = self._turn[-1][2][0]
@@ -119,7 +119,7 @@ class Writer:
 
 
 def _failures(span: NormalizedSpan) -> list[tuple[str, str]]:
-    """What a step's span says of its failure: with the type of the exception, and the bare message."""
+    """Failures of a step's span: the text with the exception's type, and the bare message."""
     if span.kind in _SHOWN:
         return []
     messages = [e.message for e in span.exceptions if e.message]

@@ -1,4 +1,4 @@
-"""How agents are called in what people read, and how much of a name lists show: names are the clients' own."""
+"""Display names of agents, and the length that lists show: names are the clients' own."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def is_whole(name: str) -> bool:
 
 
 def shortened(name: str) -> str:
-    """What a list shows of a name."""
+    """The part of a name that a list shows."""
     return name if is_whole(name) else name[:MOST] + CUT
