@@ -110,8 +110,8 @@ class JudgedTrace:
 
     `judgement.findings`: all that now hold; `changed`: those of them that differ from what is stored;
     `retracted`: stored ones that no longer hold, in their new state. `ledger`: what LLM judges were told to do about
-    its agent runs; stored before `judgement`, so that no run is forgotten between the two. `heard`: ids of the runs of
-    which something of LLM judges was stored before. `spent`: of the agents, not of judges.
+    its agent runs; stored before `judgement`, so that no run is forgotten between the two. `known_runs`: ids
+    of the runs of which something of LLM judges was stored before. `spent`: of the agents, not of judges.
     """
 
     trace: Trace
@@ -119,7 +119,7 @@ class JudgedTrace:
     changed: tuple[Finding, ...] = ()
     retracted: tuple[Finding, ...] = ()
     ledger: tuple[Judgement, ...] = ()
-    heard: frozenset[str] = frozenset()
+    known_runs: frozenset[str] = frozenset()
     spent: TraceSpend = TraceSpend()
 
 

@@ -21,8 +21,8 @@ from ...schemas.spans import Span
 from ...schemas.verdicts import Judgement
 from ..config import CollectorConfig
 from ..judging.detect.inbox import Inbox
-from ..judging.detect.judging import DetectWorker
 from ..judging.detect.metrics import JudgingMetrics
+from ..judging.detect.worker import DetectWorker
 from ..judging.prices import SpentBy
 from ..judging.prices.table import PriceTable
 from ..otlp.mark import is_ours
@@ -126,7 +126,7 @@ class Collector:
     @property
     def idle(self) -> bool:
         """Whether everything committed is judged and every trace closed, as far as this moment tells."""
-        return (self._judging is None or self._judging.idle) and (self._llm is None or self._llm.bench.idle)
+        return (self._judging is None or self._judging.idle) and (self._llm is None or self._llm.worker.idle)
 
     def judges(self) -> JudgesStatus:
         """What LLM judges do just now."""
@@ -143,7 +143,7 @@ class Collector:
         if self._judging is None or not self._ready:
             raise RetryableError("the collector is not ready")
         if self._llm is not None:
-            self._llm.clerk.expect([("", i) for i in trace_ids], by_hand=by_hand)
+            self._llm.selector.request([("", i) for i in trace_ids], by_hand=by_hand)
         try:
             return self._judging.ask([("", i) for i in trace_ids]).result(JUDGE_AGAIN_SECONDS)
         except TimeoutError:
@@ -172,8 +172,8 @@ class Collector:
         self._stops += outputs.stops
         self._judging = judging
         if self._llm is not None:
-            bench = self._llm.bench
-            self._stops.append(lambda deadline: asyncio.to_thread(bench.stop, deadline))
+            llm_worker = self._llm.worker
+            self._stops.append(lambda deadline: asyncio.to_thread(llm_worker.stop, deadline))
         judging.start()
         self._stops.append(lambda deadline: asyncio.to_thread(judging.stop, deadline))
         await writer.start()
@@ -198,7 +198,7 @@ class Collector:
         await self._start_receivers(writer, Returned(writer, installation_id(secret)))
         await outputs.send()
         if self._llm is not None:  # last: what it imports takes seconds, and nobody waits for it
-            self._llm.bench.start()
+            self._llm.worker.start()
 
     def _build_llm(self, store: Store, ours: Callable[[Span], bool]) -> LlmJudging:
         from ..judging.llm.build import build_llm_judging
@@ -216,7 +216,7 @@ class Collector:
             config.judging.assembler(),
             inbox,
             JudgingMetrics(self.telemetry),
-            clerk=self._llm.clerk if self._llm else None,
+            selectors=(self._llm.selector,) if self._llm else (),
             ours=ours,
             pressed=lambda: writer.queue_batches > PRESSED_REQUESTS,
             spent=SpentBy(PriceTable({name: stated.price() for name, stated in config.prices.items()})),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..judging.detect.inbox import Inbox
-from ..judging.detect.judging import DetectWorker
+from ..judging.detect.worker import DetectWorker
 from ..store.writer import GroupCommitWriter
 from ..telemetry import Telemetry
 

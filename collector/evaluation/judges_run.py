@@ -14,7 +14,7 @@ from ...schemas.errors import TracejuryError
 from ...schemas.findings import Finding
 from ...schemas.trajectory import Trace
 from ..judging.llm.build import panel_from, windows_from
-from ..judging.llm.prompt_budget import preparation
+from ..judging.llm.prompt_budget import prompt_budget
 from .adjudicate import Adjudicated, adjudicate
 from .adjudication_sides import adjudication_sides
 from .architecture import ServiceDescriptions
@@ -63,7 +63,7 @@ async def judge_folder(options: JudgesOptions, rebuilt: RebuiltFolder, progress:
         model = models.judges.about
         llm = replace_model(options.llm, model.model)
         panel, troubles = panel_from(llm)
-        room = preparation(panel, model.max_input_tokens, models.judges.count, hints=llm.hints)
+        room = prompt_budget(panel, model.max_input_tokens, models.judges.count, hints=llm.hints)
         how = Judging(room, windows_from(llm) if llm.streaming else None)
         run = _JudgingRun(options, rebuilt, models, progress)
         results = await run.judge(how, architecture)

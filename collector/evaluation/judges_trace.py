@@ -15,8 +15,8 @@ from ...schemas.errors import TracejuryError
 from ...schemas.findings import Finding
 from ...schemas.trajectory import AgentRun, Trace, Turn
 from ..judging.llm.judge_queue import JudgeTask
-from ..judging.llm.judge_request import JudgeRequest, PromptBudget, hearings
-from ..judging.llm.judge_with_fallback import put
+from ..judging.llm.judge_request import JudgeRequest, PromptBudget, judge_requests
+from ..judging.llm.judge_with_fallback import judge_with_fallback
 from .judges_result import RunResult
 
 Answer = Deliberation | TracejuryError
@@ -84,13 +84,13 @@ class _TraceJudging:
 
     async def _ask(self, task: JudgeTask, run: AgentRun, provisional: Iterable[Finding]) -> list[Answer]:
         preparation = self.how.preparation
-        requests = hearings(task, self.trace, run, preparation, provisional, self.architecture)
+        requests = judge_requests(task, self.trace, run, preparation, provisional, self.architecture)
         return [await _answer(request, preparation, self.client) for request in requests]
 
 
 async def _answer(request: JudgeRequest, how: PromptBudget, client: Client) -> Answer:
     try:
-        return await put(request, how, client)
+        return await judge_with_fallback(request, how, client)
     except TracejuryError as error:
         return error
 

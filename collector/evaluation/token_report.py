@@ -22,7 +22,7 @@ from ...judges.llm.scripted import ScriptedClient, answer, finding
 from ...processors.transcript.views import paper_view, raw_view
 from ...schemas.trajectory import Trace
 from ..judging.llm.build import panel_from, windows_from
-from ..judging.llm.prompt_budget import preparation
+from ..judging.llm.prompt_budget import prompt_budget
 from ..judging.model.library import LIBRARY
 from .architecture import ServiceDescriptions
 from .judges_options import DERIVED, NO_ARCHITECTURE, JudgesOptions
@@ -155,7 +155,7 @@ class _Counting:
         text = self._architectures[architecture].text(trace)
         room = self._options.llm.max_input_tokens or ROOM
         panel = replace(self._panel, mode=mode)
-        how = Judging(preparation(panel, room, self._count, hints=self._options.llm.hints), windows)
+        how = Judging(prompt_budget(panel, room, self._count, hints=self._options.llm.hints), windows)
         client = ScriptedClient(shortest)
         asyncio.run(judge_trace(trace, how, client, self._rebuilt.detected.get(trace.trace_id, ()), text))
         systems = self._systems.setdefault(f"{mode} {architecture} {windows}", set())

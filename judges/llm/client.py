@@ -22,8 +22,8 @@ class PromptMessage:
 class Prompt:
     """One call. `schema`: the JSON schema of the answer, {} for plain text; `purpose`: one word for logs and spend.
 
-    `service`, `trace_id`, `run_id`: whom the spend is for; they are not part of what is sent. `anew`: an answer that is
-    known was of no use, so the model is asked again.
+    `service`, `trace_id`, `run_id`: whom the spend is for; they are not part of what is sent. `bypass_cache`: ask
+    the model again, since a known answer was of no use.
     """
 
     messages: tuple[PromptMessage, ...]
@@ -34,7 +34,7 @@ class Prompt:
     service: str = ""
     trace_id: str = ""
     run_id: str = ""
-    anew: bool = False
+    bypass_cache: bool = False
 
     @property
     def characters(self) -> int:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from panel_requests import request
 
 from tracejury.collector.judging.llm.judge_queue import JudgeTask
-from tracejury.collector.judging.llm.judge_request import PromptBudget, hearings
+from tracejury.collector.judging.llm.judge_request import PromptBudget, judge_requests
 from tracejury.collector.judging.llm.outcome import StoredJudgements, closing
 from tracejury.collector.otlp.codec.decode import decode
 from tracejury.collector.otlp.codec.signals import Encoding, Signal
@@ -69,16 +69,16 @@ def main() -> None:
         return answer(prompt, claims)
 
     def judged() -> int:
-        (hearing,) = hearings(entry, trace, run, how, (), "")
+        (hearing,) = judge_requests(entry, trace, run, how, (), "")
         said = rehearse(deliberate(hearing.case, panel, hearing.chapters), ScriptedClient(script))
         return len(closing(entry, hearing.case, said, StoredJudgements(), versions, 1).changed)
 
-    (hearing,) = hearings(entry, trace, run, how, (), "")
+    (hearing,) = judge_requests(entry, trace, run, how, (), "")
     characters = hearing.case.transcript.characters
     print(f"{options.turns} turns, transcript of {characters} characters (about {characters // 4} tokens)")
     print(f"findings that passed the gate: {judged()}")
     print(f"content hash      {timed(options.repeat, lambda: content_hash(trace, run)):6.2f} ms")
-    print(f"transcript, plans {timed(options.repeat, lambda: hearings(entry, trace, run, how, (), '')):6.2f} ms")
+    print(f"transcript, plans {timed(options.repeat, lambda: judge_requests(entry, trace, run, how, (), '')):6.2f} ms")
     print(f"all of it         {timed(options.repeat, judged):6.2f} ms")
 
 

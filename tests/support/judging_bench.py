@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pytest
 
 from tracejury.collector.judging.detect.inbox import Inbox
-from tracejury.collector.judging.detect.judging import DetectWorker, JudgingStore
-from tracejury.collector.judging.detect.selection import Clerks
+from tracejury.collector.judging.detect.worker import DetectWorker, JudgingStore
+from tracejury.collector.judging.pipeline import Selector
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.committer import Committed, Committer, WriterCounters
 from tracejury.collector.store.dead_letter import DeadLetterFolder
@@ -78,7 +78,7 @@ class Bench:
         suite: Suite | None = None,
         reading: JudgingStore | None = None,
         config: AssemblerConfig | None = None,
-        clerk: Clerks | None = None,
+        selectors: Sequence[Selector] = (),
         ours: Callable[[Span], bool] = lambda _span: False,
     ) -> None:
         self.now = T0
@@ -93,7 +93,7 @@ class Bench:
             config or AssemblerConfig(),
             self.inbox,
             self.watch,
-            clerk=clerk,
+            selectors=selectors,
             ours=ours,
             clock=lambda: self.now,
             timer=lambda: 0,
@@ -109,9 +109,9 @@ class Bench:
 
     def wait(self, seconds: float) -> int:
         """Let time pass and judge what is due; returns how many traces were judged."""
-        self.judging.step(0)
+        self.judging.step()
         self.now += round(seconds * SECOND)
-        return self.judging.step(0)
+        return self.judging.step()
 
     def states(self) -> dict[str, FindingState]:
         """The stored findings' states by span id."""

@@ -10,7 +10,6 @@ from judging_bench import T0, TRACE, Booms
 from judging_bench import Bench as Detecting
 
 from tracejury.collector.judging.llm.descriptions import NoDescriptions
-from tracejury.collector.judging.llm.enqueue import Calendar
 from tracejury.collector.judging.llm.judge_queue import JudgeQueue
 from tracejury.collector.judging.llm.judge_request import PromptBudget
 from tracejury.collector.judging.llm.judge_worker import JudgeWorker
@@ -20,6 +19,7 @@ from tracejury.collector.judging.llm.stored import StoredCases
 from tracejury.collector.judging.llm.windows import Windows
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.judges.llm.case import Deliberation, Stage
 from tracejury.judges.llm.client import Client, Prompt
 from tracejury.judges.llm.criteria import load_set
@@ -81,7 +81,7 @@ class Watch:
         self.subjects: list[JudgedSubject] = []
         self.retries = 0
 
-    def heard(self, stage: Stage, said: Deliberation, seconds: float) -> None:  # noqa: ARG002  the protocol's
+    def judged(self, stage: Stage, said: Deliberation, seconds: float) -> None:  # noqa: ARG002  the protocol's
         self.stages.append(stage)
 
     def saved(self, subjects: Sequence[JudgedSubject], now: int) -> None:  # noqa: ARG002  the protocol's
@@ -114,19 +114,15 @@ class Court:
         versions = {j.name: self.panel.version(j.name) for j in self.panel.judges}
         asked = policy or Policy()
         windows = Windows(self.panel, asked, WindowRules(turns=5), self.docket) if streaming else None
-        calendar = Calendar(self.docket, windows, versions, self.clock)
-        self.clerk = RunSelector(self.panel, asked, calendar, self.clock)
-        self.detecting = Detecting(store, Suite([Booms()]), clerk=self.clerk)
+        self.clerk = RunSelector(self.panel, asked, self.docket, windows, self.clock)
+        self.detecting = Detecting(store, Suite([Booms()]), selectors=[self.clerk])
         how = PromptBudget(self.panel, 30_000, lambda text: len(text) // 4)
-        sitting = RunJudge(self.client, how, self.cases, NoDescriptions(), versions, self.watch, self.clock)
 
         @asynccontextmanager
-        async def open_sitting() -> AsyncIterator[RunJudge]:
-            yield sitting
+        async def open_judge(runner: LoopRunner) -> AsyncIterator[RunJudge]:
+            yield RunJudge(self.client, runner.run, how, self.cases, NoDescriptions(), versions, self.watch, self.clock)
 
-        self.bench = JudgeWorker(
-            self.cases, self.docket, calendar, windows, open_sitting, versions, self.watch, clock=self.clock
-        )
+        self.bench = JudgeWorker(self.cases, self.docket, windows, open_judge, versions, self.watch, clock=self.clock)
 
     def clock(self) -> int:
         """The detectors'."""

@@ -14,8 +14,8 @@ from stored_readers import stored_reader
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.judging.detect.inbox import Inbox
-from tracejury.collector.judging.detect.judging import DetectWorker
 from tracejury.collector.judging.detect.metrics import JudgingMetrics
+from tracejury.collector.judging.detect.worker import DetectWorker
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
@@ -56,7 +56,7 @@ class Pages:
         self.inbox.put(Batch(spans=tuple(spans), logs=tuple(logs)), self.now)
         for _ in range(2):  # taken in, then due
             self.now += SECOND
-            self.judging.step(0)
+            self.judging.step()
         if settle:
             self.settle()
 
@@ -64,7 +64,7 @@ class Pages:
         """Let so much time pass that every open trace closes."""
         self.now += 3600 * SECOND
         while not self.judging.idle:
-            self.judging.step(0)
+            self.judging.step()
 
     def get(self, path: str, **params: str) -> httpx.Response:
         """A page as a browser without scripts gets it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -59,7 +59,7 @@ class StoredTraceRows:
 class Gathering:
     """Fills traces of `assembler` from the store. `reads_ledger`: whether what LLM judges said is wanted, too."""
 
-    def __init__(self, store: GatheringStore, assembler: Assembler, *, reads_ledger: Callable[[], bool]) -> None:
+    def __init__(self, store: GatheringStore, assembler: Assembler, *, reads_ledger: bool) -> None:
         self._store, self._assembler, self._reads_ledger = store, assembler, reads_ledger
         self._joins: bool | None = None
         self._tied: set[str] = set()
@@ -121,7 +121,7 @@ class Gathering:
 
     def refresh(self, group: Sequence[OpenTrace]) -> None:
         """Read what LLM judges have said of these traces: of an open one it is not followed while they work."""
-        if not self._reads_ledger():
+        if not self._reads_ledger:
             return
         ledgers = self._store.load_ledger([t.key[1] for t in group])
         for trace in group:
@@ -132,7 +132,7 @@ class Gathering:
         if not ids:
             return {}
         rows_of, findings = self._store.load_spans(ids), self._store.load_findings(ids)
-        ledgers = self._store.load_ledger(ids) if self._reads_ledger() else {}
+        ledgers = self._store.load_ledger(ids) if self._reads_ledger else {}
         return {
             k: StoredTraceRows(*rows_of.get(k[1], ([], [])), findings.get(k[1], []), ledgers.get(k[1], {}))
             for k in keys

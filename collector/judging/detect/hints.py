@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+
 from ....processors.doctor import Diagnosis, Gap, diagnose
 from ....schemas.normalized import NormalizedSpan
 from ....schemas.text.terminal import one_line
-from ....schemas.trajectory import Trace
+from ....schemas.trajectory import Trace, TraceState
 
+log = logging.getLogger(__name__)
+
+MAX_SERVICES = 10_000
 SHOWN_NAME = 100
 SHOWN_AGENTS = 10
 
@@ -34,6 +39,23 @@ def agents(found: Diagnosis) -> str:
 def told(gap: Gap) -> str:
     """A gap with its first remedy."""
     return f"{gap.title} ({gap.remedies[0].do})" if gap.remedies else gap.title
+
+
+class FirstTraces:
+    """Logs one line at the first telling trace of each service, up to `MAX_SERVICES` of them."""
+
+    def __init__(self) -> None:
+        self._services: set[str] = set()
+
+    def note(self, trace: Trace) -> None:
+        """Log the line if it is due."""
+        if trace.service in self._services or len(self._services) >= MAX_SERVICES:
+            return
+        # Children come first: before the root is there, what seems to be missing may be on its way.
+        rooted = any(has_no_parent(s) and not s.raw.pending for s in trace.spans.values())
+        if trace.state is not TraceState.OPEN or (rooted and trace.runs):
+            self._services.add(trace.service)
+            log.info("%s", first_trace_line(trace))
 
 
 def has_no_parent(span: NormalizedSpan) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from ....processors.assemble import TraceKey
 from ....schemas.batch import Batch
 from ....schemas.spans import LogRecord, Span
+from ...worker.wake_event import WakeEvent
 
 
 @dataclass(slots=True)
@@ -46,8 +47,8 @@ class Inbox:
         self._asked: set[TraceKey] = set()
         self._gone: set[TraceKey] = set()
         self._in_hand = False
-        self._ready = threading.Condition()
-        self._closed = False
+        self.wake_event = WakeEvent()
+        self._lock = threading.Lock()
 
     @property
     def queued_bytes(self) -> int:
@@ -57,54 +58,43 @@ class Inbox:
     @property
     def empty(self) -> bool:
         """Whether nothing waits, and nothing that was taken is still being worked on."""
-        with self._ready:
+        with self._lock:
             return not (self._batches or self._asked or self._gone or self._in_hand)
 
     def put(self, batch: Batch, received_at: int) -> None:
         """Queue a committed batch (`received_at`: the stored arrival time of its rows, unix nanos)."""
-        with self._ready:
+        with self._lock:
             if self._bytes + batch.size > self._max_bytes and self._batches:
                 self.spilled += 1
                 self._asked.update(by_trace(batch))
             else:
                 self._bytes += batch.size
                 self._batches.append((batch, received_at))
-            self._ready.notify()
+        self.wake_event.wake()
 
     def ask(self, keys: Sequence[TraceKey]) -> None:
         """Have these traces judged from the store."""
-        with self._ready:
+        with self._lock:
             self._asked.update(keys)
-            self._ready.notify()
+        self.wake_event.wake()
 
     def forget(self, keys: Collection[TraceKey], through: int) -> None:
         """These traces are deleted as far as they arrived by `through` (unix nanos): whatever waits of that, too."""
-        with self._ready:
+        with self._lock:
             self._gone.update(keys)
             kept = [(_without(b, keys) if at <= through else b, at) for b, at in self._batches]
             self._batches = deque((batch, at) for batch, at in kept if batch.spans or batch.logs)
             self._bytes = sum(batch.size for batch, _ in self._batches)
-            self._ready.notify()
-
-    def wake(self) -> None:
-        """End a waiting `take` at once, now and from now on."""
-        with self._ready:
-            self._closed = True
-            self._ready.notify()
+        self.wake_event.wake()
 
     def done(self) -> None:
         """What was taken has been worked off."""
-        with self._ready:
+        with self._lock:
             self._in_hand = False
 
-    def take(self, timeout: float, max_bytes: int) -> TakenBatches:
-        """What waits, up to about `max_bytes` of batches; waits up to `timeout` seconds for the first.
-
-        Until `done` is called the inbox does not count as empty.
-        """
-        with self._ready:
-            if not (self._batches or self._asked or self._gone or self._closed) and timeout > 0:
-                self._ready.wait(timeout)
+    def take(self, max_bytes: int) -> TakenBatches:
+        """What waits, up to about `max_bytes` of batches. Until `done` is called the inbox does not count as empty."""
+        with self._lock:
             batches: list[tuple[Batch, int]] = []
             size = 0
             while self._batches and (not batches or size < max_bytes):

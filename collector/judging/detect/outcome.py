@@ -1,61 +1,21 @@
-"""From one judging of a trace to what must be stored: which findings are new, changed or gone."""
+"""Traces as they are judged: their state, input hash, and the parts of a joined one."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
 
 from ....processors.assemble import OpenTrace, span_size
-from ....schemas.findings import LIVE, Finding, FindingState
+from ....schemas.findings import FindingState
 from ....schemas.normalized import NormalizedSpan
 from ....schemas.sampling import upstream_probability
 from ....schemas.trajectory import Trace, TraceState
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """`findings`: all that now hold; `written`: those that differ from what is stored; `retracted`: those gone."""
-
-    findings: tuple[Finding, ...]
-    written: tuple[Finding, ...]
-    retracted: tuple[Finding, ...]
-
-
 def standing(state: TraceState) -> FindingState:
     """How a detector's finding stands in a trace of that state."""
     return FindingState.PROVISIONAL if state is TraceState.OPEN else FindingState.CURRENT
-
-
-def compare(
-    found: Iterable[Finding],
-    stored: Mapping[str, Finding],
-    standing: FindingState,
-    now: int,
-    others: Iterable[Finding] = (),
-) -> Change:
-    """Give each finding its state and first sight, and retract the stored ones that no longer hold.
-
-    `stored`: by id, the findings of the same judges in the same subject, of any state; `others`: those of other judges.
-    `first_seen` is the fingerprint's earliest, whichever judge saw it, else `now`.
-    """
-    first_seen: dict[str, int] = {}
-    for old in (*stored.values(), *others):
-        first_seen[old.fingerprint] = min(first_seen.get(old.fingerprint, old.first_seen), old.first_seen)
-    findings = tuple(
-        replace(f, state=standing, first_seen=first_seen.get(f.fingerprint, now))
-        for f in {f.id: f for f in found}.values()
-    )
-    ids = {f.id for f in findings}
-    return Change(
-        findings=findings,
-        written=tuple(f for f in findings if stored.get(f.id) != f),
-        retracted=tuple(
-            replace(old, state=FindingState.RETRACTED)
-            for old in stored.values()
-            if old.id not in ids and old.state in LIVE
-        ),
-    )
 
 
 def input_hash(trace: Trace) -> str:

@@ -1,14 +1,19 @@
-"""What the judges said goes to the store in groups: one insert for all that waits."""
+"""Saves what LLM judges said in groups: one insert for all that waits."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
+import threading
+import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from typing import Final, Protocol
 
 from ....schemas.errors import RetryableError, TracejuryError
 from ....schemas.verdicts import JudgedSubject
+from ...worker.outage_log import OutageLog
+from ...worker.worker import Work, Worker
+from ..pipeline import save_results
 
 log = logging.getLogger(__name__)
 
@@ -18,8 +23,7 @@ GROUP: Final = 200
 LINGER_SECONDS: Final = 0.1
 """How long the first of a group waits for others: an insert costs as much for one as for a hundred."""
 
-WAITING: Final = 1000
-"""Subjects that wait for the store; beyond it the judges wait, too."""
+Waiting = tuple[JudgedSubject, "Future[None]"]
 
 
 class SubjectStore(Protocol):
@@ -29,55 +33,82 @@ class SubjectStore(Protocol):
         """Store them, their judgements last. RetryableError: a passing failure."""
 
 
-class BatchWriter:
-    """Saves in the order in which subjects came. `run` is its one task; `saved` is told of each group stored."""
+class BatchWriter(Work[Waiting, Sequence[Waiting]]):
+    """Saves in the order in which subjects came. `publish` is told of each group stored.
 
-    def __init__(self, store: SubjectStore, saved: Callable[[Sequence[JudgedSubject]], None]) -> None:
+    Whoever puts a subject waits, so that at most as many wait as there are threads.
+    """
+
+    def __init__(
+        self,
+        store: SubjectStore,
+        publish: Callable[[Sequence[JudgedSubject]], None],
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
         self.lost = 0  # subjects that the store can never take
-        self._store, self._saved = store, saved
-        self._queue: asyncio.Queue[tuple[JudgedSubject, asyncio.Future[None]]] = asyncio.Queue(WAITING)
+        self._store, self._publish = store, publish
+        self._waiting: list[Waiting] = []
+        self._lock = threading.Lock()
+        self._closed = False
+        outage = OutageLog("what LLM judges said", "waits for the store", "is stored again", clock)
+        self.worker = Worker("llm-judges-writer", self, outage, clock=clock)
 
-    async def put(self, subject: JudgedSubject) -> None:
-        """Store the subject; returns when it is stored, or can never be."""
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        await self._queue.put((subject, done))
-        await done
+    def put(self, *subjects: JudgedSubject) -> None:
+        """Store subjects; returns when they are stored, or can never be. Raises RetryableError: it is stopping."""
+        futures: list[Future[None]] = [Future() for _ in subjects]
+        with self._lock:
+            if self._closed:
+                raise _stopping()
+            self._waiting += zip(subjects, futures, strict=True)
+        self.worker.wake_event.wake()
+        for future in futures:
+            future.result()
 
-    async def run(self) -> None:
-        """Save what comes, until cancelled."""
-        while True:
-            group = [await self._queue.get()]
-            await asyncio.sleep(LINGER_SECONDS)
-            while len(group) < GROUP and not self._queue.empty():
-                group.append(self._queue.get_nowait())
-            subjects = [subject for subject, _ in group]
-            await self._save(subjects)
-            for _, done in group:
-                if not done.done():
-                    done.set_result(None)
+    def stop(self, deadline: float) -> None:
+        """Finish the insert at hand; whoever waits for another one is told to try again. Idempotent."""
+        with self._lock:
+            self._closed = True
+            waiting, self._waiting = self._waiting, []
+        for _, future in waiting:
+            future.set_exception(_stopping())
+        self.worker.stop(deadline)
 
-    async def _save(self, subjects: Sequence[JudgedSubject]) -> None:
-        while True:
-            try:
-                await asyncio.to_thread(self._store.save, subjects)
-            except RetryableError as error:
-                log.warning("what LLM judges said waits for the store: %s", error)
-                await asyncio.sleep(error.retry_after)
-            except TracejuryError as error:
-                await self._save_each(subjects, error)
+    def due(self, now: int) -> Sequence[Waiting]:  # noqa: ARG002  the base's signature
+        """A group, once its first subject has waited for others."""
+        if not self._waiting:
+            return ()
+        self.worker.stopping.wait(LINGER_SECONDS)
+        with self._lock:
+            group, self._waiting = self._waiting[:GROUP], self._waiting[GROUP:]
+        return group
+
+    def process(self, batch: Sequence[Waiting]) -> Sequence[Waiting]:
+        """There is nothing to do before they are stored."""
+        return batch
+
+    def save(self, result: Sequence[Waiting]) -> None:
+        """Store them in one insert."""
+        save_results([subject for subject, _ in result], self._store.save, self._publish, self._lost)
+
+    def done(self, batch: Sequence[Waiting]) -> None:
+        """Let those go who wait for it."""
+        for _, future in batch:
+            future.set_result(None)
+
+    def put_back(self, batch: Sequence[Waiting], not_before: int) -> None:  # noqa: ARG002  the base's signature
+        """Store the same once more, before what came meanwhile."""
+        with self._lock:
+            if not self._closed:
+                self._waiting = [*batch, *self._waiting]
                 return
-            else:
-                self._saved(subjects)
-                return
+        for _, future in batch:
+            future.set_exception(_stopping())
 
-    async def _save_each(self, subjects: Sequence[JudgedSubject], error: TracejuryError) -> None:
-        if len(subjects) > 1:
-            for subject in subjects:
-                await self._save([subject])
-            return
+    def _lost(self, subject: JudgedSubject, error: TracejuryError) -> None:
         self.lost += 1
-        log.error("what LLM judges said of %s cannot be stored: %s", _names(subjects), error)
+        traces = ", ".join(sorted({j.subject.trace_id for j in subject.judgements})) or "nothing"
+        log.error("what LLM judges said of %s cannot be stored: %s", traces, error)
 
 
-def _names(subjects: Sequence[JudgedSubject]) -> str:
-    return ", ".join(sorted({j.subject.trace_id for s in subjects for j in s.judgements})) or "nothing"
+def _stopping() -> RetryableError:
+    return RetryableError("the collector is stopping")

@@ -23,17 +23,17 @@ from ...store.client import Store
 from ...store.llm_judging import StoredLlmJudging
 from ...telemetry import Telemetry
 from ...worker.listeners import Listeners
+from ...worker.loop_runner import LoopRunner
 from ..model.budgeted import budget_of
 from ..model.build import open_model, parameters
 from ..model.config import LlmConfig
 from ..model.ready import check_ready
 from .descriptions import Descriptions, NoDescriptions
-from .enqueue import Calendar
 from .judge_queue import JudgeQueue
 from .judge_worker import JudgeWorker
-from .metrics import LlmJudgingMetrics, watch_panel
-from .prompt_budget import preparation
-from .retry_until_available import patiently
+from .metrics import LlmJudgingMetrics, watch_llm_judging
+from .prompt_budget import prompt_budget
+from .retry_until_available import retry_until_available
 from .run_judge import RunJudge
 from .run_selector import RunSelector
 from .stored import StoredCases
@@ -44,14 +44,14 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LlmJudging:
-    """All of it: `clerk` for the judging thread, `bench` to be started and stopped, `status` for whoever asks.
+    """All of it: `selector` for the judging thread, `worker` to be started and stopped, `status` for whoever asks.
 
     `drop`: take the runs of deleted traces from the judges' hands.
     """
 
     panel: LlmJudges
-    clerk: RunSelector
-    bench: JudgeWorker
+    selector: RunSelector
+    worker: JudgeWorker
     status: Callable[[], JudgesStatus]
     drop: Callable[[Collection[TraceKey]], None]
 
@@ -65,9 +65,9 @@ def build_llm_judging(
     clock: Callable[[], int] = time.time_ns,
     listeners: Listeners | None = None,
 ) -> LlmJudging:
-    """LLM judging over an open store; blocks for a moment. litellm is imported once the bench is started.
+    """LLM judging over an open store; blocks for a moment. litellm is imported once the worker is started.
 
-    `listeners` hear of what was said and stored.
+    `listeners` are told what was said and stored.
 
     Raises:
         ConfigError: criteria, judges or a policy cannot be had as configured; litellm or a key is missing.
@@ -77,39 +77,37 @@ def build_llm_judging(
     for trouble in troubles:
         log.warning("%s", trouble)
     policy = policy_from(config, panel)
-    docket = JudgeQueue()
+    queue = JudgeQueue()
     versions = {judge.name: panel.version(judge.name) for judge in panel.judges}
-    windows = Windows(panel, policy, windows_from(config), docket) if config.streaming else None
-    calendar = Calendar(docket, windows, versions, clock)
-    clerk = RunSelector(panel, policy, calendar, clock)
+    windows = Windows(panel, policy, windows_from(config), queue) if config.streaming else None
+    selector = RunSelector(panel, policy, queue, windows, clock)
     kept = StoredLlmJudging(store, answer_age=round(config.answer_cache_days * DAY), clock=clock)
     cases = StoredCases(store, assembler, ours, clock)
     metrics = LlmJudgingMetrics(telemetry)
     describe = Descriptions(kept) if config.architecture == "derived" else NoDescriptions()
 
     @asynccontextmanager
-    async def open_sitting() -> AsyncIterator[RunJudge]:
+    async def open_judge(runner: LoopRunner) -> AsyncIterator[RunJudge]:
         budget = budget_of(config.budget)
-        budget.load(await patiently(lambda: kept.spend(clock() - DAY - HOUR)))
-        secret = await patiently(kept.mark_key)
+        budget.load(await retry_until_available(lambda: kept.spend(clock() - DAY - HOUR)))
+        secret = await retry_until_available(kept.mark_key)
         async with open_model(config, answers=kept, budget=budget, secret=secret, clock=clock) as model:
             limit = model.llm.max_input_tokens
-            how = preparation(panel, limit, model.llm.count_tokens, hints=config.hints)
-            yield RunJudge(model.client, how, cases, describe, versions, metrics, clock)
+            how = prompt_budget(panel, limit, model.llm.count_tokens, hints=config.hints)
+            yield RunJudge(model.client, runner.run, how, cases, describe, versions, metrics, clock)
 
-    bench = JudgeWorker(
+    worker = JudgeWorker(
         cases,
-        docket,
-        calendar,
+        queue,
         windows,
-        open_sitting,
+        open_judge,
         versions,
         metrics,
         concurrency=config.concurrency,
         listeners=listeners,
         clock=clock,
     )
-    watch_panel(telemetry, docket, windows, clerk)
+    watch_llm_judging(telemetry, queue, windows, selector)
 
     def status() -> JudgesStatus:
         caps = {name: cap for name, cap in config.budget.model_dump().items() if isinstance(cap, int | float)}
@@ -117,19 +115,19 @@ def build_llm_judging(
             on=True,
             model=config.model,
             caps=caps,
-            pending=len(docket),
-            in_flight=docket.in_flight,
-            trouble=bench.trouble,
-            failing=bench.complaint.now,
+            pending=len(queue),
+            in_flight=queue.in_flight,
+            trouble=worker.trouble,
+            failing=worker.health.problem,
         )
 
     def drop(keys: Collection[TraceKey]) -> None:
         if windows is not None:
             for key in keys:
                 windows.forget(key)
-        docket.drop(keys)
+        queue.drop(keys)
 
-    return LlmJudging(panel, clerk, bench, status, drop)
+    return LlmJudging(panel, selector, worker, status, drop)
 
 
 def check_judges(config: LlmConfig) -> None:

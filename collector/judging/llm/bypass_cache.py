@@ -20,4 +20,4 @@ class CacheBypassingClient:
 
     async def complete(self, prompt: Prompt) -> Reply:
         """The inner client's reply or error; see `Client`."""
-        return await self._inner.complete(replace(prompt, anew=True))
+        return await self._inner.complete(replace(prompt, bypass_cache=True))

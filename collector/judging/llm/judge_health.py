@@ -16,23 +16,23 @@ PACE: Final = 60 * SECOND
 
 
 class JudgeHealth:
-    """`now`: why the latest case brought nothing, one line; "" once one brought something. Not safe for threads."""
+    """`problem`: why the latest case brought nothing, one line; "" once one brought something. Any thread."""
 
     def __init__(self) -> None:
-        self.now = ""
-        self._told: int | None = None
+        self.problem = ""
+        self._logged_at: int | None = None
 
     def failed(self, why: str, now: int) -> None:
         """A case brought nothing, at `now` (unix nanos)."""
-        self.now = why
-        if self._told is None or now - self._told >= PACE:
-            self._told = now
+        self.problem = why
+        if self._logged_at is None or now - self._logged_at >= PACE:
+            self._logged_at = now
             log.warning("LLM judges: %s (tracejury ledger tells which runs)", why)
 
-    def heard(self, judgements: Sequence[Judgement], now: int) -> None:
+    def note(self, judgements: Sequence[Judgement], now: int) -> None:
         """A case was judged: judges that scored nothing at all complain, a call that was answered ends it."""
-        outcomes = {said.outcome for said in judgements}
+        outcomes = {row.outcome for row in judgements}
         if Outcome.DONE in outcomes:
-            self.now = ""
+            self.problem = ""
         elif Outcome.FAILED in outcomes:
-            self.failed(next(said.reason for said in judgements if said.outcome is Outcome.FAILED), now)
+            self.failed(next(row.reason for row in judgements if row.outcome is Outcome.FAILED), now)

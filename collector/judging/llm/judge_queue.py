@@ -12,6 +12,10 @@ from ....judges.llm.case import Stage
 from ....processors.assemble import TraceKey, span_size
 from ....schemas.findings import Finding
 from ....schemas.trajectory import Trace
+from ...worker.wake_event import WakeEvent
+
+AGAIN: Final = "asked for again after it failed"
+"""Why something is pending for which no known answer will do: it may be what the judge failed of."""
 
 RunKey = tuple[TraceKey, str]
 
@@ -23,8 +27,8 @@ class JudgeTask:
     `content`: hash of what it will show, `received_through`: unix nanos of the newest arrival in it. `noted_at`: unix
     nanos of the ledger's word on it. `trace`: None where it must be read from the store. `findings`: the detectors'.
     `turns`: of a window, positions of its first turn and one past its last; `plans`: indices of the planning turns to
-    judge by then. `fresh`: nothing of LLM judges is stored of this run. `anew`: the answers that are known were of no
-    use. `tries`: how often it was put back, not to be taken before `not_before` (unix nanos).
+    judge by then. `fresh`: nothing of LLM judges is stored of this run. `bypass_cache`: known
+    answers were of no use. `tries`: how often it was put back, not to be taken before `not_before` (unix nanos).
     """
 
     key: TraceKey
@@ -40,7 +44,7 @@ class JudgeTask:
     turns: tuple[int, int] = (0, 0)
     plans: tuple[int, ...] = ()
     fresh: bool = False
-    anew: bool = False
+    bypass_cache: bool = False
     tries: int = 0
     not_before: int = 0
 
@@ -76,7 +80,7 @@ class JudgeQueue:
 
     def __init__(self, max_entries: int = 20_000, max_bytes: int = 256 * 1024 * 1024) -> None:
         self.overflowed = False
-        self.wake: Callable[[], None] = lambda: None
+        self.wake_event = WakeEvent()
         self._max_entries, self._max_bytes = max_entries, max_bytes
         self._waiting: OrderedDict[RunKey, JudgeTask] = OrderedDict()
         self._traces: dict[int, HeldTrace] = {}
@@ -98,53 +102,59 @@ class JudgeQueue:
         """Approximate bytes of the traces held."""
         return self._bytes
 
-    def put(self, entry: JudgeTask) -> bool:
+    def put(self, task: JudgeTask) -> bool:
         """Add a run, in the place of what waits of it; False where there is no room (a closing pass stays pending)."""
         with self._lock:
-            fits = self._put(entry)
-        self.wake()
+            fits = self._put(task)
+        self.wake_event.wake()
         return fits
 
-    def _put(self, entry: JudgeTask) -> bool:
-        old = self._waiting.get(entry.run_key)
-        if entry.stage is not Stage.CLOSING:
+    def _put(self, task: JudgeTask) -> bool:
+        old = self._waiting.get(task.run_key)
+        if task.stage is not Stage.CLOSING:
             if (old is None and self._windows >= MAX_WINDOWS) or (old and old.stage is Stage.CLOSING):
                 return False
         elif old is None and len(self._waiting) >= self._max_entries:
             self.overflowed = True
             return False
         if old is not None:
-            self._forget(entry.run_key)
-        if not self._hold(entry.trace):
-            if entry.stage is not Stage.CLOSING:
+            self._forget(task.run_key)
+        if not self._hold(task.trace):
+            if task.stage is not Stage.CLOSING:
                 return False
-            entry = replace(entry, trace=None)
-        self._waiting[entry.run_key] = entry
-        self._windows += entry.stage is not Stage.CLOSING
+            task = replace(task, trace=None)
+        self._waiting[task.run_key] = task
+        self._windows += task.stage is not Stage.CLOSING
         return True
 
-    def put_again(self, entry: JudgeTask) -> None:
+    def put_again(self, task: JudgeTask) -> None:
         """Add a run that is in flight, to be tried later; what waits of it by now is newer and goes first."""
         with self._lock:
-            if entry.run_key not in self._waiting and entry.run_key not in self._dropped:
-                self._put(entry)
+            if task.run_key not in self._waiting and task.run_key not in self._dropped:
+                self._put(task)
 
     def take(self, now: int) -> JudgeTask | None:
         """The next run of which nothing is in flight and whose time has come; to be answered by `done`."""
         with self._lock:
-            for run_key, entry in self._waiting.items():
-                if run_key not in self._taken and entry.not_before <= now:
+            for run_key, task in self._waiting.items():
+                if run_key not in self._taken and task.not_before <= now:
                     self._forget(run_key)
-                    self._taken[run_key] = entry
-                    return entry
+                    self._taken[run_key] = task
+                    return task
             return None
 
-    def done(self, entry: JudgeTask) -> None:
+    def next_due(self) -> int | None:
+        """When the first run is due of which nothing is in flight (unix nanos); None where there is none."""
+        with self._lock:
+            times = (task.not_before for key, task in self._waiting.items() if key not in self._taken)
+            return min(times, default=None)
+
+    def done(self, task: JudgeTask) -> None:
         """The run's judging is over, for now."""
         with self._lock:
-            self._taken.pop(entry.run_key, None)
-            self._dropped.discard(entry.run_key)
-        self.wake()
+            self._taken.pop(task.run_key, None)
+            self._dropped.discard(task.run_key)
+        self.wake_event.wake()
 
     def drop(self, keys: Collection[TraceKey]) -> None:
         """These traces are deleted: none of their runs waits, and what comes of those in flight is out of date."""
@@ -160,13 +170,13 @@ class JudgeQueue:
                 self._forget(run_key)
             self._dropped.update(run_key for run_key in self._taken if gone(run_key))
 
-    def replaced(self, entry: JudgeTask) -> bool:
-        """Whether what comes of `entry` is out of date: the run waits with other content, is deleted or withdrawn."""
+    def replaced(self, task: JudgeTask) -> bool:
+        """Whether what comes of a task is out of date: the run waits with other content, is deleted or withdrawn."""
         with self._lock:
-            if entry.run_key in self._dropped:
+            if task.run_key in self._dropped:
                 return True
-            later = self._waiting.get(entry.run_key)
-        return later is not None and later.stage is Stage.CLOSING and later.content != entry.content
+            later = self._waiting.get(task.run_key)
+        return later is not None and later.stage is Stage.CLOSING and later.content != task.content
 
     def holds(self, run_key: RunKey) -> bool:
         """Whether the run waits or is in flight."""
@@ -188,10 +198,10 @@ class JudgeQueue:
         return True
 
     def _forget(self, run_key: RunKey) -> None:
-        entry = self._waiting.pop(run_key)
-        self._windows -= entry.stage is not Stage.CLOSING
-        held = self._traces.get(id(entry.trace))
+        task = self._waiting.pop(run_key)
+        self._windows -= task.stage is not Stage.CLOSING
+        held = self._traces.get(id(task.trace))
         if held is not None:
             held.runs -= 1
             if not held.runs:
-                self._bytes -= self._traces.pop(id(entry.trace)).size
+                self._bytes -= self._traces.pop(id(task.trace)).size

@@ -1,4 +1,4 @@
-"""From a run on the docket to the cases that go before the judges. Pure."""
+"""The cases of a task: what is put to LLM judges in one go. Pure."""
 
 from __future__ import annotations
 
@@ -45,57 +45,57 @@ class PromptBudget:
         return max(self.budget - len(description) // LEAST_PER_TOKEN, LEAST_BUDGET)
 
 
-def hearings(
-    entry: JudgeTask, trace: Trace, run: AgentRun, how: PromptBudget, provisional: Iterable[Finding], architecture: str
+def judge_requests(
+    task: JudgeTask, trace: Trace, run: AgentRun, how: PromptBudget, provisional: Iterable[Finding], architecture: str
 ) -> list[JudgeRequest]:
     """The cases of an entry: its plans, then its window or its closing pass."""
     transcript = transcribe(trace, run)
     views = plan_views(run, transcript)
-    hints = tuple(f for f in entry.findings if how.hints and f.agent_run_id == run.id)
+    hints = tuple(f for f in task.findings if how.hints and f.agent_run_id == run.id)
     case = Case(
         trace=trace,
         run=run,
         transcript=transcript,
-        judges=entry.judges,
-        stage=entry.stage,
+        judges=task.judges,
+        stage=task.stage,
         plans=views,
-        provisional=tuple(f for f in provisional if entry.stage is Stage.CLOSING and f.agent_run_id == run.id),
+        provisional=tuple(f for f in provisional if task.stage is Stage.CLOSING and f.agent_run_id == run.id),
         hints=hints,
         architecture=architecture,
-        probability=entry.probability,
+        probability=task.probability,
     )
-    if entry.stage is Stage.CLOSING:
+    if task.stage is Stage.CLOSING:
         chapters = split(transcript, how.room(architecture), how.count)
         return [JudgeRequest(case, chapters, (0, len(run.turns) - 1))]
-    made = _plans(case, entry, how)
-    return made + _window(case, entry, how) if entry.stage is Stage.WINDOW else made
+    made = _plans(case, task, how)
+    return made + _window(case, task, how) if task.stage is Stage.WINDOW else made
 
 
-def cut_down(hearing: JudgeRequest, how: PromptBudget) -> JudgeRequest | None:
+def cut_down(request: JudgeRequest, how: PromptBudget) -> JudgeRequest | None:
     """The same case in smaller chapters, for a model that reads less than it should; None if it reads too little."""
-    shown = [chapter.text for chapter in hearing.chapters]
+    shown = [chapter.text for chapter in request.chapters]
     budget = max(map(how.count, shown), default=0) // 2
     if budget < LEAST_BUDGET:
         return None
-    chapters = split(hearing.case.transcript, budget, how.count)
-    return replace(hearing, chapters=chapters if hearing.case.stage is Stage.CLOSING else chapters[-1:])
+    chapters = split(request.case.transcript, budget, how.count)
+    return replace(request, chapters=chapters if request.case.stage is Stage.CLOSING else chapters[-1:])
 
 
-def _plans(case: Case, entry: JudgeTask, how: PromptBudget) -> list[JudgeRequest]:
+def _plans(case: Case, task: JudgeTask, how: PromptBudget) -> list[JudgeRequest]:
     """One case a plan: each is a subject of its own while the run goes on."""
     judges = how.panel.asked(case.run.role, Stage.PLAN, has_plan=True)
-    views = [view for view in case.plans if view.turn in entry.plans] if judges else []
+    views = [view for view in case.plans if view.turn in task.plans] if judges else []
     return [
         JudgeRequest(replace(case, stage=Stage.PLAN, judges=judges, plans=(view,)), (), (view.turn, view.turn))
         for view in views
     ]
 
 
-def _window(case: Case, entry: JudgeTask, how: PromptBudget) -> list[JudgeRequest]:
-    turns = closed_turns(case.run)[entry.turns[0] : entry.turns[1]]
+def _window(case: Case, task: JudgeTask, how: PromptBudget) -> list[JudgeRequest]:
+    turns = closed_turns(case.run)[task.turns[0] : task.turns[1]]
     indices = {turn.index for turn in turns}
     at = [i for i, step in enumerate(case.transcript.steps) if step.turn in indices]
-    if not at or not entry.judges:
+    if not at or not task.judges:
         return []
     so_far = replace(case.transcript, steps=case.transcript.steps[: at[-1] + 1], closing="")
     window = replace(case, transcript=so_far, first=so_far.steps[at[0]].label, plans=())

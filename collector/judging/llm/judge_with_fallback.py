@@ -7,20 +7,20 @@ from ....judges.llm.client import Client
 from ....judges.llm.deliberation import deliberate
 from ....schemas.errors import PromptTooLongError
 from .judge_request import JudgeRequest, PromptBudget, cut_down
-from .run_prompts import drive
+from .run_prompts import run_prompts
 
 
-async def put(hearing: JudgeRequest, how: PromptBudget, client: Client) -> Deliberation:
+async def judge_with_fallback(request: JudgeRequest, how: PromptBudget, client: Client) -> Deliberation:
     """What the judges said.
 
     Raises:
         OverBudgetError, RetryableError: the case was not judged and can be later.
     """
-    part: JudgeRequest | None = hearing
+    part: JudgeRequest | None = request
     while part is not None:
         try:
-            return await drive(deliberate(part.case, how.panel, part.chapters), client)
+            return await run_prompts(deliberate(part.case, how.panel, part.chapters), client)
         except PromptTooLongError as error:
             why = str(error)
             part = cut_down(part, how)
-    return Deliberation(failures=dict.fromkeys(hearing.case.judges, why))
+    return Deliberation(failures=dict.fromkeys(request.case.judges, why))

@@ -1,4 +1,4 @@
-"""The judges' thread: takes runs from the docket, has them judged, and stores what was said."""
+"""LLM judges at work: threads that take runs from the queue, and the event loop in which the model is called."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Final, Protocol
@@ -17,12 +17,15 @@ from ....schemas.errors import OverBudgetError, RetryableError, TracejuryError
 from ....schemas.llm_rows import LedgerRow
 from ....schemas.verdicts import JudgedSubject, Outcome
 from ...worker.listeners import Listeners
+from ...worker.loop_runner import LoopRunner
+from ...worker.outage_log import OutageLog
+from ...worker.worker import Task, Work, Worker
+from ..pipeline import Judge
 from .batch_writer import BatchWriter, SubjectStore
-from .enqueue import Calendar
+from .enqueue import resume
 from .judge_health import JudgeHealth
 from .judge_queue import JudgeQueue, JudgeTask
 from .outcome import Versions, renewed, unjudged
-from .run_judge import RunJudge
 from .watch import LlmJudgingObserver
 from .windows import Windows
 
@@ -35,73 +38,84 @@ LONGEST_SECONDS: Final = 900.0
 """Between two tries of a run while the model cannot be reached: so it is tried for a day."""
 RESUME_ROWS: Final = 5000
 RESUME_BELOW: Final = 200
-"""Waiting runs below which what a full docket left to the store is read back."""
+"""Waiting runs below which what a full queue left to the store is read back."""
+
+OpenJudge = Callable[[LoopRunner], AbstractAsyncContextManager[Judge[JudgeTask, JudgedSubject]]]
 
 
 class PendingStore(SubjectStore, Protocol):
-    """What the bench itself reads and writes; all of it blocks."""
+    """What the worker itself reads and writes; all of it blocks."""
 
     def pending(self, limit: int) -> Sequence[LedgerRow]:
         """What was left pending, the oldest first."""
 
 
-class JudgeWorker:
-    """Runs before the judges, `concurrency` at a time, on an event loop of its own thread.
+class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
+    """Has runs judged, `concurrency` at a time.
 
-    `open_sitting` is entered in that thread: what is slow to import belongs there. `clock` gives unix nanos.
+    `open_judge` is entered in the event loop of a thread of its own: what is slow to import belongs there. `clock`
+    gives unix nanos.
     """
 
     def __init__(
         self,
         store: PendingStore,
-        docket: JudgeQueue,
-        calendar: Calendar,
+        queue: JudgeQueue,
         windows: Windows | None,
-        open_sitting: Callable[[], AbstractAsyncContextManager[RunJudge]],
+        open_judge: OpenJudge,
         versions: Versions,
-        watch: LlmJudgingObserver,
+        observer: LlmJudgingObserver,
         *,
         concurrency: int = 8,
         listeners: Listeners | None = None,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self.trouble = ""  # why the judges cannot work, one line
-        self.complaint = JudgeHealth()
-        self._store, self._docket, self._calendar, self._windows = store, docket, calendar, windows
-        self._open_sitting, self._versions, self._watch = open_sitting, versions, watch
-        self._concurrency, self._clock = concurrency, clock
+        self.health = JudgeHealth()
+        self._store, self._queue, self._open_judge, self._versions = store, queue, open_judge, versions
+        self._observer, self._clock, self._listeners = observer, clock, listeners or Listeners()
         # Twice what can be held while more is read back: among the oldest there is always something new.
         self._most_rows = max(RESUME_ROWS, 2 * (concurrency + RESUME_BELOW) * len(versions))
-        self._resuming = False
-        self._listeners = listeners or Listeners()
-        self._saving = BatchWriter(store, self._saved)
+        self._resuming = threading.Lock()
+        self._writer = BatchWriter(store, self._publish, clock)
+        outage = OutageLog("LLM judging", "waits for the store", "goes on", clock)
+        self.worker = Worker("llm-judges", self, outage, wake=queue.wake_event, threads=concurrency, clock=clock)
+        self._workers = [self._writer.worker, self.worker]
+        if windows is not None:
+            tick = Task(lambda: windows.tick(clock()))
+            outage = OutageLog("closing windows of live runs", "fails", "works again", clock)
+            self._workers.append(Worker("llm-judges-windows", tick, outage, every=TICK_SECONDS, clock=clock))
+        self._judge: Judge[JudgeTask, JudgedSubject] | None = None
+        self._runner: LoopRunner | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._main: asyncio.Task[None] | None = None
         self._thread: threading.Thread | None = None
 
-    def _saved(self, subjects: Sequence[JudgedSubject]) -> None:
-        self._watch.saved(subjects, self._clock())
-        self._listeners.heard(subjects)
-
     def start(self) -> None:
-        """Start the thread; what an earlier process left pending comes first."""
-        self._docket.overflowed = True
-        self._thread = threading.Thread(target=self._run, name="panel", daemon=True)
+        """Start the threads; what an earlier process left pending comes first."""
+        self._queue.overflowed = True
+        self._thread = threading.Thread(target=self._run, name="llm-judges-loop", daemon=True)
         self._thread.start()
 
     def stop(self, deadline: float) -> None:
         """Give up what is in flight, within `deadline` seconds: it stays pending. Idempotent, safe without start."""
+        until = time.monotonic() + deadline
+        for worker in self._workers:
+            worker.stopping.set()
+        self._writer.stop(deadline)
+        while self._runner is not None and not self.worker.stop(0.05) and time.monotonic() < until:
+            self._runner.cancel()  # again and again: a call may have begun just now
         loop, main = self._loop, self._main
         if loop is not None and main is not None and not loop.is_closed():
             loop.call_soon_threadsafe(main.cancel)
         if self._thread is not None:
-            self._thread.join(deadline)
+            self._thread.join(max(until - time.monotonic(), 0.0))
 
     @property
     def idle(self) -> bool:
         """Whether nothing waits and nothing is in flight, as far as this moment tells."""
-        docket = self._docket
-        return not (len(docket) or docket.in_flight or docket.overflowed or self._resuming)
+        queue = self._queue
+        return not (queue.overflowed or self._resuming.locked() or len(queue) or queue.in_flight)
 
     def _run(self) -> None:
         try:
@@ -117,84 +131,96 @@ class JudgeWorker:
 
     async def _serve(self) -> None:
         self._loop, self._main = asyncio.get_running_loop(), asyncio.current_task()
-        news = asyncio.Event()
-        self._docket.wake = lambda: _tell(self._loop, news)
-        async with self._open_sitting() as sitting, asyncio.TaskGroup() as group:
-            group.create_task(self._saving.run())
-            group.create_task(self._tick(news))
-            free = asyncio.Semaphore(self._concurrency)
-            while True:
-                await free.acquire()
-                entry = await self._next(news)
-                task = group.create_task(self._hear(entry, sitting))
-                task.add_done_callback(lambda _: free.release())
+        runner = LoopRunner()
+        async with self._open_judge(runner) as self._judge:
+            self._runner = runner
+            if not self.worker.stopping.is_set():
+                for worker in self._workers:
+                    worker.start()
+            await asyncio.Event().wait()  # until it is cancelled
 
-    async def _next(self, news: asyncio.Event) -> JudgeTask:
-        while True:
-            news.clear()
-            if self._docket.overflowed and len(self._docket) < RESUME_BELOW:
-                await self._resume()
-            entry = self._docket.take(self._clock())
-            if entry is not None:
-                return entry
-            await news.wait()
+    def due(self, now: int) -> Sequence[JudgeTask]:
+        """The next run; what a full queue left to the store is read back first."""
+        queue = self._queue
+        if queue.overflowed and len(queue) < RESUME_BELOW and self._resuming.acquire(blocking=False):
+            try:
+                self._resume()
+            finally:
+                self._resuming.release()
+        task = queue.take(now)
+        return () if task is None else (task,)
 
-    async def _resume(self) -> None:
-        self._resuming, self._docket.overflowed = True, False
+    def next_due(self) -> int | None:
+        """Look now and then for runs that were put back: their time comes by the clock."""
+        return None if self._queue.next_due() is None else self._clock() + round(TICK_SECONDS * SECOND)
+
+    def process(self, batch: Sequence[JudgeTask]) -> Iterator[JudgedSubject]:
+        """What is said of a run, subject by subject; each is saved before the next is asked for."""
+        return (subject for task in batch for subject in self._subjects(task))
+
+    def save(self, result: Iterable[JudgedSubject]) -> None:
+        """Save each together with those of other threads."""
+        for subject in result:
+            self._writer.put(subject)
+
+    def done(self, batch: Sequence[JudgeTask]) -> None:
+        """Have the next state of these runs judged."""
+        for task in batch:
+            self._queue.done(task)
+
+    def put_back(self, batch: Sequence[JudgeTask], not_before: int) -> None:
+        """Have these runs judged again."""
+        for task in batch:
+            self._queue.put_again(replace(task, not_before=not_before))
+            self._queue.done(task)
+
+    def _resume(self) -> None:
+        self._queue.overflowed = False
         try:
-            rows = await asyncio.to_thread(self._store.pending, self._most_rows)
-        except TracejuryError as error:
-            log.warning("LLM judges wait for the store: %s", error)
-            self._docket.overflowed = True
-            await asyncio.sleep(error.retry_after if isinstance(error, RetryableError) else BACK_OFF_SECONDS)
-            return
-        for subject in renewed(rows, self._versions, self._clock()):
-            await self._saving.put(subject)
+            rows = self._store.pending(self._most_rows)
+            self._writer.put(*renewed(rows, self._versions, self._clock()))
+        except Exception:
+            self._queue.overflowed = True
+            raise
         # As many as were asked for: there may be more behind them, once some of these are done.
-        self._docket.overflowed |= self._calendar.resume(rows) > 0 and len(rows) >= self._most_rows
-        self._resuming = False
+        if resume(self._queue, rows, self._versions) and len(rows) >= self._most_rows:
+            self._queue.overflowed = True
 
-    async def _tick(self, news: asyncio.Event) -> None:
-        while True:
-            await asyncio.sleep(TICK_SECONDS)
-            if self._windows is not None:
-                self._windows.tick(self._clock())
-            news.set()  # the time of what was put back may have come
-
-    async def _hear(self, entry: JudgeTask, sitting: RunJudge) -> None:
+    def _subjects(self, task: JudgeTask) -> Iterator[JudgedSubject]:
+        assert self._judge is not None  # noqa: S101  the threads start after it
         try:
-            async for subject in sitting.hear(entry, self._docket):
-                self.complaint.heard(subject.judgements, self._clock())
-                await self._saving.put(subject)
+            for subject in self._judge.ask(task):
+                if self._queue.replaced(task):  # the ledger says so already, and later than this
+                    return
+                self.health.note(subject.judgements, self._clock())
+                yield subject
         except OverBudgetError as error:
-            await self._give_up(entry, Outcome.OVER_BUDGET, str(error))
+            yield from self._give_up(task, Outcome.OVER_BUDGET, str(error))
         except RetryableError as error:
-            self.complaint.failed(str(error), self._clock())
-            await self._put_back(entry, error)
+            if not self.worker.stopping.is_set():
+                yield from self._try_later(task, error)
         except Exception as error:  # one run that cannot be judged must not stop the others
-            log.exception("run %s of trace %s cannot be judged", entry.run_id, entry.key[1])
-            await self._give_up(entry, Outcome.FAILED, f"{type(error).__name__}: {error}"[:200])
-        finally:
-            self._docket.done(entry)
+            log.exception("run %s of trace %s cannot be judged", task.run_id, task.key[1])
+            yield from self._give_up(task, Outcome.FAILED, f"{type(error).__name__}: {error}"[:200])
 
-    async def _put_back(self, entry: JudgeTask, error: RetryableError) -> None:
+    def _try_later(self, task: JudgeTask, error: RetryableError) -> Iterator[JudgedSubject]:
         """Try again later, ever later; a window is let go: the closing pass sees what it would have seen."""
-        self._watch.put_back(type(error).__name__)
-        if entry.stage is not Stage.CLOSING:
+        self.health.failed(str(error), self._clock())
+        self._observer.put_back(type(error).__name__)
+        if task.stage is not Stage.CLOSING:
             return
-        if entry.tries + 1 >= MAX_TRIES:
-            await self._give_up(entry, Outcome.FAILED, str(error))
+        if task.tries + 1 >= MAX_TRIES:
+            yield from self._give_up(task, Outcome.FAILED, str(error))
             return
-        wait = max(error.retry_after, min(BACK_OFF_SECONDS * 2**entry.tries, LONGEST_SECONDS))
-        later = replace(entry, tries=entry.tries + 1, not_before=self._clock() + round(wait * SECOND), trace=None)
-        self._docket.put_again(later)
+        wait = max(error.retry_after, min(BACK_OFF_SECONDS * 2**task.tries, LONGEST_SECONDS))
+        later = replace(task, tries=task.tries + 1, not_before=self._clock() + round(wait * SECOND), trace=None)
+        self._queue.put_again(later)
 
-    async def _give_up(self, entry: JudgeTask, outcome: Outcome, reason: str) -> None:
+    def _give_up(self, task: JudgeTask, outcome: Outcome, reason: str) -> Iterator[JudgedSubject]:
         """A closing pass that was not held leaves a row of the ledger; a window none, since one is still to come."""
-        if entry.stage is Stage.CLOSING and not self._docket.replaced(entry):
-            await self._saving.put(unjudged(entry, outcome, reason, self._versions, entry.later(self._clock())))
+        if task.stage is Stage.CLOSING and not self._queue.replaced(task):
+            yield unjudged(task, outcome, reason, self._versions, task.later(self._clock()))
 
-
-def _tell(loop: asyncio.AbstractEventLoop | None, news: asyncio.Event) -> None:
-    if loop is not None and not loop.is_closed():
-        loop.call_soon_threadsafe(news.set)
+    def _publish(self, subjects: Sequence[JudgedSubject]) -> None:
+        self._observer.saved(subjects, self._clock())
+        self._listeners.heard(subjects)

@@ -48,7 +48,7 @@ class LlmJudgingMetrics:
             explicit_bucket_boundaries_advisory=SECONDS,
         )
 
-    def heard(self, stage: Stage, said: Deliberation, seconds: float) -> None:
+    def judged(self, stage: Stage, said: Deliberation, seconds: float) -> None:
         """A case was judged, in so many seconds."""
         self._cases.record(seconds, {"stage": stage.value})
         for reason, count in said.dropped.items():
@@ -73,16 +73,16 @@ class LlmJudgingMetrics:
         self._retried.add(1, {"reason": reason})
 
 
-def watch_panel(telemetry: Telemetry, docket: JudgeQueue, windows: Windows | None, clerk: RunSelector) -> None:
+def watch_llm_judging(telemetry: Telemetry, queue: JudgeQueue, windows: Windows | None, selector: RunSelector) -> None:
     """Gauges and counters that are kept elsewhere and read when someone asks."""
     gauge = telemetry.gauge
-    gauge("tracejury_panel_waiting_runs", "Runs that wait for LLM judges", lambda: len(docket))
-    gauge("tracejury_panel_runs_in_flight", "Runs before the LLM judges", lambda: docket.in_flight)
-    gauge("tracejury_panel_held_bytes", "Bytes of traces held for LLM judges", lambda: docket.held_bytes, "By")
+    gauge("tracejury_panel_waiting_runs", "Runs that wait for LLM judges", lambda: len(queue))
+    gauge("tracejury_panel_runs_in_flight", "Runs before the LLM judges", lambda: queue.in_flight)
+    gauge("tracejury_panel_held_bytes", "Bytes of traces held for LLM judges", lambda: queue.held_bytes, "By")
     if windows is not None:
         gauge("tracejury_panel_live_traces", "Live traces watched for windows", lambda: len(windows))
     telemetry.counter(
         "tracejury_panel_left_out_runs",
         "Runs beyond the limit of their trace, not judged by LLMs",
-        lambda: clerk.left_out,
+        lambda: selector.left_out,
     )

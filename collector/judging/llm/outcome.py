@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ....judges.llm.case import Case, Deliberation
 from ....schemas.findings import LIVE, Finding, FindingState
 from ....schemas.llm_rows import LedgerRow
 from ....schemas.trajectory import Trace, TraceState
 from ....schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind, Verdict
-from ..detect.outcome import compare
+from ..pipeline import compare
 from .judge_queue import JudgeTask
 
 Versions = Mapping[str, str]
@@ -26,37 +27,33 @@ class StoredJudgements:
 
 
 def closing(
-    entry: JudgeTask, case: Case, said: Deliberation, stored: StoredJudgements, versions: Versions, now: int
+    task: JudgeTask, case: Case, said: Deliberation, stored: StoredJudgements, versions: Versions, now: int
 ) -> JudgedSubject:
     """The closing pass: what holds is current, the rest of the run is retracted, its windows are superseded.
 
     A judge that gave no answer retracts nothing: its failure is not a verdict.
     """
     silent = set(said.failures)
-    heard = [judge for judge in entry.judges if judge not in silent]
-    ours = [f for f in stored.findings if f.judge in heard]
-    before = {f.id: f for f in ours if f.agent_run_id == entry.run_id or _stray(f, case.trace)}
+    answered = [judge for judge in task.judges if judge not in silent]
+    ours = [f for f in stored.findings if f.judge in answered]
+    before = {f.id: f for f in ours if f.agent_run_id == task.run_id or _stray(f, case.trace)}
     change = compare(
-        [f for f in said.findings if f.judge in heard],
+        [f for f in said.findings if f.judge in answered],
         before,
         FindingState.CURRENT,
         now,
         (*case.hints, *stored.findings),
     )
-    by_judge = {v.judge: v for v in said.verdicts}
-    subject = Subject(SubjectKind.AGENT_RUN, entry.run_id, case.trace.trace_id, case.trace.tenant)
-    rows = [
-        _row(entry, case.trace, subject, judge, versions[judge], now, said, by_judge.get(judge), change.findings)
-        for judge in entry.judges
-    ]
+    subject = Subject(SubjectKind.AGENT_RUN, task.run_id, case.trace.trace_id, case.trace.tenant)
+    rows = _judged(task, case, subject, said, change.findings, versions, now)
     closed = [
         replace(w, outcome=Outcome.SUPERSEDED, reason="by the closing pass", judged_at=now) for w in stored.windows
     ]
-    return JudgedSubject(case.trace.state, (*closed, *_counted(rows, said)), change.written, change.retracted)
+    return JudgedSubject(case.trace.state, (*closed, *rows), change.written, change.retracted)
 
 
 def window(
-    entry: JudgeTask,
+    task: JudgeTask,
     case: Case,
     span: tuple[int, int],
     said: Deliberation,
@@ -65,39 +62,26 @@ def window(
     now: int,
 ) -> JudgedSubject:
     """A window or a plan: what was found is provisional, and takes nothing back. `span`: indices of its turns."""
-    own = {f.id: f for f in stored if f.agent_run_id == entry.run_id}
+    own = {f.id: f for f in stored if f.agent_run_id == task.run_id}
     # What a closing pass has confirmed before a late span re-opened the run stays confirmed.
     new = [f for f in said.findings if f.id not in own or own[f.id].state is not FindingState.CURRENT]
     change = compare(
         new, {i: f for i, f in own.items() if f.id in {n.id for n in new}}, FindingState.PROVISIONAL, now, stored
     )
     subject = Subject(
-        SubjectKind.TURN_WINDOW, f"{entry.run_id}:{span[0]}-{span[1]}", case.trace.trace_id, case.trace.tenant
+        SubjectKind.TURN_WINDOW, f"{task.run_id}:{span[0]}-{span[1]}", case.trace.trace_id, case.trace.tenant
     )
-    judges = case.judges
-    rows = [
-        _row(entry, case.trace, subject, judge, versions[judge], now, said, None, change.findings) for judge in judges
-    ]
-    return JudgedSubject(case.trace.state, _counted(rows, said), change.written)
+    rows = _judged(task, case, subject, said, change.findings, versions, now)
+    return JudgedSubject(case.trace.state, rows, change.written)
 
 
-def unjudged(entry: JudgeTask, outcome: Outcome, reason: str, versions: Versions, now: int) -> JudgedSubject:
+def unjudged(task: JudgeTask, outcome: Outcome, reason: str, versions: Versions, now: int) -> JudgedSubject:
     """The run has no judgement, and why."""
-    tenant, trace_id = entry.key
-    subject = Subject(SubjectKind.AGENT_RUN, entry.run_id, trace_id, tenant)
+    tenant, trace_id = task.key
+    subject = Subject(SubjectKind.AGENT_RUN, task.run_id, trace_id, tenant)
     rows = (
-        Judgement(
-            subject=subject,
-            judge=judge,
-            version=versions[judge],
-            input_hash=entry.content,
-            judged_at=now,
-            received_through=entry.received_through,
-            outcome=outcome,
-            reason=reason,
-            probability=entry.probability,
-        )
-        for judge in entry.judges
+        _row(task, subject, judge, versions, now, outcome, received_through=task.received_through, reason=reason)
+        for judge in task.judges
     )
     return JudgedSubject(TraceState.SETTLED, tuple(rows))
 
@@ -130,45 +114,64 @@ def judgement_of(row: LedgerRow) -> Judgement:
     )
 
 
-def _counted(rows: Sequence[Judgement], said: Deliberation) -> tuple[Judgement, ...]:
-    """Claims that were dropped belong to the call, not to one judge: the first row counts them."""
-    return tuple(replace(r, dropped=0 if at else sum(said.dropped.values())) for at, r in enumerate(rows))
-
-
 def _stray(finding: Finding, trace: Trace) -> bool:
     """Whether it stands at a run that late spans have made part of another."""
     return finding.state in LIVE and trace.run(finding.agent_run_id) is None
 
 
-def _row(
-    entry: JudgeTask,
-    trace: Trace,
+def _judged(
+    task: JudgeTask,
+    case: Case,
     subject: Subject,
-    judge: str,
-    version: str,
-    now: int,
     said: Deliberation,
-    verdict: Verdict | None,
-    findings: Iterable[Finding],
+    findings: Sequence[Finding],
+    versions: Versions,
+    now: int,
+) -> tuple[Judgement, ...]:
+    """A row for each judge of the case. Dropped claims belong to the call, not to one judge: the first row has them."""
+    verdicts = {v.judge: v for v in said.verdicts} if subject.kind is SubjectKind.AGENT_RUN else {}
+    dropped = sum(said.dropped.values())
+    rows = []
+    for judge in case.judges:
+        verdict = verdicts.get(judge)
+        outcome, reason = _outcome(said, judge, verdict)
+        rows.append(
+            _row(
+                task,
+                subject,
+                judge,
+                versions,
+                now,
+                outcome,
+                received_through=case.trace.received_through,
+                findings=tuple(f for f in findings if f.judge == judge),
+                verdicts=(verdict,) if verdict is not None else (),
+                dropped=0 if rows else dropped,
+                reason=reason,
+                model=", ".join(said.models),
+            )
+        )
+    return tuple(rows)
+
+
+def _outcome(said: Deliberation, judge: str, verdict: Verdict | None) -> tuple[Outcome, str]:
+    if failure := said.failures.get(judge, ""):
+        return Outcome.FAILED, failure
+    if verdict is not None and verdict.not_applicable:
+        return Outcome.NOT_APPLICABLE, verdict.reasons
+    return (Outcome.CACHED if said.known else Outcome.DONE), ""
+
+
+def _row(
+    task: JudgeTask, subject: Subject, judge: str, versions: Versions, now: int, outcome: Outcome, **said: Any
 ) -> Judgement:
-    failure = said.failures.get(judge, "")
-    if failure:
-        outcome, reason = Outcome.FAILED, failure
-    elif verdict is not None and verdict.not_applicable:
-        outcome, reason = Outcome.NOT_APPLICABLE, verdict.reasons
-    else:
-        outcome, reason = (Outcome.CACHED if said.known else Outcome.DONE), ""
     return Judgement(
         subject=subject,
         judge=judge,
-        version=version,
-        input_hash=entry.content,
+        version=versions[judge],
+        input_hash=task.content,
         judged_at=now,
-        received_through=trace.received_through,
         outcome=outcome,
-        findings=tuple(f for f in findings if f.judge == judge),
-        verdicts=(verdict,) if verdict is not None else (),
-        reason=reason,
-        probability=entry.probability,
-        model=", ".join(said.models),
+        probability=task.probability,
+        **said,
     )

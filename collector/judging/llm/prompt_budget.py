@@ -14,7 +14,7 @@ RESERVED: Final = 6_000
 """Tokens kept for what stands beside rules and transcript: the question, provisional findings, hints."""
 
 
-def preparation(panel: LlmJudges, max_input_tokens: int, count: Callable[[str], int], *, hints: bool) -> PromptBudget:
+def prompt_budget(panel: LlmJudges, max_input_tokens: int, count: Callable[[str], int], *, hints: bool) -> PromptBudget:
     """How cases are made for a model that reads `max_input_tokens`, as its tokenizer `count`s them.
 
     Of these, the answer takes its part as well: many models count both.

@@ -16,7 +16,7 @@ LEAST_SECONDS: Final = 1.0
 """The shortest pause: a store that is away is not hammered."""
 
 
-async def patiently(read: Callable[[], T]) -> T:
+async def retry_until_available(read: Callable[[], T]) -> T:
     """What `read`, which blocks, gives once the store answers; other errors are raised."""
     while True:
         try:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
+import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from ....judges.llm.case import Deliberation, Stage
 from ....judges.llm.client import Client
@@ -15,15 +15,24 @@ from ....schemas.findings import Finding, FindingState
 from ....schemas.trajectory import AgentRun, Trace
 from ....schemas.verdicts import JudgedSubject, Outcome
 from .bypass_cache import CacheBypassingClient
-from .judge_queue import JudgeQueue, JudgeTask
-from .judge_request import JudgeRequest, PromptBudget, hearings
-from .judge_with_fallback import put
+from .judge_queue import JudgeTask
+from .judge_request import JudgeRequest, PromptBudget, judge_requests
+from .judge_with_fallback import judge_with_fallback
 from .outcome import StoredJudgements, Versions, closing, unjudged, window
 from .watch import LlmJudgingObserver
 
+T = TypeVar("T")
+
+
+class Call(Protocol):
+    """Runs a coroutine elsewhere and waits for it."""
+
+    def __call__(self, coroutine: Coroutine[Any, Any, T], /) -> T:
+        """What it gives, or raises."""
+
 
 class CaseStore(Protocol):
-    """What a sitting reads; all of it blocks."""
+    """What a judge of runs reads; all of it blocks."""
 
     def load(self, key: TraceKey) -> tuple[Trace, tuple[Finding, ...]] | None:
         """The trace as it is stored and the detectors' findings in it, None where there is none (any more)."""
@@ -40,69 +49,60 @@ class Descriptions(Protocol):
 
 
 class RunJudge:
-    """The judges at work on one entry after another; safe to use for several at once."""
+    """LLM judges of agent runs. Any thread; `call` runs a coroutine in the event loop of the client."""
 
     def __init__(
         self,
         client: Client,
+        call: Call,
         how: PromptBudget,
         store: CaseStore,
         descriptions: Descriptions,
         versions: Versions,
-        watch: LlmJudgingObserver,
+        observer: LlmJudgingObserver,
         clock: Callable[[], int],
     ) -> None:
-        self._client, self._how, self._store, self._descriptions = client, how, store, descriptions
-        self._versions, self._watch, self._clock = versions, watch, clock
-        self._reading = asyncio.Lock()
+        self._client, self._call, self._how, self._store, self._descriptions = client, call, how, store, descriptions
+        self._versions, self._observer, self._clock = versions, observer, clock
+        self._reading, self._preparing = threading.Lock(), threading.Lock()
         self._last: tuple[tuple[TraceKey, int], tuple[Trace, tuple[Finding, ...]] | None] | None = None
 
-    async def hear(self, entry: JudgeTask, docket: JudgeQueue) -> AsyncIterator[JudgedSubject]:
-        """What is to be stored, subject by subject.
-
-        Raises:
-            OverBudgetError, RetryableError: it cannot be judged now.
-        """
-        entry = await self._read(entry)
-        trace = entry.trace
-        run = trace.run(entry.run_id) if trace is not None else None
+    def ask(self, task: JudgeTask) -> Iterator[JudgedSubject]:
+        """See `Judge`: the plans and the window of a live run, or its closing pass."""
+        task = self._read(task)
+        trace = task.trace
+        run = trace.run(task.run_id) if trace is not None else None
         if trace is None or run is None:
             why = "its spans are gone" if trace is None else "it became part of another run"
-            yield unjudged(entry, Outcome.SUPERSEDED, why, self._versions, entry.later(self._clock()))
+            yield unjudged(task, Outcome.SUPERSEDED, why, self._versions, task.later(self._clock()))
             return
-        stored = StoredJudgements()
-        if not entry.fresh:
-            stored = await asyncio.to_thread(self._store.stored, trace, entry.run_id)
-        open_findings = [f for f in stored.findings if f.state is FindingState.PROVISIONAL and f.judge in entry.judges]
-        description = await asyncio.to_thread(self._descriptions.of, trace, run)
-        for hearing in hearings(entry, trace, run, self._how, open_findings, description):
-            said = await self._put(hearing, CacheBypassingClient(self._client) if entry.anew else self._client)
-            subject = self._outcome(entry, hearing, said, stored)
-            if docket.replaced(entry):  # the ledger says so already, and later than this
-                return
-            yield subject
+        stored = StoredJudgements() if task.fresh else self._store.stored(trace, task.run_id)
+        open_findings = [f for f in stored.findings if f.state is FindingState.PROVISIONAL and f.judge in task.judges]
+        description = self._descriptions.of(trace, run)
+        with self._preparing:  # threads that compute slow down the receivers: one at a time
+            requests = judge_requests(task, trace, run, self._how, open_findings, description)
+        client = CacheBypassingClient(self._client) if task.bypass_cache else self._client
+        for request in requests:
+            began = time.perf_counter()
+            said = self._call(judge_with_fallback(request, self._how, client))
+            self._observer.judged(request.case.stage, said, time.perf_counter() - began)
+            yield self._outcome(task, request, said, stored)
 
-    async def _read(self, entry: JudgeTask) -> JudgeTask:
-        if entry.trace is not None:
-            return entry
-        async with self._reading:
+    def _read(self, task: JudgeTask) -> JudgeTask:
+        if task.trace is not None:
+            return task
+        with self._reading:
             # A trace with many runs comes here once for each of them, one after another.
-            asked = (entry.key, entry.received_through)
+            asked = (task.key, task.received_through)
             if self._last is None or self._last[0] != asked:
-                self._last = (asked, await asyncio.to_thread(self._store.load, entry.key))
+                self._last = (asked, self._store.load(task.key))
             found = self._last[1]
-        return replace(entry, trace=found[0], findings=found[1]) if found else entry
-
-    async def _put(self, hearing: JudgeRequest, client: Client) -> Deliberation:
-        began = time.perf_counter()
-        said = await put(hearing, self._how, client)
-        self._watch.heard(hearing.case.stage, said, time.perf_counter() - began)
-        return said
+        return replace(task, trace=found[0], findings=found[1]) if found else task
 
     def _outcome(
-        self, entry: JudgeTask, hearing: JudgeRequest, said: Deliberation, stored: StoredJudgements
+        self, task: JudgeTask, request: JudgeRequest, said: Deliberation, stored: StoredJudgements
     ) -> JudgedSubject:
-        now = entry.later(self._clock())
-        if hearing.case.stage is Stage.CLOSING:
-            return closing(entry, hearing.case, said, stored, self._versions, now)
-        return window(entry, hearing.case, hearing.turns, said, stored.findings, self._versions, now)
+        now = task.later(self._clock())
+        if request.case.stage is Stage.CLOSING:
+            return closing(task, request.case, said, stored, self._versions, now)
+        return window(task, request.case, request.turns, said, stored.findings, self._versions, now)

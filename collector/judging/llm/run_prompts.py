@@ -10,7 +10,7 @@ from ....judges.llm.client import Client, Prompt, Reply
 from ....schemas.errors import TracejuryError
 
 
-async def drive(deliberating: Deliberating, client: Client) -> Deliberation:
+async def run_prompts(deliberating: Deliberating, client: Client) -> Deliberation:
     """What came of the case; the prompts of a batch are sent at once.
 
     Errors of ours become outcomes, and the deliberation decides what they mean. Any other error is a fault of ours: it

@@ -8,51 +8,32 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Final, Protocol
+from typing import Final
 
 from ....judges.llm.members import LlmJudges
 from ....judges.llm.schedule import content_hash, is_over
 from ....judges.llm.selection import Decision, Policy, decide
 from ....processors.assemble import TraceKey
 from ....schemas.findings import Finding
-from ....schemas.trajectory import AgentRun, Trace
-from ....schemas.verdicts import (
-    JudgedTrace,
-    Judgement,
-    LedgerEntries,
-    LedgerKey,
-    LedgerRecord,
-    Outcome,
-    Subject,
-    SubjectKind,
-)
-from ..detect.selection import NOTHING, Considered, Elsewhere
+from ....schemas.trajectory import AgentRun, Trace, TraceState
+from ....schemas.verdicts import JudgedTrace, Judgement, LedgerEntries, LedgerKey, LedgerRecord, Outcome, Subject, SubjectKind
 from ..ledger import run_of, stands
+from ..pipeline import NOTHING, Elsewhere, Selection
+from .enqueue import closing_tasks
+from .judge_queue import AGAIN, JudgeQueue, RunKey
 from .relocated_runs import kept, withdrawn
+from .windows import Windows
 
 MAX_RUNS: Final = 500
 """Agent runs of one trace that go before LLM judges; later ones do not, and are counted."""
 MAX_NOTED: Final = 5000
 """Agent runs of one trace that stand in the ledger."""
 
-CAUGHT_UP: Final = frozenset({Outcome.FAILED, Outcome.OVER_BUDGET})
+RETRIED: Final = frozenset({Outcome.FAILED, Outcome.OVER_BUDGET})
 """What is judged again when somebody asks to catch up."""
 
-AGAIN: Final = "asked for again after it failed"
-"""Why something is pending for which no known answer will do: it may be what the judge failed of."""
-
-MAX_ASKED: Final = 100_000
+MAX_REQUESTED: Final = 100_000
 """Traces that somebody asked for and that were not seen since; beyond it the first are forgotten."""
-
-
-class Offers(Protocol):
-    """Takes what was decided and stored."""
-
-    def offer(self, judged: Sequence[JudgedTrace]) -> None:
-        """These traces are stored, with their ledgers; any thread, never blocks for long."""
-
-    def withdraw(self, key: TraceKey, but: Collection[str]) -> None:
-        """Of this trace only these runs go on: nothing is said any more of others that wait or are being heard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,37 +44,43 @@ class Requested:
 
 
 class RunSelector:
-    """Keeps the ledger of a panel. `expect` from any thread, the rest from the judging thread."""
+    """Keeps the ledger of LLM judges, and queues what is pending in it. `request` from any thread.
 
-    reads = True
+    The rest belongs to the judging thread. `windows`: of live runs, None: only closing passes are judged.
+    """
 
     def __init__(
-        self, panel: LlmJudges, policy: Policy, calendar: Offers, clock: Callable[[], int] = time.time_ns
+        self,
+        judges: LlmJudges,
+        policy: Policy,
+        queue: JudgeQueue,
+        windows: Windows | None,
+        clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self.left_out = 0  # runs beyond MAX_RUNS of their trace
         self._clock = clock
-        self._panel, self._policy, self._calendar = panel, policy, calendar
-        self._versions = {judge.name: panel.version(judge.name) for judge in panel.judges}
-        self._asked: dict[TraceKey, Requested] = {}
+        self._judges, self._policy, self._queue, self._windows = judges, policy, queue, windows
+        self._versions = {judge.name: judges.version(judge.name) for judge in judges.judges}
+        self._requested: dict[TraceKey, Requested] = {}
         self._lock = threading.Lock()
 
-    def expect(self, keys: Iterable[TraceKey], *, by_hand: bool) -> None:
+    def request(self, keys: Iterable[TraceKey], *, by_hand: bool) -> None:
         """Somebody asks for these traces; it holds for their next judging."""
         with self._lock:
-            self._asked.update(dict.fromkeys(keys, Requested(by_hand)))
-            for key in list(islice(self._asked, max(len(self._asked) - MAX_ASKED, 0))):
-                del self._asked[key]
+            self._requested.update(dict.fromkeys(keys, Requested(by_hand)))
+            for key in list(islice(self._requested, max(len(self._requested) - MAX_REQUESTED, 0))):
+                del self._requested[key]
 
-    def consider(
+    def select(
         self, trace: Trace, findings: Sequence[Finding], ledger: LedgerEntries, now: int, elsewhere: Elsewhere = NOTHING
-    ) -> Considered:
+    ) -> Selection:
         """What is new in the ledger of `trace`, whose detector findings are `findings`; `ledger` is brought up to date.
 
         A run is considered when it is over, and again when what a closing pass looks at has changed, or when it showed
         at another trace before. What was said of runs that are none any more is taken back.
         """
         with self._lock:
-            asked = self._asked.pop((trace.tenant, trace.trace_id), None)
+            asked = self._requested.pop((trace.tenant, trace.trace_id), None)
         over = [run for run in trace.runs if is_over(trace, run)]
         rows: list[Judgement] = []
         for run in over[:MAX_RUNS]:
@@ -105,11 +92,11 @@ class RunSelector:
             self.left_out += bool(beyond)
             rows += beyond
         gone = self._take_back(trace, ledger, {run.id for run in trace.runs}) if over else ()
-        heard = frozenset(run_of(key) for key in (*ledger, *elsewhere)) if rows else frozenset()
+        known_runs = frozenset(run_of(key) for key in (*ledger, *elsewhere)) if rows else frozenset()
         ledger.update((_key(row), row) for row in (*rows, *gone))
-        return Considered((*rows, *gone), heard)
+        return Selection((*rows, *gone), known_runs)
 
-    def release(self, trace: Trace, whole: Trace, ledger: LedgerEntries, *, moved: bool) -> tuple[Judgement, ...]:
+    def withdraw(self, trace: Trace, whole: Trace, ledger: LedgerEntries, *, moved: bool) -> tuple[Judgement, ...]:
         """What stands at `trace`, whose runs show at `whole` now, is taken back; `moved`: it has only just joined.
 
         What was said of a run stands until it is over, when there is another word on it. `ledger` is brought up to
@@ -128,13 +115,27 @@ class RunSelector:
         gone = {key: word for key, word in ledger.items() if run_of(key) not in known and stands(word)}
         if not gone and known:
             return ()
-        self._calendar.withdraw((trace.tenant, trace.trace_id), known)
+        key = (trace.tenant, trace.trace_id)
+        if self._windows is not None and not known:
+            self._windows.forget(key)
+        self._queue.withdraw(key, known)
         # Now, not when the judging began: whatever was said until they were withdrawn is older.
         return withdrawn(gone, trace, self._clock())
 
-    def offer(self, judged: Sequence[JudgedTrace]) -> None:
-        """These are stored: what is pending in them can begin."""
-        self._calendar.offer(judged)
+    def enqueue(self, judged: Sequence[JudgedTrace]) -> None:
+        """Queue what is pending in these traces, which are stored; windows of open ones are watched."""
+        for one in judged:
+            for task in closing_tasks(one, self._has_begun):
+                self._queue.put(task)
+            if self._windows is None:
+                continue
+            if one.trace.state is TraceState.OPEN and not one.trace.joined_to:
+                self._windows.watch(one.trace, one.judgement.findings, self._clock())
+            else:
+                self._windows.forget((one.trace.tenant, one.trace.trace_id))
+
+    def _has_begun(self, run_key: RunKey) -> bool:
+        return self._windows is not None and self._windows.begun(run_key)
 
     def _run(
         self,
@@ -147,7 +148,7 @@ class RunSelector:
     ) -> Iterable[Judgement]:
         content = content_hash(trace, run)
         decision: Decision | None = None
-        for judge in (j.name for j in self._panel.of_run(run.role)):
+        for judge in (j.name for j in self._judges.of_run(run.role)):
             version = self._versions[judge]
             subject = Subject(SubjectKind.AGENT_RUN, run.id, trace.trace_id, trace.tenant)
             old = ledger.get((subject.kind, subject.id, judge))
@@ -205,7 +206,7 @@ def _again(old: LedgerRecord, version: str, asked: Requested | None) -> bool:
         return old.outcome is not Outcome.PENDING
     if old.outcome in (Outcome.SAMPLED_OUT, Outcome.FILTERED):
         return False
-    return old.outcome in CAUGHT_UP or (old.version != version and old.outcome is not Outcome.PENDING)
+    return old.outcome in RETRIED or (old.version != version and old.outcome is not Outcome.PENDING)
 
 
 def _row(

@@ -12,7 +12,7 @@ from ....schemas.verdicts import JudgedSubject
 class LlmJudgingObserver(Protocol):
     """Counts items, never logs one line an item. Called from the panel's thread."""
 
-    def heard(self, stage: Stage, said: Deliberation, seconds: float) -> None:
+    def judged(self, stage: Stage, said: Deliberation, seconds: float) -> None:
         """A case was judged, in so many seconds."""
 
     def saved(self, subjects: Sequence[JudgedSubject], now: int) -> None:

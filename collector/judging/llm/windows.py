@@ -35,8 +35,8 @@ class WatchedTrace:
 class Windows:
     """Open traces, the least recently changed out first: their runs then have their closing pass only. Any thread."""
 
-    def __init__(self, panel: LlmJudges, policy: Policy, rules: WindowRules, docket: JudgeQueue) -> None:
-        self._panel, self._policy, self._rules, self._docket = panel, policy, rules, docket
+    def __init__(self, panel: LlmJudges, policy: Policy, rules: WindowRules, queue: JudgeQueue) -> None:
+        self._panel, self._policy, self._rules, self._queue = panel, policy, rules, queue
         self._watched: OrderedDict[TraceKey, WatchedTrace] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
@@ -102,7 +102,7 @@ class Windows:
             for j in self._panel.asked(run.role, stage, has_plan=bool(run.plans))
             if not decision.judges or j in decision.judges
         )
-        entry = JudgeTask(
+        task = JudgeTask(
             key=key,
             run_id=run.id,
             stage=stage,
@@ -115,7 +115,7 @@ class Windows:
             turns=(before.turns, closed),
             plans=plans,
         )
-        if (judges or plans) and not self._docket.put(entry):
+        if (judges or plans) and not self._queue.put(task):
             return seen
         judged_plans = sum(turn.index in set(run.plans) for turn in closed_turns(run))
         return Progress(closed if due else before.turns, 0 if due else seen.since, judged_plans)

@@ -126,7 +126,7 @@ class CachedClient:
         await self._keep()
 
     async def _fetched(self, prompt: Prompt, key: str) -> Reply:
-        known = None if prompt.anew else await self._known(key)
+        known = None if prompt.bypass_cache else await self._known(key)
         if known is not None:
             return known
         try:

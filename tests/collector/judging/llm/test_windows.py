@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from small_traces import TRACE_ID, Said, run, trace
 
-from tracejury.collector.judging.llm.enqueue import Calendar
+from tracejury.collector.judging.llm.enqueue import resume
 from tracejury.collector.judging.llm.judge_queue import JudgeQueue, JudgeTask
 from tracejury.collector.judging.llm.run_selector import RunSelector
 from tracejury.collector.judging.llm.windows import Windows
@@ -31,8 +31,8 @@ class Scene:
         self.docket = JudgeQueue()
         self.policy = policy or Policy()
         self.windows = Windows(PANEL, self.policy, WindowRules(turns=5, seconds=60), self.docket)
-        self.calendar = Calendar(self.docket, self.windows, {j.name for j in PANEL.judges}, clock=lambda: 0)
-        self.clerk = RunSelector(PANEL, self.policy, self.calendar)
+        self.judges = {j.name for j in PANEL.judges}
+        self.selector = RunSelector(PANEL, self.policy, self.docket, self.windows, clock=lambda: 0)
 
     def taken(self) -> JudgeTask | None:
         """The next of the docket, done at once."""
@@ -45,8 +45,8 @@ class Scene:
         """The trace judged by detectors that found nothing, with its ledger."""
         subject = Subject(SubjectKind.TRACE, whole.trace_id, whole.trace_id)
         judgement = Judgement(subject, "detectors", "v", "h", 1, 1, Outcome.DONE)
-        noted = self.clerk.consider(whole, (), {}, 1)
-        return JudgedTrace(whole, judgement, ledger=noted.rows, heard=noted.heard)
+        noted = self.selector.select(whole, (), {}, 1)
+        return JudgedTrace(whole, judgement, ledger=noted.rows, known_runs=noted.known_runs)
 
 
 def live(turns: int, *plans: int) -> Trace:
@@ -105,7 +105,7 @@ def test_a_settled_trace_has_no_more_windows_and_its_run_is_put_with_all_judges(
     scene.windows.watch(live(5), (), 0)
     assert scene.taken() is not None
     settled = replace(live(6), state=TraceState.SETTLED)
-    scene.calendar.offer([scene.settled(settled)])
+    scene.selector.enqueue([scene.settled(settled)])
     entry = scene.taken()
     assert entry is not None
     assert (entry.stage, entry.fresh, entry.trace) == (Stage.CLOSING, False, settled)
@@ -116,7 +116,7 @@ def test_a_settled_trace_has_no_more_windows_and_its_run_is_put_with_all_judges(
 def test_a_run_without_windows_needs_no_look_at_the_store() -> None:
     """Nothing of it is stored."""
     scene = Scene()
-    scene.calendar.offer([scene.settled(replace(live(2), state=TraceState.SETTLED))])
+    scene.selector.enqueue([scene.settled(replace(live(2), state=TraceState.SETTLED))])
     entry = scene.taken()
     assert entry is not None
     assert entry.fresh
@@ -147,9 +147,9 @@ def test_what_an_earlier_process_left_is_resumed_run_by_run() -> None:
         for run_id in ("m", "s")
         for judge in ("tool-calling", "long-gone", "logical-consistency")
     ]
-    assert scene.calendar.resume(left) == 2
+    assert resume(scene.docket, left, scene.judges) == 2
     first = scene.taken()
     assert first is not None
     assert (first.run_id, first.judges) == ("m", ("tool-calling", "logical-consistency"))
     assert (first.trace, first.fresh, first.probability, first.received_through) == (None, False, 0.5, 9)
-    assert scene.calendar.resume(left) == 1, "what waits already is not put again"
+    assert resume(scene.docket, left, scene.judges) == 1, "what waits already is not put again"

@@ -252,8 +252,8 @@ async def test_what_is_asked_anew_replaces_the_known_answer() -> None:
     client = CachedClient(inner, answers, {})
     assert (await client.complete(ASKED)).text == '{"score": 9}'
     assert (await client.complete(ASKED)).known
-    anew = await client.complete(replace(ASKED, anew=True))
-    assert (anew.text, anew.known) == ('{"score": 3}', False)
+    bypass_cache = await client.complete(replace(ASKED, bypass_cache=True))
+    assert (bypass_cache.text, bypass_cache.known) == ('{"score": 3}', False)
     assert [row.key for row in answers.rows] == [key_of(ASKED, inner.model, {})] * 2
 
 

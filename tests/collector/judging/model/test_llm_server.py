@@ -12,7 +12,7 @@ from llm_server import LlmServer, llm_server
 from panel_cases import case, panel
 from small_traces import Did, Said, run, trace
 
-from tracejury.collector.judging.llm.run_prompts import drive
+from tracejury.collector.judging.llm.run_prompts import run_prompts
 from tracejury.collector.judging.model.config import LlmConfig
 from tracejury.collector.judging.model.litellm_client import LiteLlmClient
 from tracejury.judges.llm.deliberation import deliberate
@@ -37,7 +37,7 @@ async def test_judges_can_use_its_answers(mode: Any, structured: Any) -> None:
     sitting = panel(mode=mode)
     with llm_server() as server:
         client = LiteLlmClient(LlmConfig(model="m", api_base=server.base, structured=structured))
-        said = await drive(deliberate(case(whole, sitting), sitting), client)
+        said = await run_prompts(deliberate(case(whole, sitting), sitting), client)
         await client.close()
     assert not said.failures
     assert not said.dropped

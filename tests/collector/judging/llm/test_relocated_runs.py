@@ -182,7 +182,7 @@ def test_a_run_that_was_asked_for_by_hand_stays_judged_where_it_shows(store: Sto
     """Whatever chance says of the trace that it is part of now; it still counts in no rate."""
     court = Court(store, hens, policy=Policy((Rule(rate=1e-12),), always_severity=None, always_on_error=False))
     with court.sitting():
-        court.clerk.expect([("", B)], by_hand=True)
+        court.clerk.request([("", B)], by_hand=True)
         hear(court, *later())
         hear(court, *earlier())
     words = {(w.trace_id, w.outcome, w.probability) for w in court.words(A).values() if w.outcome in DONE}

@@ -47,7 +47,7 @@ def test_at_a_cap_judging_stops_cleanly_and_catches_up_when_asked(store: Store) 
         assert set(outcomes(court).values()) == {Outcome.OVER_BUDGET}
         assert {row.reason for row in court.words().values()} == {"the cap of 1 USD a day is reached"}
         assert court.detecting.watch.judgings
-        court.clerk.expect([("", TRACE)], by_hand=False)
+        court.clerk.request([("", TRACE)], by_hand=False)
         court.detecting.judging.ask([("", TRACE)])
         court.detecting.wait(6)
         court.settle()
@@ -62,13 +62,13 @@ def test_a_model_that_cannot_be_reached_is_tried_again_later(store: Store) -> No
         court.detecting.wait(6)
         until(lambda: court.watch.retries == 1 and not court.docket.in_flight)
         assert set(outcomes(court).values()) == {Outcome.PENDING}
-        assert court.bench.complaint.now == "no answer"
+        assert court.bench.health.problem == "no answer"
         court.detecting.now += 16 * SECOND
         until(lambda: court.watch.retries == 2 and not court.docket.in_flight)
         court.detecting.now += 31 * SECOND
         court.settle()
     assert outcomes(court)["tool-calling"] is Outcome.DONE
-    assert not court.bench.complaint.now
+    assert not court.bench.health.problem
 
 
 def test_an_unexpected_error_costs_one_run_only(store: Store) -> None:

@@ -9,7 +9,7 @@ import pytest
 from canned_client import CannedClient
 
 from tracejury.collector.judging.llm.bypass_cache import CacheBypassingClient
-from tracejury.collector.judging.llm.run_prompts import drive
+from tracejury.collector.judging.llm.run_prompts import run_prompts
 from tracejury.judges.llm.case import Deliberation, Outcomes
 from tracejury.judges.llm.client import Prompt, PromptMessage, Reply
 from tracejury.schemas.errors import LlmError, OverBudgetError
@@ -38,27 +38,27 @@ def asking(*batches: Sequence[str]) -> Generator[Sequence[Prompt], Outcomes, Del
 async def test_outcomes_come_back_in_the_order_of_their_prompts() -> None:
     """Batch by batch; an empty batch is answered with nothing."""
     client = CannedClient(lambda p: f"re {p.messages[0].text}")
-    said = await drive(asking(["a", "b"], [], ["c"]), client)
+    said = await run_prompts(asking(["a", "b"], [], ["c"]), client)
     assert said.models == ("re a", "re b", "re c")
 
 
 async def test_a_case_without_questions_is_over_at_once() -> None:
     """Nothing is asked."""
     client = CannedClient(lambda _: "")
-    assert await drive(asking(), client) == Deliberation()
+    assert await run_prompts(asking(), client) == Deliberation()
     assert client.asked == []
 
 
 async def test_errors_of_ours_are_outcomes() -> None:
     """One call's failure leaves the others their answers."""
     client = CannedClient(lambda p: LlmError("no answer") if p.messages[0].text == "a" else "fine")
-    assert (await drive(asking(["a", "b"]), client)).models == ("error no answer", "fine")
+    assert (await run_prompts(asking(["a", "b"]), client)).models == ("error no answer", "fine")
 
 
 async def test_what_the_deliberation_raises_is_raised() -> None:
     """A cap is the caller's business."""
     with pytest.raises(OverBudgetError, match="cap"):
-        await drive(asking(["a"]), CannedClient(lambda _: OverBudgetError("cap")))
+        await run_prompts(asking(["a"]), CannedClient(lambda _: OverBudgetError("cap")))
 
 
 class Together:
@@ -76,7 +76,7 @@ class Together:
 
 async def test_the_prompts_of_a_batch_are_sent_at_once() -> None:
     """Three calls that wait for each other all get through."""
-    assert (await drive(asking(["a", "b", "c"]), Together(3))).models == ("a", "b", "c")
+    assert (await run_prompts(asking(["a", "b", "c"]), Together(3))).models == ("a", "b", "c")
 
 
 class Faulty:
@@ -108,7 +108,7 @@ async def test_a_fault_of_the_client_is_no_outcome() -> None:
         return Deliberation()
 
     with pytest.raises(ExceptionGroup) as raised:
-        await drive(deliberating(), client)
+        await run_prompts(deliberating(), client)
     assert raised.group_contains(ZeroDivisionError)
     assert (client.cancelled, closed) == (True, [True])
 
@@ -116,5 +116,5 @@ async def test_a_fault_of_the_client_is_no_outcome() -> None:
 async def test_a_case_can_be_put_anew() -> None:
     """Every prompt of it says so, in every batch."""
     client = CannedClient(lambda _: "fine")
-    await drive(asking(["a", "b"], ["c"]), CacheBypassingClient(client))
-    assert [p.anew for p in client.asked] == [True, True, True]
+    await run_prompts(asking(["a", "b"], ["c"]), CacheBypassingClient(client))
+    assert [p.bypass_cache for p in client.asked] == [True, True, True]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tracejury.collector.judging.llm import retry_until_available as patience
-from tracejury.collector.judging.llm.retry_until_available import patiently
+from tracejury.collector.judging.llm import retry_until_available as module
+from tracejury.collector.judging.llm.retry_until_available import retry_until_available
 from tracejury.schemas.errors import RetryableError, StoreError
 
 
@@ -13,7 +13,7 @@ async def test_a_store_that_is_away_is_waited_for(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Until it answers; a line tells each time."""
-    monkeypatch.setattr(patience, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(module, "LEAST_SECONDS", 0.0)
     left = [RetryableError("away", retry_after=0.0)] * 3
 
     def read() -> str:
@@ -21,7 +21,7 @@ async def test_a_store_that_is_away_is_waited_for(
             raise left.pop()
         return "there"
 
-    assert await patiently(read) == "there"
+    assert await retry_until_available(read) == "there"
     assert caplog.text.count("LLM judges wait for the store: away") == 3
 
 
@@ -32,4 +32,4 @@ async def test_what_does_not_pass_is_raised() -> None:
         raise StoreError("no such table")
 
     with pytest.raises(StoreError, match="no such table"):
-        await patiently(read)
+        await retry_until_available(read)

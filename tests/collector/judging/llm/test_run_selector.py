@@ -1,39 +1,24 @@
-"""The clerk: what is to be judged stands in the ledger, once, and again when it changes."""
+"""What is to be judged stands in the ledger, once, and again when it changes."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from small_traces import Said, run, trace
 from store_parts import a_finding
 
-from tracejury.collector.judging.llm.run_selector import AGAIN, MAX_RUNS, RunSelector
+from tracejury.collector.judging.llm.judge_queue import AGAIN, JudgeQueue
+from tracejury.collector.judging.llm.run_selector import MAX_RUNS, RunSelector
 from tracejury.judges.llm.criteria import load_set
 from tracejury.judges.llm.members import LlmJudges, llm_judges_of
 from tracejury.judges.llm.selection import Policy, Rule
-from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.trajectory import Trace, TraceState
-from tracejury.schemas.verdicts import JudgedTrace, Judgement, LedgerEntries, Outcome, SubjectKind
+from tracejury.schemas.verdicts import Judgement, LedgerEntries, Outcome, SubjectKind
 
 NAMES = ("plan-quality", "goal-fulfilment", "tool-calling")
 NOBODY = Policy((Rule(rate=1e-12),), always_severity=None, always_on_error=False)
-
-
-class Offered:
-    """Remembers what it was offered."""
-
-    def __init__(self) -> None:
-        self.traces: list[JudgedTrace] = []
-
-        self.withdrawn: list[tuple[TraceKey, set[str]]] = []
-
-    def offer(self, judged: Sequence[JudgedTrace]) -> None:
-        self.traces += judged
-
-    def withdraw(self, key: TraceKey, but: Collection[str]) -> None:
-        self.withdrawn.append((key, set(but)))
 
 
 def panel(model: str = "test") -> LlmJudges:
@@ -41,9 +26,9 @@ def panel(model: str = "test") -> LlmJudges:
     return llm_judges_of(load_set("production"), model, NAMES)
 
 
-def clerk(policy: Policy | None = None, model: str = "test") -> RunSelector:
-    """A clerk of that panel."""
-    return RunSelector(panel(model), policy or Policy(), Offered())
+def selector(policy: Policy | None = None, model: str = "test") -> RunSelector:
+    """A selector for these judges."""
+    return RunSelector(panel(model), policy or Policy(), JudgeQueue(), None)
 
 
 def a_trace(state: TraceState = TraceState.SETTLED, answer: str = "") -> Trace:
@@ -60,53 +45,53 @@ def words(rows: Sequence[Judgement]) -> set[tuple[str, str, Outcome]]:
 def test_while_a_trace_is_open_its_ended_sub_agents_are_pending_and_at_the_end_its_manager() -> None:
     """Whether the goal was met is asked of managers only."""
     ledger: LedgerEntries = {}
-    one = clerk()
-    open_rows = one.consider(a_trace(TraceState.OPEN), (), ledger, 1).rows
+    one = selector()
+    open_rows = one.select(a_trace(TraceState.OPEN), (), ledger, 1).rows
     assert words(open_rows) == {("s", n, Outcome.PENDING) for n in NAMES if n != "goal-fulfilment"}
     assert {row.subject.kind for row in open_rows} == {SubjectKind.AGENT_RUN}
-    settled = one.consider(a_trace(), (), ledger, 2)
+    settled = one.select(a_trace(), (), ledger, 2)
     assert words(settled.rows) == {("m", n, Outcome.PENDING) for n in NAMES}
-    assert settled.heard == {"s"}
-    assert one.consider(a_trace(), (), ledger, 3).rows == ()
+    assert settled.known_runs == {"s"}
+    assert one.select(a_trace(), (), ledger, 3).rows == ()
 
 
 def test_a_run_that_changed_is_pending_anew_and_its_old_state_superseded() -> None:
     """Only what a late span changes is judged again."""
     ledger: LedgerEntries = {}
-    one = clerk()
-    first = one.consider(a_trace(), (), ledger, 1).rows
-    changed = one.consider(a_trace(answer="42"), (), ledger, 2).rows
+    one = selector()
+    first = one.select(a_trace(), (), ledger, 1).rows
+    changed = one.select(a_trace(answer="42"), (), ledger, 2).rows
     assert words(changed) == {("m", n, o) for n in NAMES for o in (Outcome.SUPERSEDED, Outcome.PENDING)}
     superseded = {row.input_hash for row in changed if row.outcome is Outcome.SUPERSEDED}
     assert superseded == {row.input_hash for row in first if row.subject.id == "m"}
 
 
-def test_what_was_judged_is_not_superseded_by_its_clerk() -> None:
+def test_what_was_judged_is_not_superseded_by_a_change() -> None:
     """Findings of the last judgement stand until the next one is there."""
     ledger: LedgerEntries = {}
-    one = clerk()
-    for row in one.consider(a_trace(), (), ledger, 1).rows:
+    one = selector()
+    for row in one.select(a_trace(), (), ledger, 1).rows:
         ledger[row.subject.kind, row.subject.id, row.judge] = replace(row, outcome=Outcome.DONE)
-    changed = one.consider(a_trace(answer="42"), (), ledger, 2).rows
+    changed = one.select(a_trace(answer="42"), (), ledger, 2).rows
     assert words(changed) == {("m", n, Outcome.PENDING) for n in NAMES}
 
 
 def test_a_run_that_became_part_of_another_is_pending_no_longer() -> None:
     """Late spans may show that what seemed a run of its own is none."""
     ledger: LedgerEntries = {}
-    one = clerk()
-    one.consider(a_trace(), (), ledger, 1)
+    one = selector()
+    one.select(a_trace(), (), ledger, 1)
     joined = trace(run("m", Said("l1", "hello")))
-    assert words(one.consider(joined, (), ledger, 2).rows) == {
+    assert words(one.select(joined, (), ledger, 2).rows) == {
         ("s", n, Outcome.SUPERSEDED) for n in NAMES if n != "goal-fulfilment"
     }
-    assert one.consider(joined, (), ledger, 3).rows == ()
+    assert one.select(joined, (), ledger, 3).rows == ()
 
 
 def test_judges_that_the_policy_does_not_name_are_filtered() -> None:
     """The ledger says so of each judge."""
     policy = Policy((Rule(judges=("tool-calling",)),))
-    rows = clerk(policy).consider(trace(run("m", Said("l1", "x"))), (), {}, 1).rows
+    rows = selector(policy).select(trace(run("m", Said("l1", "x"))), (), {}, 1).rows
     assert words(rows) == {
         ("m", "plan-quality", Outcome.FILTERED),
         ("m", "goal-fulfilment", Outcome.FILTERED),
@@ -132,21 +117,21 @@ def test_asking_judges_again_what_was_left_or_everything(stood: Outcome, by_hand
     whole = trace(run("m", Said("l1", "x")))
     for asked, again in ((True, by_hand), (False, catching_up)):
         ledger: LedgerEntries = {}
-        one = clerk()
-        for row in one.consider(whole, (), ledger, 1).rows:
+        one = selector()
+        for row in one.select(whole, (), ledger, 1).rows:
             ledger[row.subject.kind, row.subject.id, row.judge] = replace(row, outcome=stood)
-        one.expect([("", whole.trace_id)], by_hand=asked)
-        assert bool(one.consider(whole, (), ledger, 2).rows) is again
-        assert one.consider(whole, (), ledger, 3).rows == (), "asking holds for one judging"
+        one.request([("", whole.trace_id)], by_hand=asked)
+        assert bool(one.select(whole, (), ledger, 2).rows) is again
+        assert one.select(whole, (), ledger, 3).rows == (), "asking holds for one judging"
 
 
 def test_what_is_asked_for_by_hand_is_judged_against_the_sample_and_counts_in_no_rate() -> None:
     """Its probability is 0: somebody chose it."""
     whole = trace(run("m", Said("l1", "x")))
-    one = clerk(NOBODY)
-    assert {row.outcome for row in one.consider(whole, (), {}, 1).rows} == {Outcome.SAMPLED_OUT}
-    one.expect([("", whole.trace_id)], by_hand=True)
-    rows = one.consider(whole, (), {}, 2).rows
+    one = selector(NOBODY)
+    assert {row.outcome for row in one.select(whole, (), {}, 1).rows} == {Outcome.SAMPLED_OUT}
+    one.request([("", whole.trace_id)], by_hand=True)
+    rows = one.select(whole, (), {}, 2).rows
     assert {(row.outcome, row.probability) for row in rows} == {(Outcome.PENDING, 0.0)}
 
 
@@ -154,33 +139,33 @@ def test_another_version_judges_again_only_when_asked() -> None:
     """New criteria do not set off a re-judging of everything that is opened again."""
     whole = trace(run("m", Said("l1", "x")))
     ledger: LedgerEntries = {}
-    for row in clerk().consider(whole, (), ledger, 1).rows:
+    for row in selector().select(whole, (), ledger, 1).rows:
         ledger[row.subject.kind, row.subject.id, row.judge] = replace(row, outcome=Outcome.DONE)
-    newer = clerk(model="another")
-    assert newer.consider(whole, (), ledger, 2).rows == ()
-    newer.expect([("", whole.trace_id)], by_hand=False)
-    rows = newer.consider(whole, (), ledger, 3).rows
+    newer = selector(model="another")
+    assert newer.select(whole, (), ledger, 2).rows == ()
+    newer.request([("", whole.trace_id)], by_hand=False)
+    rows = newer.select(whole, (), ledger, 3).rows
     assert words(rows) == {("m", n, Outcome.PENDING) for n in NAMES}
 
 
 def test_a_run_whose_windows_were_judged_gets_its_closing_pass() -> None:
     """Its provisional findings need an answer, even where what had it chosen was taken back."""
     whole = trace(run("m", Said("l1", "x")))
-    row = clerk().consider(whole, (), {}, 1).rows[0]
+    row = selector().select(whole, (), {}, 1).rows[0]
     ledger: LedgerEntries = {(SubjectKind.TURN_WINDOW, "m:0-4", "tool-calling"): replace(row, outcome=Outcome.DONE)}
-    assert {r.outcome for r in clerk(NOBODY).consider(whole, (), ledger, 2).rows} == {Outcome.PENDING}
+    assert {r.outcome for r in selector(NOBODY).select(whole, (), ledger, 2).rows} == {Outcome.PENDING}
 
 
 def test_a_run_that_an_error_had_judged_while_it_ran_stands_for_itself() -> None:
     """It was certain to be judged then, so it has not the weight of a run that chance took from many."""
     hardly_any = Policy((Rule(rate=1e-9),), always_severity=a_finding().severity, always_on_error=False)
     whole = trace(run("m", Said("l1", "x")))
-    sampled_out = clerk(hardly_any).consider(whole, (), {}, 1).rows[0]
+    sampled_out = selector(hardly_any).select(whole, (), {}, 1).rows[0]
     assert (sampled_out.outcome, sampled_out.probability) == (Outcome.SAMPLED_OUT, 1e-9)
     window = replace(sampled_out, outcome=Outcome.DONE, probability=1.0)
     ledger: LedgerEntries = {(SubjectKind.TURN_WINDOW, "m:0-4", "tool-calling"): window}
-    here = clerk(hardly_any).consider(whole, (), dict(ledger), 2).rows
-    there = clerk(hardly_any).consider(whole, (), {}, 2, elsewhere=ledger).rows
+    here = selector(hardly_any).select(whole, (), dict(ledger), 2).rows
+    there = selector(hardly_any).select(whole, (), {}, 2, elsewhere=ledger).rows
     for rows in (here, there):
         assert {(row.outcome, row.probability) for row in rows} == {(Outcome.PENDING, 1.0)}
 
@@ -190,41 +175,41 @@ def test_a_detector_finding_is_what_the_policy_looks_at() -> None:
     whole = trace(run("m", Said("l1", "x")))
     policy = replace(NOBODY, always_severity=a_finding().severity)
     found = a_finding(agent_run_id="m", confidence=1.0)
-    assert {r.outcome for r in clerk(policy).consider(whole, [found], {}, 1).rows} == {Outcome.PENDING}
+    assert {r.outcome for r in selector(policy).select(whole, [found], {}, 1).rows} == {Outcome.PENDING}
 
 
 def test_runs_beyond_the_bound_of_a_trace_are_counted() -> None:
     """They are not judged; the ledger says so, once, and they are counted once."""
     whole = trace(*(run(f"r{i}", Said(f"l{i}", "x")) for i in range(MAX_RUNS + 3)))
-    one = clerk()
+    one = selector()
     ledger: LedgerEntries = {}
-    rows = one.consider(whole, (), ledger, 1).rows
+    rows = one.select(whole, (), ledger, 1).rows
     judged = {row.subject.id for row in rows if row.outcome is Outcome.PENDING}
     assert len(judged) == MAX_RUNS
     assert {row.outcome for row in rows if row.subject.id not in judged} == {Outcome.FILTERED}
-    assert one.consider(whole, (), ledger, 2).rows == ()
+    assert one.select(whole, (), ledger, 2).rows == ()
     assert one.left_out == 3
 
 
 def test_what_failed_is_asked_for_past_the_known_answers() -> None:
     """Its row says so, to people and to whoever reads it back; what was over budget needs no such thing."""
     ledger: LedgerEntries = {}
-    one = clerk()
+    one = selector()
     outcomes = dict(zip(NAMES, (Outcome.FAILED, Outcome.OVER_BUDGET, Outcome.DONE), strict=True))
-    for row in one.consider(a_trace(), (), ledger, 1).rows:
+    for row in one.select(a_trace(), (), ledger, 1).rows:
         ledger[row.subject.kind, row.subject.id, row.judge] = replace(row, outcome=outcomes[row.judge])
-    one.expect([("", a_trace().trace_id)], by_hand=True)
-    reasons = {row.judge: row.reason for row in one.consider(a_trace(), (), ledger, 2).rows if row.subject.id == "m"}
+    one.request([("", a_trace().trace_id)], by_hand=True)
+    reasons = {row.judge: row.reason for row in one.select(a_trace(), (), ledger, 2).rows if row.subject.id == "m"}
     assert {judge for judge, reason in reasons.items() if reason == AGAIN} == {"plan-quality"}
     assert set(reasons) == set(NAMES)
 
 
 def test_what_was_asked_for_and_never_came_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first of too many."""
-    monkeypatch.setattr("tracejury.collector.judging.llm.run_selector.MAX_ASKED", 2)
+    monkeypatch.setattr("tracejury.collector.judging.llm.run_selector.MAX_REQUESTED", 2)
     ledger: LedgerEntries = {}
-    one = clerk(NOBODY)
-    one.expect([("", a_trace().trace_id)], by_hand=True)
-    one.expect([("", "a"), ("", "b")], by_hand=True)
-    rows = one.consider(a_trace(), (), ledger, 1).rows
+    one = selector(NOBODY)
+    one.request([("", a_trace().trace_id)], by_hand=True)
+    one.request([("", "a"), ("", "b")], by_hand=True)
+    rows = one.select(a_trace(), (), ledger, 1).rows
     assert {row.outcome for row in rows} == {Outcome.SAMPLED_OUT}

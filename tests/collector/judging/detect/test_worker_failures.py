@@ -62,7 +62,7 @@ def steps(bench: Bench, count: int) -> None:
     """Judge on, whatever fails."""
     for _ in range(count):
         with contextlib.suppress(RetryableError):
-            bench.judging.step(0)
+            bench.judging.step()
 
 
 def test_what_could_not_be_read_is_judged_later(store: Store) -> None:

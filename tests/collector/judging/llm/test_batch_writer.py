@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import threading
 from collections.abc import Sequence
 
 from tracejury.collector.judging.llm.batch_writer import BatchWriter
@@ -34,38 +34,56 @@ class Store:
         self.groups.append(ids)
 
 
-async def save_all(store: Store, ids: Sequence[str]) -> tuple[BatchWriter, list[str]]:
-    """Save these at once; what the watcher was told of."""
-    told: list[str] = []
-    saving = BatchWriter(store, lambda subjects: told.extend(s.judgements[0].subject.id for s in subjects))
-    puts = [asyncio.create_task(saving.put(subject(i))) for i in ids]
-    await asyncio.sleep(0)
-    running = asyncio.create_task(saving.run())
-    await asyncio.gather(*puts)
-    running.cancel()
-    return saving, told
+def save_all(store: Store, ids: Sequence[str]) -> tuple[BatchWriter, list[str]]:
+    """Save these at once; what the observer was told of."""
+    published: list[str] = []
+    writer = BatchWriter(store, lambda subjects: published.extend(s.judgements[0].subject.id for s in subjects))
+    writer.worker.start()
+    writer.put(*map(subject, ids))
+    writer.stop(10)
+    return writer, published
 
 
-async def test_what_waits_is_stored_together() -> None:
+def test_what_waits_is_stored_together() -> None:
     """One insert for all; each waits until its own is stored."""
     store = Store()
-    saving, told = await save_all(store, ["a", "b", "c"])
+    writer, published = save_all(store, ["a", "b", "c"])
     assert store.groups == [["a", "b", "c"]]
-    assert told == ["a", "b", "c"]
-    assert saving.lost == 0
+    assert published == ["a", "b", "c"]
+    assert writer.lost == 0
 
 
-async def test_a_passing_failure_is_waited_for() -> None:
+def test_a_passing_failure_is_waited_for() -> None:
     """The same group again, until it is stored."""
     store = Store(passing=3)
-    assert (await save_all(store, ["a", "b"]))[1] == ["a", "b"]
+    assert save_all(store, ["a", "b"])[1] == ["a", "b"]
     assert store.groups == [["a", "b"]]
 
 
-async def test_what_can_never_be_stored_costs_the_others_nothing() -> None:
+def test_what_can_never_be_stored_costs_the_others_nothing() -> None:
     """It is counted and left out."""
     store = Store(never="b")
-    saving, told = await save_all(store, ["a", "b", "c"])
+    writer, published = save_all(store, ["a", "b", "c"])
     assert store.groups == [["a"], ["c"]]
-    assert told == ["a", "c"]
-    assert saving.lost == 1
+    assert published == ["a", "c"]
+    assert writer.lost == 1
+
+
+def test_nobody_waits_for_a_writer_that_stops() -> None:
+    """What is not stored stays pending; whoever comes later is refused."""
+    writer = BatchWriter(Store(), lambda _subjects: None)
+    refused: list[RetryableError] = []
+
+    def put() -> None:
+        try:
+            writer.put(subject("a"))
+        except RetryableError as error:
+            refused.append(error)
+
+    waiting = threading.Thread(target=put)
+    waiting.start()
+    writer.stop(1)
+    writer.stop(1)
+    waiting.join(10)
+    put()
+    assert len(refused) == 2

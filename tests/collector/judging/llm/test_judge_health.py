@@ -22,15 +22,15 @@ def said(*outcomes: Outcome) -> list[Judgement]:
 def test_the_reason_stands_until_a_call_is_answered() -> None:
     """An answer from the cache, or nothing to judge, says nothing of the model; one failure beside a score is none."""
     complaint = JudgeHealth()
-    complaint.heard(said(Outcome.NOT_APPLICABLE, Outcome.FAILED), 0)
-    assert complaint.now == "not found"
-    complaint.heard(said(Outcome.CACHED), 1)
-    complaint.heard(said(Outcome.NOT_APPLICABLE), 2)
-    assert complaint.now == "not found"
-    complaint.heard(said(Outcome.FAILED, Outcome.DONE), 3)
-    assert complaint.now == ""
+    complaint.note(said(Outcome.NOT_APPLICABLE, Outcome.FAILED), 0)
+    assert complaint.problem == "not found"
+    complaint.note(said(Outcome.CACHED), 1)
+    complaint.note(said(Outcome.NOT_APPLICABLE), 2)
+    assert complaint.problem == "not found"
+    complaint.note(said(Outcome.FAILED, Outcome.DONE), 3)
+    assert complaint.problem == ""
     complaint.failed("cannot be reached", 4)
-    assert complaint.now == "cannot be reached"
+    assert complaint.problem == "cannot be reached"
 
 
 def test_the_log_has_a_line_a_minute_at_most(caplog: pytest.LogCaptureFixture) -> None:
@@ -38,7 +38,7 @@ def test_the_log_has_a_line_a_minute_at_most(caplog: pytest.LogCaptureFixture) -
     complaint = JudgeHealth()
     for tick in range(0, 2 * PACE + 1, PACE // 4):
         complaint.failed("cannot be reached", tick)
-        complaint.heard(said(Outcome.DONE), tick)
+        complaint.note(said(Outcome.DONE), tick)
     assert [r.getMessage() for r in caplog.records] == [
         "LLM judges: cannot be reached (tracejury ledger tells which runs)"
     ] * 3

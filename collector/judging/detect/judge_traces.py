@@ -1,0 +1,170 @@
+"""The detectors as a judge of traces, each with the traces that are one with it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ....judges.suite import JUDGE, Suite, SuiteResult
+from ....judges.text import TextCache
+from ....processors.assemble import Assembler, OpenTrace, TraceKey
+from ....processors.joining import groups_of, together
+from ....processors.rebuild import rebuild
+from ....schemas.findings import LIVE
+from ....schemas.normalized import NormalizedSpan
+from ....schemas.spans import Span
+from ....schemas.trajectory import Trace, TraceState
+from ....schemas.verdicts import JudgedTrace, Judgement, LedgerEntries, Outcome, TraceSpend, Subject, SubjectKind
+from ..ledger import elsewhere
+from ..pipeline import Elsewhere, Selector, compare
+from .gathering import Gathering
+from .hints import FirstTraces
+from .outcome import input_hash, part, standing, unbuilt_trace, upstream
+from .watch import DetectingObserver
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class TraceTask:
+    """Open traces that may be one, `due`: keys of all that are due in this step; `now`: unix nanos."""
+
+    group: Sequence[OpenTrace]
+    due: Collection[TraceKey]
+    now: int
+
+
+class TraceJudge:
+    """Judges traces with a suite of detectors, and has `selectors` choose what other judges look at.
+
+    `ours` tells the spans of our own judge calls, which nobody judges; `spent` says what a trace's agents spent;
+    `timer` gives nanos for costs.
+    """
+
+    def __init__(
+        self,
+        suite: Suite,
+        assembler: Assembler,
+        gathering: Gathering,
+        observer: DetectingObserver,
+        *,
+        selectors: Sequence[Selector] = (),
+        ours: Callable[[Span], bool] = lambda _span: False,
+        spent: Callable[[Trace], TraceSpend] = lambda _trace: TraceSpend(),
+        timer: Callable[[], int] = time.perf_counter_ns,
+    ) -> None:
+        self._suite, self._assembler, self._gathering, self._observer = suite, assembler, gathering, observer
+        self._selectors, self._ours, self._spent, self._timer = selectors, ours, spent, timer
+        self._first_traces = FirstTraces()
+
+    def ask(self, task: TraceTask) -> list[JudgedTrace]:
+        """Judge the traces of a group; of those that are not due only what changes is returned."""
+        judgeable: dict[str, list[NormalizedSpan]] = {}
+        judged: list[JudgedTrace] = []
+        for trace in task.group:
+            spans = [span for span in trace.spans.values() if not self._ours(span.raw)]
+            if spans:
+                judgeable[trace.key[1]] = spans
+            elif trace.spans:
+                judged.append(self._filtered(trace, task.now))
+            else:
+                self._assembler.judged(trace, TraceState.SETTLED, task.now, 0)
+        members = {t.key[1]: t for t in task.group if t.key[1] in judgeable}
+        runs = groups_of(judgeable) if len(judgeable) > 1 else [tuple(judgeable)] if judgeable else ()
+        if len(task.group) > 1 and any(_has_moved(members[i], ids[0]) for ids in runs for i in ids):
+            self._gathering.refresh(list(members.values()))
+        ledgers = {i: dict(t.ledger or {}) for i, t in members.items()} if len(task.group) > 1 else {}
+        for ids in runs:
+            before = elsewhere(ledger for i, ledger in ledgers.items() if i != ids[0])
+            judged += self._judge([members[i] for i in ids], [s for i in ids for s in judgeable[i]], task, before)
+        return judged
+
+    def _judge(
+        self, members: Sequence[OpenTrace], spans: Sequence[NormalizedSpan], task: TraceTask, before: Elsewhere
+    ) -> list[JudgedTrace]:
+        """Judge one, or several as one under the id of the first; `before`: what stands of their runs elsewhere."""
+        started = self._timer()
+        first, now = members[0], task.now
+        states = {t.key: self._assembler.state(t, now) for t in members}
+        state = together(states.values())
+        newest = max(t.received_through for t in members)
+        why, result = "", None
+        try:
+            rebuilt = replace(rebuild(spans, state=state), trace_id=first.key[1], received_through=newest)
+            first.cache = first.cache or TextCache()
+            result = self._suite.judge(rebuilt, first.cache)
+        except Exception as error:  # one trace that cannot be judged must not stop the others
+            log.exception("trace %s cannot be judged", first.key[1])
+            self._observer.failed_trace()
+            rebuilt = unbuilt_trace(first, spans, state)
+            why = f"{type(error).__name__}: {error}"[:200]
+        cost = self._timer() - started
+        judged = []
+        for trace in members:
+            own = rebuilt if trace is first else part(rebuilt, trace, states[trace.key])
+            one = self._done(trace, own, rebuilt, result, now, before) if result else self._failed(trace, own, why, now)
+            self._assembler.judged(trace, states[trace.key], now, cost)
+            moved = _has_moved(trace, first.key[1])
+            if trace.key in task.due or trace is first or moved or one.changed or one.retracted or one.ledger:
+                self._observer.judged(one, cost)
+                judged.append(one)
+            trace.joined_to = own.joined_to
+        self._first_traces.note(rebuilt)
+        return judged
+
+    def _done(
+        self, trace: OpenTrace, own: Trace, whole: Trace, result: SuiteResult, now: int, before: Elsewhere
+    ) -> JudgedTrace:
+        found = [f for f in result.findings if f.trace_id == own.trace_id]
+        change = compare(found, trace.stored or {}, standing(own.state), now)
+        trace.stored = {**(trace.stored or {}), **{f.id: f for f in (*change.findings, *change.retracted)}}
+        judgement = self._judgement(
+            own, now, Outcome.DONE, findings=change.findings, failures=result.failures, dropped=result.dropped
+        )
+        spent = self._spent(own)
+        ledger: LedgerEntries = {} if trace.ledger is None else trace.ledger
+        trace.ledger = ledger
+        rows: list[Judgement] = []
+        known_runs: set[str] = set()
+        for selector in self._selectors:
+            if own.joined_to:
+                moved = _has_moved(trace, own.joined_to)
+                rows += selector.withdraw(own, whole, ledger, moved=moved)
+            else:
+                selection = selector.select(own, result.findings, ledger, now, before)
+                rows += selection.rows
+                known_runs |= selection.known_runs
+        return JudgedTrace(own, judgement, change.written, change.retracted, tuple(rows), frozenset(known_runs), spent)
+
+    def _failed(self, trace: OpenTrace, own: Trace, why: str, now: int) -> JudgedTrace:
+        """A judge's failure is not a verdict: what was found before stands."""
+        standing = tuple(f for f in (trace.stored or {}).values() if f.state in LIVE)
+        return JudgedTrace(own, self._judgement(own, now, Outcome.FAILED, findings=standing, failures=((JUDGE, why),)))
+
+    def _filtered(self, trace: OpenTrace, now: int) -> JudgedTrace:
+        """Nobody judges what our own judges did."""
+        state = self._assembler.state(trace, now)
+        unbuilt = unbuilt_trace(trace, list(trace.spans.values()), state)
+        self._assembler.judged(trace, state, now, 0)
+        return JudgedTrace(unbuilt, self._judgement(unbuilt, now, Outcome.FILTERED, reason="calls of our own judges"))
+
+    def _judgement(self, trace: Trace, now: int, outcome: Outcome, **said: Any) -> Judgement:
+        return Judgement(
+            subject=Subject(SubjectKind.TRACE, trace.trace_id, trace.trace_id, trace.tenant),
+            judge=JUDGE,
+            version=self._suite.version,
+            input_hash=input_hash(trace),
+            judged_at=now,
+            received_through=trace.received_through,
+            outcome=outcome,
+            probability=upstream(trace),
+            **said,
+        )
+
+
+def _has_moved(trace: OpenTrace, first: str) -> bool:
+    """Whether a trace shows at another one, the `first` of its run, than when it was last judged, as far as we know."""
+    return trace.joined_to != (first if first != trace.key[1] else "")

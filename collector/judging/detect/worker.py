@@ -1,0 +1,269 @@
+"""The judging thread: committed batches in, stored findings out; nothing here is needed after a restart."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import Future
+from typing import Final, Protocol
+
+from ....judges.suite import Suite
+from ....processors.assemble import SECOND, Assembler, AssemblerConfig, OpenTrace, TraceKey
+from ....schemas.errors import TracejuryError
+from ....schemas.spans import Span
+from ....schemas.trajectory import Trace
+from ....schemas.verdicts import JudgedTrace, Judgement, TraceSpend
+from ...worker.listeners import Listeners
+from ...worker.outage_log import OutageLog
+from ...worker.retry import RetryPolicy
+from ...worker.worker import Work, Worker
+from ..pipeline import Selector, save_results
+from .gathering import Gathering, GatheringStore
+from .inbox import Inbox, TakenBatches, by_trace
+from .judge_traces import TraceJudge, TraceTask
+from .waiting import WaitingRequests
+from .watch import DetectingObserver
+
+log = logging.getLogger(__name__)
+
+STEP_BYTES: Final = 8 * 1024 * 1024
+STEP_TRACES: Final = 512
+IDLE_NANOS: Final = SECOND // 2
+RETRY: Final = RetryPolicy(first=1.0, longest=1.0)
+STEP_BACK: Final = 4
+REST_SECONDS: Final = 0.02
+MAX_REST_SECONDS: Final = 2.0
+SWEEP_LIMIT: Final = 10_000
+SWEEP_EVERY: Final = 3600 * SECOND
+SWEEP_SOON: Final = 10 * SECOND
+ALONE_AGAIN: Final = 60 * SECOND
+
+Step = tuple[Sequence[JudgedTrace], Sequence[TraceKey]]
+"""Judged traces, and the keys of all that are done with."""
+
+
+class JudgingStore(GatheringStore, Protocol):
+    """What judging reads and writes; all of it blocks."""
+
+    def unjudged(self, version: str, limit: int) -> list[TraceKey]:
+        """Traces with rows newer than their last judgement, or last judged while open."""
+
+    def save(self, judged: Sequence[JudgedTrace]) -> None:
+        """Store what was judged, each judgement last."""
+
+    def stays(self, judged: JudgedTrace) -> bool:
+        """Whether a trace was not deleted since it was as it was judged."""
+
+
+class DetectWorker(Work[OpenTrace, Step]):
+    """Judges traces as they change. `ask` from any thread; one thread of its own does the work.
+
+    `pressed` says whether clients wait for the store just now: judging then steps back, since an acknowledgement
+    cannot wait and a judgement can. `selectors` choose what other judges look at; `ours` and `spent`: see `TraceJudge`;
+    `listeners` are told what was stored. `clock` gives unix nanos, `timer` nanos for costs.
+    """
+
+    def __init__(
+        self,
+        store: JudgingStore,
+        suite: Suite,
+        config: AssemblerConfig,
+        inbox: Inbox,
+        observer: DetectingObserver,
+        *,
+        selectors: Sequence[Selector] = (),
+        ours: Callable[[Span], bool] = lambda _span: False,
+        pressed: Callable[[], bool] = lambda: False,
+        spent: Callable[[Trace], TraceSpend] = lambda _trace: TraceSpend(),
+        listeners: Listeners | None = None,
+        clock: Callable[[], int] = time.time_ns,
+        timer: Callable[[], int] = time.perf_counter_ns,
+    ) -> None:
+        self.assembler = Assembler(config)
+        self.judged_traces = 0
+        self._store, self._version, self._inbox, self._observer = store, suite.version, inbox, observer
+        self._gathering = Gathering(store, self.assembler, reads_ledger=bool(selectors))
+        self._judge = TraceJudge(
+            suite, self.assembler, self._gathering, observer, selectors=selectors, ours=ours, spent=spent, timer=timer
+        )
+        self._selectors, self._listeners = selectors, listeners or Listeners()
+        self._pressed, self._clock, self._timer = pressed, clock, timer
+        self._requests = WaitingRequests()
+        self._sweeps, self._next_sweep = False, 0
+        self._max_traces = STEP_TRACES
+        self._began = self._now = 0
+        outage = OutageLog("judging", "waits for the store", "goes on", clock)
+        self.worker = Worker("judging", self, outage, wake=inbox.wake_event, retry=RETRY, clock=clock)
+
+    def start(self) -> None:
+        """Start the thread; it first looks for traces that an earlier process left unjudged."""
+        self._sweeps = True
+        self.worker.start()
+
+    def stop(self, deadline: float) -> None:
+        """Finish the step at hand within `deadline` seconds; what is left is judged at the next start."""
+        self.worker.stop(deadline)
+        self.dismiss()
+
+    def forget(self, keys: Collection[TraceKey], through: int) -> None:
+        """Judge nothing again of these deleted traces that arrived by `through` (unix nanos)."""
+        self._inbox.forget(keys, through)
+
+    def dismiss(self) -> None:
+        """Fail the futures of all who wait, retryably. Idempotent."""
+        self._requests.dismiss()
+
+    def ask(self, keys: Sequence[TraceKey]) -> Future[list[Judgement]]:
+        """Have stored traces judged again; the future gives what came of those that exist."""
+        future = self._requests.add(keys)
+        self._inbox.ask(keys)
+        if not keys:
+            self._requests.answer((), ())
+        return future
+
+    @property
+    def idle(self) -> bool:
+        """Whether every trace is judged and closed, as far as this moment tells."""
+        return self._inbox.empty and not len(self.assembler)
+
+    @property
+    def lag(self) -> float:
+        """Seconds for which the trace that is due first has waited to be judged; from any thread."""
+        try:
+            due = self.assembler.next_due()
+        except IndexError:  # taken meanwhile
+            return 0.0
+        return 0.0 if due is None else max(self._clock() - due, 0) / SECOND
+
+    def sweep(self) -> int:
+        """Ask for traces that the store holds unjudged and that are not open here; returns how many it holds."""
+        keys = self._store.unjudged(self._version, SWEEP_LIMIT)
+        self._inbox.ask([k for k in keys if self.assembler.get(k) is None])
+        return len(keys)
+
+    def sweep_if_due(self) -> None:
+        """Sweep at the start, then now and then; soon where a bound left something behind."""
+        now = self._clock()
+        if now < self._next_sweep or len(self.assembler) >= self.assembler.config.max_traces:
+            return
+        self._next_sweep = now + SWEEP_SOON  # also where the store cannot answer: judging goes on meanwhile
+        forgotten = self.assembler.forgotten_since
+        if self.sweep() < SWEEP_LIMIT and not forgotten:
+            self._next_sweep = now + SWEEP_EVERY
+        self.assembler.forgotten_since -= forgotten
+
+    def step(self) -> int:
+        """Take what waits, judge what is due, store it; returns the number of traces judged."""
+        before = self.judged_traces
+        self.worker.step()
+        return self.judged_traces - before
+
+    def due(self, now: int) -> Sequence[OpenTrace]:
+        """Take what waits; the traces that are due now."""
+        if self._sweeps:
+            self.sweep_if_due()
+        taken = self._inbox.take(STEP_BYTES)
+        self._began, self._now = self._timer(), now
+        try:
+            self._take_in(taken, now)
+            due = self.assembler.due(now, self._max_traces)
+        except Exception:
+            self._read_again(keys_of(taken))
+            raise
+        if not due:
+            self._rest()
+        return due
+
+    def next_due(self) -> int:
+        """At once where more waits, else when the next trace is due, or soon."""
+        now, due = self._clock(), self.assembler.next_due()
+        if not self._inbox.empty:
+            return now
+        return now + IDLE_NANOS if due is None else min(due, now + IDLE_NANOS)
+
+    def process(self, batch: Sequence[OpenTrace]) -> Step:
+        """Judge; traces for which memory has no room beside the others wait for the next step."""
+        now = self._now
+        missing = self._gathering.read(batch)
+        self._gathering.note([t for t in batch if t.held])
+        self._gathering.look(batch)
+        keys = {t.key for t in batch}
+        judged: list[JudgedTrace] = []
+        done: set[TraceKey] = set()
+        for trace in batch:
+            if trace.key in done:
+                continue
+            if trace.key in missing:
+                self._gathering.fill(trace, missing.pop(trace.key))
+                self._gathering.note([trace])
+            if not trace.held:
+                self.assembler.request(trace.key, now)
+                continue
+            group = self._gathering.group(trace)
+            judged += self._judge.ask(TraceTask(group, keys, now))
+            done |= {t.key for t in group if t is trace or (t.key in keys and self._gathering.holds(t))}
+        return judged, list(done)
+
+    def save(self, result: Step) -> None:
+        """Store and publish what was judged, and answer those who wait for it."""
+        judged, done = result
+        staying = [one for one in judged if self._store.stays(one)]
+        save_results(staying, self._store.save, self._publish, self._lost)
+        self._requests.answer(done, judged)
+        self.judged_traces += len(judged)
+
+    def done(self, batch: Sequence[OpenTrace]) -> None:  # noqa: ARG002  the base's signature
+        """After a success a step takes more again."""
+        self._max_traces = min(2 * self._max_traces, STEP_TRACES)
+        self._rest()
+
+    def put_back(self, batch: Sequence[OpenTrace], not_before: int) -> None:  # noqa: ARG002  the base's signature
+        """Have these read from the store once more: memory may be ahead of it, or lack something."""
+        self._read_again(t.key for t in batch)
+
+    def _read_again(self, keys: Iterable[TraceKey]) -> None:
+        """Ask for these traces once more.
+
+        Until a step succeeds fewer are taken at a time, so that one at which the store always fails stops no other;
+        once alone, it waits.
+        """
+        at = self._clock() + (ALONE_AGAIN if self._max_traces == 1 else 0)
+        for key in keys:
+            self.assembler.forget(key)
+            self.assembler.request(key, at)
+        self._max_traces = max(self._max_traces // 4, 1)
+        self._inbox.done()
+
+    def _take_in(self, taken: TakenBatches, now: int) -> None:
+        for key in taken.gone:
+            self.assembler.forget(key)
+        for batch, received_at in taken.batches:
+            for key, rows in by_trace(batch).items():
+                self.assembler.add(key, rows.spans, rows.logs, received_at, now)
+        for key in taken.asked:
+            self.assembler.request(key, now)
+
+    def _rest(self) -> None:
+        """Under pressure rest for several times as long as the step took, at most until the pressure is over."""
+        self._inbox.done()
+        rest = min(STEP_BACK * (self._timer() - self._began) / SECOND, MAX_REST_SECONDS)
+        while rest > 0 and self._pressed() and not self.worker.stopping.wait(REST_SECONDS):
+            rest -= REST_SECONDS
+
+    def _publish(self, judged: Sequence[JudgedTrace]) -> None:
+        for selector in self._selectors:
+            selector.enqueue(judged)
+        self._observer.saved(judged, self._clock())
+        self._listeners.judged(judged)
+
+    def _lost(self, judged: JudgedTrace, error: TracejuryError) -> None:
+        log.error("what was found in trace %s cannot be stored: %s", judged.trace.trace_id, error)
+        self._observer.failed_trace()
+        # What is remembered of it as stored is not.
+        self.assembler.forget((judged.trace.tenant, judged.trace.trace_id))
+
+
+def keys_of(taken: TakenBatches) -> set[TraceKey]:
+    """All traces that the rows taken belong to, or that were asked for."""
+    return {*taken.asked, *(key for batch, _ in taken.batches for key in by_trace(batch))}
