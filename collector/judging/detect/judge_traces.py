@@ -17,7 +17,7 @@ from ....schemas.findings import LIVE
 from ....schemas.normalized import NormalizedSpan
 from ....schemas.spans import Span
 from ....schemas.trajectory import Trace, TraceState
-from ....schemas.verdicts import JudgedTrace, Judgement, LedgerEntries, Outcome, TraceSpend, Subject, SubjectKind
+from ....schemas.verdicts import JudgedTrace, Judgement, LedgerEntries, Outcome, Subject, SubjectKind, TraceSpend
 from ..ledger import elsewhere
 from ..pipeline import Elsewhere, Selector, compare
 from .gathering import Gathering

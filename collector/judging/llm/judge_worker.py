@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from ....judges.llm.case import Stage
 from ....processors.assemble import SECOND
@@ -80,7 +80,7 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
         self._writer = BatchWriter(store, self._publish, clock)
         outage = OutageLog("LLM judging", "waits for the store", "goes on", clock)
         self.worker = Worker("llm-judges", self, outage, wake=queue.wake_event, threads=concurrency, clock=clock)
-        self._workers = [self._writer.worker, self.worker]
+        self._workers: list[Worker[Any, Any]] = [self._writer.worker, self.worker]
         if windows is not None:
             tick = Task(lambda: windows.tick(clock()))
             outage = OutageLog("closing windows of live runs", "fails", "works again", clock)

@@ -131,7 +131,7 @@ def _judged(
     """A row for each judge of the case. Dropped claims belong to the call, not to one judge: the first row has them."""
     verdicts = {v.judge: v for v in said.verdicts} if subject.kind is SubjectKind.AGENT_RUN else {}
     dropped = sum(said.dropped.values())
-    rows = []
+    rows: list[Judgement] = []
     for judge in case.judges:
         verdict = verdicts.get(judge)
         outcome, reason = _outcome(said, judge, verdict)

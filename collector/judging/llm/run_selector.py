@@ -16,7 +16,16 @@ from ....judges.llm.selection import Decision, Policy, decide
 from ....processors.assemble import TraceKey
 from ....schemas.findings import Finding
 from ....schemas.trajectory import AgentRun, Trace, TraceState
-from ....schemas.verdicts import JudgedTrace, Judgement, LedgerEntries, LedgerKey, LedgerRecord, Outcome, Subject, SubjectKind
+from ....schemas.verdicts import (
+    JudgedTrace,
+    Judgement,
+    LedgerEntries,
+    LedgerKey,
+    LedgerRecord,
+    Outcome,
+    Subject,
+    SubjectKind,
+)
 from ..ledger import run_of, stands
 from ..pipeline import NOTHING, Elsewhere, Selection
 from .enqueue import closing_tasks
