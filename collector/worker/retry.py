@@ -56,15 +56,3 @@ def _until(date: str, now: float) -> float:
         return max((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now, 0.0)
     except (ValueError, TypeError, OverflowError):  # the last: years and zones beyond a C integer
         return math.nan
-
-
-LATEST: Final = 3_600.0
-"""Seconds that a webhook's receiver may ask us to wait, at most: its events wait with the one that it refused."""
-_POLICY: Final = RetryPolicy(longest=300.0, longest_asked=LATEST)
-FIRST: Final = _POLICY.first
-LONGEST: Final = _POLICY.longest
-
-
-def pause(attempts: int, share: float, asked: float | None = None) -> float:
-    """Seconds to wait after the `attempts`-th failure; `share`, `asked`: see `RetryPolicy.delay`."""
-    return _POLICY.delay(attempts, asked or 0.0, share)

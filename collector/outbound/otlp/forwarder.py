@@ -165,8 +165,9 @@ class Forwarder(QueueWork[str, None, Forwarded]):
 
     def next_due(self) -> int:
         """See `Work`."""
+        sweep = self._resume_at if self._has_left_some() else self._sweep_at
         first = self.queue.next_due()
-        return max(self._sweep_at if first is None else min(first, self._sweep_at), self._resume_at)
+        return max(sweep if first is None else min(first, sweep), self._resume_at)
 
     def process(self, batch: Sequence[Item[str, None]]) -> Forwarded:
         """Send the traces that are ready, with those that were judged as one with them unless they go alone."""
@@ -229,9 +230,7 @@ class Forwarder(QueueWork[str, None, Forwarded]):
 
     def _sweep_if_due(self, now: int) -> None:
         """Look for what is due; where the store cannot tell, what the queue holds goes all the same."""
-        has_room = len(self.queue) < SWEEP_LIMIT // 2
-        has_overflowed = self.queue.overflowed and not self._unswept.failures
-        if not has_room or not (now >= self._sweep_at or has_overflowed):
+        if now < self._sweep_at and not self._has_left_some():
             return
         try:
             self._sweep(now, NEVER)
@@ -240,6 +239,10 @@ class Forwarder(QueueWork[str, None, Forwarded]):
             self._sweep_at = now + self._nanos(self._unswept.failures)
         else:
             self._unswept.ended()
+
+    def _has_left_some(self) -> bool:
+        """Whether a sweep finds more at once: some were left to the store, and there is room for them."""
+        return self.queue.overflowed and not self._unswept.failures and len(self.queue) < SWEEP_LIMIT // 2
 
     def _sweep(self, now: int, again: int) -> None:
         self.queue.overflowed = False

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import ssl
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from urllib.parse import urlsplit
 
 import httpx
@@ -19,15 +19,13 @@ from ...store.client import Store
 from ...store.deliveries import StoredDeliveries
 from ...telemetry import Telemetry
 from .config import VARIABLE, WebhookConfig
-from .hook import DeliveryStore, Hook
 from .metrics import WebhookMetrics
 from .posting import Poster
 from .rules import Rules
 from .signing import key_of
 from .urls import checked_url
-from .webhook_spec import Terms
-
-log = logging.getLogger(__name__)
+from .webhook import DeliveryStore, Webhook
+from .webhook_spec import WebhookSpec
 
 NANOS = 1e9
 
@@ -44,17 +42,17 @@ class Webhooks:
         environ: Mapping[str, str] = os.environ,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
-        self._wanted = [(config, terms_of(config, environ), url_of(config, environ)) for config in configs]
-        self._tls = tls_for(url for _config, _terms, url in self._wanted)
+        self._wanted = [(config, spec_of(config, environ), url_of(config, environ)) for config in configs]
+        self._tls = tls_for(url for _config, _spec, url in self._wanted)
         self._store, self._metrics, self._clock = store, metrics, clock
-        self._hooks: dict[str, Hook] = {}
-        self._tasks: list[asyncio.Task[None]] = []
+        self._webhooks: dict[str, Webhook] = {}
+        self._posters = AsyncExitStack()
         for config in configs:
             metrics.declare(config.name)
         if configs:
             metrics.watch(
-                lambda: {name: hook.waiting for name, hook in self._hooks.items()},
-                lambda: {name: hook.disabled for name, hook in self._hooks.items()},
+                lambda: {name: webhook.waiting for name, webhook in self._webhooks.items()},
+                lambda: {name: webhook.is_disabled for name, webhook in self._webhooks.items()},
             )
 
     def judged(self, traces: Sequence[JudgedTrace]) -> None:
@@ -67,43 +65,37 @@ class Webhooks:
 
     def forget(self, keys: Collection[TraceKey]) -> None:
         """These traces are being deleted; from any thread, returns at once."""
-        for hook in self._hooks.values():
-            hook.forget([trace_id for _tenant, trace_id in keys])
+        trace_ids = frozenset(trace_id for _tenant, trace_id in keys)
+        for webhook in self._webhooks.values():
+            webhook.drop(trace_ids)
 
     async def start(self, base: str) -> None:
         """Begin to send; `base`: the address of API and pages, for links. First what an earlier process left."""
-        for config, terms, url in self._wanted:
-            self._tasks.append(asyncio.create_task(self._run(config, terms(base), url), name=f"webhook {config.name}"))
-        await asyncio.sleep(0)  # each is there to be hinted at
+        made: dict[str, Webhook] = {}
+        for config, spec, url in self._wanted:
+            poster = Poster(
+                url,
+                timeout=config.timeout_seconds,
+                connections=config.concurrency,
+                any_address=config.allow_link_local,
+                tls=self._tls,
+            )
+            await self._posters.enter_async_context(poster)
+            made[config.name] = Webhook(spec(base), self._store, poster, self._metrics, clock=self._clock)
+        self._webhooks = made
+        for webhook in made.values():
+            webhook.start()
 
     async def stop(self, deadline: float) -> None:
-        """Give up what is being sent: it is found unmarked by the next process. Idempotent."""
-        tasks, self._tasks, self._hooks = self._tasks, [], {}
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=deadline)
+        """Give up what is being sent: the next process finds it unmarked. Idempotent."""
+        webhooks, self._webhooks = self._webhooks, {}
+        await asyncio.gather(*(webhook.stop(deadline) for webhook in webhooks.values()))
+        await self._posters.aclose()
 
     def _hint(self, trace_ids: Sequence[str]) -> None:
         if trace_ids:
-            for hook in self._hooks.values():
-                hook.hint(trace_ids)
-
-    async def _run(self, config: WebhookConfig, terms: Terms, url: str) -> None:
-        poster = Poster(
-            url,
-            timeout=config.timeout_seconds,
-            connections=config.concurrency,
-            any_address=config.allow_link_local,
-            tls=self._tls,
-        )
-        async with poster:
-            hook = Hook(terms, self._store, poster, self._metrics, clock=self._clock)
-            self._hooks = {**self._hooks, terms.name: hook}  # a new one: the judging thread may be reading the old
-            try:
-                await hook.run()
-            except Exception:  # a task's end is seen by nobody else
-                log.exception("webhook %s stopped until the next start", terms.name)
+            for webhook in self._webhooks.values():
+                webhook.hint(trace_ids)
 
 
 def build_webhooks(
@@ -124,11 +116,11 @@ def check_webhooks(configs: Sequence[WebhookConfig], environ: Mapping[str, str] 
         ConfigError: a variable is missing, or holds no secret, URL or certificates.
     """
     for config in configs:
-        terms_of(config, environ)
+        spec_of(config, environ)
     tls_for([url_of(config, environ) for config in configs])
 
 
-def terms_of(config: WebhookConfig, environ: Mapping[str, str]) -> Callable[[str], Terms]:
+def spec_of(config: WebhookConfig, environ: Mapping[str, str]) -> Callable[[str], WebhookSpec]:
     """A webhook but for the address of the pages.
 
     Raises:
@@ -142,7 +134,7 @@ def terms_of(config: WebhookConfig, environ: Mapping[str, str]) -> Callable[[str
         except ConfigError as error:
             raise ConfigError(f"webhook {config.name}: {variable}: {error}") from None
     max_age = round(config.max_age_seconds * NANOS)
-    return lambda base: Terms(config.name, rules, tuple(keys), base, max_age, config.concurrency)
+    return lambda base: WebhookSpec(config.name, rules, tuple(keys), base, max_age, config.concurrency)
 
 
 def url_of(config: WebhookConfig, environ: Mapping[str, str]) -> str:

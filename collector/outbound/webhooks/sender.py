@@ -1,29 +1,39 @@
-"""The sending half of a webhook: what waits is posted, again where that failed, and settled."""
+"""The sending half of a webhook: messages are posted, tried again where that failed, and settled."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import random
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from ....schemas.queries.webhook_events import GIVEN_UP, SENT, Delivered, Event, Message, message_id
 from ....schemas.text.counting import counted
-from ...worker import retry as retrying
-from ...worker.wake_event import Bell
+from ...worker.keyed_queue import Item, KeyedQueue
+from ...worker.loop_runner import LoopRunner
+from ...worker.outage_log import SECOND, OutageLog
+from ...worker.retry import RetryPolicy, retry_after
+from ...worker.wake_event import WakeEvent
+from ...worker.worker import QueueWork, Worker
 from .metrics import WebhookMetrics
 from .posting import Answer, DeliveryError
 from .signing import headers
-from .waiting import Queue, Waiting
-from .webhook_spec import Terms
+from .webhook_spec import WebhookSpec
 
 log = logging.getLogger(__name__)
 
 GONE, GOOD = 410, range(200, 300)
 THROTTLED: Final = frozenset({429, 502, 503, 504})
-NANOS: Final = 1_000_000_000
+LONGEST_ASKED: Final = 3_600.0
+"""Seconds that a receiver may ask us to wait, at most: all its events wait with the one that it refused."""
+RETRY: Final = RetryPolicy(first=1.0, longest=300.0, longest_asked=LONGEST_ASKED)
+NEVER: Final = 2**63 - 1
+MAX_TRIES: Final = 5
+"""After which an event that cannot even be posted is left to the next start."""
+
+MessageKey = tuple[str, Event]
 
 
 class Post(Protocol):
@@ -33,144 +43,153 @@ class Post(Protocol):
         """The answer."""
 
 
-class Sender:
-    """Sends what is put into `queue` and tells `settled`; `run` until cancelled. `clock` gives unix nanos.
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One POST. `outcome`: the status or what failed; `asked`: seconds that the receiver asks for."""
 
-    `stays`: whether the trace of a message is not deleted since; `chance` and `pause` say how long to wait after a
-    failure (see `retrying.pause`).
+    item: Item[MessageKey, Message]
+    outcome: str
+    is_taken: bool = False
+    asked: float = 0.0
+
+
+class Sender(QueueWork[MessageKey, Message, Attempt]):
+    """Sends queued messages on as many threads as the webhook has requests in flight. `clock` gives unix nanos.
+
+    `settle` is told what became of a message, and `freed` that there is room for others; `stays`: its trace is not
+    deleted since. `loop`: where `post` runs.
     """
 
     def __init__(
         self,
-        terms: Terms,
+        spec: WebhookSpec,
         post: Post,
         metrics: WebhookMetrics,
-        settled: Callable[[Delivered], None],
+        settle: Callable[[Delivered], None],
         stays: Callable[[Message], bool],
-        bell: Bell,
+        freed: Callable[[], None],
+        max_messages: int,
         *,
+        loop: LoopRunner,
         clock: Callable[[], int] = time.time_ns,
-        chance: Callable[[], float] = random.random,
-        pause: Callable[[int, float, float | None], float] = retrying.pause,
+        retry: RetryPolicy = RETRY,
     ) -> None:
-        self.queue = Queue()
-        self.disabled = False
-        self._terms, self._post, self._metrics, self._settled, self._bell = terms, post, metrics, settled, bell
-        self._stays = stays
-        self._clock, self._chance, self._pause = clock, chance, pause
-        self._loop = asyncio.get_running_loop()
-        self._slots = asyncio.Semaphore(terms.concurrency)
-        self._held_until = 0.0
-        self._longest = min(retrying.LATEST, terms.max_age / NANOS)
+        wake = WakeEvent()
+        super().__init__(KeyedQueue(max_messages, wake=wake), 1)
+        self.is_disabled = False
+        self._spec, self._post, self._metrics, self._settle, self._stays = spec, post, metrics, settle, stays
+        self._freed = freed
+        self._loop, self._clock, self._retry = loop, clock, retry
+        self._longest_asked = min(LONGEST_ASKED, spec.max_age / SECOND)
+        self._held_until = 0
+        self._oldest: int | None = None  # of what waits, or earlier
+        self._lock = threading.Lock()
+        outage = OutageLog(f"webhook {spec.name}", "cannot send", "sends again", clock)
+        name = f"webhook {spec.name} sender"
+        threads = spec.concurrency
+        self.worker = Worker(name, self, outage, wake=wake, tries=MAX_TRIES, threads=threads, clock=clock)
 
-    async def run(self) -> None:
-        """Send what is due and give up what is too old, until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._leave_old())
-            while True:
-                await self._bell.until(self._is_due, self._until_due)
-                await self._slots.acquire()
-                if waiting := self._next():
-                    tasks.create_task(self._send(waiting))
-                else:
-                    self._slots.release()
+    def add(self, message: Message) -> bool:
+        """Queue a message; False where there is no room."""
+        with self._lock:
+            self._oldest = message.since if self._oldest is None else min(self._oldest, message.since)
+        return self.queue.put(message.key, message)
 
-    def _next(self) -> Waiting | None:
-        if not self._is_due():
+    def due(self, now: int) -> Sequence[Item[MessageKey, Message]]:
+        """See `Work`; what is too old is given up first, for it may be held for longer."""
+        self._give_up_old(now)
+        while now >= self._held_until and (taken := super().due(now)):
+            if self._stays(taken[0].value):
+                return taken
+            self.done(taken)
+        return ()
+
+    def next_due(self) -> int | None:
+        """See `Work`."""
+        first, oldest = self.queue.next_due(), self._oldest
+        if first is None:
             return None
-        waiting = self.queue.take()
-        if self._stays(waiting.message):
-            return waiting
-        self.queue.done(waiting.message.key)
-        return None
+        due = max(first, self._held_until)
+        return due if oldest is None else min(due, oldest + self._spec.max_age)
 
-    def _is_due(self) -> bool:
-        wait = self._until_due()
-        return wait is not None and wait <= 0
+    def done(self, batch: Sequence[Item[MessageKey, Message]]) -> None:
+        """See `Work`."""
+        if batch:
+            super().done(batch)
+            self._freed()
 
-    def _until_due(self) -> float | None:
-        due = self.queue.next_due
-        return None if due is None else max(max(due, self._held_until) - self._loop.time(), 0.0)
-
-    async def _leave_old(self) -> None:
-        """Give up what gets too old while it waits: it may be held for longer."""
-        while True:
-            await self._bell.until(self._is_old, self._until_old)
-            now = self._clock()
-            old = self.queue.take_old(now - self._terms.max_age)
-            self.give_up([self._done(waiting, GIVEN_UP, now) for waiting in old], "the receiver let them wait")
-            self._bell.ring()
-
-    def _is_old(self) -> bool:
-        wait = self._until_old()
-        return wait is not None and wait <= 0
-
-    def _until_old(self) -> float | None:
-        oldest = self.queue.oldest()
-        return None if oldest is None else (oldest + self._terms.max_age - self._clock()) / NANOS
-
-    async def _send(self, waiting: Waiting) -> None:
+    def process(self, batch: Sequence[Item[MessageKey, Message]]) -> Attempt:
+        """Post it, signed anew."""
+        (item,) = batch
+        body, now = item.value.body, self._clock()
+        signed = headers(self._spec.keys, item.value.id, now // SECOND, body)
         try:
-            sent, outcome, asked = await self._attempt(waiting)
-        finally:
-            self._slots.release()
-        self._metrics.attempted(self._terms.name, outcome)
-        waiting.attempts += 1
-        now = self._clock()
-        if sent:
-            is_news = waiting.attempts == 1 and waiting.message.event is Event.FOUND
-            delay = now - waiting.message.received if is_news else None
-            self._metrics.sent(self._terms.name, waiting.message.event, delay)
-            self._settled(self._done(waiting, SENT, now))
+            answer = self._loop.run(self._post.post(signed, body))
+        except DeliveryError as error:
+            return Attempt(item, error.reason)
+        asked = retry_after(answer.retry_after, self._clock() / SECOND, self._longest_asked)
+        return Attempt(item, str(answer.status), answer.status in GOOD, asked or 0.0)
+
+    def save(self, result: Attempt) -> None:
+        """Settle the message, or queue it again."""
+        item, outcome, now = result.item, result.outcome, self._clock()
+        message = item.value
+        self._metrics.attempted(self._spec.name, outcome)
+        item.tries += 1
+        if result.is_taken:
+            is_news = item.tries == 1 and message.event is Event.FOUND
+            self._metrics.sent(self._spec.name, message.event, now - message.received if is_news else None)
+            self._settle(self._delivered(message, SENT, now))
         elif outcome == str(GONE):
             self._disable()
-        elif now - waiting.message.since > self._terms.max_age:
-            self.give_up([self._done(waiting, GIVEN_UP, now)], outcome)
-        else:
-            self._put_back(waiting, outcome, asked)
-        self._bell.ring()
+        elif now - message.since > self._spec.max_age:
+            self.give_up([self._delivered(message, GIVEN_UP, now)], outcome)
+        elif not self.is_disabled:
+            self._try_again(item, outcome, result.asked, now)
 
-    async def _attempt(self, waiting: Waiting) -> tuple[bool, str, float | None]:
-        """Whether the receiver took it, a word on the outcome, and the seconds that it asks for."""
-        body, seconds = waiting.message.body, self._clock() // NANOS
-        try:
-            answer = await self._post.post(headers(self._terms.keys, waiting.message.id, seconds, body), body)
-        except DeliveryError as error:
-            return False, error.reason, None
-        return answer.status in GOOD, str(answer.status), self._asked(answer.retry_after)
+    def set_aside(self, item: Item[MessageKey, Message], error: Exception) -> None:
+        """See `Work`."""
+        text = "webhook %s: %s cannot be sent, the next start tries it again"
+        log.error(text, self._spec.name, item.value.id, exc_info=error)
 
-    def _put_back(self, waiting: Waiting, outcome: str, asked: float | None) -> None:
-        if self.disabled:
-            return
-        wait = self._pause(waiting.attempts, self._chance(), asked)
-        due = self._loop.time() + wait
-        if waiting.attempts == 1:
-            name, what = self._terms.name, waiting.message.id
+    def give_up(self, delivered: Sequence[Delivered], why: str) -> None:
+        """Try these no longer, nor at all."""
+        if delivered:
+            name, first = self._spec.name, delivered[0]
+            what, example = counted(len(delivered), "event"), message_id(name, first.fingerprint, first.event)
+            log.warning("webhook %s gives up %s, too old by now (%s), from %s on", name, what, why, example)
+            self._metrics.given_up(name, len(delivered))
+        for one in delivered:
+            self._settle(one)
+
+    def _give_up_old(self, now: int) -> None:
+        with self._lock:
+            latest = now - self._spec.max_age
+            if self._oldest is None or self._oldest > latest:
+                return
+            old = self.queue.take(NEVER, only=lambda item: item.value.since <= latest)
+            self._oldest = min((message.since for message in self.queue.values()), default=None)
+        self.give_up([self._delivered(item.value, GIVEN_UP, now) for item in old], "the receiver let them wait")
+        self.done(old)
+
+    def _try_again(self, item: Item[MessageKey, Message], outcome: str, asked: float, now: int) -> None:
+        wait = self._retry.delay(item.tries, asked)
+        due = now + round(wait * SECOND)
+        if item.tries == 1:
+            name, what = self._spec.name, item.value.id
             log.warning("webhook %s: %s is tried again in %.0f s (%s)", name, what, wait, outcome)
         if not outcome.isdecimal() or int(outcome) in THROTTLED:  # it is the receiver that cannot, not this event
             self._held_until = max(self._held_until, due)
-        self.queue.again(waiting, due)
+        with self._lock:
+            self._oldest = item.value.since if self._oldest is None else min(self._oldest, item.value.since)
+        self.queue.put_back([item], due)
 
-    def _asked(self, retry_after: str) -> float | None:
-        return retrying.retry_after(retry_after, self._clock() / NANOS, self._longest)
-
-    def give_up(self, told: Sequence[Delivered], why: str) -> None:
-        """Try these no longer, nor at all."""
-        if told:
-            name, first = self._terms.name, told[0]
-            what, example = counted(len(told), "event"), message_id(name, first.fingerprint, first.event)
-            log.warning("webhook %s gives up %s, too old by now (%s), from %s on", name, what, why, example)
-            self._metrics.given_up(name, len(told))
-        for one in told:
-            self._settled(one)
-
-    def _done(self, waiting: Waiting, state: str, now: int) -> Delivered:
-        m = waiting.message
-        self.queue.done(m.key)
-        return Delivered(self._terms.name, m.trace_id, m.fingerprint, m.event, state, now, m.received)
+    def _delivered(self, message: Message, state: str, now: int) -> Delivered:
+        m = message
+        return Delivered(self._spec.name, m.trace_id, m.fingerprint, m.event, state, now, m.received)
 
     def _disable(self) -> None:
-        if not self.disabled:
-            log.error("webhook %s is gone (410) and switched off until the next start", self._terms.name)
-        self.disabled = True
+        if not self.is_disabled:
+            log.error("webhook %s is gone (410) and switched off until the next start", self._spec.name)
+        self.is_disabled = True
         self.queue.close()

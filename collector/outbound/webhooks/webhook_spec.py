@@ -8,7 +8,7 @@ from .rules import Rules
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class WebhookSpec:
     """`keys` sign, the newest first; `base`: the address of pages and API; `max_age` in nanos."""
 
     name: str

@@ -5,100 +5,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
 import pytest
+from forwarding_store import MANNER, Kept, name
 from otlp_backend import Act, Backend, http_backend
 
 from tracejury.collector.otlp.client.backend_connection import BackendConnection
 from tracejury.collector.otlp.client.http_client import HttpClient
-from tracejury.collector.outbound.otlp.batch import Manner
-from tracejury.collector.outbound.otlp.choice import Chooser
-from tracejury.collector.outbound.otlp.config import SamplingConfig
 from tracejury.collector.outbound.otlp.delivery import Delivery
 from tracejury.collector.outbound.otlp.forwarder import MAX_TRIES, Forwarder, WaitLimits
 from tracejury.collector.outbound.otlp.metrics import Counts
-from tracejury.collector.outbound.otlp.written import Sender
 from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.collector.worker.outage_log import SECOND
 from tracejury.collector.worker.retry import RetryPolicy
 from tracejury.schemas.errors import RetryableError, StoreError
-from tracejury.schemas.export_rows import Passed, Progress
-from tracejury.schemas.queries.export_record import TraceRecord
-from tracejury.schemas.queries.reader import Confidence
-from tracejury.schemas.spans import LogRecord, Span
+from tracejury.schemas.export_rows import Passed
 
 DAY = 24 * 3600 * SECOND
 RETRY = RetryPolicy(first=0.001, longest=0.004, longest_asked=0.01)
-
-
-def name(number: int) -> str:
-    """The id of a trace."""
-    return f"{number:032x}"
-
-
-class Kept:
-    """Judged traces of one span each, in memory; those in `kin` were judged as one.
-
-    `fails` raises what a call of that name with these ids meets.
-    """
-
-    def __init__(self, count: int, judged_at: int) -> None:
-        self.traces = [name(n) for n in range(1, count + 1)]
-        self.saved: dict[str, Progress] = {}
-        self.asked: list[str] = []
-        self.kin: frozenset[str] = frozenset()
-        self.fails: Callable[[str, Sequence[str]], None] = lambda _call, _ids: None
-        self._judged_at = judged_at
-
-    def _meet(self, call: str, ids: Sequence[str] = ()) -> None:
-        self.asked.append(call)
-        self.fails(call, ids)
-
-    def since(self) -> int:
-        self._meet("since")
-        return 0
-
-    def last_passed(self) -> int:
-        self._meet("last_passed")
-        return 0
-
-    def due(self, _since: int, _again: int, limit: int) -> Sequence[str]:
-        self._meet("due")
-        return [t for t in self.traces if t not in self.saved][:limit]
-
-    def records(self, trace_ids: Sequence[str]) -> Mapping[str, TraceRecord]:
-        self._meet("records", trace_ids)
-        at = self._judged_at
-        kin = [t for t in self.kin if not self.kin.isdisjoint(trace_ids) and t not in self.saved]
-        ids = dict.fromkeys([*trace_ids, *kin])
-        return {t: replace(RECORD, trace_id=t, judged_at=at, seen=at, received_at=at) for t in ids}
-
-    def pages(self, trace_ids: Sequence[str]) -> Iterator[list[Span]]:
-        self._meet("pages", trace_ids)
-        yield [Span(trace_id=t, span_id="01" * 8, parent_span_id="", name="x", start=1, end=2) for t in trace_ids]
-
-    def logs(self, _trace_ids: Sequence[str]) -> Mapping[str, Sequence[LogRecord]]:
-        return {}
-
-    def save(self, progress: Sequence[Progress]) -> None:
-        self._meet("save", [p.trace_id for p in progress])
-        self.saved |= {p.trace_id: p for p in progress}
-
-
-RECORD = TraceRecord(trace_id="", state="settled", judged_at=0, seen=0, received_at=0, rows=1)
-MANNER = Manner(
-    sender=Sender(b"s"),
-    chooser=Chooser.of(SamplingConfig()),
-    sure=Confidence.of(""),
-    annotations=frozenset(),
-    logs=False,
-    own_judges=False,
-    max_bytes=1 << 20,
-    ours=lambda _span: False,
-)
 
 
 class Way:

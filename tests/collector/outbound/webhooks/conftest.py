@@ -13,16 +13,17 @@ from hook_server import SECRET
 from store_parts import a_judged_trace
 
 from tracejury.collector.outbound.webhooks.config import WebhookConfig
-from tracejury.collector.outbound.webhooks.hook import Hook
 from tracejury.collector.outbound.webhooks.metrics import WebhookMetrics
 from tracejury.collector.outbound.webhooks.posting import Poster
 from tracejury.collector.outbound.webhooks.rules import Rules
 from tracejury.collector.outbound.webhooks.signing import key_of
-from tracejury.collector.outbound.webhooks.webhook_spec import Terms
+from tracejury.collector.outbound.webhooks.webhook import Webhook
+from tracejury.collector.outbound.webhooks.webhook_spec import WebhookSpec
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.deliveries import StoredDeliveries
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.telemetry import Telemetry
+from tracejury.collector.worker.retry import RetryPolicy
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.queries.webhook_events import Delivered
 
@@ -55,20 +56,28 @@ class Marked(StoredDeliveries):
         return self.marked
 
 
+class Impatient(RetryPolicy):
+    """Waits not at all, whatever the receiver asks for; that is noted."""
+
+    asked: list[float]
+
+    def __init__(self, asked: list[float]) -> None:
+        super().__init__()
+        object.__setattr__(self, "asked", asked)
+
+    def delay(self, _attempt: int, asked: float = 0.0, _share: float | None = None) -> float:
+        self.asked.append(asked)
+        return 0.0
+
+
 class Bench:
     """One webhook at work."""
 
-    hook: Hook
+    webhook: Webhook
 
     def __init__(self, store: Store, deliveries: Marked, telemetry: Telemetry) -> None:
         self.store, self.deliveries, self._telemetry = store, deliveries, telemetry
-        self.asked: list[float | None] = []
-
-    def pause(self, _attempts: int, share: float, asked: float | None) -> float:
-        """None at all, whatever the receiver asks for; that is kept."""
-        assert 0 <= share < 1
-        self.asked.append(asked)
-        return 0.0
+        self.asked: list[float] = []
 
     def judge(self, *findings: Finding, retracted: Sequence[Finding] = (), judged_at: int = NOW, **of: Any) -> None:
         """Store what was judged and say so, as the judging thread does."""
@@ -77,7 +86,7 @@ class Bench:
             here = [f for f in findings if f.trace_id == trace_id]
             judged = a_judged_trace(*here, retracted=tuple(f for f in retracted if f.trace_id == trace_id), **mine)
             StoredJudging(self.store).save([judged])
-            self.hook.hint([trace_id])
+            self.webhook.hint([trace_id])
 
     def metric(self, name: str) -> float:
         """The sum of a metric over its labels."""
@@ -94,13 +103,13 @@ def at_work(store: Store) -> At:
 
     @asynccontextmanager
     async def start(
-        url: str, *, clock: Callable[[], int] = lambda: NOW, pause: Callable[..., float] | None = None, **settings: Any
+        url: str, *, clock: Callable[[], int] = lambda: NOW, retry: RetryPolicy | None = None, **settings: Any
     ) -> AsyncIterator[Bench]:
         config = WebhookConfig.model_validate({"name": "ops", "url": url, "secret": "${S}", "profile": "0", **settings})
         telemetry = Telemetry("test")
         metrics = WebhookMetrics(telemetry)
         metrics.declare(config.name)
-        terms = Terms(
+        spec = WebhookSpec(
             config.name, Rules.of(config), (key_of(SECRET),), "http://pages", round(config.max_age_seconds * 1e9),
             config.concurrency,
         )  # fmt: skip
@@ -110,13 +119,14 @@ def at_work(store: Store) -> At:
             url, timeout=config.timeout_seconds, connections=config.concurrency, any_address=False, tls=tls
         ) as poster:
             bench = Bench(store, deliveries, telemetry)
-            bench.hook = Hook(terms, deliveries, poster, metrics, clock=clock, pause=pause or bench.pause)
-            task = asyncio.create_task(bench.hook.run())
+            bench.webhook = Webhook(
+                spec, deliveries, poster, metrics, clock=clock, retry=retry or Impatient(bench.asked)
+            )
+            bench.webhook.start()
             try:
                 yield bench
             finally:
-                task.cancel()
-                await asyncio.wait([task])
+                await bench.webhook.stop(PATIENCE)
                 telemetry.shutdown()
 
     return start

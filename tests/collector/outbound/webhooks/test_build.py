@@ -86,11 +86,12 @@ async def test_what_llm_judges_say_is_told_too(store: Store, monkeypatch: pytest
 
 
 async def test_without_webhooks_nothing_is_done(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No task, no query."""
+    """No task, no thread, no query."""
     async with webhooks(store, monkeypatch) as made:
         made.judged([a_judged_trace(a_finding())])
         made.heard([a_judged_subject("x", a_finding())])
         assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("webhook")]
+        assert not [thread for thread in threading.enumerate() if thread.name.startswith("webhook")]
 
 
 async def test_no_secret_and_no_url_is_logged(

@@ -12,7 +12,7 @@ import pytest
 from hook_server import PATIENCE, Held, Received, answer, hook_server, until
 from store_parts import a_finding, a_run
 
-from tracejury.collector.outbound.webhooks import hook as hook_module
+from tracejury.collector.outbound.webhooks import webhook as webhook_module
 from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.queries.webhook_events import SENT, Event
@@ -130,7 +130,7 @@ async def test_a_receiver_may_say_when_to_come_again(at_work: Any) -> None:
             server.behave = failing(1)
             bench.judge(a_finding(category="Timeout Issues"))
             await bench.deliveries.wait(2)
-            assert bench.asked == [7.0, None]
+            assert bench.asked == [7.0, 0.0]
 
 
 async def test_no_hold_is_longer_than_an_event_is_tried(at_work: Any) -> None:
@@ -150,10 +150,10 @@ async def test_a_receiver_that_is_gone_is_told_nothing_more(at_work: Any) -> Non
             bench.judge(a_finding())
             await asyncio.to_thread(server.wait, 1)
             async with asyncio.timeout(PATIENCE):
-                while not bench.hook.disabled:  # noqa: ASYNC110  the answer is on its way
+                while not bench.webhook.is_disabled:  # noqa: ASYNC110  the answer is on its way
                     await asyncio.sleep(0)
             bench.judge(a_finding(category="Timeout Issues"))
-            assert bench.hook.waiting == 0
+            assert bench.webhook.waiting == 0
         assert len(server.received) == 1
         server.behave = answer(204)
         async with at_work(server.url) as bench:
@@ -185,10 +185,10 @@ async def test_a_receiver_that_is_gone_gets_nothing_of_what_was_being_read(at_wo
             await asyncio.to_thread(server.wait, 1)
             bench.judge(a_finding(category="Timeout Issues"))
             held.go_on.set()
-            await until(lambda: bench.hook.disabled)
+            await until(lambda: bench.webhook.is_disabled)
             gone.set()
             await asyncio.wait_for(looked.wait(), PATIENCE)
-            assert bench.hook.waiting == 0
+            assert bench.webhook.waiting == 0
         assert len(server.received) == 1
 
 
@@ -219,12 +219,12 @@ async def test_a_retraction_is_told_once(at_work: Any) -> None:
 
 async def test_a_thousand_findings_at_once_stay_within_bounds(at_work: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What finds no room in memory waits in the store; each arrives, once."""
-    monkeypatch.setattr(hook_module, "ROOM", 100)
+    monkeypatch.setattr(webhook_module, "MAX_MESSAGES", 100)
     most = 0
 
     def watched(handler: BaseHTTPRequestHandler, received: Received) -> None:
         nonlocal most
-        most = max(most, bench.hook.waiting)
+        most = max(most, bench.webhook.waiting)
         answer(204)(handler, received)
 
     with hook_server(watched) as server:

@@ -10,12 +10,14 @@ import pytest
 from hook_server import answer, hook_server, until
 from store_parts import a_finding
 
-from tracejury.collector.outbound.webhooks import hook as hook_module
-from tracejury.collector.worker.retry import pause
+from tracejury.collector.outbound.webhooks import webhook as webhook_module
+from tracejury.collector.outbound.webhooks.sender import RETRY
+from tracejury.collector.worker.retry import RetryPolicy
 from tracejury.schemas.queries.webhook_events import GIVEN_UP, SENT
 
 pytestmark = pytest.mark.store
 NOW = 2_000
+HOUR = RetryPolicy(first=7200.0, longest=7200.0)
 
 
 async def test_an_event_is_given_up_at_its_maximal_age(at_work: Any) -> None:
@@ -40,13 +42,13 @@ async def test_what_a_receiver_holds_back_is_given_up_once_it_is_too_old(at_work
     """It asks for a week; its events, also those that were never tried, do not wait for the next attempt."""
     now = [NOW]
     with hook_server(answer(503, {"retry-after": "604800"})) as server:
-        async with at_work(server.url, clock=lambda: now[0], pause=pause, max_age_seconds=60) as bench:
+        async with at_work(server.url, clock=lambda: now[0], retry=RETRY, max_age_seconds=60) as bench:
             bench.judge(a_finding())
             await until(lambda: bench.metric("tracejury_webhook_attempts_total") == 1)
             bench.judge(a_finding(category="Timeout Issues"))
-            await until(lambda: bench.hook.waiting == 2)
+            await until(lambda: bench.webhook.waiting == 2)
             now[0] += 61 * 10**9
-            bench.hook.hint([])
+            bench.webhook.hint([])
             marked = await bench.deliveries.wait(2)
             assert [m.state for m in marked] == [GIVEN_UP] * 2
             assert bench.metric("tracejury_webhook_given_up_total") == 2
@@ -61,7 +63,7 @@ async def test_what_got_too_old_while_no_collector_ran_is_given_up(
 ) -> None:
     """However long that was: counted, marked, told in one line; what is news is sent."""
     with hook_server(answer(503)) as server:
-        async with at_work(server.url, pause=lambda *_: 3600.0) as bench:
+        async with at_work(server.url, retry=HOUR) as bench:
             bench.judge(a_finding(), a_finding(category="Timeout Issues"))
             await until(lambda: bench.metric("tracejury_webhook_attempts_total") >= 1)
         server.received.clear()
@@ -80,14 +82,14 @@ async def test_what_got_too_old_while_no_collector_ran_is_given_up(
 
 async def test_what_got_too_old_in_the_store_is_given_up(at_work: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those for which there was no room in memory while the receiver was away count like the others."""
-    monkeypatch.setattr(hook_module, "ROOM", 2)
+    monkeypatch.setattr(webhook_module, "MAX_MESSAGES", 2)
     now = [NOW]
     with hook_server(answer(503)) as server:
-        async with at_work(server.url, clock=lambda: now[0], pause=lambda *_: 3600.0) as bench:
+        async with at_work(server.url, clock=lambda: now[0], retry=HOUR) as bench:
             bench.judge(*(a_finding(span_id=f"{number:016x}") for number in range(7)))
-            await until(lambda: bench.hook.waiting == 2)
+            await until(lambda: bench.webhook.waiting == 2)
             now[0] += 2 * DAY
-            bench.hook.hint([])
+            bench.webhook.hint([])
             marked = await bench.deliveries.wait(7)
             assert {m.state for m in marked} == {GIVEN_UP}
             assert bench.metric("tracejury_webhook_given_up_total") == 7
@@ -123,7 +125,7 @@ async def test_a_start_looks_no_further_back_than_something_may_wait(at_work: An
 async def test_an_event_gets_too_old_without_any_other_coming(at_work: Any) -> None:
     """Time alone gives it up while it is held."""
     with hook_server(answer(503, {"retry-after": "604800"})) as server:
-        async with at_work(server.url, clock=time.time_ns, pause=pause, max_age_seconds=2) as bench:
+        async with at_work(server.url, clock=time.time_ns, retry=RETRY, max_age_seconds=2) as bench:
             bench.judge(a_finding(), judged_at=time.time_ns())
             (marked,) = await bench.deliveries.wait(1)
             assert marked.state == GIVEN_UP

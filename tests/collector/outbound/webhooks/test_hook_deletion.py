@@ -11,6 +11,7 @@ from hook_server import Held, answer, hook_server, until
 from store_parts import a_finding
 
 from tracejury.collector.store.deletion import Deletion
+from tracejury.collector.worker.retry import RetryPolicy
 from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.queries.deletion import DeleteQuery
@@ -19,6 +20,7 @@ pytestmark = pytest.mark.store
 
 
 NOW = 2_000
+HOUR = RetryPolicy(first=7200.0, longest=7200.0)
 
 
 class Nobody:
@@ -33,7 +35,7 @@ class Nobody:
 
 def delete(bench: Any, trace_id: str, *, at: int) -> None:
     """As the collector does while a webhook is at work."""
-    drop = lambda keys: bench.hook.forget([trace_id for _, trace_id in keys])  # noqa: E731
+    drop = lambda keys: bench.webhook.drop([trace_id for _, trace_id in keys])  # noqa: E731
     Deletion(bench.store, Nobody(), [drop], lambda: at).delete(DeleteQuery(trace_id))
 
 
@@ -41,13 +43,13 @@ async def test_nothing_is_told_of_a_trace_that_was_deleted(at_work: Any) -> None
     """What waited for the receiver is forgotten at once; of other traces it is told."""
     kept = a_finding(trace_id="b" * 32)
     with hook_server(answer(503)) as server:
-        async with at_work(server.url, pause=lambda *_: 3600.0) as bench:
+        async with at_work(server.url, retry=HOUR) as bench:
             bench.judge(a_finding())
             await until(lambda: bench.metric("tracejury_webhook_attempts_total") == 1)
             bench.judge(a_finding(category="Timeout Issues"), kept)
-            await until(lambda: bench.hook.waiting == 3)
+            await until(lambda: bench.webhook.waiting == 3)
             await asyncio.to_thread(delete, bench, a_finding().trace_id, at=NOW)
-            await until(lambda: bench.hook.waiting == 1)
+            await until(lambda: bench.webhook.waiting == 1)
         server.behave = answer(204)
         async with at_work(server.url) as bench:
             (marked,) = await bench.deliveries.wait(1)
