@@ -10,6 +10,7 @@ from ...schemas.judged_rows import FINDING_SELECT, finding_from_row
 from ...schemas.queries.webhook_events import NAME, Delivered, Event, Found, Looked
 from .client import Store
 from .inserting import insert_rows, storing
+from .install import install_once
 from .scope import TENANT, Scope
 
 _THESE: Final = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
@@ -37,7 +38,6 @@ FROM spans WHERE {_THESE} GROUP BY TraceId
 """
 
 _COLUMNS: Final = ("tenant", "TraceId", "Webhook", "Fingerprint", "Event", "State", "At", "ReceivedAt")
-_INSTALL: Final = ("tenant", "Name", "Value", "At")
 
 
 class StoredDeliveries:
@@ -53,14 +53,7 @@ class StoredDeliveries:
         Raises:
             RetryableError, StoreError: the store failed.
         """
-        first = f"SELECT At FROM install WHERE {TENANT} AND Name = {{name:String}} ORDER BY _block_number LIMIT 1"
-        name = f"webhook {webhook}"
-        rows = self._scope.select(first, name=name)
-        if not rows:
-            with storing("webhooks"):
-                insert_rows(self._store, "install", _INSTALL, [(self._tenant, name, "", self._clock())])
-            rows = self._scope.select(first, name=name)
-        return int(rows[0][0])
+        return install_once(self._scope, f"webhook {webhook}", "", self._clock())[1]
 
     def quiet(self, webhook: str) -> int:
         """When nothing waited for a webhook the last time, as far as is kept (unix nanos); 0: never.

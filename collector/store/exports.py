@@ -17,6 +17,7 @@ from ...schemas.verdicts import Outcome, SubjectKind, Verdict
 from . import ledger
 from .client import Store
 from .inserting import insert_rows, storing
+from .install import install_once
 from .joins import StoredJoins
 from .scope import TENANT, Scope
 
@@ -73,7 +74,6 @@ _SPANS: Final = (
 )
 _LOGS: Final = f"SELECT {LOG_SELECT} FROM logs FINAL WHERE {_THESE} ORDER BY TraceId, Nanos, ObservedNanos, SpanId"
 
-_FIRST: Final = f"SELECT At FROM install WHERE {TENANT} AND Name = {{name:String}} ORDER BY _block_number LIMIT 1"
 _LAST: Final = f"SELECT max(At) FROM exports WHERE {TENANT} AND Backend = {{backend:String}}"
 
 
@@ -88,14 +88,7 @@ class StoredExports:
 
     def since(self) -> int:
         """When the backend was first set up (unix nanos): what was judged before is not passed on to it."""
-        name = f"export {self._backend}"
-        rows = self._scope.select(_FIRST, name=name)
-        if not rows:
-            with storing("backends"):
-                made = (self._tenant, name, "", self._clock())
-                insert_rows(self._store, "install", ("tenant", "Name", "Value", "At"), [made])
-            rows = self._scope.select(_FIRST, name=name)
-        return int(rows[0][0])
+        return install_once(self._scope, f"export {self._backend}", "", self._clock())[1]
 
     def last_passed(self) -> int:
         """When anything was last passed on (unix nanos), 0 for never."""

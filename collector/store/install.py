@@ -1,4 +1,4 @@
-"""What belongs to an installation and is made once: a secret that tells our own judge calls from forgeries."""
+"""Facts of an installation that are made once: its secret key, and when a webhook or a backend was first set up."""
 
 from __future__ import annotations
 
@@ -12,24 +12,37 @@ from .inserting import insert_rows, storing
 from .scope import TENANT, Scope
 
 KEY_BYTES: Final = 32
+_COLUMNS: Final = ("tenant", "Name", "Value", "At")
 
-# What was committed first, which the clocks of two processes do not tell.
-_FIRST: Final = f"SELECT Value FROM install WHERE {TENANT} AND Name = {{name:String}} ORDER BY _block_number LIMIT 1"
+# The row committed first, which the clocks of two processes do not tell.
+_FIRST: Final = (
+    f"SELECT Value, At FROM install WHERE {TENANT} AND Name = {{name:String}} ORDER BY _block_number LIMIT 1"
+)
 
 
 def mark_key(store: Store, tenant: str = "") -> bytes:
-    """The installation's secret key of 32 bytes, made where there is none; every process gets the same.
+    """The installation's secret key of 32 bytes, made where there is none.
 
     Raises:
         RetryableError, StoreError: the store failed.
     """
-    scope = Scope(store, tenant)
-    rows = scope.select(_FIRST, name="mark-key")
+    made = secrets.token_bytes(KEY_BYTES).hex()
+    return bytes.fromhex(install_once(Scope(store, tenant), "mark-key", made, time.time_ns())[0])
+
+
+def install_once(scope: Scope, name: str, value: str, at: int) -> tuple[str, int]:
+    """The value and time (unix nanos) stored under `name`; the given ones are stored where there are none.
+
+    Every process gets the same.
+
+    Raises:
+        RetryableError, StoreError: the store failed.
+    """
+    rows = scope.select(_FIRST, name=name)
     if not rows:
-        made = (tenant, "mark-key", secrets.token_bytes(KEY_BYTES).hex(), time.time_ns())
-        with storing("installation keys"):
-            insert_rows(store, "install", ("tenant", "Name", "Value", "At"), [made])
-        rows = scope.select(_FIRST, name="mark-key")
+        with storing("facts of the installation"):
+            insert_rows(scope.store, "install", _COLUMNS, [(scope.tenant, name, value, at)])
+        rows = scope.select(_FIRST, name=name)
     if not rows:
-        raise StoreError("the installation's key was stored and is not found")
-    return bytes.fromhex(rows[0][0])
+        raise StoreError(f"the installation's {name!r} was stored and is not found")
+    return str(rows[0][0]), int(rows[0][1])

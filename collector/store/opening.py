@@ -1,11 +1,42 @@
-"""The store as `serve` opens it: brought up to date, with the settings that the configuration decides."""
+"""The store as `serve` opens it: migrated, with the retention and fsync that the configuration asks for."""
 
 from __future__ import annotations
+
+import re
+from typing import Final
 
 from .client import Store
 from .config import StoreConfig
 from .migrate import ensure
-from .upkeep import apply
+
+RETAINED: Final = (
+    "spans",
+    "logs",
+    "traces",
+    "judgements",
+    "findings",
+    "verdicts",
+    "answers",
+    "joins",
+    "texts",
+    "deliveries",
+    "exports",
+    "run_facts",
+    "rate_cells",
+    "rate_buckets",
+    "outlines",
+    "deletions",
+)
+"""Tables whose rows expire by `ReceivedAt`."""
+
+KEPT: Final = ("annotations", "human_scores", "reviews", "architectures", "install")
+"""Tables whose rows never expire: what people said, and facts of the installation."""
+
+_TTL = re.compile(r" TTL (.+?)(?: SETTINGS |$)")
+
+_ENGINES: Final = """
+SELECT name, engine_full FROM system.tables WHERE database = currentDatabase() AND name IN {names:Array(String)}
+"""
 
 
 def open_store(config: StoreConfig) -> Store:
@@ -18,8 +49,34 @@ def open_store(config: StoreConfig) -> Store:
     store = Store.open(config.dsn, config)
     try:
         ensure(store, allowed=config.migrate)
-        apply(store)
+        apply_settings(store)
     except BaseException:
         store.close()
         raise
     return store
+
+
+def apply_settings(store: Store) -> None:
+    """Bring retention and fsync of every table in line with the store's configuration, changing only what differs."""
+    for table, engine in store.rows(_ENGINES, {"names": [*RETAINED, *KEPT]}):
+        if table in RETAINED:
+            _retention(store, table, engine)
+        _fsync(store, table, engine)
+
+
+def _retention(store: Store, table: str, engine: str) -> None:
+    found = _TTL.search(engine)
+    days = store.config.retention_days
+    if days is None:
+        if found:
+            store.command(f"ALTER TABLE {table} REMOVE TTL")
+        return
+    wanted = f"toDateTime(ReceivedAt) + toIntervalSecond({max(round(days * 86400), 1)})"
+    if not found or found.group(1) != wanted:
+        store.command(f"ALTER TABLE {table} MODIFY TTL {wanted}")
+
+
+def _fsync(store: Store, table: str, engine: str) -> None:
+    if ("fsync_after_insert = 1" in engine) != store.config.fsync:
+        on = int(store.config.fsync)
+        store.command(f"ALTER TABLE {table} MODIFY SETTING fsync_after_insert = {on}, fsync_part_directory = {on}")

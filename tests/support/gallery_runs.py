@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from opentelemetry.trace import Tracer
 
 from tracejury.collector.cli.demo import program
-from tracejury.collector.cli.demo.agents import Agent, Reply, ScriptedModel
-from tracejury.collector.cli.demo.almanac import Tool, delegate
-from tracejury.collector.cli.demo.runs import FROM_MEMORY, HAMMERING, HEALTHY, INVENTED, WRONG_ARGUMENTS, Run
+from tracejury.collector.cli.demo.agents import Agent, ScriptedModel
+from tracejury.collector.cli.demo.agents import ScriptedReply as Reply
+from tracejury.collector.cli.demo.almanac import DemoTool, delegate
+from tracejury.collector.cli.demo.runs import FROM_MEMORY, HAMMERING, HEALTHY, INVENTED, WRONG_ARGUMENTS, DemoRun
 
 ORDERS: Mapping[str, str] = {
     "A-1041": "Order A-1041: one kettle, paid twice, 24.90 each; delivered on Monday.",
@@ -65,10 +66,10 @@ def changes_refused(release: str) -> str:
     raise PermissionError(f"401 Unauthorized: the token for {release} has expired")
 
 
-def _tool(name: str, about: str, run: Callable[..., str], **fields: str) -> Tool:
+def _tool(name: str, about: str, run: Callable[..., str], **fields: str) -> DemoTool:
     described = {field: {"type": kind} for field, kind in fields.items()}
     schema = {"type": "object", "properties": described, "required": [*fields], "additionalProperties": False}
-    return Tool(name, about, schema, run)
+    return DemoTool(name, about, schema, run)
 
 
 def _desk(
@@ -97,7 +98,7 @@ def _editor(task: str, said: Sequence[Reply], *, refused: bool = False) -> Calla
     return perform
 
 
-def _almanac(run: Run) -> Act:
+def _almanac(run: DemoRun) -> Act:
     return Act(run.title, run.fault, lambda tracer: program.perform(run, tracer))
 
 

@@ -14,7 +14,7 @@ from tracejury.collector.judging.pipeline import compare
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.upkeep import RateUpkeep
 from tracejury.collector.store.client import Store
-from tracejury.collector.store.deleting import Deleting
+from tracejury.collector.store.deletion import TraceDeleter
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.processors.normalize import normalize
@@ -188,8 +188,8 @@ class World:
 
     def delete(self, trace: int) -> None:
         """A trace is deleted, before anything that is said of it later."""
-        deleting, through = Deleting(self.store, clock=self.tick), BASE - 1
-        ids = deleting.whole([TRACES[trace]])
+        deleting, through = TraceDeleter(self.store, clock=self.tick), BASE - 1
+        ids = deleting.with_joined([TRACES[trace]])
         keys = [("", i) for i in ids]
         self.store.changes.hold(keys, through)
         with self._mortal():

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 
 from opentelemetry.trace import Tracer
 
-from .almanac import Tool
-from .spans import Call, ChatMessage, agent_span, llm_span, record_output, record_reply, tool_span
+from .almanac import DemoTool
+from .spans import ChatMessage, ToolCallRequest, agent_span, llm_span, record_output, record_reply, tool_span
 
 MODEL = "scripted-model"
 PLAN = "Write a short plan for this task, step by step, naming the tools that you will use.\n\nTask: "
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ScriptedReply:
     """What the scripted model says next: words, and the tools that it asks for (name, arguments)."""
 
     text: str = ""
@@ -26,14 +26,14 @@ class Reply:
 class ScriptedModel:
     """A model that gives the replies of a script, one a call, and numbers its tool calls."""
 
-    replies: Iterator[Reply]
+    replies: Iterator[ScriptedReply]
     prefix: str
     _calls: int = field(default=0)
 
     def reply(self) -> ChatMessage:
         """The next reply of the script."""
         said = next(self.replies)
-        calls = tuple(Call(name, arguments, self._next_id()) for name, arguments in said.calls)
+        calls = tuple(ToolCallRequest(name, arguments, self._next_id()) for name, arguments in said.calls)
         return ChatMessage("assistant", said.text, calls)
 
     def _next_id(self) -> str:
@@ -47,7 +47,7 @@ class Agent:
 
     name: str
     system_prompt: str
-    tools: Sequence[Tool]
+    tools: Sequence[DemoTool]
     model: ScriptedModel
     tracer: Tracer
 
@@ -69,13 +69,13 @@ class Agent:
             messages.append(reply)
             messages += [ChatMessage("tool", self._call(call), call_id=call.id) for call in reply.calls]
 
-    def _ask(self, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> ChatMessage:
+    def _ask(self, messages: Sequence[ChatMessage], tools: Sequence[DemoTool]) -> ChatMessage:
         with llm_span(self.tracer, MODEL, messages, [tool.schema for tool in tools]) as span:
             reply = self.model.reply()
             record_reply(span, reply)
             return reply
 
-    def _call(self, call: Call) -> str:
+    def _call(self, call: ToolCallRequest) -> str:
         tool = next(tool for tool in self.tools if tool.name == call.name)
         try:
             with tool_span(self.tracer, call, tool.schema) as span:
@@ -86,5 +86,5 @@ class Agent:
             return f"Error: {error}"
 
 
-def _run(function: Callable[..., str], call: Call) -> str:
+def _run(function: Callable[..., str], call: ToolCallRequest) -> str:
     return function(**call.arguments)

@@ -16,7 +16,7 @@ ARTICLES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class DemoTool:
     """A function that a model may ask for, with its JSON schema. `run` takes the arguments and gives text."""
 
     name: str
@@ -31,16 +31,16 @@ class Tool:
         return {"type": "function", "function": function}
 
 
-def almanac(*, down: bool = False) -> tuple[Tool, ...]:
+def almanac(*, down: bool = False) -> tuple[DemoTool, ...]:
     """The researcher's tools; `down`: the search service is not available."""
     return (
-        Tool(
+        DemoTool(
             "search",
             "Find articles of the almanac by words of their titles.",
             _object({"query": {"type": "string"}, "limit": {"type": "integer"}}, "query"),
             search_down if down else search,
         ),
-        Tool(
+        DemoTool(
             "read_article",
             "The text of one article, by its exact title.",
             _object({"article": {"type": "string"}}, "article"),
@@ -66,9 +66,9 @@ def read_article(article: str) -> str:
     return ARTICLES[article]
 
 
-def calculator() -> Tool:
+def calculator() -> DemoTool:
     """The manager's tool."""
-    return Tool(
+    return DemoTool(
         "calculate",
         "The value of a sum or a difference of two whole numbers.",
         _object({"expression": {"type": "string"}}, "expression"),
@@ -85,9 +85,9 @@ def calculate(expression: str) -> str:
     return str(left + right if match[2] == "+" else left - right)
 
 
-def delegate(name: str, description: str, run: Callable[..., str]) -> Tool:
+def delegate(name: str, description: str, run: Callable[..., str]) -> DemoTool:
     """A sub-agent as a tool of its manager."""
-    return Tool(name, description, _object({"task": {"type": "string"}}, "task"), run)
+    return DemoTool(name, description, _object({"task": {"type": "string"}}, "task"), run)
 
 
 def _object(properties: Mapping[str, Any], *required: str) -> Mapping[str, Any]:

@@ -17,9 +17,9 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Tracer, format_trace_id
 
-from .agents import Agent, Reply, ScriptedModel
+from .agents import Agent, ScriptedModel, ScriptedReply
 from .almanac import almanac, calculator, delegate
-from .runs import RESEARCHER, RUNS, Run
+from .runs import RESEARCHER, RUNS, DemoRun
 
 SERVICE = "almanac-agents"
 EXPORT_EVERY_MS = 200  # the SDK's own 5 s would make one wait for the first finding
@@ -44,7 +44,7 @@ def main(out: TextIO = sys.stdout) -> None:
     provider.shutdown()
 
 
-def perform(run: Run, tracer: Tracer) -> str:
+def perform(run: DemoRun, tracer: Tracer) -> str:
     """Let the manager work on the run's task, under a root span of its own; returns the trace id."""
     researcher = Agent(
         RESEARCHER, RESEARCHER_PROMPT, almanac(down=run.search_is_down), _model(run.researcher, "research"), tracer
@@ -56,7 +56,7 @@ def perform(run: Run, tracer: Tracer) -> str:
     return format_trace_id(root.get_span_context().trace_id)
 
 
-def _model(replies: Iterable[Reply], prefix: str) -> ScriptedModel:
+def _model(replies: Iterable[ScriptedReply], prefix: str) -> ScriptedModel:
     return ScriptedModel(iter(replies), prefix)
 
 

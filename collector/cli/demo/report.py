@@ -10,7 +10,7 @@ from rich.text import Text
 from ....schemas.wire.traces import ErrorJson, TraceJson
 from ..render.tables import content, headline
 from ..render.tree import trace_tree
-from .watching import Performed
+from .watching import DemoResult
 
 
 def finding_line(row: ErrorJson, seconds: float) -> Text:
@@ -18,7 +18,7 @@ def finding_line(row: ErrorJson, seconds: float) -> Text:
     return Text.assemble(f"+{seconds:4.1f} s  ", *headline(row), "  “", content(row.evidence, 60, "italic"), "”")
 
 
-def run_report(run: Performed, trace: TraceJson) -> RenderableType:
+def run_report(run: DemoResult, trace: TraceJson) -> RenderableType:
     """One run: what was put into it and what was found, as a tree where there is something to see."""
     heading = Text.assemble("\n", (run.title, "bold"), f": {run.fault or 'nothing put in'}")
     if not trace.findings:
@@ -27,7 +27,7 @@ def run_report(run: Performed, trace: TraceJson) -> RenderableType:
     return Group(heading, trace_tree(trace))
 
 
-def summary(judged: Sequence[tuple[Performed, TraceJson]]) -> Text:
+def summary(judged: Sequence[tuple[DemoResult, TraceJson]]) -> Text:
     """One line: in how many runs something was found."""
     faulty = [trace for run, trace in judged if run.fault]
     healthy = [trace for run, trace in judged if not run.fault]

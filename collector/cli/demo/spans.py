@@ -18,7 +18,7 @@ JSON_TYPE, TEXT_TYPE = "application/json", "text/plain"
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolCallRequest:
     """A tool call that a model asks for."""
 
     name: str
@@ -32,7 +32,7 @@ class ChatMessage:
 
     role: str
     content: str
-    calls: Sequence[Call] = ()
+    calls: Sequence[ToolCallRequest] = ()
     call_id: str = ""
 
 
@@ -75,7 +75,7 @@ def record_reply(span: Span, reply: ChatMessage) -> None:
 
 
 @contextmanager
-def tool_span(tracer: Tracer, call: Call, schema: Mapping[str, object]) -> Iterator[Span]:
+def tool_span(tracer: Tracer, call: ToolCallRequest, schema: Mapping[str, object]) -> Iterator[Span]:
     """One run of one tool; what it raises is recorded as an exception event with status ERROR, by the SDK."""
     function = schema["function"]
     parameters = function.get("parameters") if isinstance(function, dict) else None

@@ -23,7 +23,7 @@ LATEST = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Performed:
+class DemoResult:
     """One run of the program: what it was, what was put into it ("" for nothing), and its trace."""
 
     title: str
@@ -42,7 +42,7 @@ def watch_program(
     environment: Mapping[str, str],
     stopping: threading.Event,
     on_finding: Callable[[ErrorJson, float], None],
-) -> list[tuple[Performed, TraceJson]]:
+) -> list[tuple[DemoResult, TraceJson]]:
     """Run the program, tell each finding as it comes with the seconds since the start, and give its judged traces.
 
     Gives nothing when `stopping` is set before they are judged.
@@ -58,7 +58,7 @@ def watch_program(
     pipe = subprocess.PIPE
     with subprocess.Popen(command, env=dict(environment), stdout=pipe, stderr=pipe) as program:  # noqa: S603  ours
         try:
-            runs: list[Performed] = []
+            runs: list[DemoResult] = []
             while not stopping.wait(PAUSE):
                 seconds = time.monotonic() - started
                 for row in follower.look():
@@ -74,14 +74,14 @@ def watch_program(
     return []
 
 
-def _performed(program: subprocess.Popen[bytes]) -> list[Performed]:
+def _performed(program: subprocess.Popen[bytes]) -> list[DemoResult]:
     out, err = program.communicate()
     if program.returncode:
         raise PermanentError(f"the demo's program failed: {err.decode(errors='replace').strip()[-300:]}")
-    return [Performed(**json.loads(line)) for line in out.splitlines()]
+    return [DemoResult(**json.loads(line)) for line in out.splitlines()]
 
 
-def _settled(client: ApiClient, runs: Sequence[Performed]) -> list[TraceJson]:
+def _settled(client: ApiClient, runs: Sequence[DemoResult]) -> list[TraceJson]:
     """The runs' traces once all have been judged to their end; nothing before."""
     rows, _ = client.traces({}, LATEST)  # it has the state in which a trace was last judged
     judged = {row.trace_id for row in rows if row.state != "open"}

@@ -43,7 +43,7 @@ def groups(body: bytes, schema: SignalSchema, limits: Limits) -> list[Any]:
         raise PermanentError(str(reason)) from None
     limits.check_items(sum(1 + sum(1 + len(own) for _, own in scopes) for _, scopes in found))
     return [
-        (_Group(group), [(_Group(scoped), [_item(item, schema) for item in own]) for scoped, own in scopes])
+        (_JsonGroup(group), [(_JsonGroup(scoped), [_item(item, schema) for item in own]) for scoped, own in scopes])
         for group, scopes in found
     ]
 
@@ -68,7 +68,7 @@ def _camel(name: str) -> str:
     return first + "".join(map(str.capitalize, others))
 
 
-class _Fields:
+class _JsonObject:
     """A JSON object."""
 
     __slots__ = ("fields",)
@@ -97,62 +97,62 @@ def _enum(key: str, names: Mapping[str, int]) -> Any:
     return property(lambda self: enum(self.fields, key, names))
 
 
-def _child(key: str, of: type[_Fields]) -> Any:
+def _child(key: str, of: type[_JsonObject]) -> Any:
     return property(lambda self: of(child(self.fields, key)))
 
 
-def _children(key: str, of: type[_Fields]) -> Any:
+def _children(key: str, of: type[_JsonObject]) -> Any:
     return property(lambda self: list(map(of, objects(self.fields, key))))
 
 
-class _WithAttributes(_Fields):
+class _JsonWithAttributes(_JsonObject):
     __slots__ = ()
     attributes = property(lambda self: objects(self.fields, "attributes"))
 
 
-class _Scope(_Fields):
+class _JsonScope(_JsonObject):
     __slots__ = ()
     name, version = _text("name"), _text("version")
 
 
-class _Group(_Fields):
+class _JsonGroup(_JsonObject):
     __slots__ = ()
-    resource, scope = _child("resource", _WithAttributes), _child("scope", _Scope)
+    resource, scope = _child("resource", _JsonWithAttributes), _child("scope", _JsonScope)
 
 
-class _Event(_WithAttributes):
+class _JsonEvent(_JsonWithAttributes):
     __slots__ = ()
     time_unix_nano, name = _uint64("timeUnixNano"), _text("name")
 
 
-class _Link(_WithAttributes):
+class _JsonLink(_JsonWithAttributes):
     __slots__ = ()
     trace_id, span_id, trace_state = _id("traceId"), _id("spanId"), _text("traceState")
 
 
-class _Status(_Fields):
+class _JsonStatus(_JsonObject):
     __slots__ = ()
     code, message = _enum("code", dict(ProtoStatus.StatusCode.items())), _text("message")
 
 
-class _Item(_WithAttributes):
+class _JsonItem(_JsonWithAttributes):
     """A span or a log record."""
 
     __slots__ = ()
     trace_id, span_id, flags = _id("traceId"), _id("spanId"), _uint32("flags")
 
 
-class _Span(_Item):
+class _JsonSpan(_JsonItem):
     __slots__ = ()
     parent_span_id, name, trace_state = _id("parentSpanId"), _text("name"), _text("traceState")
     start_time_unix_nano, end_time_unix_nano = _uint64("startTimeUnixNano"), _uint64("endTimeUnixNano")
-    kind, status = _enum("kind", dict(ProtoSpan.SpanKind.items())), _child("status", _Status)
-    events, links = _children("events", _Event), _children("links", _Link)
+    kind, status = _enum("kind", dict(ProtoSpan.SpanKind.items())), _child("status", _JsonStatus)
+    events, links = _children("events", _JsonEvent), _children("links", _JsonLink)
     dropped_attributes_count = _uint32("droppedAttributesCount")
     dropped_events_count, dropped_links_count = _uint32("droppedEventsCount"), _uint32("droppedLinksCount")
 
 
-class _LogRecord(_Item):
+class _JsonLogRecord(_JsonItem):
     __slots__ = ()
     time_unix_nano, observed_time_unix_nano = _uint64("timeUnixNano"), _uint64("observedTimeUnixNano")
     event_name, severity_text = _text("eventName"), _text("severityText")
@@ -170,7 +170,11 @@ class _NotAnObject:
         raise Invalid(f"a {self._noun} is not an object")
 
 
-_ITEM_TYPES: Mapping[Signal, type[_Fields]] = {Signal.TRACES: _Span, Signal.LOGS: _LogRecord, Signal.METRICS: _Fields}
+_ITEM_TYPES: Mapping[Signal, type[_JsonObject]] = {
+    Signal.TRACES: _JsonSpan,
+    Signal.LOGS: _JsonLogRecord,
+    Signal.METRICS: _JsonObject,
+}
 
 
 def _item(fields: Any, schema: SignalSchema) -> Any:

@@ -37,7 +37,7 @@ class BrokenFileError(PermanentError):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class FileRequest:
     """One request and the file (and member of an archive) that it was read from."""
 
     name: str
@@ -45,14 +45,14 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class TraceFile:
     """A file to read; one that was `named` outright must hold trace data, one found in a folder may not."""
 
     path: Path
     named: bool = True
 
 
-def read(paths: Iterable[Path], *, limit: int = MAX_FILE_BYTES) -> Iterator[Source]:
+def read(paths: Iterable[Path], *, limit: int = MAX_FILE_BYTES) -> Iterator[FileRequest]:
     """The requests in files, and in folders (recursively, sorted by path), none of them empty.
 
     Raises:
@@ -62,25 +62,25 @@ def read(paths: Iterable[Path], *, limit: int = MAX_FILE_BYTES) -> Iterator[Sour
         yield from read_file(file, limit=limit)
 
 
-def find(paths: Iterable[Path]) -> list[File]:
+def find(paths: Iterable[Path]) -> list[TraceFile]:
     """The files that `read` would read, in its order.
 
     Raises:
         BrokenFileError: a path does not exist.
     """
-    files: list[File] = []
+    files: list[TraceFile] = []
     for path in paths:
         if path.is_dir():
             found = (p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
-            files += [File(p, named=False) for p in sorted(found)]
+            files += [TraceFile(p, named=False) for p in sorted(found)]
         elif path.exists():
-            files.append(File(path))
+            files.append(TraceFile(path))
         else:
             raise BrokenFileError(f"no such file or folder: {path}")
     return files
 
 
-def read_file(file: File, *, limit: int = MAX_FILE_BYTES) -> Iterator[Source]:
+def read_file(file: TraceFile, *, limit: int = MAX_FILE_BYTES) -> Iterator[FileRequest]:
     """The requests in one file, none of them empty.
 
     JSON that is not trace data (an index, annotations) is passed over where it stands in a folder or an archive.
@@ -100,7 +100,7 @@ def _bytes(path: Path, limit: int) -> bytes:
         raise BrokenFileError(f"cannot read {path}: {error.strerror}") from error
 
 
-def _requests(name: str, data: bytes, limit: int, *, strict: bool) -> Iterator[Source]:
+def _requests(name: str, data: bytes, limit: int, *, strict: bool) -> Iterator[FileRequest]:
     data = _unzipped(name, data, limit)
     if data.startswith(b"PK\x03\x04"):
         for member, content in _members(name, data, limit):
@@ -109,7 +109,7 @@ def _requests(name: str, data: bytes, limit: int, *, strict: bool) -> Iterator[S
     found = _from_json(name, data) if _is_json(data) else _from_protobuf(name, data)
     if found is None and strict:
         raise BrokenFileError(f"{name} is JSON, but neither OTLP nor TRAIL's form of a trace")
-    yield from (Source(name, request) for request in found or () if count(request))
+    yield from (FileRequest(name, request) for request in found or () if count(request))
 
 
 def _is_json(data: bytes) -> bool:

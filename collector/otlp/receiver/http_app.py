@@ -16,7 +16,7 @@ from ....schemas.errors import RetryableError, UnsupportedMediaTypeError
 from ..codec.signals import Encoding, Signal
 from .http_body import read_body
 from .intake import Intake, Receipt
-from .status import Refusal, refusal, success
+from .status import ErrorResponse, refusal, success
 
 TRANSPORT: Final = "http"
 _ENCODINGS: Final = {encoding.media_type: encoding for encoding in Encoding}
@@ -80,7 +80,7 @@ def _is_gzipped(request: Request) -> bool:
     return coding == "gzip"
 
 
-def _refused(answer: Refusal, encoding: Encoding) -> Response:
+def _refused(answer: ErrorResponse, encoding: Encoding) -> Response:
     return Response(
         answer.body(encoding),
         status_code=answer.http,

@@ -38,7 +38,7 @@ TABLE: Final[tuple[tuple[type[Exception], grpc.StatusCode, int], ...]] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ErrorResponse:
     """An error as the protocols say it; `retry_after` in seconds, None: do not try again."""
 
     grpc: grpc.StatusCode
@@ -68,14 +68,14 @@ class Refusal:
         return _encoded(self.status(), encoding)
 
 
-def refusal(error: Exception) -> Refusal:
+def refusal(error: Exception) -> ErrorResponse:
     """What `error` is answered with. The text of errors that are not ours stays with us."""
     code, http = next((code, http) for kind, code, http in TABLE if isinstance(error, kind))
     if isinstance(error, RetryableError):
-        return Refusal(code, http, str(error), error.retry_after)
+        return ErrorResponse(code, http, str(error), error.retry_after)
     if isinstance(error, PermanentError):
-        return Refusal(code, http, str(error), None)
-    return Refusal(code, http, _UNFORESEEN, _RETRY_AFTER)
+        return ErrorResponse(code, http, str(error), None)
+    return ErrorResponse(code, http, _UNFORESEEN, _RETRY_AFTER)
 
 
 def success(signal: Signal, encoding: Encoding, receipt: Receipt) -> bytes:

@@ -27,7 +27,7 @@ class WebServer:
     ) -> None:
         self._app, self._endpoint, self._name = app, endpoint, name
         self._options = {"http": http_protocol(on_http2), **options}
-        self._server: _Server | None = None
+        self._server: _UvicornServer | None = None
         self._serving: asyncio.Task[None] | None = None
 
     async def start(self) -> int:
@@ -47,7 +47,7 @@ class WebServer:
             proxy_headers=False,
             **self._options,
         )
-        self._server = _Server(config)
+        self._server = _UvicornServer(config)
         self._serving = asyncio.create_task(self._server.serve(sockets=[listener]), name=self._name)
         await self._server.ready.wait()
         if not self._server.started:
@@ -69,7 +69,7 @@ class WebServer:
             connection.transport.close()
 
 
-class _Server(uvicorn.Server):
+class _UvicornServer(uvicorn.Server):
     """Leaves signals to its caller, and says when it listens or cannot."""
 
     def __init__(self, config: uvicorn.Config) -> None:

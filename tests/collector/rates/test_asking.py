@@ -17,7 +17,7 @@ from tracejury.collector.rates.question import MAX_POINTS, exact
 from tracejury.collector.rates.reading import FEW, MOST
 from tracejury.collector.rates.upkeep import RateUpkeep
 from tracejury.collector.store.client import Store
-from tracejury.collector.store.deleting import Deleting
+from tracejury.collector.store.deletion import TraceDeleter
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.schemas.errors import ConfigError, RetryableError
 from tracejury.schemas.rates import By, Population, RateQuery
@@ -180,7 +180,7 @@ def test_what_an_earlier_process_deleted_stands_in_no_rate(store: Store) -> None
     for number in range(2):
         save(store, number)
     before = rates(store).ask(EVER).total.judged
-    Deleting(store, clock=lambda: T0 + 100 * HOUR).delete([f"{0:032x}"], T0 + HOUR)
+    TraceDeleter(store, clock=lambda: T0 + 100 * HOUR).delete([f"{0:032x}"], T0 + HOUR)
     store.changes.lose()
     assert (before, rates(store).ask(EVER).total.judged) == (2, 1)
 

@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from tracejury.collector.cli.demo.almanac import almanac, calculate, search
 from tracejury.collector.cli.demo.program import SERVICE, perform
-from tracejury.collector.cli.demo.runs import FROM_MEMORY, HAMMERING, HEALTHY, INVENTED, RUNS, WRONG_ARGUMENTS, Run
+from tracejury.collector.cli.demo.runs import FROM_MEMORY, HAMMERING, HEALTHY, INVENTED, RUNS, WRONG_ARGUMENTS, DemoRun
 from tracejury.collector.otlp.codec.decode import decode
 from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.judges.registry import default_suite
@@ -48,7 +48,7 @@ class Seen:
         return turn.text + " ".join(c.name for c in turn.tool_calls)
 
 
-def see(run: Run) -> Seen:
+def see(run: DemoRun) -> Seen:
     """Perform a run and judge its spans."""
     exporter = InMemorySpanExporter()
     provider = TracerProvider(resource=Resource.create({"service.name": SERVICE}), shutdown_on_exit=False)
@@ -61,7 +61,7 @@ def see(run: Run) -> Seen:
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.title)
-def test_every_run_is_a_manager_with_a_sub_agent(run: Run) -> None:
+def test_every_run_is_a_manager_with_a_sub_agent(run: DemoRun) -> None:
     """Two agent runs in one trace, each with a plan first; every span but the program's own is in one of them."""
     seen = see(run)
     assert [(r.name, r.role, r.status) for r in seen.trace.runs] == [
@@ -83,7 +83,7 @@ def test_the_healthy_run_is_clean() -> None:
 
 
 @pytest.mark.parametrize("run", [run for run in RUNS if run.fault], ids=lambda run: run.title)
-def test_every_fault_is_found_at_the_default_profile(run: Run) -> None:
+def test_every_fault_is_found_at_the_default_profile(run: DemoRun) -> None:
     """At least one finding, at a span of the trace, quoting it."""
     seen = see(run)
     shown = seen.shown("balanced")

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 from store_parts import TRACE_ID, a_span
 
-from tracejury.collector.store import upkeep
+from tracejury.collector.store import opening
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import MAX_RETENTION_DAYS, StoreConfig
 from tracejury.collector.store.judging import StoredJudging
@@ -33,7 +33,7 @@ def dsn(store_dsn: str) -> Iterator[str]:
 def engines(dsn: str, **config: object) -> dict[str, str]:
     """The engine of each table after a start with that configuration."""
     store = Store.open(dsn, StoreConfig.model_validate({"dsn": dsn, **config}))
-    upkeep.apply(store)
+    opening.apply_settings(store)
     rows = store.rows("SELECT name, engine_full FROM system.tables WHERE database = currentDatabase() "
                       "AND engine LIKE '%MergeTree'")  # fmt: skip
     store.close()
@@ -46,7 +46,7 @@ def test_retention_is_30_days_by_arrival(dsn: str) -> None:
     expiring = {
         name for name, engine in found.items() if "TTL toDateTime(ReceivedAt) + toIntervalSecond(2592000)" in engine
     }
-    assert expiring == set(upkeep.RETAINED) == set(found) - {*upkeep.KEPT, "migrations"}
+    assert expiring == set(opening.RETAINED) == set(found) - {*opening.KEPT, "migrations"}
 
 
 def test_retention_follows_the_configuration(dsn: str) -> None:
@@ -59,7 +59,7 @@ def test_retention_follows_the_configuration(dsn: str) -> None:
 def test_what_has_expired_is_dropped(dsn: str) -> None:
     """Rows past their retention go when parts are merged; the client's own dates do not matter."""
     store = Store.open(dsn, StoreConfig(retention_days=2))
-    upkeep.apply(store)
+    opening.apply_settings(store)
     now = time.time_ns()
     for name, age in (("a", 1 * DAY), ("b", 3 * DAY), ("c", 40 * DAY)):
         store.insert("spans", SPAN_COLUMNS, span_columns([a_span(span_id=name * 16, start=0, end=0)], now - age))
@@ -72,7 +72,7 @@ def test_what_has_expired_is_dropped(dsn: str) -> None:
 def test_the_longest_retention_keeps_what_arrives(dsn: str) -> None:
     """The engine drops at once what would expire beyond its calendar, so longer ones are refused."""
     store = Store.open(dsn, StoreConfig(retention_days=MAX_RETENTION_DAYS))
-    upkeep.apply(store)
+    opening.apply_settings(store)
     store.insert("spans", SPAN_COLUMNS, span_columns([a_span()], time.time_ns()))
     store.command("OPTIMIZE TABLE spans FINAL")
     assert StoredJudging(store).load_spans([TRACE_ID]) == {TRACE_ID: ([a_span()], [])}
@@ -89,14 +89,14 @@ def test_fsync_follows_the_configuration(dsn: str) -> None:
         if table != "migrations"
     )
     off = engines(dsn, fsync=False)
-    assert all("fsync_after_insert = 0" in off[table] for table in (*upkeep.RETAINED, *upkeep.KEPT))
+    assert all("fsync_after_insert = 0" in off[table] for table in (*opening.RETAINED, *opening.KEPT))
 
 
 @pytest.mark.parametrize("fsync", [False, True])
 def test_fsync_reaches_the_disk(dsn: str, *, fsync: bool) -> None:
     """With it an insert ends only after the files and the folder of its part were synced; without it none is."""
     store = Store.open(dsn, StoreConfig(retention_days=None, fsync=fsync))
-    upkeep.apply(store)
+    opening.apply_settings(store)
 
     def syncs() -> dict[str, int]:
         rows = store.rows("SELECT event, value FROM system.events WHERE event IN ('FileSync', 'DirectorySync')")
@@ -126,6 +126,6 @@ def test_a_start_without_changes_changes_nothing(dsn: str, config: dict[str, Any
     store = Listening.open(dsn, StoreConfig.model_validate(config))
     assert isinstance(store, Listening)
     store.commands = []
-    upkeep.apply(store)
+    opening.apply_settings(store)
     assert store.commands == []
     store.close()
