@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
 from ...judges.llm.client import Client
@@ -22,11 +21,10 @@ Ledger = defaultdict[str, Usage]
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedModel:
-    """One model as an evaluation uses it. `live`: whether it can be asked; else only its cassette answers."""
+    """One model as an evaluation uses it."""
 
     about: About
     client: CassetteClient
-    live: LiteLlmClient | None
 
     def of_run(self, run: int, ledger: Ledger) -> Client:
         """Its client for a run, counting what it spends in `ledger`."""
@@ -37,17 +35,9 @@ class EvaluatedModel:
         return int(LIBRARY.module.token_counter(model=self.about.model, text=text))
 
 
-@dataclass(frozen=True, slots=True)
-class Models:
-    """The judges' model and the matcher's (the same, where no other is named)."""
-
-    judges: EvaluatedModel
-    adjudicator: EvaluatedModel
-
-
 @asynccontextmanager
-async def open_models(options: JudgesOptions) -> AsyncIterator[Models]:
-    """The models, ready to be asked; closed, with the cassette, at the end.
+async def open_models(options: JudgesOptions) -> AsyncIterator[tuple[EvaluatedModel, EvaluatedModel]]:
+    """The judges' model and the matcher's (the same, where no other is named); closed, with the cassette, at the end.
 
     Raises:
         ConfigError: litellm is not installed, a key is missing, there is neither a model nor a cassette to replay, or
@@ -55,17 +45,13 @@ async def open_models(options: JudgesOptions) -> AsyncIterator[Models]:
     """
     await LIBRARY.ready()
     replayed = options.cassette_mode == "replay"
-    with _open_cassette(options) as cassette:
-        names = options.llm, replace_model(options.llm, options.adjudicator)
-        opened: dict[str, EvaluatedModel] = {}
-        try:
-            for config in names:
-                if config.model not in opened:
-                    opened[config.model] = await _open(config, cassette, replayed=replayed)
-            judges, adjudicator = (opened[config.model] for config in names)
-            yield Models(judges, adjudicator)
-        finally:
-            await asyncio.gather(*(model.live.close() for model in opened.values() if model.live is not None))
+    async with AsyncExitStack() as stack:
+        cassette = stack.enter_context(_open_cassette(options))
+        judges = adjudicator = await _open(options.llm, cassette, stack, replayed=replayed)
+        if options.adjudicator not in {"", options.llm.model}:
+            config = replace_model(options.llm, options.adjudicator)
+            adjudicator = await _open(config, cassette, stack, replayed=replayed)
+        yield judges, adjudicator
 
 
 def replace_model(config: LlmConfig, model: str) -> LlmConfig:
@@ -73,13 +59,14 @@ def replace_model(config: LlmConfig, model: str) -> LlmConfig:
     return config.model_copy(update={"model": model}) if model else config
 
 
-async def _open(config: LlmConfig, cassette: Cassette, *, replayed: bool) -> EvaluatedModel:
+async def _open(config: LlmConfig, cassette: Cassette, stack: AsyncExitStack, *, replayed: bool) -> EvaluatedModel:
     if not replayed and config.on:
         live = LiteLlmClient(config)
+        stack.push_async_callback(live.close)
         await live.prepare()
         about = About(config.model, live.max_input_tokens)
         cassette.describe(about)
-        return EvaluatedModel(about, CassetteClient(cassette, live, about.model), live)
+        return EvaluatedModel(about, CassetteClient(cassette, live, about.model))
     known = [about for about in cassette.about if config.model in {"", about.model}]
     if not known:
         raise ConfigError(
@@ -90,7 +77,7 @@ async def _open(config: LlmConfig, cassette: Cassette, *, replayed: bool) -> Eva
     about = known[0]
     if config.max_input_tokens:
         about = replace(about, max_input_tokens=config.max_input_tokens)
-    return EvaluatedModel(about, CassetteClient(cassette, None, about.model), None)
+    return EvaluatedModel(about, CassetteClient(cassette, None, about.model))
 
 
 def _open_cassette(options: JudgesOptions) -> Cassette:

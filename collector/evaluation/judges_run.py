@@ -19,7 +19,7 @@ from .adjudicate import Adjudicated, adjudicate
 from .adjudication_sides import adjudication_sides
 from .architecture import ServiceDescriptions
 from .baseline import judge_baseline
-from .judges_client import Ledger, Models, open_models, replace_model
+from .judges_client import EvaluatedModel, Ledger, open_models, replace_model
 from .judges_options import NO_ARCHITECTURE, JudgesOptions
 from .judges_result import RunResult, TraceResult
 from .judges_trace import Judging, judge_trace
@@ -59,17 +59,17 @@ async def judge_folder(options: JudgesOptions, rebuilt: RebuiltFolder, progress:
     """
     architecture = ServiceDescriptions.of(options.architecture, rebuilt.traces)
     panel_from(options.llm)  # what is wrong with the criteria should not cost a look at the model
-    async with open_models(options) as models:
-        model = models.judges.about
+    async with open_models(options) as (judges, adjudicator):
+        model = judges.about
         llm = replace_model(options.llm, model.model)
         panel, troubles = panel_from(llm)
-        room = prompt_budget(panel, model.max_input_tokens, models.judges.count, hints=llm.hints)
+        room = prompt_budget(panel, model.max_input_tokens, judges.count, hints=llm.hints)
         how = Judging(room, windows_from(llm) if llm.streaming else None)
-        run = _JudgingRun(options, rebuilt, models, progress)
+        run = _JudgingRun(options, rebuilt, judges, adjudicator, progress)
         results = await run.judge(how, architecture)
         adjudicated, cost = await run.match(results) if options.adjudicate else ({}, Usage())
         baseline = await run.judge_baseline(architecture) if options.baseline else {}
-        names = models.judges.about.model, models.adjudicator.about.model
+        names = model.model, adjudicator.about.model
         return JudgingResults(panel, troubles, names, results, baseline, adjudicated, cost)
 
 
@@ -77,7 +77,8 @@ async def judge_folder(options: JudgesOptions, rebuilt: RebuiltFolder, progress:
 class _JudgingRun:
     options: JudgesOptions
     rebuilt: RebuiltFolder
-    models: Models
+    judges: EvaluatedModel
+    adjudicator: EvaluatedModel
     progress: Progress
 
     async def judge(self, how: Judging, architecture: ServiceDescriptions) -> tuple[TraceResult, ...]:
@@ -105,7 +106,7 @@ class _JudgingRun:
         async def one(job: tuple[int, Trace]) -> TraceResult:
             repetition, trace = job
             ledger: Ledger = defaultdict(Usage)
-            runs = await judge(trace, self.models.judges.of_run(repetition, ledger))
+            runs = await judge(trace, self.judges.of_run(repetition, ledger))
             return TraceResult(self.rebuilt.name(trace), trace.trace_id, repetition, runs, dict(ledger))
 
         jobs = [(repetition, trace) for repetition in range(repetitions) for trace in self.rebuilt.traces]
@@ -117,7 +118,7 @@ class _JudgingRun:
             if result.repetition == 0:
                 findings[result.name] += result.findings
         ledger: Ledger = defaultdict(Usage)
-        client = self.models.adjudicator.of_run(0, ledger)
+        client = self.adjudicator.of_run(0, ledger)
         sides = adjudication_sides(self.rebuilt, findings)
 
         async def one(name: str) -> Adjudicated:

@@ -50,15 +50,7 @@ def as_json(e: DetectorEvaluation) -> dict[str, Any]:
             {"trace_id": i.trace_id, "span_id": i.span_id, "category": i.category, "reason": i.invalid}
             for i in e.invalid
         ],
-        "profile": e.profile,
-        "protocol": e.protocol,
-        "shuffle": e.shuffle,
-        "findings": e.findings,
-        "traces_without_annotations": e.unannotated,
-        "annotations_without_trace": e.spare,
-        "items_refused": e.refused,
-        "failures": dict(e.failures),
-        "grounding": plain(e.grounding),
+        **{name: value for name, value in plain(e).items() if name not in {"agreement", "breakdowns", "invalid"}},
     }
 
 
@@ -85,12 +77,12 @@ def _notes(e: DetectorEvaluation) -> Iterator[RenderableType]:
     if e.invalid:
         columns = (("span", "span_id"), ("reason", "invalid"))
         yield listed("invalid annotation", columns, ((i.trace_id, i) for i in e.invalid), most=100)
-    if e.unannotated:
-        yield Text(f"{e.unannotated} traces without annotations were judged and not scored")
-    if e.spare:
-        yield Text(f"{e.spare} files of annotations had no trace")
-    if e.refused:
-        yield Text(f"{e.refused} spans or log records were refused by the receiver")
+    if e.traces_without_annotations:
+        yield Text(f"{e.traces_without_annotations} traces without annotations were judged and not scored")
+    if e.annotations_without_trace:
+        yield Text(f"{e.annotations_without_trace} files of annotations had no trace")
+    if e.items_refused:
+        yield Text(f"{e.items_refused} spans or log records were refused by the receiver")
     g = e.grounding
     yield Text(f"of all findings, {g.span_exists:.1%} have a span that was sent, {g.evidence_in_span:.1%} quote it")
     for detector, why in e.failures.items():

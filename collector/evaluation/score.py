@@ -21,23 +21,22 @@ from .predictions import Predictions
 class DetectorEvaluation:
     """The report of `evaluate trail`.
 
-    `findings` counts those in the profile over all traces, scored or not. `unannotated` traces were judged and not
-    scored; `spare` annotation files had no trace; `refused` items the receiver did not take. `invalid` lists the
-    annotations that blame what is no error. `breakdowns`: by detector, category, dimension and impact.
+    `breakdowns`: by detector, category, dimension and impact; `invalid`: annotations that blame what is no error;
+    `findings`: those in the profile, of all traces, scored or not; `items_refused`: by the receiver.
     """
 
+    agreement: Agreement
+    breakdowns: Mapping[str, Mapping[str, Row]]
+    invalid: tuple[Annotated, ...]
     profile: str
     protocol: str
     shuffle: int | None
     findings: int
-    unannotated: int
-    spare: int
-    agreement: Agreement
-    breakdowns: Mapping[str, Mapping[str, Row]]
-    invalid: tuple[Annotated, ...]
-    grounding: Grounding
+    traces_without_annotations: int
+    annotations_without_trace: int
+    items_refused: int
     failures: Mapping[str, str]
-    refused: int
+    grounding: Grounding
 
 
 def evaluate(
@@ -68,14 +67,14 @@ def evaluate(
         protocol=protocol,
         shuffle=shuffle,
         findings=len(shown),
-        unannotated=folder.unannotated,
-        spare=folder.spare,
+        traces_without_annotations=folder.unannotated,
+        annotations_without_trace=folder.spare,
         agreement=agreement(names, gold, predicted),
         breakdowns={name: rows_by(gold, predicted) for name, rows_by in BREAKDOWNS.items()},
         invalid=tuple(a for a in gold if a.invalid),
         grounding=grounding(judged.findings, received.spans, received.logs),
         failures=judged.failures,
-        refused=judged.refused,
+        items_refused=judged.refused,
     )
 
 

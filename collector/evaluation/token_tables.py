@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from statistics import median
+from collections.abc import Iterable, Iterator
+from statistics import mean, median
 from typing import Any, Final
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ...schemas.text.terminal import one_line
 from .plain import plain
-from .tables import grid
+from .tables import Column, listed
 from .token_report import CLOSING, PAPER_CALLS, Sent, TokenReport, TraceTokens
 
 PANEL_GOAL: Final = 0.15
@@ -28,7 +27,7 @@ def token_json(report: TokenReport) -> dict[str, Any]:
         "panel_ratio": report.panel_ratio,
         "panel_uncached_ratio": report.panel_uncached_ratio,
         "streaming_ratio": report.streaming_ratio,
-        "totals": {name: sum(map(of, report.traces)) for name, of in _columns(report).items()},
+        "totals": {name: sum(values) for name, values in _figures(report.traces).items()},
         "per_trace": [plain(trace) for trace in report.traces],
     }
 
@@ -36,12 +35,16 @@ def token_json(report: TokenReport) -> dict[str, Any]:
 def token_tables(report: TokenReport) -> RenderableType:
     """Totals and what a trace takes in the middle and at most; then the ratios that are aimed at."""
     title = f"{len(report.traces)} traces, criteria {report.criteria}, tokens of {report.tokenizer}"
-    table = grid("input tokens", "all", "a trace", "median", "most")
-    for name, of in _columns(report).items():
-        values = [of(trace) for trace in report.traces] or [0]
-        row = (sum(values), sum(values) / len(values), median(values), max(values))
-        table.add_row(Text(one_line(name, 80)), *(f"{value:,.0f}" for value in row))
+    table = listed("input tokens", COLUMNS, _figures(report.traces).items(), most=80)
     return Group(Text(title), table, *map(Text, _ratios(report)))
+
+
+COLUMNS: Final[tuple[Column, ...]] = (
+    ("all", lambda values: f"{sum(values):,}"),
+    ("a trace", lambda values: f"{mean(values):,.0f}"),
+    ("median", lambda values: f"{median(values):,.0f}"),
+    ("most", lambda values: f"{max(values):,}"),
+)
 
 
 def _ratios(report: TokenReport) -> Iterator[str]:
@@ -55,33 +58,28 @@ def _ratios(report: TokenReport) -> Iterator[str]:
     )
 
 
-def _columns(report: TokenReport) -> dict[str, Callable[[TraceTokens], int]]:
-    columns: dict[str, Callable[[TraceTokens], int]] = {
-        "raw": lambda t: t.raw,
-        "paper's preprocessing, one call": lambda t: t.paper,
-        f"paper's preprocessing, {PAPER_CALLS} calls": lambda t: PAPER_CALLS * t.paper,
+def _figures(traces: Iterable[TraceTokens]) -> dict[str, list[int]]:
+    """Each figure's values, one a trace."""
+    rows = [_row(trace) for trace in traces] or [_row(NO_TRACE)]
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def _row(trace: TraceTokens) -> dict[str, int]:
+    row = {
+        "raw": trace.raw,
+        "paper's preprocessing, one call": trace.paper,
+        f"paper's preprocessing, {PAPER_CALLS} calls": PAPER_CALLS * trace.paper,
     }
-    modes: dict[str, Callable[[TraceTokens], Sent]] = {
-        "panel": lambda t: t.panel,
-        "separate": lambda t: t.separate,
-        "streaming": lambda t: t.streaming,
-    }
-    for name, sent in modes.items():
-        columns |= _mode(name, sent)
-    for name in _architectures(report.traces):
-        columns[f"panel, architecture {name}"] = lambda t, name=name: t.ablation[name].total  # type: ignore[misc]
-    return columns
+    for name, sent in (("panel", trace.panel), ("separate", trace.separate), ("streaming", trace.streaming)):
+        row |= {
+            name: sent.total,
+            f"{name}, calls": sent.calls,
+            f"{name}, closing": sent.tokens.get(CLOSING, 0),
+            f"{name}, not from the prefix cache": sent.uncached,
+            f"{name}, answer schemas beside it": sent.schemas,
+        }
+    return row | {f"panel, architecture {name}": sent.total for name, sent in trace.ablation.items()}
 
 
-def _mode(name: str, sent: Callable[[TraceTokens], Sent]) -> dict[str, Callable[[TraceTokens], int]]:
-    return {
-        name: lambda t: sent(t).total,
-        f"{name}, calls": lambda t: sent(t).calls,
-        f"{name}, closing": lambda t: sent(t).tokens.get(CLOSING, 0),
-        f"{name}, not from the prefix cache": lambda t: sent(t).uncached,
-        f"{name}, answer schemas beside it": lambda t: sent(t).schemas,
-    }
-
-
-def _architectures(traces: Iterable[TraceTokens]) -> list[str]:
-    return list(next(iter(traces)).ablation) if traces else []
+NOTHING: Final = Sent(0, {}, 0, 0)
+NO_TRACE: Final = TraceTokens("", 0, 0, NOTHING, NOTHING, NOTHING, {})

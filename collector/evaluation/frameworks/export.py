@@ -104,18 +104,17 @@ class Export:
 
     def executions(self, tool: str) -> int:
         """The number of a tool's executions that have a span (a twin below its twin is none)."""
-        word = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(tool)}(?![A-Za-z0-9_])")
-        naming = {k for k in self.tools if self._names(self.spans[k], tool, word)}
+        naming = self._executing(tool)
         return sum(1 for k in naming if not any(a in naming for a in self.above(k)))
 
     def failed(self, tool: str) -> bool:
         """Whether the span of some execution of a tool has the status of an error."""
-        word = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(tool)}(?![A-Za-z0-9_])")
-        return any(self.spans[k].error and self._names(self.spans[k], tool, word) for k in self.tools)
+        return any(self.spans[k].error for k in self._executing(tool))
 
-    @staticmethod
-    def _names(span: RawSpan, tool: str, word: re.Pattern[str]) -> bool:
-        return bool(word.search(span.name)) or any(v == tool and "name" in k for k, v in span.pairs)
+    def _executing(self, tool: str) -> set[SpanKey]:
+        word = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(tool)}(?![A-Za-z0-9_])")
+        spans = (self.spans[k] for k in self.tools)
+        return {s.key for s in spans if word.search(s.name) or any(v == tool and "name" in k for k, v in s.pairs)}
 
     @cached_property
     def calls(self) -> tuple[RawSpan, ...]:

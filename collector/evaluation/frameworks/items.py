@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from .capture import Capture
+from .export import Export
+from .rebuilt import RebuiltCapture
+from .stated import Stated
+
 
 class Measure(StrEnum):
     """The measures of the table."""
@@ -42,3 +47,30 @@ class ScoredFact:
     def label(self) -> str:
         """The capture's label."""
         return self.capture.partition("/")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureCase:
+    """One capture with its raw export, its reconstruction, and what the export states."""
+
+    capture: Capture
+    export: Export
+    rebuilt: RebuiltCapture
+    stated: Stated
+
+    def fact(
+        self,
+        measure: Measure,
+        what: str,
+        expected: object,
+        got: object,
+        kind: str = "",
+        *,
+        ok: bool | None = None,
+        rules: tuple[str, ...] = (),
+        weight: int = 1,
+        stated: bool = True,
+    ) -> ScoredFact:
+        """A fact of this capture; `ok` where it is not missed in any way, unless told otherwise."""
+        right = not kind if ok is None else ok
+        return ScoredFact(self.capture.id, measure, what, expected, got, right, kind, rules, weight, stated)

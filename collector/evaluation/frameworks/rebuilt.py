@@ -23,13 +23,13 @@ _STEP = 1_000_000  # nanos between two requests
 
 @dataclass(frozen=True, slots=True)
 class RebuiltCapture:
-    """The traces of a capture, the findings that a balanced reader sees in each, and what went wrong.
+    """The traces of a capture, the findings that a balanced reader sees in them, and what went wrong.
 
     `faults`: (measure, one line) for each span lost, crash and trace that stays open.
     """
 
     traces: tuple[Trace, ...]
-    findings: Mapping[str, tuple[Finding, ...]]
+    findings: tuple[Finding, ...]
     faults: tuple[tuple[str, str], ...]
     spans: int
 
@@ -62,7 +62,7 @@ def through_collector(requests: Sequence[Request], suite: Suite) -> RebuiltCaptu
             faults.append(("crash", f"a request: {type(error).__name__}: {error}"[:300]))
         now += _STEP
     traces: list[Trace] = []
-    findings: dict[str, tuple[Finding, ...]] = {}
+    findings: list[Finding] = []
     held = {key: trace for key in keys if (trace := assembler.get(key)) is not None and trace.spans}
     faults += [("lost", f"trace {key[1]} is not held") for key, sent in keys.items() if sent and key not in held]
     for members in _groups(held):
@@ -70,9 +70,9 @@ def through_collector(requests: Sequence[Request], suite: Suite) -> RebuiltCaptu
         faults += wrong
         if whole is not None:
             traces.append(whole)
-            findings[whole.trace_id] = found
+            findings += found
     traces.sort(key=lambda t: (t.start, t.trace_id))
-    return RebuiltCapture(tuple(traces), findings, tuple(faults), sum(map(len, keys.values())))
+    return RebuiltCapture(tuple(traces), tuple(findings), tuple(faults), sum(map(len, keys.values())))
 
 
 def _take(

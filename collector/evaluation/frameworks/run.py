@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from ....judges.registry import default_suite
 from ....judges.suite import Suite
@@ -12,7 +13,7 @@ from ...otlp.client import shuffled
 from . import score_agents, score_calls, score_failures
 from .capture import Capture, load, paths
 from .export import export_of
-from .items import ScoredFact
+from .items import CaptureCase, ScoredFact
 from .rebuilt import through_collector
 from .stated import stated
 
@@ -59,20 +60,20 @@ def evaluate_frameworks(
     return ReconstructionEvaluation(tuple(items), scenarios, spans, shuffle)
 
 
+SCORERS: Final[tuple[Callable[[CaptureCase], Iterator[ScoredFact]], ...]] = (
+    score_agents.agents,
+    score_agents.parents,
+    score_agents.llm_calls,
+    score_calls.tool_calls,
+    score_failures.failures,
+    score_failures.happy,
+    score_failures.faults,
+)
+
+
 def score(capture: Capture, suite: Suite, shuffle: int | None = None) -> tuple[list[ScoredFact], int]:
     """All items of one capture, and how many spans it has."""
     requests = capture.requests if shuffle is None else shuffled(capture.requests, shuffle, CHUNK)
     export = export_of(capture.requests)
-    rebuilt = through_collector(requests, suite)
-    told = stated(export, capture.truth)
-
-    def all_items() -> Iterator[ScoredFact]:
-        yield from score_agents.agents(capture, export, rebuilt, told)
-        yield from score_agents.parents(capture, rebuilt, told)
-        yield from score_agents.llm_calls(capture, rebuilt, told)
-        yield from score_calls.tool_calls(capture, export, rebuilt, told)
-        yield from score_failures.failures(capture, export, rebuilt)
-        yield from score_failures.happy(capture, rebuilt)
-        yield from score_failures.faults(capture, rebuilt)
-
-    return list(all_items()), rebuilt.spans
+    case = CaptureCase(capture, export, through_collector(requests, suite), stated(export, capture.truth))
+    return [fact for scorer in SCORERS for fact in scorer(case)], case.rebuilt.spans

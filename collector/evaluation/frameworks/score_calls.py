@@ -6,32 +6,31 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .capture import Capture
-from .export import Export
-from .items import Measure, ScoredFact
+from .items import CaptureCase, Measure, ScoredFact
 from .pairing import Expected, SeenCall, out_of_order, pair, same_arguments, same_name
 from .rebuilt import RebuiltCapture
-from .stated import Stated, stated_call
+from .stated import stated_call
 from .truth import leaves
 
 
-def tool_calls(capture: Capture, export: Export, rebuilt: RebuiltCapture, told: Stated) -> Iterator[ScoredFact]:
+def tool_calls(case: CaptureCase) -> Iterator[ScoredFact]:
     """Every call of the truth as an item, and every rebuilt one that is too many or stands nowhere."""
-    expected = _expected(capture, export, told)
-    pairs = pair(expected, list(_seen(rebuilt)))
-    late = set() if capture.truth.parallel else out_of_order(expected, pairs)
+    expected = _expected(case)
+    pairs = pair(expected, list(_seen(case.rebuilt)))
+    late = set() if case.capture.truth.parallel else out_of_order(expected, pairs)
     for at, one in enumerate(expected):
         kind = "order" if at in late else pairs.kinds.get(at, "missing")
-        yield _item(capture, one, pairs.found.get(at), kind)
-    yield from _surplus(capture, export, expected, pairs.left)
+        yield _item(case, one, pairs.found.get(at), kind)
+    yield from _surplus(case, expected, pairs.left)
 
 
-def _expected(capture: Capture, export: Export, told: Stated) -> list[Expected]:
+def _expected(case: CaptureCase) -> list[Expected]:
     nth: Counter[str] = Counter()
-    agents = {a.name for a in capture.truth.agents}
+    agents = {a.name for a in case.capture.truth.agents}
     found = []
-    for call in capture.truth.calls:
-        found.append(Expected(call, stated_call(export, call, nth[call.name], told), frozenset(agents - {call.agent})))
+    for call in case.capture.truth.calls:
+        told = stated_call(case.export, call, nth[call.name], case.stated)
+        found.append(Expected(call, told, frozenset(agents - {call.agent})))
         nth[call.name] += 1
     return found
 
@@ -46,23 +45,14 @@ def _seen(rebuilt: RebuiltCapture) -> Iterator[SeenCall]:
                     at += 1
 
 
-def _item(capture: Capture, one: Expected, seen: SeenCall | None, kind: str) -> ScoredFact:
+def _item(case: CaptureCase, one: Expected, seen: SeenCall | None, kind: str) -> ScoredFact:
     """A call that the export does not tell of may be missing, but not be another agent's."""
     stated = one.told.call and one.told.agent
-    ok = kind == "" if stated else kind != "agent"
     what = f"{one.call.agent}.{one.call.name} #{one.call.run}"
     true = {"arguments": one.call.arguments, "executed": one.call.executed, "error": one.call.error}
-    return ScoredFact(
-        capture=capture.id,
-        measure=Measure.TOOL_CALLS,
-        what=what,
-        expected=true,
-        got=_shown(seen) if seen else None,
-        ok=ok,
-        kind="" if ok else kind,
-        rules=one.told.rules,
-        stated=stated,
-    )
+    missed = kind if stated or kind == "agent" else ""
+    got = _shown(seen) if seen else None
+    return case.fact(Measure.TOOL_CALLS, what, true, got, missed, rules=one.told.rules, stated=stated)
 
 
 def _shown(seen: SeenCall) -> dict[str, Any]:
@@ -77,23 +67,21 @@ def _shown(seen: SeenCall) -> dict[str, Any]:
     }
 
 
-def _surplus(
-    capture: Capture, export: Export, expected: Sequence[Expected], left: Sequence[SeenCall]
-) -> Iterator[ScoredFact]:
+def _surplus(case: CaptureCase, expected: Sequence[Expected], left: Sequence[SeenCall]) -> Iterator[ScoredFact]:
     """Calls that no true one is left for: doubles of true tools, and what stands nowhere.
 
     Others are the framework's own: one that hands in an answer, or hands back to an agent.
     """
-    agents = {a.name for a in capture.truth.agents}
+    agents = {a.name for a in case.capture.truth.agents}
     for seen in (s for s in left if not s.call.closing):
         texts = [seen.call.name, *leaves(seen.call.arguments)]
         if any(same_arguments(e, seen) and (same_name(e, seen) or e.call.arguments) for e in expected):
             kind = "one too many"
-        elif not all(map(export.stands, texts)):
+        elif not all(map(case.export.stands, texts)):
             kind = "invented"
         elif any(same_name(e, seen) for e in expected) and not agents.intersection(texts):
             kind = "one too many"
         else:
             continue
         what = f"{seen.agent}.{seen.call.name}"
-        yield ScoredFact(capture.id, Measure.TOOL_CALLS, what, None, _shown(seen), ok=False, kind=kind)
+        yield case.fact(Measure.TOOL_CALLS, what, None, _shown(seen), kind)

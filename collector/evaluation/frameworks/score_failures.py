@@ -7,9 +7,8 @@ from typing import Final
 
 from ....schemas.findings import Finding
 from ....schemas.taxonomy import Severity
-from .capture import Capture
 from .export import Export
-from .items import Measure, ScoredFact
+from .items import CaptureCase, Measure, ScoredFact
 from .rebuilt import RebuiltCapture, spans_of
 from .stated import NO_SPAN, NO_TEXT
 from .truth import InjectedFailure
@@ -32,26 +31,24 @@ BESIDE: Final = " before a made-up answer"
 """Of a tool's error after which an answer was made up: that answer is the failure to find."""
 
 
-def failures(capture: Capture, export: Export, rebuilt: RebuiltCapture) -> Iterator[ScoredFact]:
+def failures(case: CaptureCase) -> Iterator[ScoredFact]:
     """Whether each built-in failure has a finding at one of its spans, or in a turn that holds one."""
-    made_up = any(f.type == "fabricated_answer" for f in capture.truth.failures)
-    for failure in capture.truth.failures:
+    truth, rebuilt = case.capture.truth, case.rebuilt
+    made_up = any(f.type == "fabricated_answer" for f in truth.failures)
+    for failure in truth.failures:
         if failure.type not in CATEGORIES:
             continue
-        rules = tuple(_untold(failure, export, capture.truth.answers))
+        rules = tuple(_untold(failure, case.export, truth.answers))
         turns = _turns(rebuilt, failure)
-        there = [f for found in rebuilt.findings.values() for f in found if _at(f, failure, turns)]
-        got = sorted({f"{f.category} ({f.judge})" for f in there})
+        there = [f for f in rebuilt.findings if _at(f, failure, turns)]
         right = any(f.category in CATEGORIES[failure.type] for f in there)
-        kind = "" if right else "another category" if there else _elsewhere(rebuilt, failure)
-        yield ScoredFact(
-            capture=capture.id,
-            measure=Measure.FAILURES,
-            what=failure.type + (BESIDE if made_up and failure.type == "tool_error" else ""),
-            expected=sorted(failure.span_ids),
-            got=got,
+        yield case.fact(
+            Measure.FAILURES,
+            failure.type + (BESIDE if made_up and failure.type == "tool_error" else ""),
+            sorted(failure.span_ids),
+            sorted({f"{f.category} ({f.judge})" for f in there}),
+            "" if right else "another category" if there else _elsewhere(rebuilt, failure),
             ok=right or bool(rules),
-            kind=kind,
             rules=rules,
             stated=not rules,
         )
@@ -59,7 +56,7 @@ def failures(capture: Capture, export: Export, rebuilt: RebuiltCapture) -> Itera
 
 def _elsewhere(rebuilt: RebuiltCapture, failure: InjectedFailure) -> str:
     wanted = CATEGORIES[failure.type]
-    return "elsewhere" if any(f.category in wanted for fs in rebuilt.findings.values() for f in fs) else "not found"
+    return "elsewhere" if any(f.category in wanted for f in rebuilt.findings) else "not found"
 
 
 def _untold(failure: InjectedFailure, export: Export, answers: tuple[str, ...]) -> Iterator[str]:
@@ -86,18 +83,17 @@ def _at(finding: Finding, failure: InjectedFailure, turns: set[tuple[str, int]])
     return finding.turn is not None and (finding.agent_run_id, finding.turn) in turns
 
 
-def happy(capture: Capture, rebuilt: RebuiltCapture) -> Iterator[ScoredFact]:
+def happy(case: CaptureCase) -> Iterator[ScoredFact]:
     """Findings on a run in which all went well: those that a balanced reader sees."""
-    truth = capture.truth
+    truth, found = case.capture.truth, case.rebuilt.findings
     if truth.failures or any(c.error for c in truth.calls) or not truth.answers:
         return
-    found = [f for fs in rebuilt.findings.values() for f in fs]
-    high = any(f.severity is Severity.HIGH for f in found)
+    kind = "HIGH" if any(f.severity is Severity.HIGH for f in found) else ""
     got = [f"{f.category} {f.severity.name} ({f.judge}): {f.evidence[:80]}" for f in found]
-    yield ScoredFact(capture.id, Measure.FINDINGS, truth.scenario, 0, got, not found, "HIGH" if high else "", (), 1)
+    yield case.fact(Measure.FINDINGS, truth.scenario, 0, got, kind, ok=not found)
 
 
-def faults(capture: Capture, rebuilt: RebuiltCapture) -> Iterator[ScoredFact]:
+def faults(case: CaptureCase) -> Iterator[ScoredFact]:
     """Spans lost, crashes and traces that never settle, one item each."""
-    for what, why in rebuilt.faults:
-        yield ScoredFact(capture.id, Measure.FAULTS, what, "", why, ok=False, kind=what)
+    for what, why in case.rebuilt.faults:
+        yield case.fact(Measure.FAULTS, what, "", why, what)

@@ -113,7 +113,7 @@ def test_detectors_are_scored_on_reviewed_runs_alone(tmp_path: Path) -> None:
     labels = [annotation(A, span, agent_run_id=run.id), annotation(A, 9, agent_run_id="another"), review(A, run.id)]
     scored = evaluate_trail(folder, protocol="direct", people=read_people(export(tmp_path / "l", *labels, review(C))))
     assert (scored.agreement.traces, scored.agreement.errors) == (1, 1)
-    assert (scored.unannotated, scored.spare) == (1, 1)
+    assert (scored.traces_without_annotations, scored.annotations_without_trace) == (1, 1)
     assert scored.agreement.all.localised == 1.0
     nobody = evaluate_trail(folder, protocol="direct", people=read_people(export(tmp_path / "l", review(A, "another"))))
     assert nobody.agreement.all.findings_per_trace == 0
