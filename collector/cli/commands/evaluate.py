@@ -81,8 +81,9 @@ def _refuse_unread(unread: set[str], *, for_judges: bool) -> None:
 def _detectors(
     folder: Path, profile: str, protocol: str, shuffle: int | None, labels: Path | str | None, style: str
 ) -> None:
-    from ...evaluation import as_json, as_tables, evaluate_trail
     from ...evaluation.people_file import read_people
+    from ...evaluation.report import as_json, as_tables
+    from ...evaluation.run import evaluate_trail
     from .. import output
 
     with progress_bar() as progress:

@@ -20,7 +20,8 @@ def frameworks(*, folder: Path, shuffle: int | None, label: str, listed: bool, s
 
     docs/frameworks.md tells what every line of the table says.
     """
-    from ...evaluation.frameworks import as_json, as_list, as_tables, evaluate_frameworks
+    from ...evaluation.frameworks.report import as_json, as_list, as_tables
+    from ...evaluation.frameworks.run import evaluate_frameworks
     from .. import output
 
     with output.progress() as bar:

@@ -13,8 +13,11 @@ import pytest
 from rich.console import Console
 from trail_folder import error, write
 
-from tracejury.collector.evaluation import as_json, as_tables, evaluate, evaluate_trail, load
+from tracejury.collector.evaluation.folder import load
 from tracejury.collector.evaluation.predictions import Predictions
+from tracejury.collector.evaluation.report import as_json, as_tables
+from tracejury.collector.evaluation.run import evaluate_trail
+from tracejury.collector.evaluation.score import evaluate
 from tracejury.collector.judging.detect.direct import stored
 from tracejury.judges.agreement import Predicted
 from tracejury.schemas.errors import ConfigError

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from trail_folder import error, trace, write
 
-from tracejury.collector.evaluation import load
+from tracejury.collector.evaluation.folder import load
 from tracejury.collector.otlp.codec import otlp_json
 from tracejury.collector.otlp.codec.groups import count
 from tracejury.collector.otlp.files import BrokenFileError, trail

@@ -7,15 +7,15 @@ from functools import cache
 import pytest
 from trajectories import FRAMEWORKS
 
-from tracejury.collector.evaluation.frameworks import Evaluation, evaluate_frameworks
 from tracejury.collector.evaluation.frameworks.items import Measure
 from tracejury.collector.evaluation.frameworks.report import rows
+from tracejury.collector.evaluation.frameworks.run import ReconstructionEvaluation, evaluate_frameworks
 
 pytestmark = pytest.mark.skipif(not FRAMEWORKS.exists(), reason="the shared framework captures are not on this machine")
 
 
 @cache
-def evaluated(shuffle: int | None = None) -> Evaluation:
+def evaluated(shuffle: int | None = None) -> ReconstructionEvaluation:
     """All captures, in their order or another."""
     return evaluate_frameworks(FRAMEWORKS, shuffle=shuffle)
 

@@ -10,20 +10,20 @@ from click.testing import CliRunner
 from framework_folder import run_spans, truth, write
 
 from tracejury.collector.cli.root import root
-from tracejury.collector.evaluation.frameworks import Evaluation, evaluate_frameworks
 from tracejury.collector.evaluation.frameworks.items import Measure, ScoredFact
 from tracejury.collector.evaluation.frameworks.report import MeasureRow, as_json, rows
+from tracejury.collector.evaluation.frameworks.run import ReconstructionEvaluation, evaluate_frameworks
 from tracejury.collector.otlp.files import BrokenFileError
 
 
-def row(e: Evaluation, measure: str) -> MeasureRow:
+def row(e: ReconstructionEvaluation, measure: str) -> MeasureRow:
     """The line of that measure."""
     return next(r for r in rows(e) if r.measure == measure)
 
 
-def evaluation(*items: ScoredFact) -> Evaluation:
+def evaluation(*items: ScoredFact) -> ReconstructionEvaluation:
     """An evaluation of two captures, of these items."""
-    return Evaluation(items, {"a/S1": "S1", "b/S1": "S1"}, spans=10)
+    return ReconstructionEvaluation(items, {"a/S1": "S1", "b/S1": "S1"}, spans=10)
 
 
 def agent(capture: str, *, ok: bool, stated: bool = True) -> ScoredFact:

@@ -10,18 +10,18 @@ import pytest
 from framework_folder import ANSWER, QUERY, TASK, call, chat, run_spans, tool, truth, write
 from opentelemetry.proto.trace.v1.trace_pb2 import Status
 
-from tracejury.collector.evaluation.frameworks import Evaluation, evaluate_frameworks
 from tracejury.collector.evaluation.frameworks.items import Measure, ScoredFact
+from tracejury.collector.evaluation.frameworks.run import ReconstructionEvaluation, evaluate_frameworks
 
 Change = Callable[[dict[str, Any]], object]
 
 
-def missed(e: Evaluation) -> set[tuple[str, str]]:
+def missed(e: ReconstructionEvaluation) -> set[tuple[str, str]]:
     """What was missed: measure and kind."""
     return {(i.measure.value, i.kind) for i in e.items if not i.ok}
 
 
-def of(e: Evaluation, measure: Measure) -> list[ScoredFact]:
+def of(e: ReconstructionEvaluation, measure: Measure) -> list[ScoredFact]:
     """The items of a measure."""
     return [i for i in e.items if i.measure is measure]
 

@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from otlp_parts import text, traces
 
-from tracejury.collector.evaluation.frameworks import Evaluation, evaluate_frameworks
 from tracejury.collector.evaluation.frameworks import stated as rules
 from tracejury.collector.evaluation.frameworks.export import Export, export_of
 from tracejury.collector.evaluation.frameworks.items import Measure, ScoredFact
+from tracejury.collector.evaluation.frameworks.run import ReconstructionEvaluation, evaluate_frameworks
 
 
-def listed(e: Evaluation) -> set[tuple[str, str, str]]:
+def listed(e: ReconstructionEvaluation) -> set[tuple[str, str, str]]:
     """What is not told: measure, item, rule."""
     return {(i.measure.value, i.what, rule) for i in e.items for rule in i.rules}
 
 
-def untold(e: Evaluation, measure: Measure) -> list[ScoredFact]:
+def untold(e: ReconstructionEvaluation, measure: Measure) -> list[ScoredFact]:
     """The items of a measure that do not count."""
     return [i for i in e.items if i.measure is measure and not i.stated]
 

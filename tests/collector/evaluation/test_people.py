@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from trail_folder import error, write
 
-from tracejury.collector.evaluation import evaluate_trail
 from tracejury.collector.evaluation.diff import judges_diff
 from tracejury.collector.evaluation.diff_tables import diff_json
 from tracejury.collector.evaluation.judges_options import JudgesOptions
 from tracejury.collector.evaluation.people import People
 from tracejury.collector.evaluation.people_file import named, read_people
 from tracejury.collector.evaluation.rebuilt import rebuild_folder
+from tracejury.collector.evaluation.run import evaluate_trail
 from tracejury.collector.judging.model.config import LlmConfig
 from tracejury.collector.otlp.files import BrokenFileError
 from tracejury.judges.measures.scales import ScaleRating
