@@ -40,7 +40,7 @@ $(FRAMEWORKS)/.installed: pyproject.toml constraints-frameworks.txt
 
 phoenix: $(PHOENIX)/.installed
 
-# Arize Phoenix, a backend of others, for tests/collector/export/test_phoenix.py: 0.9 gigabytes.
+# Arize Phoenix, a backend of others, for tests/collector/outbound/otlp/test_phoenix.py: 0.9 gigabytes.
 $(PHOENIX)/.installed: pyproject.toml constraints-phoenix.txt
 	@if command -v uv >/dev/null 2>&1; then \
 		uv venv --quiet --allow-existing --python $(PYTHON) $(PHOENIX) && \
@@ -83,6 +83,7 @@ soak: setup
 	$(BIN)/python tests/bench/kill.py --rounds 4
 	$(BIN)/python tests/bench/panel.py
 	TRACEJURY_HISTORIES=300 $(BIN)/python -m pytest -q tests/collector/rates/test_equal_to_a_scan.py
+	TRACEJURY_SIMULATED_DAYS=400 $(BIN)/python -m pytest -q --timeout 900 tests/collector/outbound/otlp/test_choice.py
 
 docs: setup
 	$(BIN)/python -m tracejury.collector.cli.config_docs > docs/.configuration.md
