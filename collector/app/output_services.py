@@ -29,7 +29,7 @@ from ..telemetry import Telemetry
 from ..worker.listeners import Listeners
 from .web_app import create_web_app
 
-Stop = Callable[[float], Awaitable[None]]
+Stop = Callable[[float], Awaitable[object]]
 
 
 class OutputServices:

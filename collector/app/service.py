@@ -32,7 +32,7 @@ from ..otlp.receiver.intake import Intake
 from ..otlp.receiver.metrics import ReceiverMetrics
 from ..otlp.receiver.ports import Endpoint
 from ..outbound.otlp.marks import installation_id
-from ..outbound.otlp.returned import Returned
+from ..outbound.otlp.returned_spans import ReturnedSpans
 from ..store.deletion import Deletion
 from ..store.judging import StoredJudging
 from ..store.llm_judging import StoredLlmJudging
@@ -59,7 +59,7 @@ LAG_SECONDS = 0.2
 SWITCH_SECONDS = 0.001
 """How long a thread may keep the interpreter while another wants it: a request passes through three threads."""
 
-Stop = Callable[[float], Awaitable[None]]
+Stop = Callable[[float], Awaitable[object]]
 
 
 class Collector:
@@ -195,7 +195,7 @@ class Collector:
         )
         self._stops += await outputs.serve(services)
         self.api_port = outputs.api_port
-        await self._start_receivers(writer, Returned(writer, installation_id(secret)))
+        await self._start_receivers(writer, ReturnedSpans(writer, installation_id(secret)))
         await outputs.send()
         if self._llm is not None:  # last: what it imports takes seconds, and nobody waits for it
             self._llm.worker.start()

@@ -77,7 +77,7 @@ class StoredDeliveries:
         """Up to `limit` traces, by id and beyond `after`, of whose findings one first seen from `since` on changed."""
         return [row[0] for row in self._scope.select(_RECENT, changed=changed, since=since, after=after, limit=limit)]
 
-    def look(self, webhook: str, trace_ids: Sequence[str]) -> Looked:
+    def read_findings(self, webhook: str, trace_ids: Sequence[str]) -> Looked:
         """The findings of these traces, of any state, and what the webhook was told of them."""
         places = self._places(trace_ids)
         found = []

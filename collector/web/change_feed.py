@@ -109,7 +109,7 @@ class ChangeFeed:
         self._last: LRUCache[str, int] = LRUCache(MAX_REMEMBERED)
         self._stopped = False
 
-    def judged(self, traces: Sequence[JudgedTrace]) -> None:
+    def traces_judged(self, traces: Sequence[JudgedTrace]) -> None:
         """Detectors looked at these."""
         for one in traces:
             if one.judgement.outcome is Outcome.DONE and not one.trace.joined_to:
@@ -117,7 +117,7 @@ class ChangeFeed:
             ids = {one.trace.trace_id, one.trace.joined_to} - {""}
             self._publish(ids, (*one.changed, *one.retracted))
 
-    def heard(self, subjects: Sequence[JudgedSubject]) -> None:
+    def subjects_judged(self, subjects: Sequence[JudgedSubject]) -> None:
         """LLM judges looked at these."""
         for one in subjects:
             ids = {judgement.subject.trace_id for judgement in one.judgements}

@@ -1,4 +1,4 @@
-"""Who is told when something was judged and stored: live pages, exporters."""
+"""Listeners to judging: live pages, webhooks, forwarding, texts, metrics."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ log = logging.getLogger(__name__)
 
 
 class Listener(Protocol):
-    """Told from the judging thread or from that of the panel, after the commit. Must neither block nor keep much."""
+    """Called after the commit, from the thread of the judges. It must neither block nor keep much."""
 
-    def judged(self, traces: Sequence[JudgedTrace]) -> None:
-        """Detectors looked at these; they are stored."""
+    def traces_judged(self, traces: Sequence[JudgedTrace]) -> None:
+        """Detectors judged these traces; they are stored."""
 
-    def heard(self, subjects: Sequence[JudgedSubject]) -> None:
-        """LLM judges looked at these; they are stored."""
+    def subjects_judged(self, subjects: Sequence[JudgedSubject]) -> None:
+        """LLM judges judged these subjects; they are stored."""
 
 
 class Listeners:
@@ -28,22 +28,20 @@ class Listeners:
         self._all: tuple[Listener, ...] = ()
 
     def add(self, listener: Listener) -> None:
-        """From now on tell it, too."""
+        """Call this one, too, from now on."""
         self._all = (*self._all, listener)
 
-    def judged(self, traces: Sequence[JudgedTrace]) -> None:
-        """Tell all."""
+    def traces_judged(self, traces: Sequence[JudgedTrace]) -> None:
+        """See `Listener`."""
+        self._call_each(lambda listener: listener.traces_judged(traces))
+
+    def subjects_judged(self, subjects: Sequence[JudgedSubject]) -> None:
+        """See `Listener`."""
+        self._call_each(lambda listener: listener.subjects_judged(subjects))
+
+    def _call_each(self, call: Callable[[Listener], None]) -> None:
         for listener in self._all:
-            _guarded(lambda one=listener: one.judged(traces))  # type: ignore[misc]  # mypy infers no default of lambdas
-
-    def heard(self, subjects: Sequence[JudgedSubject]) -> None:
-        """Tell all."""
-        for listener in self._all:
-            _guarded(lambda one=listener: one.heard(subjects))  # type: ignore[misc]
-
-
-def _guarded(tell: Callable[[], None]) -> None:
-    try:
-        tell()
-    except Exception:  # it is not the judging that failed
-        log.exception("a listener to findings failed; it goes on")
+            try:
+                call(listener)
+            except Exception:  # it is not the judging that failed
+                log.exception("a listener to findings failed; it goes on")

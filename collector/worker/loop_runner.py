@@ -16,17 +16,21 @@ class LoopRunner:
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._running: set[Future[Any]] = set()
+        self._is_cancelled = False
 
     def run(self, call: Coroutine[Any, Any, T]) -> T:
         """Wait for what it gives. Raises concurrent.futures.CancelledError after `cancel`, else what it raises."""
         future = asyncio.run_coroutine_threadsafe(call, self._loop)
         self._running.add(future)
+        if self._is_cancelled:
+            future.cancel()
         try:
             return future.result()
         finally:
             self._running.discard(future)
 
     def cancel(self) -> None:
-        """Cancel what runs just now: a worker that waits for it ends."""
+        """Cancel what runs and what is still to come: a worker that waits for it ends."""
+        self._is_cancelled = True
         for future in tuple(self._running):
             future.cancel()

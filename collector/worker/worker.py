@@ -169,8 +169,8 @@ class Worker(Generic[T, R]):
         """Whether a thread runs."""
         return any(thread.is_alive() for thread in self._threads)
 
-    def stop(self, deadline: float) -> None:
-        """End within `deadline` seconds. Idempotent, safe without start.
+    def stop(self, deadline: float) -> bool:
+        """End within `deadline` seconds; returns whether it has. Idempotent, safe without start.
 
         What is not saved by then is found in the store by the next process.
         """
@@ -179,6 +179,7 @@ class Worker(Generic[T, R]):
         until = time.monotonic() + deadline
         for thread in self._threads:
             thread.join(max(until - time.monotonic(), 0.0))
+        return not self.is_alive
 
     def step(self) -> bool:
         """Take one batch, process and save it; False: nothing is due. From any thread.

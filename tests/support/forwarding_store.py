@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from tracejury.collector.outbound.otlp.batch import Manner
-from tracejury.collector.outbound.otlp.choice import Chooser
+from tracejury.collector.outbound.otlp.batch import ExportOptions
 from tracejury.collector.outbound.otlp.config import SamplingConfig
-from tracejury.collector.outbound.otlp.written import Sender
+from tracejury.collector.outbound.otlp.evaluation_formats import Installation
+from tracejury.collector.outbound.otlp.tail_sampler import TailSampler
 from tracejury.schemas.export_rows import Progress
 from tracejury.schemas.queries.export_record import TraceRecord
 from tracejury.schemas.queries.reader import Confidence
@@ -70,9 +70,9 @@ class Kept:
 
 
 RECORD = TraceRecord(trace_id="", state="settled", judged_at=0, seen=0, received_at=0, rows=1)
-MANNER = Manner(
-    sender=Sender(b"s"),
-    chooser=Chooser.of(SamplingConfig()),
+OPTIONS = ExportOptions(
+    installation=Installation(b"s"),
+    sampler=TailSampler.of(SamplingConfig()),
     sure=Confidence.of(""),
     annotations=frozenset(),
     logs=False,

@@ -32,7 +32,7 @@ MOST_BLOCKS: Final = 50_000
 
 
 @dataclass(slots=True)
-class Counts:
+class ExportCounts:
     """What the server saw. Tokens are characters / 4; `most_at_once`: calls in flight."""
 
     calls: int = 0
@@ -53,7 +53,7 @@ class LlmServer:
 
     def __init__(self, script: Script | None = None, *, port: int = 0, keep: bool = False) -> None:
         self.script: Script = script or always()
-        self.counts = Counts()
+        self.counts = ExportCounts()
         self.bodies: list[Mapping[str, Any]] = []
         self.keys: set[str] = set()
         self.keep = keep
@@ -81,7 +81,7 @@ class LlmServer:
         self._thread.join()
         self._loop.close()
 
-    def wait_until(self, wanted: Callable[[Counts], bool], seconds: float = 30.0) -> None:
+    def wait_until(self, wanted: Callable[[ExportCounts], bool], seconds: float = 30.0) -> None:
         """Block until the counts are so; fails when that takes too long."""
         deadline = time.monotonic() + seconds
         while not wanted(self.counts):

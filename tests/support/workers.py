@@ -12,17 +12,17 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from forwarding_store import MANNER, Kept
+from forwarding_store import OPTIONS, Kept
 from store_parts import a_finding, a_judged_trace, a_run
 
 from tracejury.collector.judging.detect.texts import TextWriter
 from tracejury.collector.otlp.client.client import ExportResult
 from tracejury.collector.outbound.otlp.delivery import Delivery
 from tracejury.collector.outbound.otlp.forwarder import Forwarder, WaitLimits
-from tracejury.collector.outbound.otlp.metrics import Counts
+from tracejury.collector.outbound.otlp.metrics import ExportCounts
 from tracejury.collector.outbound.webhooks.metrics import WebhookMetrics
-from tracejury.collector.outbound.webhooks.posting import Answer
-from tracejury.collector.outbound.webhooks.rules import Rules
+from tracejury.collector.outbound.webhooks.posting import PostAnswer
+from tracejury.collector.outbound.webhooks.rules import WebhookRules
 from tracejury.collector.outbound.webhooks.webhook import Webhook
 from tracejury.collector.outbound.webhooks.webhook_spec import WebhookSpec
 from tracejury.collector.telemetry import Telemetry
@@ -111,7 +111,7 @@ def texts() -> Rig:
     quick(writer.worker)
 
     def judged(names: Sequence[str]) -> None:
-        writer.judged([a_judged_trace(trace_id=n, runs=(a_run(goal="x" * size),)) for n in names])
+        writer.traces_judged([a_judged_trace(trace_id=n, runs=(a_run(goal="x" * size),)) for n in names])
 
     return Rig(
         start=lambda: writer.start(lambda keys: judged([trace_id for _, trace_id in keys])),
@@ -142,9 +142,9 @@ def forwarding() -> Rig:
     faults = Faults()
     store = Kept(0, time.time_ns())
     store.fails = faults.meet
-    counts = Counts()
+    counts = ExportCounts()
     forwarder = Forwarder(
-        "there", store, Delivery("there", Taking(), counts, QUICK), MANNER, WaitLimits(0, DAY), 20, QUICK, counts,
+        "there", store, Delivery("there", Taking(), counts, QUICK), OPTIONS, WaitLimits(0, DAY), 20, QUICK, counts,
         loop=LoopRunner(), pressed=lambda: False, clock=time.time_ns,
     )  # fmt: skip
 
@@ -189,7 +189,7 @@ class Deliveries:
         self._faults.meet("recent")
         return sorted(t for t in self.traces if t > after)[:limit]
 
-    def look(self, _webhook: str, trace_ids: Sequence[str]) -> Looked:
+    def read_findings(self, _webhook: str, trace_ids: Sequence[str]) -> Looked:
         self._faults.meet("look", trace_ids)
         findings = [a_finding(trace_id=t) for t in trace_ids if t not in self.marked]
         now = time.time_ns()
@@ -206,15 +206,15 @@ class Deliveries:
 class Answering:
     """A receiver that takes everything."""
 
-    async def post(self, _headers: Any, _body: bytes) -> Answer:
-        return Answer(204)
+    async def post(self, _headers: Any, _body: bytes) -> PostAnswer:
+        return PostAnswer(204)
 
 
 def webhook() -> Rig:
     """One webhook."""
     faults = Faults()
     store = Deliveries(faults)
-    spec = WebhookSpec("ops", replace(Rules(Confidence.of("0"))), (b"k" * 32,), "http://pages", DAY, 4)
+    spec = WebhookSpec("ops", replace(WebhookRules(Confidence.of("0"))), (b"k" * 32,), "http://pages", DAY, 4)
     made = Webhook(spec, store, Answering(), WebhookMetrics(Telemetry("test")), retry=QUICK)
     quick(made.worker)
 

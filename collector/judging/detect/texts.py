@@ -79,7 +79,7 @@ class TextWriter(QueueWork[TraceKey, TraceText, Sequence[TraceText]]):
         """Store what waits, within `deadline` seconds; the next start asks for the rest. Idempotent."""
         self.worker.stop(deadline)
 
-    def judged(self, traces: Sequence[JudgedTrace]) -> None:
+    def traces_judged(self, traces: Sequence[JudgedTrace]) -> None:
         """Take the texts of those that are complete."""
         for text in filter(None, map(text_of, traces)):
             if self.queue.put(text.key, text):
@@ -90,7 +90,7 @@ class TextWriter(QueueWork[TraceKey, TraceText, Sequence[TraceText]]):
         if self.queue.weight > self._max_characters:
             self._try_flush()
 
-    def heard(self, subjects: Sequence[JudgedSubject]) -> None:
+    def subjects_judged(self, subjects: Sequence[JudgedSubject]) -> None:
         """Nothing: what LLM judges find is searched in their findings."""
 
     def flush(self) -> None:

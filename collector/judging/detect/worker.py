@@ -255,7 +255,7 @@ class DetectWorker(Work[OpenTrace, Step]):
         for selector in self._selectors:
             selector.enqueue(judged)
         self._observer.saved(judged, self._clock())
-        self._listeners.judged(judged)
+        self._listeners.traces_judged(judged)
 
     def _lost(self, judged: JudgedTrace, error: TracejuryError) -> None:
         log.error("what was found in trace %s cannot be stored: %s", judged.trace.trace_id, error)

@@ -223,4 +223,4 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
 
     def _publish(self, subjects: Sequence[JudgedSubject]) -> None:
         self._observer.saved(subjects, self._clock())
-        self._listeners.heard(subjects)
+        self._listeners.subjects_judged(subjects)

@@ -24,18 +24,18 @@ from ...otlp.client.export_request import (
     item_origin,
     phoenix_request,
 )
-from .choice import Chooser
 from .config import Annotations
+from .evaluation_formats import Installation, carrier, event, phoenix_annotation
 from .evaluations import ON_SPANS, Evaluation, evaluations, hash64, shown, span_attributes
 from .marks import FORWARDED_BY, bears, marked
-from .written import Sender, carrier, event, phoenix_annotation
+from .tail_sampler import TailSampler
 
 _OURS: Final = item_origin(
     resource_of({"service.name": "tracejury", "service.version": __version__}, {}), "tracejury", ""
 )
 
 
-class Source(Protocol):
+class TraceContent(Protocol):
     """Where the content of traces is read; it blocks."""
 
     def pages(self, trace_ids: Sequence[str]) -> Iterator[list[Span]]:
@@ -46,11 +46,11 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class ExportOptions:
     """How traces go to one backend. `ours` tells the spans of our own judges' calls."""
 
-    sender: Sender
-    chooser: Chooser
+    installation: Installation
+    sampler: TailSampler
     sure: Confidence
     annotations: frozenset[Annotations]
     logs: bool
@@ -59,13 +59,13 @@ class Manner:
     ours: Callable[[Span], bool]
 
 
-class Batch:
+class ExportBatch:
     """Read `requests` to its end, then `progress` says what the backend has of each trace."""
 
-    def __init__(self, records: Sequence[TraceRecord], source: Source, manner: Manner) -> None:
+    def __init__(self, records: Sequence[TraceRecord], source: TraceContent, options: ExportOptions) -> None:
         self._records = {record.trace_id: record for record in records}
-        self._choices = {record.trace_id: manner.chooser.choose(record) for record in records}
-        self._source, self._manner = source, manner
+        self._choices = {record.trace_id: options.sampler.choose(record) for record in records}
+        self._source, self._options = source, options
         self._new: dict[str, dict[int, int]] = {record.trace_id: {} for record in records}
 
     @property
@@ -81,7 +81,7 @@ class Batch:
         said = {trace_id: list(self._evaluations(trace_id)) for trace_id in going}
         yield from self._traces(going, said)
         yield from self._logs(going, said)
-        if "phoenix" in self._manner.annotations:
+        if "phoenix" in self._options.annotations:
             data = (phoenix_annotation(e) for e in chain.from_iterable(said.values()))
             while some := list(islice(data, PHOENIX_ITEMS)):
                 yield phoenix_request(some)
@@ -96,8 +96,8 @@ class Batch:
                 yield Progress(trace_id, record.seen, outcome, at, record.received_at, {**record.sent, **new})
 
     def _traces(self, going: Sequence[str], said: Mapping[str, Sequence[Evaluation]]) -> Iterator[ExportRequest]:
-        packer, origins = RequestPacker(ExportSignal.TRACES, self._manner.max_bytes), OriginCache()
-        sure = self._manner.sure
+        packer, origins = RequestPacker(ExportSignal.TRACES, self._options.max_bytes), OriginCache()
+        sure = self._options.sure
         on_spans = {t: span_attributes(shown(self._records[t], sure)) for t in going} if self._annotates else {}
         for page in self._source.pages(going):
             for span in page:
@@ -114,19 +114,19 @@ class Batch:
                 stated = on_spans.get(span.trace_id, {}).get(span.span_id, {})
                 if stated or choice.rate < 1.0:
                     before = span.attributes.get(FORWARDED_BY, "")
-                    self._write(message, stated, marked(before, self._manner.sender.id, span.trace_state))
+                    self._write(message, stated, marked(before, self._options.installation.id, span.trace_state))
                     size = message.ByteSize()
                 yield from packer.put(message, size, header)
-        if "carriers" in self._manner.annotations:
+        if "carriers" in self._options.annotations:
             for evaluation in chain.from_iterable(said.values()):
                 state = self._state_of(evaluation.trace_id)
-                message = carrier(evaluation, self._manner.sender, state)
+                message = carrier(evaluation, self._options.installation, state)
                 yield from packer.put(message, message.ByteSize(), _OURS)
         yield from packer.flush()
 
     def _logs(self, going: Sequence[str], said: Mapping[str, Sequence[Evaluation]]) -> Iterator[ExportRequest]:
-        packer, origins = RequestPacker(ExportSignal.LOGS, self._manner.max_bytes), OriginCache()
-        records = self._source.logs(going) if self._manner.logs else {}
+        packer, origins = RequestPacker(ExportSignal.LOGS, self._options.max_bytes), OriginCache()
+        records = self._source.logs(going) if self._options.logs else {}
         for trace_id, found in records.items():
             for record in found:
                 message, header = log_message(record), origins.of(record, {})
@@ -134,18 +134,18 @@ class Batch:
                 digest = hash64(body + header.key)
                 if not self._came_back(record.attributes) and self._is_news(trace_id, f"log:{digest}", digest):
                     yield from packer.put(message, len(body), header)
-        if "events" in self._manner.annotations:
+        if "events" in self._options.annotations:
             for evaluation in chain.from_iterable(said.values()):
-                message = event(evaluation, self._manner.sender)
+                message = event(evaluation, self._options.installation)
                 yield from packer.put(message, message.ByteSize(), _OURS)
         yield from packer.flush()
 
     def _evaluations(self, trace_id: str) -> Iterator[Evaluation]:
         """What is new; what does not hold any more only where it was sent before."""
         record = self._records[trace_id]
-        if self._manner.annotations.isdisjoint(("events", "carriers", "phoenix")):
+        if self._options.annotations.isdisjoint(("events", "carriers", "phoenix")):
             return
-        for evaluation in evaluations(record, self._manner.sure):
+        for evaluation in evaluations(record, self._options.sure):
             key = f"said:{evaluation.id}"
             known = hash64(key.encode()) in record.sent
             if (evaluation.live or known) and self._is_news(trace_id, key, evaluation.digest):
@@ -161,12 +161,12 @@ class Batch:
 
     @property
     def _annotates(self) -> bool:
-        return "attributes" in self._manner.annotations
+        return "attributes" in self._options.annotations
 
     def _passes(self, span: Span) -> bool:
-        if self._came_back(span.attributes) and (self._manner.ours(span) or self._has(span)):
+        if self._came_back(span.attributes) and (self._options.ours(span) or self._has(span)):
             return False
-        return self._manner.own_judges or not self._manner.ours(span)
+        return self._options.own_judges or not self._options.ours(span)
 
     def _has(self, span: Span) -> bool:
         """Whether the backend was ever sent this span: what has come back since then is never news to it."""
@@ -174,7 +174,7 @@ class Batch:
 
     def _came_back(self, attributes: StoredAttributes) -> bool:
         mark = attributes.get(FORWARDED_BY)
-        return mark is not None and bears(mark, self._manner.sender.id)
+        return mark is not None and bears(mark, self._options.installation.id)
 
     def _write(self, message: ProtoSpan, stated: Mapping[str, Plain], mark: str) -> None:
         """Add attributes and the mark, in the place of those of the same names."""

@@ -17,8 +17,8 @@ from ...worker.listeners import Listeners
 from ...worker.loop_runner import LoopRunner
 from ...worker.retry import RetryPolicy
 from .backend_connection import connection_of
-from .choice import Chooser
 from .config import ExportConfig
+from .tail_sampler import TailSampler
 
 if TYPE_CHECKING:
     from ...otlp.client.client import OtlpClient
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SECOND: Final = 1_000_000_000
 
 
-class Exports:
+class Forwarding:
     """All backends: a listener to judging. Made in the running loop; safe to stop without start, and twice."""
 
     def __init__(self, forwarders: Sequence[Forwarder] = (), clients: Sequence[OtlpClient] = ()) -> None:
@@ -45,11 +45,11 @@ class Exports:
         for client in self._clients:
             await client.close()
 
-    def judged(self, traces: Sequence[JudgedTrace]) -> None:
+    def traces_judged(self, traces: Sequence[JudgedTrace]) -> None:
         """See `Listener`."""
         self._tell([j.trace.trace_id for j in traces if j.trace.state is not TraceState.OPEN])
 
-    def heard(self, subjects: Sequence[JudgedSubject]) -> None:
+    def subjects_judged(self, subjects: Sequence[JudgedSubject]) -> None:
         """See `Listener`."""
         traces = (j.subject.trace_id for s in subjects if s.state is not TraceState.OPEN for j in s.judgements)
         self._tell(list(dict.fromkeys(traces)))
@@ -68,7 +68,7 @@ def build_exports(
     secret: bytes,
     pressed: Callable[[], bool],
     clock: Callable[[], int] = time.time_ns,
-) -> Exports:
+) -> Forwarding:
     """Forwarding over an open store, in the running event loop.
 
     `secret`: the installation's; `pressed`: clients wait for the store, or judging lags.
@@ -77,14 +77,14 @@ def build_exports(
         ConfigError: an environment variable or a file that the configuration names is not there.
     """
     if not config.otlp:  # what is imported otherwise takes time
-        return Exports()
+        return Forwarding()
     from ...otlp.client.connect import client_of
     from ...store.exports import StoredExports
-    from .batch import Manner
+    from .batch import ExportOptions
     from .delivery import Delivery
+    from .evaluation_formats import Installation
     from .forwarder import Forwarder, WaitLimits
-    from .metrics import Counts, watch_export
-    from .written import Sender
+    from .metrics import ExportCounts, watch_export
 
     limits = WaitLimits(round(config.judges_wait_seconds * SECOND), round(config.max_age_seconds * SECOND))
     longest = config.retry_longest_seconds
@@ -94,10 +94,10 @@ def build_exports(
     for number, backend in enumerate(config.otlp):
         connection = connection_of(backend, number)
         client = client_of(connection, grpc=backend.protocol == "grpc")
-        counts = Counts()
-        manner = Manner(
-            sender=Sender(secret),
-            chooser=Chooser.of(backend.sampling or config.sampling),
+        counts = ExportCounts()
+        options = ExportOptions(
+            installation=Installation(secret),
+            sampler=TailSampler.of(backend.sampling or config.sampling),
             sure=Confidence.of(config.profile),
             annotations=frozenset(backend.annotations),
             logs=backend.logs,
@@ -109,7 +109,7 @@ def build_exports(
             backend.name,
             StoredExports(store, backend.name, clock=clock),
             Delivery(backend.name, client, counts, retry, connection.secrets),
-            manner,
+            options,
             limits,
             config.queue_traces,
             retry,
@@ -121,6 +121,6 @@ def build_exports(
         clients.append(client)
         forwarders.append(forwarder)
     watch_export(telemetry, forwarders)
-    exports = Exports(forwarders, clients)
+    exports = Forwarding(forwarders, clients)
     listeners.add(exports)
     return exports

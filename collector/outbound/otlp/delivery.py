@@ -14,7 +14,7 @@ from ...otlp.client.client import EndpointError, OtlpClient
 from ...otlp.client.export_request import ExportRequest, ExportSignal
 from ...otlp.secrets import without
 from ...worker.retry import RetryPolicy
-from .metrics import Counts
+from .metrics import ExportCounts
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ ASK_AGAIN: Final = 300.0
 """Seconds after which a backend that takes no log records, or annotations, is asked whether it does by now."""
 
 
-class AwayError(RetryableError):
+class BackendUnavailableError(RetryableError):
     """The backend takes nothing just now; what was to go waits in the store."""
 
 
@@ -39,7 +39,7 @@ class Delivery:
         self,
         name: str,
         client: OtlpClient,
-        counts: Counts,
+        counts: ExportCounts,
         retry: RetryPolicy,
         secrets: Collection[str] = (),
         *,
@@ -63,7 +63,7 @@ class Delivery:
         """Send all that the backend takes of it, and count what it never will.
 
         Raises:
-            AwayError: after `tries` it may still be taken later; sending all of it again is safe.
+            BackendUnavailableError: after `tries` it may still be taken later; sending all of it again is safe.
         """
         if self._clock() < self._closed.get(request.signal, -math.inf):
             self._counts.failed(request.signal, request.items)
@@ -90,7 +90,7 @@ class Delivery:
             except RetryableError as error:
                 self._counts.retries += 1
                 if tried == tries:
-                    raise AwayError(self._clean(str(error)), retry_after=error.retry_after) from None
+                    raise BackendUnavailableError(self._clean(str(error)), retry_after=error.retry_after) from None
                 await self._sleep(self._retry.delay(tried, error.retry_after))
             except EndpointError as error:
                 self._close(request, error)
@@ -108,7 +108,7 @@ class Delivery:
         """Let spans wait until the backend takes them; stop sending any other signal to it for a while."""
         why = self._clean(str(error))
         if request.signal is ExportSignal.TRACES:
-            raise AwayError(why, retry_after=self._retry.longest) from None
+            raise BackendUnavailableError(why, retry_after=self._retry.longest) from None
         if request.signal not in self._closed:
             text = "backend %s takes no %s, is sent none and asked again every %.0f s: %s"
             log.warning(text, self._name, _WORDS[request.signal], ASK_AGAIN, why)

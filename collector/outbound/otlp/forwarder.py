@@ -20,9 +20,9 @@ from ...worker.outage_log import MAX_TEXT, OutageLog
 from ...worker.retry import RetryPolicy
 from ...worker.wake_event import WakeEvent
 from ...worker.worker import GroupError, QueueWork, Worker
-from .batch import Batch, Manner, Source
-from .delivery import QUICK_TRIES, AwayError, Delivery
-from .metrics import Counts
+from .batch import ExportBatch, ExportOptions, TraceContent
+from .delivery import QUICK_TRIES, BackendUnavailableError, Delivery
+from .metrics import ExportCounts
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ MAX_REST_SECONDS: Final = 10.0
 REST_SECONDS: Final = 0.02
 
 
-class ForwardingStore(Source, Protocol):
+class ForwardingStore(TraceContent, Protocol):
     """What forwarding reads and writes; every method blocks and raises RetryableError or StoreError."""
 
     def since(self) -> int:
@@ -89,11 +89,11 @@ class Forwarder(QueueWork[str, None, Forwarded]):
         name: str,
         store: ForwardingStore,
         delivery: Delivery,
-        manner: Manner,
+        options: ExportOptions,
         limits: WaitLimits,
         max_queued: int,
         retry: RetryPolicy,
-        counts: Counts,
+        counts: ExportCounts,
         *,
         loop: LoopRunner,
         pressed: Callable[[], bool],
@@ -102,12 +102,12 @@ class Forwarder(QueueWork[str, None, Forwarded]):
         wake = WakeEvent()
         super().__init__(KeyedQueue(max_queued, wake=wake), MAX_TRACES)
         self.name, self.counts, self.delivery = name, counts, delivery
-        self._store, self._manner, self._limits, self._retry = store, manner, limits, retry
+        self._store, self._options, self._limits, self._retry = store, options, limits, retry
         self._loop, self._pressed, self._clock = loop, pressed, clock
         self._since = self._sweep_at = self._resume_at = self._oldest = 0
         self._is_started = False
         who = f"backend {name}"
-        self._away = OutageLog(who, "takes no traces, they wait in the store", "takes traces again", clock)
+        self._unavailable = OutageLog(who, "takes no traces, they wait in the store", "takes traces again", clock)
         self._unswept = OutageLog(who, "cannot look for what is due", "looks for what is due again", clock)
         self.worker = Worker(
             f"export {name}",
@@ -124,19 +124,19 @@ class Forwarder(QueueWork[str, None, Forwarded]):
     async def stop(self, deadline: float) -> None:
         """Send what is due, within `deadline` seconds, up to the first failure; to a backend that is away nothing."""
         self.worker.stopping.set()
-        if self.is_away:  # the request under way may hang for its full time
+        if self.is_unavailable:  # the request under way may hang for its full time
             self._loop.cancel()
         await asyncio.to_thread(self.worker.stop, deadline)
         self._loop.cancel()
 
     def is_up(self) -> bool:
         """Whether the backend took what it was last sent, and the store answers."""
-        return not (self.is_away or self.worker.outage.failures or self._unswept.failures)
+        return not (self.is_unavailable or self.worker.outage.failures or self._unswept.failures)
 
     @property
-    def is_away(self) -> bool:
+    def is_unavailable(self) -> bool:
         """Whether the backend refused what it was last sent for a reason that may pass."""
-        return bool(self._away.failures)
+        return bool(self._unavailable.failures)
 
     @property
     def store_failures(self) -> int:
@@ -150,7 +150,7 @@ class Forwarder(QueueWork[str, None, Forwarded]):
     def due(self, now: int) -> Sequence[Item[str, None]]:
         """See `Work`. While it stops, nothing is due for a backend that is away."""
         is_stopping = self.worker.stopping.is_set()
-        if is_stopping and self.is_away:
+        if is_stopping and self.is_unavailable:
             return ()
         if not self._is_started and not is_stopping:
             self._since = self._store.since()
@@ -182,10 +182,10 @@ class Forwarder(QueueWork[str, None, Forwarded]):
         given_up = self._given_up(late)
         try:
             result = self._forward(records, given_up)
-        except AwayError as error:
+        except BackendUnavailableError as error:
             self.queue.put_keys(record.trace_id for record in records)
-            self._away.failed(str(error))
-            self._resume_at = self._clock() + self._nanos(self._away.failures, error.retry_after)
+            self._unavailable.failed(str(error))
+            self._resume_at = self._clock() + self._nanos(self._unavailable.failures, error.retry_after)
             return Forwarded(given_up)
         except Exception as error:
             self.queue.put_keys(kin)
@@ -207,7 +207,7 @@ class Forwarder(QueueWork[str, None, Forwarded]):
         self.counts.traces += outcomes.count(Passed.SENT)
         self._oldest = 0
         if result.requests:
-            self._away.ended()
+            self._unavailable.ended()
 
     def proves_success(self, result: Forwarded) -> bool:
         """See `Work`: of traces that stay behind nothing was read."""
@@ -272,7 +272,7 @@ class Forwarder(QueueWork[str, None, Forwarded]):
         first: list[TraceRecord] = []
         rows = 0
         for record in records:
-            if first and (self.is_away or rows + record.rows > BATCH_ROWS):
+            if first and (self.is_unavailable or rows + record.rows > BATCH_ROWS):
                 self.queue.put_keys([record.trace_id])
             else:
                 first.append(record)
@@ -283,19 +283,19 @@ class Forwarder(QueueWork[str, None, Forwarded]):
         if not records:
             return Forwarded(given_up)
         self._oldest = min(record.seen for record in records)
-        batch = Batch(records, self._store, self._manner)
+        batch = ExportBatch(records, self._store, self._options)
         sent = 0
         for request in batch.requests():
             self._step_back()
-            self._loop.run(self.delivery.deliver(request, 1 if self.is_away else QUICK_TRIES))
+            self._loop.run(self.delivery.deliver(request, 1 if self.is_unavailable else QUICK_TRIES))
             sent += 1
         return Forwarded([*given_up, *batch.progress(self._clock())], batch.left_out < len(records), sent)
 
     def _is_late(self, record: TraceRecord) -> bool:
         """Whether it has waited too long for a backend that was asked all the while; our own absence is no waiting."""
-        if not self.is_away or record.seen <= record.sent_seen:
+        if not self.is_unavailable or record.seen <= record.sent_seen:
             return False
-        return self._clock() - max(record.seen, self._away.since) > self._limits.backend
+        return self._clock() - max(record.seen, self._unavailable.since) > self._limits.backend
 
     def _given_up(self, records: Sequence[TraceRecord]) -> list[Progress]:
         now = self._clock()

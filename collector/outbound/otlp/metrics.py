@@ -1,4 +1,4 @@
-"""Counts of what is passed on, by backend."""
+"""ExportCounts of what is passed on, by backend."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Counts:
+class ExportCounts:
     """What became of spans, log records (with annotations sent beside spans) and traces at one backend."""
 
     sent_spans: int = 0

@@ -21,7 +21,7 @@ from ...telemetry import Telemetry
 from .config import VARIABLE, WebhookConfig
 from .metrics import WebhookMetrics
 from .posting import Poster
-from .rules import Rules
+from .rules import WebhookRules
 from .signing import key_of
 from .urls import checked_url
 from .webhook import DeliveryStore, Webhook
@@ -55,11 +55,11 @@ class Webhooks:
                 lambda: {name: webhook.is_disabled for name, webhook in self._webhooks.items()},
             )
 
-    def judged(self, traces: Sequence[JudgedTrace]) -> None:
+    def traces_judged(self, traces: Sequence[JudgedTrace]) -> None:
         """Detectors looked at these."""
         self._hint([t.trace.trace_id for t in traces if t.changed or t.retracted])
 
-    def heard(self, subjects: Sequence[JudgedSubject]) -> None:
+    def subjects_judged(self, subjects: Sequence[JudgedSubject]) -> None:
         """LLM judges looked at these."""
         self._hint([f.trace_id for s in subjects for f in (*s.changed, *s.retracted)])
 
@@ -126,7 +126,7 @@ def spec_of(config: WebhookConfig, environ: Mapping[str, str]) -> Callable[[str]
     Raises:
         ConfigError: a variable of a secret is missing or holds none.
     """
-    rules = Rules.of(config)
+    rules = WebhookRules.of(config)
     keys = []
     for variable in filter(None, (config.secret, config.old_secret)):
         try:

@@ -31,7 +31,7 @@ class DeliveryError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PostAnswer:
     """What the endpoint said; `retry_after` as the header has it, "" without."""
 
     status: int
@@ -108,7 +108,7 @@ class Poster:
         self._network.close()
         await self._pool.aclose()
 
-    async def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def post(self, headers: Mapping[str, str], body: bytes) -> PostAnswer:
         """POST `body`; the answer's own body is not looked at.
 
         Raises:
@@ -133,7 +133,7 @@ class Poster:
             # One word: whether what is no HTTP is read, or the connection is found closed, is a matter of chance.
             raise DeliveryError("no-answer") from None
 
-    async def _exchange(self, headers: list[tuple[str, str]], body: bytes) -> Answer:
+    async def _exchange(self, headers: list[tuple[str, str]], body: bytes) -> PostAnswer:
         async with self._pool.stream("POST", self._url, headers=headers, content=body) as response:
             said = {name.lower(): value for name, value in response.headers}
             read = 0
@@ -141,4 +141,4 @@ class Poster:
                 read += len(piece)
                 if read > MOST_READ:
                     break
-            return Answer(response.status, said.get(b"retry-after", b"").decode("latin-1"))
+            return PostAnswer(response.status, said.get(b"retry-after", b"").decode("latin-1"))

@@ -13,7 +13,7 @@ from .config import WebhookConfig
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class WebhookRules:
     """Which findings a webhook wants; empty sets want all."""
 
     confidence: Confidence
@@ -26,7 +26,7 @@ class Rules:
     retractions: bool = False
 
     @classmethod
-    def of(cls, config: WebhookConfig) -> Rules:
+    def of(cls, config: WebhookConfig) -> WebhookRules:
         """Those of the configuration.
 
         Raises:
@@ -61,7 +61,7 @@ def _among(value: str, wanted: frozenset[str]) -> bool:
     return not wanted or value in wanted
 
 
-def news(looked: Looked, rules: Rules, since: int) -> Iterator[tuple[Event, Found]]:
+def news(looked: Looked, rules: WebhookRules, since: int) -> Iterator[tuple[Event, Found]]:
     """What the webhook has not been told yet, an event a fingerprint.
 
     `since`: when it was set up, unix nanos. Of several findings of one fingerprint the surest speaks; it counts as

@@ -18,7 +18,7 @@ from ...worker.retry import RetryPolicy, retry_after
 from ...worker.wake_event import WakeEvent
 from ...worker.worker import QueueWork, Worker
 from .metrics import WebhookMetrics
-from .posting import Answer, DeliveryError
+from .posting import DeliveryError, PostAnswer
 from .signing import headers
 from .webhook_spec import WebhookSpec
 
@@ -36,15 +36,15 @@ MAX_TRIES: Final = 5
 MessageKey = tuple[str, Event]
 
 
-class Post(Protocol):
+class PostClient(Protocol):
     """Posts a body; raises DeliveryError."""
 
-    async def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def post(self, headers: Mapping[str, str], body: bytes) -> PostAnswer:
         """The answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class PostAttempt:
     """One POST. `outcome`: the status or what failed; `asked`: seconds that the receiver asks for."""
 
     item: Item[MessageKey, Message]
@@ -53,7 +53,7 @@ class Attempt:
     asked: float = 0.0
 
 
-class Sender(QueueWork[MessageKey, Message, Attempt]):
+class WebhookSender(QueueWork[MessageKey, Message, PostAttempt]):
     """Sends queued messages on as many threads as the webhook has requests in flight. `clock` gives unix nanos.
 
     `settle` is told what became of a message, and `freed` that there is room for others; `stays`: its trace is not
@@ -63,7 +63,7 @@ class Sender(QueueWork[MessageKey, Message, Attempt]):
     def __init__(
         self,
         spec: WebhookSpec,
-        post: Post,
+        post: PostClient,
         metrics: WebhookMetrics,
         settle: Callable[[Delivered], None],
         stays: Callable[[Message], bool],
@@ -118,19 +118,19 @@ class Sender(QueueWork[MessageKey, Message, Attempt]):
             super().done(batch)
             self._freed()
 
-    def process(self, batch: Sequence[Item[MessageKey, Message]]) -> Attempt:
-        """Post it, signed anew."""
+    def process(self, batch: Sequence[Item[MessageKey, Message]]) -> PostAttempt:
+        """PostClient it, signed anew."""
         (item,) = batch
         body, now = item.value.body, self._clock()
         signed = headers(self._spec.keys, item.value.id, now // SECOND, body)
         try:
             answer = self._loop.run(self._post.post(signed, body))
         except DeliveryError as error:
-            return Attempt(item, error.reason)
+            return PostAttempt(item, error.reason)
         asked = retry_after(answer.retry_after, self._clock() / SECOND, self._longest_asked)
-        return Attempt(item, str(answer.status), answer.status in GOOD, asked or 0.0)
+        return PostAttempt(item, str(answer.status), answer.status in GOOD, asked or 0.0)
 
-    def save(self, result: Attempt) -> None:
+    def save(self, result: PostAttempt) -> None:
         """Settle the message, or queue it again."""
         item, outcome, now = result.item, result.outcome, self._clock()
         message = item.value

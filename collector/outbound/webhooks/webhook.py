@@ -18,7 +18,7 @@ from ...worker.worker import Work, Worker
 from .metrics import WebhookMetrics
 from .payload import message
 from .rules import news
-from .sender import MAX_TRIES, RETRY, MessageKey, Post, Sender
+from .sender import MAX_TRIES, RETRY, MessageKey, PostClient, WebhookSender
 from .webhook_spec import WebhookSpec
 
 log = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ MAX_TRACES: Final = 10_000
 READ_TRACES: Final = 100
 """Traces read in one go."""
 QUIET_NANOS: Final = 3600 * 10**9
-"""How often it is stored that nothing waits: from the last time on a sweep must look."""
+"""How often it is stored that nothing waits: from the last time on a sweep must read_findings."""
 
 
 class DeliveryStore(Protocol):
@@ -48,7 +48,7 @@ class DeliveryStore(Protocol):
     def recent(self, changed: int, since: int, after: str, limit: int) -> Sequence[str]:
         """Traces with findings that changed, by id."""
 
-    def look(self, webhook: str, trace_ids: Sequence[str]) -> Looked:
+    def read_findings(self, webhook: str, trace_ids: Sequence[str]) -> Looked:
         """Findings and what the webhook was told of them."""
 
     def mark(self, delivered: Sequence[Delivered]) -> None:
@@ -69,7 +69,7 @@ class Webhook(Work[Item[Any, Any], Sequence[Delivered]]):
         self,
         spec: WebhookSpec,
         store: DeliveryStore,
-        post: Post,
+        post: PostClient,
         metrics: WebhookMetrics,
         *,
         clock: Callable[[], int] = time.time_ns,
@@ -80,7 +80,7 @@ class Webhook(Work[Item[Any, Any], Sequence[Delivered]]):
         self._traces: KeyedQueue[str, None] = KeyedQueue(MAX_TRACES, wake=self._wake)
         self._traces.overflowed = True  # what an earlier process left must be looked for first
         self._marks: KeyedQueue[MessageKey, Delivered] = KeyedQueue(2**31, wake=self._wake)
-        self._sender = Sender(
+        self._sender = WebhookSender(
             spec, post, metrics, self._settle, self._stays, self._wake.wake, MAX_MESSAGES,
             loop=self._loop, clock=clock, retry=retry,
         )  # fmt: skip
@@ -192,7 +192,7 @@ class Webhook(Work[Item[Any, Any], Sequence[Delivered]]):
         return traces
 
     def _read(self, traces: Sequence[str]) -> None:
-        looked = self._store.look(self._spec.name, traces)
+        looked = self._store.read_findings(self._spec.name, traces)
         now, old = self._clock(), []
         for event, found in news(looked, self._spec.rules, self._since or 0):
             finding = found.finding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .rules import Rules
+from .rules import WebhookRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +12,7 @@ class WebhookSpec:
     """`keys` sign, the newest first; `base`: the address of pages and API; `max_age` in nanos."""
 
     name: str
-    rules: Rules
+    rules: WebhookRules
     keys: tuple[bytes, ...] = field(repr=False)
     base: str
     max_age: int

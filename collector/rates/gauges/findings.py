@@ -48,13 +48,13 @@ class FindingCounts:
         self._service, self._category = Few(SERVICES), Few(CATEGORIES)
         self._services: LRUCache[str, str] = LRUCache(TRACES)  # of traces judged lately: LLM judges come later
 
-    def judged(self, traces: Sequence[JudgedTrace]) -> None:
+    def traces_judged(self, traces: Sequence[JudgedTrace]) -> None:
         """Detectors looked at these."""
         for one in traces:
             self._services[one.trace.trace_id] = shortened(one.trace.service)
             self._count(one.changed, one.judgement.judged_at)
 
-    def heard(self, subjects: Sequence[JudgedSubject]) -> None:
+    def subjects_judged(self, subjects: Sequence[JudgedSubject]) -> None:
         """LLM judges looked at these."""
         for subject in subjects:
             self._count(subject.changed, max((j.judged_at for j in subject.judgements), default=0))

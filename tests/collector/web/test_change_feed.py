@@ -38,7 +38,7 @@ async def test_a_subscriber_is_told_what_changed() -> None:
         assert list(states.values()) == ["current"]
         assert await everything.wait(10) == states
         assert await other.wait(0) is None
-        change_feed.heard([a_judged_subject("goal", a_finding(judge="goal"))])
+        change_feed.subjects_judged([a_judged_subject("goal", a_finding(judge="goal"))])
         assert await mine.wait(10)
 
 
@@ -140,5 +140,5 @@ def test_only_whole_traces_are_handed_on() -> None:
     whole = a_judged_trace()
     part = a_judged_trace(joined_to="f" * 32)
     failed = a_judged_trace(outcome=Outcome.FAILED)
-    change_feed.judged([whole, part, failed])
+    change_feed.traces_judged([whole, part, failed])
     assert trace_queries.told == [whole.trace]

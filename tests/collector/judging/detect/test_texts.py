@@ -47,8 +47,8 @@ def test_texts_of_several_judgings_are_stored_together(store: Store, stored: Sto
     """However often it is told meanwhile; of a trace that was judged twice the later text stands."""
     writer = TextWriter(stored)
     for trace_id in IDS:
-        writer.judged([a_trace(trace_id)])
-    writer.judged([a_trace(goal="Book a HOTEL", judged_at=2)])
+        writer.traces_judged([a_trace(trace_id)])
+    writer.traces_judged([a_trace(goal="Book a HOTEL", judged_at=2)])
     assert texts(store) == {}
     writer.flush()
     found = texts(store)
@@ -70,7 +70,7 @@ def test_texts_of_several_judgings_are_stored_together(store: Store, stored: Sto
 def test_what_has_no_text(store: Store, stored: StoredTexts, judged: JudgedTrace) -> None:
     """Open traces are searched by their summaries, our own calls by nobody, joined ones with the first of their run."""
     writer = TextWriter(stored)
-    writer.judged([judged])
+    writer.traces_judged([judged])
     writer.flush()
     assert texts(store) == {}
 
@@ -78,9 +78,9 @@ def test_what_has_no_text(store: Store, stored: StoredTexts, judged: JudgedTrace
 def test_more_than_may_wait_is_stored_at_once(store: Store, stored: StoredTexts) -> None:
     """Memory is bounded: who brings more waits until it is stored."""
     writer = TextWriter(stored, max_characters=50)
-    writer.judged([a_trace(IDS[0])])
+    writer.traces_judged([a_trace(IDS[0])])
     assert texts(store) == {}
-    writer.judged([a_trace(IDS[1], goal="x" * 60)])
+    writer.traces_judged([a_trace(IDS[1], goal="x" * 60)])
     assert list(texts(store)) == IDS[:2]
 
 
@@ -104,10 +104,10 @@ class Failing:
 def test_a_passing_failure_loses_nothing(store: Store, stored: StoredTexts) -> None:
     """What could not be stored is stored with the next; not over a newer one of its trace."""
     writer = TextWriter(Failing(stored, RetryableError("busy")))
-    writer.judged([a_trace(IDS[0]), a_trace(IDS[1])])
+    writer.traces_judged([a_trace(IDS[0]), a_trace(IDS[1])])
     with pytest.raises(RetryableError):
         writer.flush()
-    writer.judged([a_trace(IDS[0], goal="book a hotel", judged_at=2)])
+    writer.traces_judged([a_trace(IDS[0], goal="book a hotel", judged_at=2)])
     writer.flush()
     assert list(texts(store)) == IDS[:2]
     assert "hotel" in texts(store)[IDS[0]]
@@ -118,14 +118,14 @@ def test_more_than_may_wait_for_a_store_that_is_away_is_judged_again(store: Stor
     judged = {i: a_trace(i) for i in IDS}
     failing = Failing(stored, *(RetryableError("away") for _ in range(20)))
     writer = TextWriter(failing, max_characters=1, every=0.01)
-    writer.judged(list(judged.values()))
+    writer.traces_judged(list(judged.values()))
     assert (len(writer), texts(store)) == (len(IDS), {})
     failing.errors.clear()
     asked, done = list[TraceKey](), threading.Event()
 
     def ask(keys: Sequence[TraceKey]) -> None:
         asked.extend(keys)
-        writer.judged([judged[trace_id] for _, trace_id in keys])
+        writer.traces_judged([judged[trace_id] for _, trace_id in keys])
         done.set()
 
     writer.start(ask)
@@ -141,7 +141,7 @@ def test_a_text_that_can_never_be_stored_stops_no_other(
 ) -> None:
     """It is named in the log."""
     writer = TextWriter(Failing(stored, poison=IDS[1]))
-    writer.judged([a_trace(i) for i in IDS])
+    writer.traces_judged([a_trace(i) for i in IDS])
     with caplog.at_level(logging.WARNING):
         writer.flush()
     assert list(texts(store)) == [IDS[0], *IDS[2:]]
@@ -152,12 +152,12 @@ def test_a_text_that_can_never_be_stored_stops_no_other(
 def test_a_text_is_not_stored_of_a_trace_deleted_meanwhile(store: Store, stored: StoredTexts) -> None:
     """As it arrived before; what arrives after the deletion is."""
     writer = TextWriter(stored)
-    writer.judged([a_trace(IDS[0], received=5), a_trace(IDS[1], received=5)])
+    writer.traces_judged([a_trace(IDS[0], received=5), a_trace(IDS[1], received=5)])
     store.changes.hold([("", IDS[0])], 5)
     store.changes.let_go([("", IDS[0])])
     writer.flush()
     assert list(texts(store)) == [IDS[1]]
-    writer.judged([a_trace(IDS[0], received=6)])
+    writer.traces_judged([a_trace(IDS[0], received=6)])
     writer.flush()
     assert list(texts(store)) == IDS[:2]
 
@@ -173,7 +173,7 @@ def test_what_a_killed_process_left_without_text_is_found(store: Store, stored: 
     lost = [a_trace(i, judged_at=LATE + n) for n, i in enumerate(IDS)]
     StoredJudging(store).save([old, *kinds, *lost])
     writer = TextWriter(stored)
-    writer.judged([lost[1]])
+    writer.traces_judged([lost[1]])
     writer.flush()
     assert stored.missing(NOW, 10) == [("", i) for i in (IDS[4], IDS[3], IDS[2], IDS[0])]
     assert stored.missing(NOW, 2) == [("", IDS[4]), ("", IDS[3])]
@@ -199,7 +199,7 @@ def test_a_start_has_those_judged_again(store: Store, stored: StoredTexts) -> No
 
     def ask(keys: Sequence[TraceKey]) -> None:
         assert keys == [("", lost.trace.trace_id)]
-        writer.judged([lost])
+        writer.traces_judged([lost])
         asked.set()
 
     writer.start(ask)
@@ -212,6 +212,6 @@ def test_stopping_stores_what_waits(store: Store, stored: StoredTexts) -> None:
     """A collector that is stopped leaves nothing without text."""
     writer = TextWriter(stored)
     writer.start(lambda _keys: None)
-    writer.judged([a_trace()])
+    writer.traces_judged([a_trace()])
     writer.stop(60)
     assert list(texts(store)) == IDS[:1]

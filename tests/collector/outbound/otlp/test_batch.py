@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
-from tracejury.collector.outbound.otlp.batch import Batch, Manner
-from tracejury.collector.outbound.otlp.choice import Chooser
+from tracejury.collector.outbound.otlp.batch import ExportBatch, ExportOptions
 from tracejury.collector.outbound.otlp.config import SamplingConfig
-from tracejury.collector.outbound.otlp.written import Sender
+from tracejury.collector.outbound.otlp.evaluation_formats import Installation
+from tracejury.collector.outbound.otlp.tail_sampler import TailSampler
 from tracejury.schemas.queries.export_record import TraceRecord
 from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.spans import LogRecord, Span
@@ -39,9 +39,9 @@ class Stored:
 @pytest.mark.parametrize("healthy", [1.0, 0.5])
 def test_no_request_is_larger_than_allowed(healthy: float, trace_state: str) -> None:
     """Also with what sampling writes on each span; and none is sent half empty."""
-    manner = Manner(
-        sender=Sender(b"s"),
-        chooser=Chooser.of(SamplingConfig(healthy=healthy)),
+    manner = ExportOptions(
+        installation=Installation(b"s"),
+        sampler=TailSampler.of(SamplingConfig(healthy=healthy)),
         sure=Confidence.of(""),
         annotations=frozenset(),
         logs=False,
@@ -50,7 +50,7 @@ def test_no_request_is_larger_than_allowed(healthy: float, trace_state: str) -> 
         ours=lambda _span: False,
     )
     record = TraceRecord(trace_id=TRACE, state="settled", judged_at=1, seen=1, received_at=1, rows=SPANS)
-    requests = list(Batch([record], Stored(trace_state), manner).requests())
+    requests = list(ExportBatch([record], Stored(trace_state), manner).requests())
     assert sum(request.items for request in requests) == SPANS
     assert max(len(request.body) for request in requests) <= MOST
     assert min(len(request.body) for request in requests[:-1]) > MOST // 2

@@ -17,8 +17,8 @@ from tracejury.collector.otlp.client.backend_connection import BackendConnection
 from tracejury.collector.otlp.client.connect import client_of
 from tracejury.collector.otlp.client.export_request import ExportRequest, ExportSignal, phoenix_request
 from tracejury.collector.otlp.client.grpc_client import GrpcClient
-from tracejury.collector.outbound.otlp.delivery import ASK_AGAIN, MAX_SPLITS, AwayError, Delivery
-from tracejury.collector.outbound.otlp.metrics import Counts
+from tracejury.collector.outbound.otlp.delivery import ASK_AGAIN, MAX_SPLITS, BackendUnavailableError, Delivery
+from tracejury.collector.outbound.otlp.metrics import ExportCounts
 from tracejury.collector.worker.retry import RetryPolicy
 
 SECRET = "Bearer sesame-open-1234"
@@ -31,7 +31,7 @@ class Desk:
     def __init__(self, backend: Backend, protocol: str, patience: float) -> None:
         self.pauses: list[float] = []
         self.now = 0.0
-        self.counts = Counts()
+        self.counts = ExportCounts()
         connection = BackendConnection(backend.url, {"authorization": SECRET}, timeout=patience)
         self.sender = client_of(connection, grpc=protocol == "grpc")
         self.delivery = Delivery(
@@ -95,7 +95,7 @@ async def test_a_backend_that_goes_on_failing_is_away_and_nothing_is_lost(protoc
     """After three tries the request is handed back; nothing counts as sent or failed."""
     async with desk(protocol) as (made, backend):
         backend.always = lambda _signal, _request: act
-        with pytest.raises(AwayError):
+        with pytest.raises(BackendUnavailableError):
             await made.delivery.deliver(request(1))
     assert (made.counts.sent_spans, made.counts.failed_spans, made.counts.retries) == (0, 0, 3)
 
@@ -105,7 +105,7 @@ async def test_a_backend_that_hangs_is_left_after_the_time_out(protocol: str) ->
     """As if it had refused."""
     async with desk(protocol, patience=0.05) as (made, backend):
         backend.always = lambda _signal, _request: Act(hangs=True)
-        with pytest.raises(AwayError, match=r"no answer within|DEADLINE_EXCEEDED"):
+        with pytest.raises(BackendUnavailableError, match=r"no answer within|DEADLINE_EXCEEDED"):
             await made.delivery.deliver(request(1), tries=1)
 
 
@@ -127,7 +127,7 @@ async def test_a_pause_that_is_asked_for_is_kept(protocol: str, act: Act) -> Non
 
 def test_pauses_grow_to_a_bound_and_differ() -> None:
     """Doubling, with jitter between half and all of it."""
-    delivery = Delivery("x", None, Counts(), RETRY)  # type: ignore[arg-type]  # not sent to
+    delivery = Delivery("x", None, ExportCounts(), RETRY)  # type: ignore[arg-type]  # not sent to
     pauses = [delivery.wait(n, 0.0) for n in range(1, 8)]
     full = [1.0, 2.0, 4.0, 8.0, 8.0, 8.0, 8.0]
     assert all(f / 2 <= p <= f for p, f in zip(pauses, full, strict=True))
@@ -198,7 +198,7 @@ async def test_a_closed_door_loses_nothing(protocol: str, act: Act) -> None:
     """A wrong key or address is for people to mend; the spans wait for that."""
     async with desk(protocol) as (made, backend):
         backend.always = lambda _signal, _request: act
-        with pytest.raises(AwayError):
+        with pytest.raises(BackendUnavailableError):
             await made.delivery.deliver(request(1))
         assert len(backend.asked) == 1, "it will not change within seconds"
     assert made.counts.failed_spans == 0
@@ -248,7 +248,7 @@ async def test_what_a_backend_repeats_of_a_key_is_not_shown(protocol: str, caplo
         )
         await made.delivery.deliver(request(1))
         backend.script.append(Act(status=401, body=said, code=grpc.StatusCode.UNAUTHENTICATED))
-        with pytest.raises(AwayError) as caught:
+        with pytest.raises(BackendUnavailableError) as caught:
             await made.delivery.deliver(request(1))
     assert "sesame" not in caplog.text + str(caught.value)
     assert caplog.text

@@ -9,14 +9,14 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
-from forwarding_store import MANNER, Kept, name
+from forwarding_store import OPTIONS, Kept, name
 from otlp_backend import Act, Backend, http_backend
 
 from tracejury.collector.otlp.client.backend_connection import BackendConnection
 from tracejury.collector.otlp.client.http_client import HttpClient
 from tracejury.collector.outbound.otlp.delivery import Delivery
 from tracejury.collector.outbound.otlp.forwarder import MAX_TRIES, Forwarder, WaitLimits
-from tracejury.collector.outbound.otlp.metrics import Counts
+from tracejury.collector.outbound.otlp.metrics import ExportCounts
 from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.collector.worker.outage_log import SECOND
 from tracejury.collector.worker.retry import RetryPolicy
@@ -31,11 +31,11 @@ class Way:
     """A forwarder at work; `passed`: nanos that the clock is ahead."""
 
     def __init__(self, store: Kept, backend: Backend) -> None:
-        self.store, self.backend, self.passed, self.counts = store, backend, 0, Counts()
+        self.store, self.backend, self.passed, self.counts = store, backend, 0, ExportCounts()
         self.sender = HttpClient(BackendConnection(backend.url))
         delivery = Delivery("there", self.sender, self.counts, RETRY)
         self.forwarder = Forwarder(
-            "there", store, delivery, MANNER, WaitLimits(0, DAY), 1000, RETRY, self.counts,
+            "there", store, delivery, OPTIONS, WaitLimits(0, DAY), 1000, RETRY, self.counts,
             loop=LoopRunner(), pressed=lambda: False, clock=lambda: time.time_ns() + self.passed,
         )  # fmt: skip
         self.forwarder.worker.start()

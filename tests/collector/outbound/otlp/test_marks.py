@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracejury.collector.outbound.otlp.choice import Choice
 from tracejury.collector.outbound.otlp.marks import FORWARDED_BY, as_it_came, bears, installation_id, marked
-from tracejury.collector.outbound.otlp.returned import Returned
+from tracejury.collector.outbound.otlp.returned_spans import ReturnedSpans
+from tracejury.collector.outbound.otlp.tail_sampler import SamplingDecision
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.sampling import ot_value, upstream_probability
 from tracejury.schemas.spans import Span
@@ -30,7 +30,7 @@ STATES = st.sampled_from(
 @given(STATES, st.floats(0.01, 0.99), st.floats(0.01, 0.99), st.text("ab;:@=", max_size=6))
 def test_what_comes_back_weighs_as_it_did(state: str, first: float, second: float, other: str) -> None:
     """However often it was thinned on the way, by us and by others; other members of the tracestate stay."""
-    ours, theirs = Choice(goes=True, rate=first), Choice(goes=True, rate=second)
+    ours, theirs = SamplingDecision(goes=True, rate=first), SamplingDecision(goes=True, rate=second)
     mark = marked(other, US, state)
     away = ours.written(state)
     mark, away = marked(mark, THEM, away), theirs.written(away)
@@ -76,7 +76,7 @@ async def test_spans_are_stored_as_they_first_came() -> None:
 
     plain = Span("0" * 32, "1" * 16, "", "plain", 1, 2, trace_state="ot=th:c")
     spans = [span("ours", marked("", US, "ot=th:8")), span("theirs", marked("", THEM, "ot=th:8")), plain]
-    await Returned(Kept(), US).submit(Batch(spans, size=7))
+    await ReturnedSpans(Kept(), US).submit(Batch(spans, size=7))
     (batch,) = kept
     assert [s.trace_state for s in batch.spans] == ["ot=th:8", "ot=th:c", "ot=th:c"]
     assert batch.spans[0].attributes == spans[0].attributes

@@ -15,7 +15,7 @@ from store_parts import a_judged_trace
 from tracejury.collector.outbound.webhooks.config import WebhookConfig
 from tracejury.collector.outbound.webhooks.metrics import WebhookMetrics
 from tracejury.collector.outbound.webhooks.posting import Poster
-from tracejury.collector.outbound.webhooks.rules import Rules
+from tracejury.collector.outbound.webhooks.rules import WebhookRules
 from tracejury.collector.outbound.webhooks.signing import key_of
 from tracejury.collector.outbound.webhooks.webhook import Webhook
 from tracejury.collector.outbound.webhooks.webhook_spec import WebhookSpec
@@ -109,10 +109,9 @@ def at_work(store: Store) -> At:
         telemetry = Telemetry("test")
         metrics = WebhookMetrics(telemetry)
         metrics.declare(config.name)
-        spec = WebhookSpec(
-            config.name, Rules.of(config), (key_of(SECRET),), "http://pages", round(config.max_age_seconds * 1e9),
-            config.concurrency,
-        )  # fmt: skip
+        max_age = round(config.max_age_seconds * 1e9)
+        rules = WebhookRules.of(config)
+        spec = WebhookSpec(config.name, rules, (key_of(SECRET),), "http://pages", max_age, config.concurrency)
         tls = httpx.create_ssl_context(trust_env=False)
         deliveries = Marked(store)
         async with Poster(

@@ -49,7 +49,7 @@ def judge(store: Store, to: Webhooks, *findings: Finding) -> None:
     """What the judging thread does: store, then tell."""
     judged = a_judged_trace(*findings, judged_at=NOW, received=NOW)
     StoredJudging(store).save([judged])
-    to.judged([judged])
+    to.traces_judged([judged])
 
 
 async def test_a_receiver_that_hangs_stops_no_other(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +80,7 @@ async def test_what_llm_judges_say_is_told_too(store: Store, monkeypatch: pytest
             finding = a_finding(judge="goal-fulfilment", first_seen=NOW)
             said = a_judged_subject("goal-fulfilment", finding, judged_at=NOW)
             StoredLlmJudging(store).save([said])
-            made.heard([said])
+            made.subjects_judged([said])
             (received,) = await asyncio.to_thread(server.wait, 1)
     assert received.said["data"]["finding"]["judge"] == "goal-fulfilment"
 
@@ -88,8 +88,8 @@ async def test_what_llm_judges_say_is_told_too(store: Store, monkeypatch: pytest
 async def test_without_webhooks_nothing_is_done(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """No task, no thread, no query."""
     async with webhooks(store, monkeypatch) as made:
-        made.judged([a_judged_trace(a_finding())])
-        made.heard([a_judged_subject("x", a_finding())])
+        made.traces_judged([a_judged_trace(a_finding())])
+        made.subjects_judged([a_judged_subject("x", a_finding())])
         assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("webhook")]
         assert not [thread for thread in threading.enumerate() if thread.name.startswith("webhook")]
 

@@ -20,7 +20,7 @@ import httpx
 import pytest
 from hook_server import PATIENCE, Received, answer, hook_server
 
-from tracejury.collector.outbound.webhooks.posting import Answer, DeliveryError, Poster
+from tracejury.collector.outbound.webhooks.posting import DeliveryError, PostAnswer, Poster
 
 
 @asynccontextmanager
@@ -75,7 +75,7 @@ async def test_an_answer_and_what_it_asks_for() -> None:
     """Status and Retry-After; the body arrived as it was sent."""
     with hook_server(answer(503, {"retry-after": "7"}, b"later")) as server:
         async with poster(server.url) as made:
-            assert await made.post({"webhook-id": "msg_1"}, b'{"a":1}') == Answer(503, "7")
+            assert await made.post({"webhook-id": "msg_1"}, b'{"a":1}') == PostAnswer(503, "7")
         (received,) = server.received
     assert (received.path, received.body) == ("/hook", b'{"a":1}')
     assert received.headers["content-type"] == "application/json"

@@ -9,7 +9,7 @@ import pytest
 from store_parts import a_finding
 
 from tracejury.collector.outbound.webhooks.config import WebhookConfig
-from tracejury.collector.outbound.webhooks.rules import Rules, news
+from tracejury.collector.outbound.webhooks.rules import WebhookRules, news
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.queries.webhook_events import GIVEN_UP, SENT, Event, Found, Looked, message_id
 from tracejury.schemas.taxonomy import Severity
@@ -24,7 +24,9 @@ def found(
     return Found(a_finding(**of), service, agent, "", "open", conventions, judged_at=9, received=8)
 
 
-def told(rules: Rules, *some: Found, known: dict[tuple[str, Event], str] | None = None, since: int = 0) -> list[Event]:
+def told(
+    rules: WebhookRules, *some: Found, known: dict[tuple[str, Event], str] | None = None, since: int = 0
+) -> list[Event]:
     """Which events are news."""
     return [event for event, _ in news(Looked(some, known or {}), rules, since)]
 
@@ -45,14 +47,14 @@ def told(rules: Rules, *some: Found, known: dict[tuple[str, Event], str] | None 
 )
 def test_filters(setting: dict[str, Any], fits: dict[str, Any], not_fit: dict[str, Any]) -> None:
     """Each keeps what it names and leaves out the rest."""
-    rules = Rules.of(WebhookConfig.model_validate({**CONFIG.model_dump(), **setting}))
+    rules = WebhookRules.of(WebhookConfig.model_validate({**CONFIG.model_dump(), **setting}))
     assert told(rules, found(**fits)) == [Event.FOUND]
     assert told(rules, found(**not_fit)) == []
 
 
 def test_a_fingerprint_is_told_once_whatever_is_said_of_it() -> None:
     """Two judges and a rewording share one; what was sent, or given up, is told no more."""
-    rules = Rules.of(CONFIG)
+    rules = WebhookRules.of(CONFIG)
     some = (found(), found(judge="trajectory"), found(evidence="again, again"))
     assert len({f.finding.id for f in some}) == 3
     assert told(rules, *some) == [Event.FOUND]
@@ -63,18 +65,18 @@ def test_a_fingerprint_is_told_once_whatever_is_said_of_it() -> None:
 
 def test_what_was_seen_before_the_webhook_was_set_up_is_no_news() -> None:
     """A new webhook does not announce the past."""
-    assert told(Rules.of(CONFIG), found(first_seen=99), since=100) == []
-    assert told(Rules.of(CONFIG), found(first_seen=100), since=100) == [Event.FOUND]
+    assert told(WebhookRules.of(CONFIG), found(first_seen=99), since=100) == []
+    assert told(WebhookRules.of(CONFIG), found(first_seen=100), since=100) == [Event.FOUND]
 
 
 def test_a_retraction_is_told_once_and_only_of_what_was_sent() -> None:
     """Where another finding of the fingerprint holds, nothing was taken back."""
-    rules = replace(Rules.of(CONFIG), retractions=True)
+    rules = replace(WebhookRules.of(CONFIG), retractions=True)
     gone = found(state=FindingState.RETRACTED)
     key = gone.finding.fingerprint
     sent = {(key, Event.FOUND): SENT}
     assert told(rules, gone, known=sent) == [Event.RETRACTED]
-    assert told(Rules.of(CONFIG), gone, known=sent) == []
+    assert told(WebhookRules.of(CONFIG), gone, known=sent) == []
     assert told(rules, gone) == []
     assert told(rules, gone, known={(key, Event.FOUND): GIVEN_UP}) == []
     assert told(rules, gone, known=sent | {(key, Event.RETRACTED): SENT}) == []

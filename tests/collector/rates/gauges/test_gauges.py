@@ -86,7 +86,7 @@ def test_long_names_are_shortened(telemetry: Telemetry) -> None:
     assert {service: judged for (service, window), judged in figures.judged.items() if window == "1h"} == {
         "": 9, cut: 7, OTHER: 2,
     }  # fmt: skip
-    FindingCounts(telemetry).judged(
+    FindingCounts(telemetry).traces_judged(
         [a_judged_trace(a_finding(category="c" * 1_000_000, first_seen=5), judged_at=5, service=long)]
     )
     assert list(shown(telemetry, "tracejury_findings_total")) == [
@@ -106,7 +106,7 @@ def test_no_service_passes_for_all_of_them_or_for_the_rest() -> None:
 
 def test_a_finding_of_no_service_has_a_label_of_its_own(telemetry: Telemetry) -> None:
     """An empty label would be no label, which stands for all services elsewhere."""
-    FindingCounts(telemetry).judged([a_judged_trace(a_finding(first_seen=5), judged_at=5, service="")])
+    FindingCounts(telemetry).traces_judged([a_judged_trace(a_finding(first_seen=5), judged_at=5, service="")])
     assert list(shown(telemetry, "tracejury_findings_total")) == [
         'category="Resource Abuse",service="unnamed",severity="HIGH"'
     ]
@@ -116,10 +116,12 @@ def test_a_finding_is_counted_when_it_is_first_seen(telemetry: Telemetry) -> Non
     """Not when it is confirmed, reworded, or said again; two at once are one; LLM judges' count likewise."""
     counts = FindingCounts(telemetry)
     new = a_finding(first_seen=50)
-    counts.judged([a_judged_trace(new, a_finding(judge="other", first_seen=50), judged_at=50)])
-    counts.judged([a_judged_trace(new, judged_at=60)])
-    counts.heard([a_judged_subject("x", a_finding(category="Goal Deviation", first_seen=70), judged_at=70)])
-    counts.heard([a_judged_subject("x", a_finding(category="Unsure", confidence=0.1, first_seen=70), judged_at=70)])
+    counts.traces_judged([a_judged_trace(new, a_finding(judge="other", first_seen=50), judged_at=50)])
+    counts.traces_judged([a_judged_trace(new, judged_at=60)])
+    counts.subjects_judged([a_judged_subject("x", a_finding(category="Goal Deviation", first_seen=70), judged_at=70)])
+    counts.subjects_judged(
+        [a_judged_subject("x", a_finding(category="Unsure", confidence=0.1, first_seen=70), judged_at=70)]
+    )
     assert shown(telemetry, "tracejury_findings_total") == {
         'category="Resource Abuse",service="shop",severity="HIGH"': 1.0,
         'category="Goal Deviation",service="shop",severity="HIGH"': 1.0,
@@ -132,7 +134,7 @@ def test_labels_of_findings_are_bounded(telemetry: Telemetry) -> None:
     for number in range(300):
         trace_id = f"{number:032x}"
         finding = a_finding(category=f"c{number}", first_seen=5, trace_id=trace_id)
-        counts.judged([a_judged_trace(finding, judged_at=5, service=f"s{number}", trace_id=trace_id)])
+        counts.traces_judged([a_judged_trace(finding, judged_at=5, service=f"s{number}", trace_id=trace_id)])
     values = shown(telemetry, "tracejury_findings_total")
     assert sum(values.values()) == 300
     assert len({key.partition('service="')[2].partition('"')[0] for key in values}) == 51

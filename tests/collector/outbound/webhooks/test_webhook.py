@@ -166,7 +166,7 @@ async def test_a_receiver_that_is_gone_gets_nothing_of_what_was_being_read(at_wo
 
     with hook_server(answer(410)) as server:
         async with at_work(server.url) as bench:
-            look, stays = bench.deliveries.look, bench.deliveries.stays
+            look, stays = bench.deliveries.read_findings, bench.deliveries.stays
 
             def look_long(*of: Any) -> Any:
                 found = look(*of)
@@ -179,7 +179,7 @@ async def test_a_receiver_that_is_gone_gets_nothing_of_what_was_being_read(at_wo
                 looked.set()
                 return bool(stays(*of))
 
-            bench.deliveries.look = look_long
+            bench.deliveries.read_findings = look_long
             server.behave = held = Held(answer(410))
             bench.judge(a_finding())
             await asyncio.to_thread(server.wait, 1)

@@ -101,16 +101,16 @@ async def test_what_is_read_while_a_trace_is_deleted_is_not_told(at_work: Any) -
     kept = a_finding(trace_id="b" * 32)
     with hook_server() as server:
         async with at_work(server.url) as bench:
-            look = bench.deliveries.look
+            look = bench.deliveries.read_findings
 
             def look_before(*of: Any) -> Any:
                 found = look(*of)
                 if found.found:
-                    bench.deliveries.look = look
+                    bench.deliveries.read_findings = look
                     delete(bench, a_finding().trace_id, at=NOW)
                 return found
 
-            bench.deliveries.look = look_before
+            bench.deliveries.read_findings = look_before
             bench.judge(a_finding())
             bench.judge(kept)
             (marked,) = await bench.deliveries.wait(1)

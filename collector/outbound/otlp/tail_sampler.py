@@ -13,7 +13,7 @@ from .config import SamplingConfig
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class SamplingDecision:
     """Whether a trace goes out, and with which share of its like: below 1, each of its spans says so.
 
     `value`: the randomness that chose it, where that is another trace's; its spans state it, so that whoever samples
@@ -32,11 +32,11 @@ class Choice:
         return with_threshold(stated, thinned(trace_state, self.rate))
 
 
-ALL = Choice(goes=True)
+ALL = SamplingDecision(goes=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Chooser:
+class TailSampler:
     """The rules of one backend."""
 
     healthy: float
@@ -45,11 +45,11 @@ class Chooser:
     errors: bool
 
     @classmethod
-    def of(cls, config: SamplingConfig) -> Chooser:
+    def of(cls, config: SamplingConfig) -> TailSampler:
         """The rules as configured."""
         return cls(config.healthy, Severity(config.severity), Confidence.of(config.profile), config.errors)
 
-    def choose(self, record: TraceRecord) -> Choice:
+    def choose(self, record: TraceRecord) -> SamplingDecision:
         """Whether the trace goes out. One that the backend has a part of goes on, at the share that holds now.
 
         Of traces that were judged as one all go or none: their first one's randomness chooses.
@@ -64,7 +64,7 @@ class Chooser:
             return ALL  # sent as a failing one, it cannot be called back: it stands for itself alone
         value = randomness(leader, state)
         alike = value == randomness(record.trace_id, record.trace_state)
-        return Choice(chosen, self.healthy, None if alike else value)
+        return SamplingDecision(chosen, self.healthy, None if alike else value)
 
     def fails(self, record: TraceRecord) -> bool:
         """Whether it, or what was judged as one with it, has a finding that counts; or is not known to be healthy.

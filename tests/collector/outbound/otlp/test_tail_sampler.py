@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from store_parts import a_finding
 
-from tracejury.collector.outbound.otlp.choice import ALL, Choice, Chooser
 from tracejury.collector.outbound.otlp.config import SamplingConfig
+from tracejury.collector.outbound.otlp.tail_sampler import ALL, SamplingDecision, TailSampler
 from tracejury.judges.measures.rates import share
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.queries.export_record import Opinion, TraceRecord
@@ -42,9 +42,9 @@ def record(*findings: Finding, **changes: Any) -> TraceRecord:
     return replace(made, **changes)
 
 
-def chooser(**changes: Any) -> Chooser:
+def sampler(**changes: Any) -> TailSampler:
     """One that keeps a tenth of the healthy traces."""
-    return Chooser.of(SamplingConfig(**{"healthy": 0.1} | changes))
+    return TailSampler.of(SamplingConfig(**{"healthy": 0.1} | changes))
 
 
 @pytest.mark.parametrize(
@@ -72,26 +72,26 @@ def chooser(**changes: Any) -> Chooser:
 )
 def test_what_makes_a_trace_a_failing_one(rules: dict[str, Any], trace: TraceRecord, fails: bool) -> None:  # noqa: FBT001  a column
     """Findings that show and weigh enough, errors if asked; and a trace whose judge failed is not healthy."""
-    assert chooser(**rules).fails(trace) is fails
-    assert chooser(**rules).choose(trace) == (ALL if fails else Choice(goes=False, rate=0.1))
+    assert sampler(**rules).fails(trace) is fails
+    assert sampler(**rules).choose(trace) == (ALL if fails else SamplingDecision(goes=False, rate=0.1))
 
 
 def test_a_failing_trace_keeps_its_tracestate() -> None:
     """It stands for as many as it did before."""
     state = "ot=th:8,vendor=x"
-    assert chooser().choose(record(a_finding(), trace_state=state)).written(state) == state
+    assert sampler().choose(record(a_finding(), trace_state=state)).written(state) == state
 
 
 def test_of_everything_nothing_is_changed() -> None:
     """Without sampling no tracestate is touched."""
-    assert chooser(healthy=1.0).choose(record()) is ALL
+    assert sampler(healthy=1.0).choose(record()) is ALL
     assert ALL.written("a=b") == "a=b"
 
 
 def test_what_was_sent_as_failing_goes_on_for_itself() -> None:
     """A trace whose findings were taken back cannot be called back; it does not begin to stand for ten."""
-    assert chooser().choose(record(sent={1: 2})) is ALL
-    assert chooser().choose(record(trace_id="f" * 32, sent={1: 2})) == Choice(goes=True, rate=0.1)
+    assert sampler().choose(record(sent={1: 2})) is ALL
+    assert sampler().choose(record(trace_id="f" * 32, sent={1: 2})) == SamplingDecision(goes=True, rate=0.1)
 
 
 @given(st.integers(0, 2**128 - 1), st.floats(0.01, 1), st.floats(0.001, 0.999))
@@ -100,7 +100,7 @@ def test_what_is_kept_passes_the_threshold_that_it_states(number: int, upstream:
     state, trace_id = with_threshold("", thinned("", upstream)), f"{number:032x}"
     if randomness(trace_id, state) < threshold(state):
         return
-    choice = chooser(healthy=rate).choose(record(trace_id=trace_id, trace_state=state))
+    choice = sampler(healthy=rate).choose(record(trace_id=trace_id, trace_state=state))
     if choice.goes:
         written = choice.written(state)
         assert randomness(trace_id, written) >= threshold(written)
@@ -115,7 +115,7 @@ def test_the_rate_downstream_covers_the_true_one(upstream: float, healthy: float
     around 95 %, and above without a bound: an interval of few failures may be wide.
     """
     covered, arrived, offered = 0, 0, 0
-    rules = chooser(healthy=healthy)
+    rules = sampler(healthy=healthy)
     state = with_threshold("", thinned("", upstream)) if upstream < 1 else ""
     fails, healthy_one = record(a_finding()), record()
     for seed in range(DAYS):
@@ -156,9 +156,9 @@ def family(*states: str, **changes: Any) -> list[TraceRecord]:
 def test_of_traces_that_are_one_all_fail_where_one_does() -> None:
     """Whatever it is that fails it."""
     whole = family("", "", "")
-    assert not any(chooser().choose(r).goes for r in whole)
+    assert not any(sampler().choose(r).goes for r in whole)
     failing = [replace(r, kin=(replace(r.kin[0], opinions=record(a_finding()).opinions), r.kin[1])) for r in whole[1:]]
-    assert all(chooser().choose(r) is ALL for r in failing)
+    assert all(sampler().choose(r) is ALL for r in failing)
 
 
 @given(st.integers(0, 2**56 - 1), st.floats(0.01, 1), st.floats(0.001, 0.999))
@@ -169,7 +169,7 @@ def test_of_traces_that_are_one_all_are_chosen_or_none(number: int, upstream: fl
         return
     own = with_threshold("vendor=1", thinned("", upstream))
     records = family(first, own, own)
-    choices = [chooser(healthy=rate).choose(r) for r in records]
+    choices = [sampler(healthy=rate).choose(r) for r in records]
     assert len({c.goes for c in choices}) == 1
     for kept_one, choice in zip(records, choices, strict=True):
         written = choice.written(kept_one.trace_state)
@@ -181,4 +181,4 @@ def test_of_traces_that_are_one_all_are_chosen_or_none(number: int, upstream: fl
 def test_what_a_backend_has_a_part_of_goes_whole() -> None:
     """The first of these traces was sent as a failing one, and the later ones belong to it."""
     whole = family("", "")
-    assert chooser().choose(replace(whole[1], kin=(replace(whole[0], kin=(), sent={1: 2}),))) is ALL
+    assert sampler().choose(replace(whole[1], kin=(replace(whole[0], kin=(), sent={1: 2}),))) is ALL

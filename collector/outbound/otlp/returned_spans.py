@@ -10,7 +10,7 @@ from .marks import FORWARDED_BY, as_it_came
 
 
 @dataclass(frozen=True, slots=True)
-class Returned:
+class ReturnedSpans:
     """A `Sink` in front of another one. `installation`: our own id, as in the mark.
 
     Our own `ot=th` says how few of the healthy traces we have passed on, and here all of them are: counted with it, a

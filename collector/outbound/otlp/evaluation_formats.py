@@ -19,7 +19,7 @@ EVENT_NAME: Final = "gen_ai.evaluation.result"
 
 
 @dataclass(frozen=True, slots=True)
-class Sender:
+class Installation:
     """The installation that writes: `secret` marks its spans, so that it knows them for its own; `id` is public."""
 
     secret: bytes
@@ -30,7 +30,7 @@ class Sender:
         return installation_id(self.secret)
 
 
-def event(evaluation: Evaluation, sender: Sender) -> LogRecord:
+def event(evaluation: Evaluation, installation: Installation) -> LogRecord:
     """A log event on the evaluated span (semantic conventions for GenAI events, `gen_ai.evaluation.result`)."""
     e = evaluation
     stated: dict[str, Plain] = {"gen_ai.evaluation.name": e.name}
@@ -42,7 +42,7 @@ def event(evaluation: Evaluation, sender: Sender) -> LogRecord:
         ("error.type", e.error),
     )
     stated |= {key: text for key, text in texts if text}
-    stated |= {"tracejury.evaluation.id": e.id, FORWARDED_BY: sender.id}
+    stated |= {"tracejury.evaluation.id": e.id, FORWARDED_BY: installation.id}
     stated |= {f"tracejury.{key}": value for key, value in (e.details or {}).items()}
     return LogRecord(
         trace_id=bytes.fromhex(e.trace_id),
@@ -60,7 +60,7 @@ def carrier_id(evaluation: Evaluation) -> str:
     return hashlib.blake2b(evaluation.id.encode(), digest_size=8, person=b"carrier").hexdigest()
 
 
-def carrier(evaluation: Evaluation, sender: Sender, trace_state: str) -> Span:
+def carrier(evaluation: Evaluation, installation: Installation, trace_state: str) -> Span:
     """A span that carries an evaluation: exactly one link, to the evaluated span, below which it stands.
 
     OpenInference, "Annotations and Evaluations": feedback that comes after a span has ended.
@@ -79,8 +79,8 @@ def carrier(evaluation: Evaluation, sender: Sender, trace_state: str) -> Span:
     attributes: dict[str, Plain] = {
         "openinference.span.kind": "EVALUATOR",
         **{f"evaluations.0.evaluation.{key}": value for key, value in stated.items()},
-        FORWARDED_BY: sender.id,
-        MARK: mark_of(e.trace_id, span_id, sender.secret),
+        FORWARDED_BY: installation.id,
+        MARK: mark_of(e.trace_id, span_id, installation.secret),
     }
     target = Span.Link(trace_id=bytes.fromhex(e.trace_id), span_id=bytes.fromhex(e.span_id))
     return Span(
