@@ -25,7 +25,8 @@ class Predicted:
     """The scored part of a finding. `dimensions`: first = primary.
 
     `severity`, and `elsewhere`: the span ids where it showed or is relayed (`tool_span_id`, `seen_by_span_id`,
-    `also_at`), take part in no figure of this module; nor do `evidence` and `run_id`, the agent run.
+    `also_at`), take part in no figure of this module; nor do `evidence`, `run_id` (the agent run)
+    and `id`.
     """
 
     trace_id: str
@@ -38,6 +39,7 @@ class Predicted:
     elsewhere: tuple[str, ...] = ()
     evidence: str = ""
     run_id: str = ""
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

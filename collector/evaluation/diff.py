@@ -24,7 +24,7 @@ from .rebuilt import RebuiltFolder, rebuild_folder
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """The answers of one version, read from a report: `findings` with (name of the trace, id), at any confidence.
+    """The answers of one version, read from a report: `findings` at any confidence.
 
     `traces` that it judged; `scores` by (trace, run, judge); `matches`: with annotated errors, None where nobody
     decided; `versions` of its judges.
@@ -32,7 +32,7 @@ class Version:
 
     name: str
     traces: frozenset[str]
-    findings: Sequence[tuple[Predicted, tuple[str, str]]]
+    findings: Sequence[Predicted]
     scores: Mapping[tuple[str, str, str], int]
     matches: Matches | None
     versions: Mapping[str, str]
@@ -80,17 +80,16 @@ def _comparison(
     rebuilt: RebuiltFolder, a: Version, b: Version, traces: Sequence[str], least: float
 ) -> VersionComparison:
     errors = [e for e in rebuilt.errors if e.trace_id in set(traces)]
-    shown = [[f for f in v.findings if f[0].confidence >= least and _scored(rebuilt, f[0], traces)] for v in (a, b)]
-    pairs: list[list[Match] | None] = [
-        None if v.matches is None else list(Sides(errors, [key for _, key in own]).decisions(v.matches))
-        for v, own in zip((a, b), shown, strict=True)
-    ]
-    found = [[predicted for predicted, _ in own] for own in shown]
-    return compare(traces, errors, found[0], found[1], matches_a=pairs[0], matches_b=pairs[1])
 
+    def shown(version: Version) -> list[Predicted]:
+        scored = (f for f in version.findings if f.trace_id in traces and rebuilt.folder.scored(f.trace_id, f.run_id))
+        return [f for f in scored if f.confidence >= least]
 
-def _scored(rebuilt: RebuiltFolder, found: Predicted, traces: Sequence[str]) -> bool:
-    return found.trace_id in traces and rebuilt.folder.scored(found.trace_id, found.run_id)
+    def decided(version: Version, found: Sequence[Predicted]) -> list[Match] | None:
+        return None if version.matches is None else list(Sides(errors, found).decisions(version.matches))
+
+    of_a, of_b = shown(a), shown(b)
+    return compare(traces, errors, of_a, of_b, matches_a=decided(a, of_a), matches_b=decided(b, of_b))
 
 
 def _scores(a: Version, b: Version) -> tuple[ScoreChange, ...]:
@@ -132,11 +131,7 @@ def read_version(name: str, report: Any) -> Version:
         return Version(
             name=name,
             traces=frozenset(result["trace"] for result in results),
-            findings=[
-                (_predicted(trace, str(run["run"]), f), (trace, str(f["id"])))
-                for trace, run in runs
-                for f in run["findings"]
-            ],
+            findings=[_predicted(trace, str(run["run"]), f) for trace, run in runs for f in run["findings"]],
             scores={
                 (trace, run["run"], v["judge"]): int(v["score"])
                 for trace, run in runs
@@ -163,4 +158,5 @@ def _predicted(trace: str, run_id: str, f: Mapping[str, Any]) -> Predicted:
         severity=str(f["severity"]),
         elsewhere=tuple(map(str, f["elsewhere"])),
         run_id=run_id,
+        id=str(f["id"]),
     )

@@ -20,6 +20,7 @@ from .judges_score import (
     against_annotators,
     against_people,
     by_source,
+    over_spans,
     repeatability,
 )
 from .matches import Matches, load_matches
@@ -106,17 +107,20 @@ def evaluate_judges(options: JudgesOptions, progress: Progress) -> JudgesReport:
     rebuilt = rebuild_folder(options.folder, limit=options.limit, people=people)
     sessions = asyncio.run(judge_folder(options, rebuilt, progress))
     progress("scoring", 0, 0)
-    first = [result for result in sessions.results if result.repetition == 0]
+    by_repetition = [[r for r in sessions.results if r.repetition == number] for number in range(options.runs)]
+    repetitions = [_judged(rebuilt, own, options.profile) for own in by_repetition]
+    first = by_repetition[0]
     findings = [f for result in first for f in result.findings]
     matches = {name: a.pairs for name, a in sessions.adjudicated.items()} if options.adjudicate else None
-    sources = by_source(rebuilt, findings, options.profile)
     return JudgesReport(
         options=options,
         rebuilt=rebuilt,
         sessions=sessions,
         agreement=against_annotators(rebuilt, findings, options.profile, matches, human),
-        sources=sources if options.detectors else {"judges": sources["judges"]},
-        repetitions=[_judged(rebuilt, own, options.profile) for own in _by_repetition(sessions.results)],
+        sources=by_source(rebuilt, findings, options.profile)
+        if options.detectors
+        else {"judges": repetitions[0].evaluation},
+        repetitions=repetitions,
         scales=against_people(first, named(people.scores, rebuilt.folder.names)) if people else (),
         repeatability=repeatability(sessions.results, _embedder()) if options.runs > 1 else {},
         baseline={name: _judged(rebuilt, own, options.profile) for name, own in sessions.baseline.items()},
@@ -127,7 +131,7 @@ def evaluate_judges(options: JudgesOptions, progress: Progress) -> JudgesReport:
 
 def _judged(rebuilt: RebuiltFolder, results: Sequence[TraceResult], profile: str) -> ScoredRepetition:
     findings = [f for result in results for f in result.findings]
-    return ScoredRepetition(by_source(rebuilt, findings, profile)["judges"], Answered.of(results), total(results))
+    return ScoredRepetition(over_spans(rebuilt, findings, profile), Answered.of(results), total(results))
 
 
 def total(results: Iterable[TraceResult]) -> dict[str, Usage]:
@@ -137,13 +141,6 @@ def total(results: Iterable[TraceResult]) -> dict[str, Usage]:
         for purpose, spend in result.spend.items():
             spent[purpose] += spend
     return dict(sorted(spent.items()))
-
-
-def _by_repetition(results: Iterable[TraceResult]) -> list[list[TraceResult]]:
-    grouped: defaultdict[int, list[TraceResult]] = defaultdict(list)
-    for result in results:
-        grouped[result.repetition].append(result)
-    return [grouped[number] for number in sorted(grouped)]
 
 
 def _embedder() -> Embedder | str:

@@ -132,17 +132,19 @@ class _JudgingRun:
         return dict(zip(names, made, strict=True)), sum(ledger.values(), Usage())
 
     async def _all(self, stage: str, jobs: Sequence[Job], do: Callable[[Job], Awaitable[Made]]) -> list[Made]:
-        """Every job done, as many at a time as calls may be in flight; what is made, in the order of the jobs."""
-        made: dict[int, Made] = {}
-        waiting = iter(enumerate(jobs))
+        """The results of all jobs, in their order; as many run at a time as calls may be in flight."""
+        free = asyncio.Semaphore(self.options.llm.concurrency)
+        done = 0
 
-        async def work() -> None:
-            for number, job in waiting:
-                made[number] = await do(job)
-                self.progress(stage, len(made), len(jobs))
+        async def work(job: Job) -> Made:
+            nonlocal done
+            async with free:
+                made = await do(job)
+            done += 1
+            self.progress(stage, done, len(jobs))
+            return made
 
         self.progress(stage, 0, len(jobs))
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(self.options.llm.concurrency, len(jobs))):
-                group.create_task(work())
-        return [made[number] for number in range(len(jobs))]
+            tasks = [group.create_task(work(job)) for job in jobs]
+        return [task.result() for task in tasks]

@@ -60,7 +60,7 @@ def against_annotators(
         and rebuilt.folder.scored(name, f.agent_run_id)
     ]
     said = [predicted(f, rebuilt.folder.names[f.trace_id]) for f in shown]
-    sides = Sides(errors, [(p.trace_id, f.id) for p, f in zip(said, shown, strict=True)])
+    sides = Sides(errors, said)
     pairs = None if decided is None else list(sides.decisions(decided))
     kappa = None
     if matches is not None and human is not None:
@@ -90,17 +90,14 @@ def by_source(rebuilt: RebuiltFolder, findings: Sequence[Finding], profile: str)
         ConfigError: no such profile.
     """
     detected = [f for own in rebuilt.detected.values() for f in own]
-    sources = {"judges": list(findings), "detectors": detected, "both": [*findings, *detected]}
-    return {
-        source: evaluate(
-            rebuilt.folder,
-            Predictions(tuple(map(predicted, own)), rebuilt.failures, rebuilt.received.refused),
-            profile=profile,
-            protocol="direct",
-            received=rebuilt.received,
-        )
-        for source, own in sources.items()
-    }
+    sources = {"judges": findings, "detectors": detected, "both": [*findings, *detected]}
+    return {source: over_spans(rebuilt, own, profile) for source, own in sources.items()}
+
+
+def over_spans(rebuilt: RebuiltFolder, findings: Iterable[Finding], profile: str) -> DetectorEvaluation:
+    """The figures over spans of any findings."""
+    found = Predictions(tuple(map(predicted, findings)), rebuilt.failures, rebuilt.received.refused)
+    return evaluate(rebuilt.folder, found, profile=profile, protocol="direct", received=rebuilt.received)
 
 
 def against_people(results: Iterable[TraceResult], labels: Sequence[ScaleRating]) -> tuple[ScaleAgreement, ...]:

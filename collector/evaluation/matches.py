@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...judges.agreement import Annotated
+from ...judges.agreement import Annotated, Predicted
 from ...judges.measures.matching import Match
 from ..otlp.files import BrokenFileError
 from ..otlp.files.files import read_json
@@ -43,10 +43,10 @@ def _pair(path: Path, pair: object) -> Pair:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """The two sides of a matching: annotated errors, grouped by trace, and findings by (name of the trace, id)."""
+    """The two sides of a matching: annotated errors, grouped by trace, and findings; both by name of the trace."""
 
     errors: Sequence[Annotated]
-    findings: Sequence[tuple[str, str]]
+    findings: Sequence[Predicted]
 
     def decisions(self, matches: Matches) -> Iterator[Match]:
         """Every pair of the traces that were looked at, with the decision; by indices into the two sides.
@@ -54,8 +54,8 @@ class Sides:
         Pairs of `matches` that are not there (a finding of another version) are passed over.
         """
         ids: dict[str, list[tuple[int, str]]] = {}
-        for place, (name, finding_id) in enumerate(self.findings):
-            ids.setdefault(name, []).append((place, finding_id))
+        for place, finding in enumerate(self.findings):
+            ids.setdefault(finding.trace_id, []).append((place, finding.id))
         numbers: dict[str, int] = {}
         for place, error in enumerate(self.errors):
             number = numbers.setdefault(error.trace_id, 0)

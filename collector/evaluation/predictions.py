@@ -36,6 +36,7 @@ def predicted(f: Finding, name: str = "") -> Predicted:
         elsewhere=tuple(i for i in (f.tool_span_id, f.seen_by_span_id, *f.also_at) if i),
         evidence=f.evidence,
         run_id=f.agent_run_id,
+        id=f.id,
     )
 
 

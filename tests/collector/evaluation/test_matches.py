@@ -9,7 +9,7 @@ import pytest
 
 from tracejury.collector.evaluation.matches import Sides, load_matches
 from tracejury.collector.otlp.files import BrokenFileError
-from tracejury.judges.agreement import Annotated
+from tracejury.judges.agreement import Annotated, Predicted
 
 
 def test_a_file_of_matches(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_other_files_are_refused(tmp_path: Path, document: object) -> None:
 def test_every_pair_of_the_traces_looked_at_is_decided() -> None:
     """Numbers of errors are those of their trace; unknown findings and errors, and other traces, are left out."""
     errors = [Annotated("u", "s", "c"), Annotated("t", "s", "c"), Annotated("t", "s", "c")]
-    sides = Sides(errors, [("t", "f"), ("t", "g"), ("u", "f")])
+    sides = Sides(errors, [Predicted(t, "", "", id=i) for t, i in (("t", "f"), ("t", "g"), ("u", "f"))])
     matches = {"t": frozenset({(1, "f"), (0, "gone"), (7, "f")}), "elsewhere": frozenset({(0, "f")})}
     decided = {(m.error, m.finding): m.caught for m in sides.decisions(matches)}
     assert decided == {(1, 0): False, (1, 1): False, (2, 0): True, (2, 1): False}
