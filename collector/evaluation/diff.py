@@ -18,7 +18,7 @@ from .judges_options import JudgesOptions
 from .judges_report import evaluate_judges
 from .judges_run import Progress
 from .matches import Matches, Sides
-from .people_file import read_people
+from .people import read_people
 from .rebuilt import RebuiltFolder, rebuild_folder
 
 

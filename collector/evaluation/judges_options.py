@@ -22,7 +22,7 @@ class JudgesOptions:
     `architecture`: "none", "derived", or a file with a description. `detectors`: score them, too, alone and together
     with the judges. `runs`: how often each trace is judged. `adjudicator`: a model for the matcher, "" for the judges'
     own. `human`: matches by people; `labels`: what people said, a file or a collector's address (see
-    `people_file.read_people`). `limit`: traces, 0 for all.
+    `people.read_people`). `limit`: traces, 0 for all.
     """
 
     folder: Path

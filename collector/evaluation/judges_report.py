@@ -24,7 +24,7 @@ from .judges_score import (
     repeatability,
 )
 from .matches import Matches, load_matches
-from .people_file import named, read_people
+from .people import named, read_people
 from .rebuilt import RebuiltFolder, rebuild_folder
 from .score import DetectorEvaluation
 from .spend import Usage

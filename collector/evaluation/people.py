@@ -1,12 +1,25 @@
-"""Labels and scores that people gave to agent runs."""
+"""Labels read from a running collector or an export, or a list of scores."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import io
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
 
-from ...judges.measures.scales import ScaleRating
-from ...schemas.taxonomy import Severity
+from ...judges.measures.dimension_labels import JUDGES
+from ...judges.measures.people import DIVIDED, seen_errors
+from ...judges.measures.scales import SCALE, ScaleRating
+from ...schemas.annotations import Annotation, Opinion
+from ...schemas.taxonomy import TRAIL, Severity
+from ...schemas.text.moments import parse_since
+from ..api.client import ApiClient
+from ..labels.lines import Line, read_lines
+from ..otlp.files import BrokenFileError
+from ..otlp.files.files import read_json
+from .judges_result import WHOLE_TRACE
 
 Reviewed = Mapping[str, frozenset[str]]
 """By trace id, the agent runs that somebody has looked at as a whole."""
@@ -36,3 +49,155 @@ class People:
     scores: Sequence[ScaleRating] = ()
     marked: Sequence[MarkedError] = ()
     reviewed: Reviewed | None = None
+
+
+Source = Path | str
+"""A file, or the address of a collector."""
+
+_URLS: Final = ("http://", "https://")
+
+
+def is_url(source: Source) -> bool:
+    """Whether the source is a collector's address."""
+    return str(source).startswith(_URLS)
+
+
+def read_people(source: Source) -> People:
+    """Labels, as `tracejury labels export` gives them, or a list of scores (see `load_labels`).
+
+    Raises:
+        BrokenFileError: it holds neither, or no review; names the line.
+        TracejuryError: the collector cannot be asked.
+    """
+    if is_url(source):
+        with ApiClient(str(source)) as client:
+            return _people(str(source), read_lines(str(source), io.BytesIO(b"".join(client.export_labels({}))), ""))
+    path = Path(source)
+    try:
+        with path.open("rb") as stream:
+            if stream.read(1000).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":
+                stream.seek(0)
+                return _people(str(source), read_lines(str(source), stream, ""))
+    except OSError as error:
+        raise BrokenFileError(f"{path} cannot be read: {error.strerror}") from None
+    return People(load_labels(path))
+
+
+def named(scores: Iterable[ScaleRating], names: Mapping[str, str]) -> list[ScaleRating]:
+    """Scores by the names that a folder gives to its traces."""
+    return [replace(score, trace_id=names.get(score.trace_id, score.trace_id)) for score in scores]
+
+
+def _people(name: str, lines: Iterable[Line]) -> People:
+    rows = list(_standing(_good(lines)))
+    reviewed: defaultdict[str, set[str]] = defaultdict(set)
+    for row in _of(rows, "review"):
+        reviewed[row["trace_id"]].add(row["agent_run_id"])
+    if not reviewed:
+        raise BrokenFileError(f"{name} holds no review: nothing tells which runs people have looked at as a whole")
+    annotations = [_annotation(row) for row in _of(rows, "annotation")]
+    scores = [_score(row) for row in _of(rows, "score") if row["score"] is not None]
+    return People(scores, list(_marked(annotations)), {trace: frozenset(runs) for trace, runs in reviewed.items()})
+
+
+def _good(lines: Iterable[Line]) -> Iterator[Mapping[str, Any]]:
+    """Rows with what each kind must have."""
+    for line in lines:
+        needed = _NEEDED.get(str(line.item.get("kind")))
+        wrong = [key for key in needed if not isinstance(line.item.get(key), str)] if needed else ["a known kind"]
+        if line.problem or wrong:
+            raise BrokenFileError(f"{line.place}: {line.problem or f'no label: {wrong[0]} is missing'}")
+        yield line.item
+
+
+_NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
+    "annotation": ("kind", "id", "annotator", "trace_id", "span_id", "category"),
+    "score": ("kind", "annotator", "trace_id", "agent_run_id", "dimension"),
+    "review": ("kind", "annotator", "trace_id", "agent_run_id"),
+}
+
+
+def _standing(rows: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """The last change of each label, unless that withdrew it."""
+    last: dict[tuple[str, ...], Mapping[str, Any]] = {}
+    for row in sorted(rows, key=_at):
+        own = [row["id"]] if row["kind"] == "annotation" else [row["agent_run_id"], row["annotator"]]
+        last[row["kind"], row["trace_id"], *own, str(row.get("dimension") or "")] = row
+    yield from (row for row in last.values() if not row.get("withdrawn"))
+
+
+def _at(row: Mapping[str, Any]) -> int:
+    try:
+        return parse_since(row["changed_at"], 0) if row.get("changed_at") else 0
+    except (ValueError, AttributeError) as error:
+        raise BrokenFileError(f"a label of trace {row['trace_id']}: {error}") from None
+
+
+def _of(rows: Iterable[Mapping[str, Any]], kind: str) -> Iterator[Mapping[str, Any]]:
+    return (row for row in rows if row["kind"] == kind)
+
+
+def _annotation(row: Mapping[str, Any]) -> Annotation:
+    try:
+        return Annotation(
+            id=row["id"],
+            trace_id=row["trace_id"],
+            span_id=row["span_id"],
+            annotator=row["annotator"],
+            category=row["category"],
+            severity=Severity(row.get("severity") or Severity.MEDIUM),
+            evidence=str(row.get("evidence") or ""),
+            explanation=str(row.get("explanation") or ""),
+            taxonomy=str(row.get("taxonomy") or TRAIL),
+            changed_at=_at(row),
+            opinion=Opinion(row.get("opinion") or Opinion.MISSED),
+            agent_run_id=str(row.get("agent_run_id") or ""),
+        )
+    except ValueError as error:
+        raise BrokenFileError(f"a label of trace {row['trace_id']}: {error}") from None
+
+
+def _marked(annotations: Iterable[Annotation]) -> Iterator[MarkedError]:
+    for error in seen_errors(annotations):
+        if error.truth > DIVIDED:
+            first = error.said[0]
+            yield MarkedError(
+                trace_id=first.trace_id,
+                run_id=first.agent_run_id,
+                span_id=first.span_id,
+                category=first.category,
+                severity=max((a.severity for a in error.said), key=lambda s: s.rank),
+                text=" || ".join(text for a in error.said for text in (a.evidence, a.explanation) if text),
+            )
+
+
+def _score(row: Mapping[str, Any]) -> ScaleRating:
+    judge = JUDGES.get(row["dimension"], row["dimension"])
+    return ScaleRating(row["trace_id"], row["agent_run_id"], judge, int(row["score"]), row["annotator"])
+
+
+def load_labels(path: Path) -> tuple[ScaleRating, ...]:
+    """A list of `{"trace", "judge", "score"}`; optionally with the `run` (an agent run's id) and the `rater`.
+
+    `judge`: its name, or the code of its dimension. `score`: 0 to 3.
+
+    Raises:
+        BrokenFileError: it is not; names the row.
+    """
+    document = read_json(path)
+    if not isinstance(document, list):
+        raise BrokenFileError(f"{path} holds no labels: expected a list of objects with trace, judge and score")
+    return tuple(_row(path, number, row) for number, row in enumerate(document, start=1))
+
+
+def _row(path: Path, number: int, row: Any) -> ScaleRating:
+    match row:
+        case {"trace": str() as trace, "judge": str() as judge, "score": int() as score} if score in SCALE:
+            name = JUDGES.get(judge, judge)
+            return ScaleRating(trace, _text(row, "run", WHOLE_TRACE), name, int(score), _text(row, "rater", ""))
+    raise BrokenFileError(f"{path}: label {number} is not of the form trace, judge, score from 0 to 3")
+
+
+def _text(row: Mapping[str, Any], key: str, default: str) -> str:
+    value = row.get(key)
+    return value if isinstance(value, str) else default

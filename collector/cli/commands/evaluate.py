@@ -11,15 +11,11 @@ from click.core import ParameterSource
 from ..failures import Failure
 from ..judges_options import FILE, judges_options, labels_option, options_from, progress_bar
 from ..options import format_option
-from .frameworks import frameworks
 
 
 @click.group("evaluate")
 def evaluate_command() -> None:
     """Measure agreement with human annotations, and reconstruction."""
-
-
-evaluate_command.add_command(frameworks)
 
 
 @evaluate_command.command("trail")
@@ -67,6 +63,32 @@ def trail(
         _detectors(folder, profile, protocol, shuffle, asked["labels"], style)
 
 
+@evaluate_command.command("frameworks")
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--shuffle", type=int, metavar="SEED", help="Take spans and log records in random order.")
+@click.option("--label", default="", metavar="LABEL", help="Only the captures in this folder of DIR.")
+@click.option("--list", "listed", is_flag=True, help="Show what the exports cannot tell, and by which rule.")
+@format_option
+def frameworks(*, folder: Path, shuffle: int | None, label: str, listed: bool, style: str) -> None:
+    """Rebuild captures of agent frameworks (DIR/LABEL/NAME.zip, NAME.meta.json) and score what comes out.
+
+    docs/frameworks.md tells what every line of the table says.
+    """
+    from ...evaluation.frameworks.report import as_json, as_list, as_tables
+    from ...evaluation.frameworks.run import evaluate_frameworks
+    from .. import output
+
+    with output.progress() as bar:
+        task = bar.add_task("captures", total=None)
+        found = evaluate_frameworks(
+            folder,
+            label=label,
+            shuffle=shuffle,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
+    output.show_report(style, found, as_json, as_list if listed else as_tables)
+
+
 def _refuse_unread(unread: set[str], *, for_judges: bool) -> None:
     """Refuse options that this kind of evaluation does not read."""
     context = click.get_current_context()
@@ -81,7 +103,7 @@ def _refuse_unread(unread: set[str], *, for_judges: bool) -> None:
 def _detectors(
     folder: Path, profile: str, protocol: str, shuffle: int | None, labels: Path | str | None, style: str
 ) -> None:
-    from ...evaluation.people_file import read_people
+    from ...evaluation.people import read_people
     from ...evaluation.report import as_json, as_tables
     from ...evaluation.run import evaluate_trail
     from .. import output

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tracejury.collector.evaluation.people_file import load_labels
+from tracejury.collector.evaluation.people import load_labels
 from tracejury.collector.otlp.files import BrokenFileError
 from tracejury.judges.measures.scales import ScaleRating
 

@@ -13,8 +13,7 @@ from trail_folder import error, write
 from tracejury.collector.evaluation.diff import judges_diff
 from tracejury.collector.evaluation.diff_tables import diff_json
 from tracejury.collector.evaluation.judges_options import JudgesOptions
-from tracejury.collector.evaluation.people import People
-from tracejury.collector.evaluation.people_file import named, read_people
+from tracejury.collector.evaluation.people import People, named, read_people
 from tracejury.collector.evaluation.rebuilt import rebuild_folder
 from tracejury.collector.evaluation.run import evaluate_trail
 from tracejury.collector.judging.model.config import LlmConfig
