@@ -125,7 +125,7 @@ def load_config(path: Path | None, overrides: dict[str, Any] | None = None) -> C
 
 
 def misfits(config: CollectorConfig) -> Iterator[str]:
-    """The addresses in it that have not the form of one, a line each."""
+    """Malformed addresses, and backends that are this collector itself; a line each."""
     for place, value, read in (
         ("store.dsn", config.store.dsn, parse_dsn),
         ("grpc.endpoint", config.grpc.endpoint, split_endpoint),
@@ -162,7 +162,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def _yaml_problem(error: yaml.YAMLError) -> str:
-    """Where and what, without an excerpt of the file: it may be long."""
+    """Place and problem, without an excerpt of the file, which may be long."""
     mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
     where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
     return where + " ".join(str(problem or error).split())

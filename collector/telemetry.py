@@ -1,7 +1,7 @@
-"""Self-telemetry: every metric is declared once, here or in receiver/metrics.py.
+"""Self-telemetry on the OpenTelemetry SDK.
 
-What the OpenTelemetry Collector counts as well has its name (`otelcol_receiver_…`, `otelcol_exporter_…`), so that
-dashboards for it work; the rest is `tracejury_…`. The OpenTelemetry SDK keeps them all.
+Metrics that the OpenTelemetry Collector has, too, bear its names (`otelcol_receiver_…`, `otelcol_exporter_…`), so that
+its dashboards work; all others begin with `tracejury_`.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Telemetry:
         self.meter = self._provider.get_meter("tracejury", version)
 
     def gauge(self, name: str, description: str, read: Callable[[], float], unit: str = "1") -> None:
-        """A gauge that is read when someone asks."""
+        """Add a gauge that is read at each collection."""
         self.meter.create_observable_gauge(name, callbacks=[observe(read)], description=description, unit=unit)
 
     def counter(self, name: str, description: str, read: Callable[[], float], unit: str = "1") -> None:
-        """A counter kept elsewhere, read when someone asks."""
+        """Add a counter that is kept elsewhere and read at each collection."""
         self.meter.create_observable_counter(name, callbacks=[observe(read)], description=description, unit=unit)
 
     def prometheus(self) -> bytes:

@@ -1,4 +1,4 @@
-"""The mark on spans of our own judge calls: an agent cannot forge it, so it cannot hide its spans from the judges."""
+"""The mark on spans of our own judge calls, an HMAC: an agent cannot forge it to hide its spans from the judges."""
 
 from __future__ import annotations
 

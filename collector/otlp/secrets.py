@@ -1,4 +1,4 @@
-"""Keys that must not be shown: taken out of every text that came back from a provider."""
+"""Removal of secrets from texts that providers and backends return."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHAPES: Final = re.compile(
     r"|(?<=://)[^/\s@]+@",
     re.IGNORECASE,
 )
-"""What credentials look like: headers, keys of well-known forms, tokens, users of a URL."""
+"""Patterns of credentials: headers, keys of well-known forms, tokens, users of a URL."""
 
 
 def secret_values(names: Iterable[str], environ: Mapping[str, str] = os.environ) -> frozenset[str]:

@@ -7,7 +7,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans
 
 from ...schemas.queries.reader import Received
 from ...schemas.spans import LogRecord, Span
-from ..otlp.client.encode import log_message, resource_of, scope_of, span_message
+from ..otlp.codec.encode import log_message, resource_of, scope_of, span_message
 from ..otlp.codec.groups import Request, Row, group
 from ..otlp.codec.otlp_json import render
 from ..otlp.codec.signals import LOGS, SPANS

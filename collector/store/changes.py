@@ -1,4 +1,4 @@
-"""Which traces this process has written anything about that rates are made of, and not yet made anew."""
+"""Traces that this process has written about, and whose rates were not computed again yet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST: Final = 200_000
 
 
 class Changes:
-    """Touched traces. Any thread. What is lost with the process is found again by the times in the store."""
+    """Touched traces; safe from any thread. After a restart they are found again by the times in the store."""
 
     def __init__(self) -> None:
         self.making = threading.Lock()
@@ -31,7 +31,7 @@ class Changes:
         return len(self._touched)
 
     def touch(self, keys: Iterable[TraceKey]) -> None:
-        """Something about these was written, or may have been."""
+        """Mark traces about which something was, or may have been, written."""
         with self._lock:
             self._touched.update(dict.fromkeys(keys))
             if len(self._touched) > MOST:

@@ -1,4 +1,4 @@
-"""The one door to ClickHouse: embedded (chdb) or a server, through clickhouse-connect alone."""
+"""The client of ClickHouse, embedded (chdb) or a server: the only module that talks to clickhouse-connect."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _CACHES: Final = ("mark_cache_size", "index_mark_cache_size", "primary_index_cac
 
 
 _ENGINES: Final = frozenset({"data", "metadata", "metadata_dropped", "status", "store", "tmp"})
-"""What the engine makes in its folder, were it only to ask it something: one of them is in any that it has used."""
+"""Entries that the engine makes in its folder; each folder that it has used holds one of them."""
 
 
 class Store:
@@ -102,7 +102,7 @@ class Store:
 
     @property
     def data_folder(self) -> Path:
-        """Where files of ours belong that are not the engine's: beside an embedded store, else `./.tracejury`."""
+        """The folder of files that are not the engine's: beside an embedded store, else `./.tracejury`."""
         return self.folder.parent if self.folder else Path(".tracejury").resolve()
 
     def free_bytes(self) -> int | None:

@@ -1,4 +1,4 @@
-"""One group of batches into the store: all or each on its own, and the culprit into the dead-letter folder."""
+"""Inserts of one group of batches: all together, else one by one; a batch that cannot be stored is dead-lettered."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class WriterCounters:
-    """What became of inserts ("groups") and batches since the start."""
+    """Counts of inserts ("groups") and batches since the start."""
 
     committed_spans: int = 0
     committed_logs: int = 0
@@ -66,7 +66,7 @@ class Committer:
         self._last = 0
 
     def commit(self, batches: Sequence[Batch]) -> list[Outcome]:
-        """One outcome a batch. Raises nothing: what fails is an outcome."""
+        """Insert the batches; returns an outcome for each. A failure is an outcome, too: nothing is raised."""
         self._counters.groups += 1
         try:
             return [self._insert(batches)] * len(batches)

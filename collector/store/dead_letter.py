@@ -1,4 +1,4 @@
-"""Where requests go that can never be stored: files in a folder of bounded size."""
+"""The dead-letter folder: requests that can never be stored, as files within a bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What webhooks are to be told and were told. All of it blocks."""
+"""Webhook state: events to deliver, and those delivered. All of it blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the store is: one DSN, parsed once."""
+"""The DSN of the store."""
 
 from __future__ import annotations
 

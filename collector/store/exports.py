@@ -1,4 +1,4 @@
-"""What is passed on: which traces are due at a backend, what is known of them, and what it has. All of it blocks."""
+"""Forwarding state by backend: the traces that are due, and what each backend already has. All of it blocks."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ PAGE_ROWS: Final = 1000
 
 _THESE: Final = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
 
-# A trace is due once something was said in it that the backend does not know of. What was passed on shortly before the
-# last stop is looked at once more: a judgement may have been stored after it that was made before it.
+# A trace is due once it has a judgement that the backend lacks. Traces forwarded shortly before the last stop are due
+# once more: a judgement made before may have been stored after.
 _DUE: Final = f"""
 SELECT said.TraceId FROM
 (

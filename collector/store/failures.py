@@ -1,4 +1,4 @@
-"""What a failed statement means for whoever waits for it: pass it on as retryable, or blame the batch."""
+"""Classification of failed statements: transient failures of the store, and batches that cannot be stored."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clickhouse_connect.driver.exceptions import Error, OperationalError, Progra
 MEMORY_LIMIT_EXCEEDED: Final = 241
 
 _DEEPEST: Final = 10
-"""Errors behind an error that are looked at."""
+"""Chained errors that are examined."""
 
 PASSING_CODES: Final = frozenset(
     {
@@ -50,7 +50,7 @@ PASSING_CODES: Final = frozenset(
 
 
 def is_passing(error: BaseException) -> bool:
-    """Whether the failure is the store's and may pass (disk, memory, parts, network, schema), not the batch's.
+    """Whether the failure is a transient one of the store (disk, memory, parts, network, schema), not of the batch.
 
     A ProgrammingError of the driver is about our statement or the table, never about a value.
     """

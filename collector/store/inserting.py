@@ -1,4 +1,4 @@
-"""Inserting rows, with the driver's errors told apart: what may pass, and what can never be stored."""
+"""Inserts of rows, with the driver's errors mapped to transient and permanent ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def insert_rows(store: Store, table: str, names: Sequence[str], rows: Iterable[R
 
 @contextmanager
 def storing(what: str) -> Iterator[None]:
-    """Around inserts of `what` (plural, for the message).
+    """Map the errors of inserts; `what` names the rows in the message (plural).
 
     Raises:
         RetryableError: a passing failure; storing it again is safe.

@@ -1,4 +1,4 @@
-"""Which traces may be one, as far as their keys have been stored. All of it blocks."""
+"""Stored join keys, which tell the traces that may be one run. All of it blocks."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Migration:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What a store has (`applied`) and lacks (`pending`), in order."""
+    """Migrations that a store has (`applied`) and lacks (`pending`), in order."""
 
     applied: tuple[str, ...]
     pending: tuple[Migration, ...]
@@ -102,7 +102,7 @@ def migrate(store: Store, shipped: Sequence[Migration] | None = None) -> tuple[s
 
 
 def ensure(store: Store, *, allowed: bool = False) -> tuple[str, ...]:
-    """What `serve` does at start: migrate an embedded store; a server only where `allowed`.
+    """Migrate at the start of `serve`: always an embedded store, a server only where `allowed`.
 
     Raises:
         ConfigError: migrations are pending on a server, and running them was not asked for.

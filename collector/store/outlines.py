@@ -1,4 +1,4 @@
-"""Outlines of large traces, kept so that their pages open without rebuilding them. All of it blocks."""
+"""Stored outlines of large traces, so that their pages open without rebuilding the trace. All of it blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API and the command line read: lists of traces and findings, and whether an id is known. All of it blocks.
+"""Reads for the API and the command line: lists of traces and findings, and known ids. All of it blocks.
 
 Conditions are fixed texts; whatever a user typed is a bound parameter. Only findings that hold now show, and only
 those at or above the asked confidence, which is another one for traces of an unrecognised convention.

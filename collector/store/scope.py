@@ -1,4 +1,4 @@
-"""The one way in which rows are read: every query carries its tenant, and every value is a bound parameter."""
+"""Reads within one tenant: every query names its tenant, and every value is a bound parameter."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, Final
 from .client import Store
 
 TENANT: Final = "tenant = {tenant:String}"
-"""The condition that every query must hold, once a table it reads."""
+"""The condition that a query must have once for each table it reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Reading of one tenant's rows."""
+    """Reads one tenant's rows."""
 
     store: Store
     tenant: str = ""

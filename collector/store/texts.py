@@ -1,4 +1,4 @@
-"""What is said in traces, kept to be searched. All of it blocks."""
+"""The searchable texts of traces. All of it blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes of `multiprocessing` leave without running exit handlers: what they have to send is flushed another way."""
+"""The flush at the end of `multiprocessing` children, which do not run exit handlers."""
 
 from __future__ import annotations
 

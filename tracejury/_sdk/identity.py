@@ -1,4 +1,4 @@
-"""Who is at work: an agent, the agent that started it, a task; carried by OpenTelemetry's baggage."""
+"""The identity in OpenTelemetry's baggage: an agent, the agent that started it, a task."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ MOST: Final = 512
 
 
 class Identity(NamedTuple):
-    """Names, "" where nothing was said."""
+    """Names, "" where none was given."""
 
     agent: str = ""
     parent: str = ""
     task: str = ""
 
     def below(self, agent: str = "", task: str = "") -> Identity:
-        """Who is at work once `agent` was started from here (none: the same agent), on `task` (none: the same)."""
+        """The identity after `agent` was started here ("": the same agent), on `task` ("": the same)."""
         task = task[:MOST] or self.task
         return Identity(agent[:MOST], self.agent, task) if agent else Identity(self.agent, self.parent, task)
 
     @property
     def attributes(self) -> dict[str, str]:
-        """The plain attributes that say so."""
+        """The identity as span attributes."""
         return {key: value for key, value in zip(_KEYS, self, strict=True) if value}
 
 
@@ -35,7 +35,7 @@ _KEYS: Final = (AGENT_NAME, AGENT_PARENT, TASK_ID)
 
 
 def read(context: Context | None = None) -> Identity:
-    """What the baggage of `context` (None: the current one) says."""
+    """The identity in the baggage of `context` (None: the current one)."""
     said = baggage.get_all(context)
     return Identity(*(value[:MOST] if isinstance(value := said.get(key), str) else "" for key in _KEYS))
 

@@ -1,4 +1,4 @@
-"""What a span stands for, told from a few attributes only: this runs in the agent's own thread."""
+"""The kind of a span, by a few attributes only: this runs in the agent's own thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attribute and baggage keys: what a program says of itself, in any language.
+"""Attribute and baggage keys that a program sets, in any language.
 
 The reader of them stands in tracejury.processors.normalize.stated; this package is also installed without it.
 """

@@ -1,4 +1,4 @@
-"""What is to be sent waits here; a thread of its own sends it, so that the agent never waits for a network.
+"""The export queue and its thread: the agent never waits for the network.
 
 Producers only append to a queue that is safe against signals and re-entry (`SimpleQueue`); whatever is full drops,
 and is counted.
@@ -23,13 +23,13 @@ from .children import flush_at_end_of_child
 from .identity import Identity
 from .open_spans import OpenSpan, OpenSpans, still_open
 from .snapshot import announcement, finished
-from .trouble import tell
+from .trouble import log_once
 
 BATCH: Final = 256
 """Spans of one export."""
 
 
-class Item(NamedTuple):
+class QueuedSpan(NamedTuple):
     """A span that has begun (`ended` False) or ended; `urgent`: send it at once, not at the next interval."""
 
     span: ReadableSpan
@@ -40,7 +40,7 @@ class Item(NamedTuple):
 
 @dataclass(slots=True)
 class Counts:
-    """What became of spans. `announced` and `exported` were accepted by the exporter, `failed` were refused by it.
+    """Counts of spans. `announced` and `exported` were accepted by the exporter, `failed` were refused by it.
 
     `dropped`: finished spans for which the queue had no room, or the time to stop no time; `unannounced`: the same of
     announcements, whose finished spans are none the worse for it.
@@ -68,7 +68,7 @@ class Outbox:
 
     def _begin(self) -> None:
         self.counts = Counts()
-        self._queue: queue.SimpleQueue[Item | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[QueuedSpan | None] = queue.SimpleQueue()
         self._lock = threading.RLock()
         self._flushes: deque[threading.Event] = deque()
         self._open = OpenSpans()
@@ -79,12 +79,12 @@ class Outbox:
         self._next_look = self._next_export = 0.0
 
     def after_fork(self) -> None:
-        """We are the child: nothing of the parent's is ours."""
+        """Start anew in a forked child: the parent's spans, thread and exporter stay the parent's."""
         stopped = self._stopping
         self._begin()
         self._stopping, self._exporter = stopped, None
 
-    def put(self, item: Item) -> None:
+    def put(self, item: QueuedSpan) -> None:
         """Hand a span on; never waits. A full queue takes no announcement, and loses its oldest for a finished span."""
         if self._stopping:
             self._count_dropped(ended=item.ended)
@@ -138,7 +138,7 @@ class Outbox:
 
     def _make_room(self) -> None:
         oldest = self._take()
-        if isinstance(oldest, Item):
+        if isinstance(oldest, QueuedSpan):
             self._count_dropped(ended=oldest.ended)
 
     def _count_dropped(self, *, ended: bool) -> None:
@@ -148,7 +148,7 @@ class Outbox:
             else:
                 self.counts.unannounced += 1
 
-    def _take(self, wait: float = 0.0) -> Item | _Nothing | None:
+    def _take(self, wait: float = 0.0) -> QueuedSpan | _Nothing | None:
         try:
             return self._queue.get(timeout=wait) if wait > 0 else self._queue.get_nowait()
         except queue.Empty:
@@ -166,25 +166,25 @@ class Outbox:
             try:
                 self._send(self._gather())
             except Exception as error:  # noqa: BLE001 - the thread must live on, whatever a span or an exporter does
-                tell("sending spans failed", error)
+                log_once("sending spans failed", error)
             for _ in range(flushes):
                 self._flushes.popleft().set()
 
-    def _gather(self) -> list[Item]:
+    def _gather(self) -> list[QueuedSpan]:
         """What has come until something is due: an urgent span, a flush, the end, or the interval."""
-        items: list[Item] = []
+        items: list[QueuedSpan] = []
         due = time.monotonic() + self._interval
         while len(items) < 2 * self._limit:  # at most so many can have waited
             item = self._take(0.0 if self._stopping or self._flushes else due - time.monotonic())
             if isinstance(item, _Nothing):
                 break
-            if isinstance(item, Item):
+            if isinstance(item, QueuedSpan):
                 items.append(item)
                 if item.urgent:
                     due = min(due, self._next_export)
         return items
 
-    def _send(self, items: Sequence[Item]) -> None:
+    def _send(self, items: Sequence[QueuedSpan]) -> None:
         begun: list[OpenSpan] = []
         ended: list[ReadableSpan] = []
         for item in items:
@@ -225,7 +225,7 @@ class Outbox:
                 self._exporter = self._make()
             taken = self._exporter.export(batch) is SpanExportResult.SUCCESS
         except Exception as error:  # noqa: BLE001 - an exporter may raise anything; the next batch may pass
-            tell("exporting spans failed", error)
+            log_once("exporting spans failed", error)
             taken = False
         if not taken:
             self.counts.failed += len(batch)

@@ -1,4 +1,4 @@
-"""The part of tracejury that may stand in an agent's process: a span processor that tells of spans while they run."""
+"""The span processor for an agent's process: it announces spans when they start."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from opentelemetry.sdk.trace.export import SpanExporter
 
 from .children import EXIT_FLUSH
 from .kinds import kind_of
-from .outbox import Counts, Item, Outbox
-from .stamp import Stamps
+from .outbox import Counts, Outbox, QueuedSpan
+from .stamp import SpanIdentities
 from .trouble import harmless
 
 QUEUE: Final = 4096
@@ -48,7 +48,7 @@ class LiveProcessor(SpanProcessor):
         self._exit_flush = exit_flush
         make = (lambda: exporter) if isinstance(exporter, SpanExporter) else exporter
         self._outbox = Outbox(make, limit=queue, interval=interval, pace=pace)
-        self._stamps = Stamps()
+        self._stamps = SpanIdentities()
         _after_fork(self._outbox)
         atexit.register(self._at_exit)
 
@@ -63,13 +63,13 @@ class LiveProcessor(SpanProcessor):
         if not _sampled(span):
             return
         identity = self._stamps.give(span, parent_context)
-        self._outbox.put(Item(span, identity, ended=False, urgent=True))
+        self._outbox.put(QueuedSpan(span, identity, ended=False, urgent=True))
 
     @harmless(None)
     def on_end(self, span: ReadableSpan) -> None:
         """Send the span; at once where it was a tool's, an agent's or the root."""
         if _sampled(span):
-            self._outbox.put(Item(span, self._stamps.take(span), ended=True, urgent=_hurries(span)))
+            self._outbox.put(QueuedSpan(span, self._stamps.take(span), ended=True, urgent=_hurries(span)))
 
     @harmless(False)  # noqa: FBT003 - the answer of a flush that failed
     def force_flush(self, timeout_millis: int = 30_000) -> bool:

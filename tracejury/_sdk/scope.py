@@ -22,7 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _INVOKE: Final = "invoke_agent"
 
 
-class Scope:
+class AgentScope:
     """A context manager (`with`, `async with`) and decorator (functions, coroutines, generators of both).
 
     What is entered is left again in reverse order; a decorated function enters a scope of its own at each call.
@@ -60,22 +60,24 @@ class Scope:
         """The function, each call of it in a scope of its own."""
         return _decorated(function, self._fresh)  # type: ignore[return-value]  # it has the function's signature
 
-    def _fresh(self) -> Scope:
-        return Scope(self._agent, self._task, span=self._span, tracer_provider=self._provider)
+    def _fresh(self) -> AgentScope:
+        return AgentScope(self._agent, self._task, span=self._span, tracer_provider=self._provider)
 
 
-def agent(name: str, *, task_id: str = "", span: bool = True, tracer_provider: TracerProvider | None = None) -> Scope:
+def agent(
+    name: str, *, task_id: str = "", span: bool = True, tracer_provider: TracerProvider | None = None
+) -> AgentScope:
     """What runs in this scope is the agent `name`'s, started by the agent of the scope around it.
 
     `span`: open a span for the agent (`invoke_agent name`, of the global provider unless told otherwise). With
     `span=False` its name only stands on the spans that others open.
     """
-    return Scope(name, task_id, span=span, tracer_provider=tracer_provider)
+    return AgentScope(name, task_id, span=span, tracer_provider=tracer_provider)
 
 
-def task(task_id: str) -> Scope:
+def task(task_id: str) -> AgentScope:
     """What runs in this scope belongs to one task, in whichever trace it stands."""
-    return Scope("", task_id, span=False, tracer_provider=None)
+    return AgentScope("", task_id, span=False, tracer_provider=None)
 
 
 def carry(function: Callable[P, T]) -> Callable[P, T]:
@@ -101,7 +103,7 @@ def _marks(identity: Identity) -> dict[str, str]:
     return {"gen_ai.operation.name": _INVOKE, "gen_ai.agent.name": identity.agent, **identity.attributes}
 
 
-def _decorated(function: Callable[..., Any], scope: Callable[[], Scope]) -> Callable[..., Any]:
+def _decorated(function: Callable[..., Any], scope: Callable[[], AgentScope]) -> Callable[..., Any]:
     if inspect.isasyncgenfunction(function):
 
         @functools.wraps(function)

@@ -1,4 +1,4 @@
-"""Whose a span is: written on it at its start, from the baggage of its context.
+"""The identity of a span: its agent and task, set at its start from the baggage of its context.
 
 Inside an agent span that a framework opened nothing is written but the task: the span tree says who is at work there,
 and what the program said around it is true of the framework's run as a whole only.
@@ -23,21 +23,21 @@ _NOBODY: Final = Identity()
 
 
 class _Given(NamedTuple):
-    """What the program said when the span began, what of it stands on the span, whether a framework's agent runs it."""
+    """The identity in the baggage, the one set on the span, and whether a framework's agent runs it."""
 
     said: Identity
     given: Identity
     inside: bool
 
 
-class Stamps:
-    """What each live span was given. Any thread; each step is one operation on a dict."""
+class SpanIdentities:
+    """The identity given to each live span. Safe from any thread: each step is one operation on a dict."""
 
     def __init__(self) -> None:
         self._given: dict[tuple[int, int], _Given] = {}
 
     def give(self, span: Span, context: Context | None) -> Identity:
-        """Write on a span that has just begun whose it is."""
+        """Set the attributes of a span that has just begun."""
         said = read(context)
         if said == _NOBODY:
             return _NOBODY
@@ -51,7 +51,7 @@ class Stamps:
         return given
 
     def take(self, span: ReadableSpan) -> Identity:
-        """What a span that has ended was given."""
+        """The identity of a span that has ended."""
         context = span.context
         found = self._given.pop(_key(context), None) if context else None
         return found.given if found else _NOBODY

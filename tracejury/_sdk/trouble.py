@@ -1,4 +1,4 @@
-"""Failures of ours in an agent's process: told once each, never raised."""
+"""Failures of the SDK in an agent's process: logged once each, never raised."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _LOG: Final = logging.getLogger("tracejury.sdk")
-_told: set[str] = set()
+_logged: set[str] = set()
 
 
-def tell(what: str, error: BaseException | None = None) -> None:
-    """Log a failure, the first time only; the agent goes on without us."""
-    if what not in _told:
-        _told.add(what)
+def log_once(what: str, error: BaseException | None = None) -> None:
+    """Log a failure the first time that it happens."""
+    if what not in _logged:
+        _logged.add(what)
         _LOG.warning("%s; this is said once, the program goes on", what, exc_info=error)
 
 
@@ -30,7 +30,7 @@ def harmless(fallback: T) -> Callable[[Callable[P, Any]], Callable[P, T]]:
             try:
                 result: T = hook(*args, **kwargs)
             except Exception as error:  # noqa: BLE001 - the agent must not fail for its observer, whatever happens
-                tell(f"{hook.__qualname__} failed", error)
+                log_once(f"{hook.__qualname__} failed", error)
                 return fallback
             return result
 

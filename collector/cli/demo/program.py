@@ -1,4 +1,4 @@
-"""The demo's agent program: `python -m tracejury.collector.demo.program`.
+"""The demo's agent program: `python -m tracejury.collector.cli.demo.program`.
 
 A manager and its researcher answer questions out of an almanac. Deterministic, no model, no network but the spans,
 which go where OTEL_EXPORTER_OTLP_ENDPOINT says (OTLP/gRPC). Prints a line of JSON a run: title, fault, trace id.

@@ -1,4 +1,4 @@
-"""`tracejury demo`: a collector, the program of ours exporting to it, and what was found."""
+"""`tracejury demo`: a collector, the demo program exporting to it, and its findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running the program against a collector, and waiting for its runs to be judged, as any user of the API would."""
+"""Runs the demo program against a collector and waits until its runs are judged, over the API."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from ....schemas.spans import StoredAttributes
 from ..codec import otlp_json
+from ..codec.encode import resource_of, scope_of
 from ..codec.groups import Request, count, group, rows, schema_of
 from ..codec.signals import LOGS, SPANS, Encoding, SignalSchema
-from .encode import resource_of, scope_of
 
 PHOENIX_ITEMS: Final = 500
 _FRAME: Final = 8  # bytes that an item or a header takes beside its own

@@ -12,7 +12,7 @@ from ..codec.signals import SPANS
 
 
 class FreshIds:
-    """Maps each id to another one: the same id always to the same, over all requests, without keeping a table.
+    """Maps each id to a new one, the same for all requests, without a table.
 
     Parents, links and log records follow their spans. Ids that are no ids (empty, zeros) stay what they are; text
     that happens to hold an id is content and stays too.

@@ -1,4 +1,4 @@
-"""OTLP requests as rows (resource header, scope header, item) and back: what splitting and shuffling work on."""
+"""OTLP requests as rows (resource header, scope header, item) and back, to split and shuffle them."""
 
 from __future__ import annotations
 

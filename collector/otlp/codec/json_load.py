@@ -1,4 +1,4 @@
-"""JSON text to a tree, forgiving what a client's runtime lets slip: broken text must cost one span, not a request.
+"""A tolerant JSON parser: broken text costs one span, not the request.
 
 Lone surrogate escapes become U+FFFD. Bytes that are not UTF-8 turn the string they stand in into `BROKEN_TEXT`,
 which is of no type that any field takes, so that just the span around it is rejected.

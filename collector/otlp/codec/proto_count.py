@@ -1,4 +1,4 @@
-"""How many messages a request holds, before it is parsed.
+"""The number of messages in a request, before it is parsed.
 
 Parsed, an empty span of two bytes takes some hundred: a request of 64 MiB would take 6 GB. The three OTLP requests
 agree in their first levels: groups by resource (field 1), groups by scope (2), spans, log records or metrics (2).

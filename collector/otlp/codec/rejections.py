@@ -1,4 +1,4 @@
-"""What a partial success says: how many items were rejected, and why."""
+"""Rejected items of a request: their number and the reasons, for the partial success."""
 
 from __future__ import annotations
 

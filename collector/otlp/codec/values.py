@@ -1,4 +1,4 @@
-"""Attribute values as stored text, and the scissors that keep them within the limits.
+"""Attribute values as stored text, truncated to the limits.
 
 Both decoders first turn an `AnyValue` into (kind, plain Python value) and end here, so equal data gets equal text.
 """

@@ -15,11 +15,12 @@ from typing import Any, cast
 
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, InstrumentationScope, KeyValue, KeyValueList
+from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope, KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, ResourceLogs, ScopeLogs, SeverityNumber
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span, Status
 
+from ..codec.encode import pairs, value_of
 from ..codec.groups import group
 from ..codec.signals import LOGS, SPANS
 
@@ -69,7 +70,7 @@ def _span(s: Json) -> Span:
         kind=Span.SpanKind.Value("SPAN_KIND_" + (s.get("span_kind") or "unspecified").upper()),
         start_time_unix_nano=start,
         end_time_unix_nano=start + duration_nanos(s["duration"]),
-        attributes=attributes(s.get("span_attributes")),
+        attributes=_attributes(s, "span_attributes"),
         events=[_event(_folded(e)) for e in s.get("events") or ()],
         links=[_link(_folded(link)) for link in s.get("links") or ()],
         status=Status(
@@ -80,9 +81,7 @@ def _span(s: Json) -> Span:
 
 
 def _event(e: Json) -> Span.Event:
-    return Span.Event(
-        time_unix_nano=nanos(e["timestamp"]), name=e.get("name") or "", attributes=attributes(e.get("attributes"))
-    )
+    return Span.Event(time_unix_nano=nanos(e["timestamp"]), name=e.get("name") or "", attributes=_attributes(e))
 
 
 def _link(e: Json) -> Span.Link:
@@ -90,7 +89,7 @@ def _link(e: Json) -> Span.Link:
         trace_id=bytes.fromhex(e["traceid"]),
         span_id=bytes.fromhex(e["spanid"]),
         trace_state=e.get("tracestate") or "",
-        attributes=attributes(e.get("attributes")),
+        attributes=_attributes(e),
     )
 
 
@@ -102,8 +101,8 @@ def _log(entry: Json) -> LogRecord:
         flags=entry.get("trace_flags") or 0,
         severity_number=cast("SeverityNumber.ValueType", entry.get("severity_number") or 0),
         severity_text=entry.get("severity_text") or "",
-        body=any_value(entry.get("body")),
-        attributes=attributes(entry.get("log_attributes")),
+        body=value_of(entry.get("body")),
+        attributes=_attributes(entry, "log_attributes"),
     )
 
 
@@ -111,43 +110,15 @@ def _resource(s: Json) -> Resource:
     own = dict(s.get("resource_attributes") or {})
     if s.get("service_name"):
         own.setdefault("service.name", s["service_name"])
-    return Resource(attributes=attributes(own))
+    return Resource(attributes=pairs(own))
 
 
 def _scope(s: Json) -> InstrumentationScope:
     return InstrumentationScope(
         name=s.get("scope_name") or "",
         version=s.get("scope_version") or "",
-        attributes=attributes(s.get("scope_attributes")),
+        attributes=_attributes(s, "scope_attributes"),
     )
-
-
-def attributes(values: Json | None) -> list[KeyValue]:
-    """A JSON object as OTLP attributes."""
-    return [KeyValue(key=key, value=any_value(value)) for key, value in (values or {}).items()]
-
-
-def any_value(value: Any) -> AnyValue:
-    """A JSON value as an OTLP one; null is the empty value."""
-    fields: dict[str, Any]
-    match value:
-        case None:
-            fields = {}
-        case str():
-            fields = {"string_value": value}
-        case bool():
-            fields = {"bool_value": value}
-        case int():
-            fields = {"int_value": value}
-        case float():
-            fields = {"double_value": value}
-        case list():
-            fields = {"array_value": ArrayValue(values=[any_value(v) for v in value])}
-        case dict():
-            fields = {"kvlist_value": KeyValueList(values=attributes(value))}
-        case _:
-            raise TypeError(f"no OTLP value is like {type(value).__name__}")
-    return AnyValue(**fields)
 
 
 def nanos(text: str) -> int:
@@ -175,6 +146,10 @@ def duration_nanos(text: str) -> int:
         raise ValueError(f"not an ISO 8601 duration: {text[:40]!r}")
     days, hours, minutes, seconds = (Decimal(part or 0) for part in found.groups())
     return int((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * _NANOS)
+
+
+def _attributes(item: Json, key: str = "attributes") -> list[KeyValue]:
+    return pairs(item.get(key) or {})
 
 
 def _folded(item: Json) -> Json:

@@ -1,4 +1,4 @@
-"""Request bodies off the wire: decompressed as they come, and never more of them in memory than the limit."""
+"""Reading of request bodies: decompressed as they arrive, and bounded in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""uvicorn's HTTP/1 protocol, with what it lacks: it notices HTTP/2, and bounds the head of a request."""
+"""uvicorn's HTTP/1 protocol, which also detects HTTP/2 and bounds the head of a request."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 class HttpConfig(Section):
-    """Where the receiver listens."""
+    """Address and time-outs of the receiver."""
 
     endpoint: str = "127.0.0.1:4318"
     """HOST:PORT; port 0 picks a free one."""

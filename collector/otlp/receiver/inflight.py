@@ -1,4 +1,4 @@
-"""The bound on what the receivers hold at one time: requests that are being read, decoded or committed."""
+"""The bound on requests in flight: those being read, decoded or committed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class InFlight:
 
 
 class InFlightRequest:
-    """One request in flight, whose size may still grow."""
+    """A request in flight, whose size may still grow."""
 
     __slots__ = ("_inflight", "size")
 

@@ -1,4 +1,4 @@
-"""What every receiver does with one request: admit, decode, hand to the sink, count."""
+"""The path of one request in every receiver: admit, decode, hand to the sink, count."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ INLINE_BYTES: Final = 256 * 1024
 """Bodies up to this size are decoded on the event loop (1 or 2 ms of protobuf): a change of threads gains nothing."""
 
 DeadLetter = Callable[[Signal, Encoding, bytes], None]
-"""Keeps a body that we cannot handle; may block, may raise."""
+"""Stores a body that cannot be handled; may block, may raise."""
 
 
 class IntakeConfig(Section):
@@ -45,14 +45,14 @@ class IntakeConfig(Section):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What an acknowledged request is told: how many items were rejected and why ("" where none)."""
+    """The acknowledgement of a request: the number of rejected items, and why ("" where none)."""
 
     rejected: int = 0
     message: str = ""
 
 
 class Intake:
-    """The way from a receiver to the sink, shared by all receivers of a process.
+    """Takes requests from all receivers of a process to the sink.
 
     `clock` gives unix nanos; `dead_letter` keeps bodies on which our own code failed `TRIES` times.
     """
@@ -104,7 +104,7 @@ class Intake:
             log.warning("%s: refused a request of %s: %s", transport, signal, error)
 
     def close(self) -> None:
-        """Give the decoding thread back; safe to call twice."""
+        """Stop the decoding thread; safe to call twice."""
         self._decoder.shutdown(wait=False)
 
     async def _decode(self, signal: Signal, encoding: Encoding, body: bytes) -> Decoded:

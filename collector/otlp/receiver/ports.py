@@ -1,4 +1,4 @@
-"""Endpoints, and who holds a port that is taken."""
+"""Endpoints, and the process that holds a taken port."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _listening_inodes(port: int) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where an exporter sends spans: such as `OTLP/gRPC` at `http://127.0.0.1:4317`."""
+    """The address of a receiver, such as `OTLP/gRPC` at `http://127.0.0.1:4317`."""
 
     protocol: str
     url: str

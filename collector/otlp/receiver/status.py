@@ -1,4 +1,4 @@
-"""The one table from errors to protocol codes, and the bytes of every answer, for gRPC and HTTP.
+"""Protocol codes of errors, and the bytes of every answer, for gRPC and HTTP.
 
 Rules: opentelemetry-proto, docs/specification.md. Clients retry gRPC UNAVAILABLE and HTTP 503; they drop
 RESOURCE_EXHAUSTED without RetryInfo, INVALID_ARGUMENT, INTERNAL, UNKNOWN and most other HTTP statuses. So whatever is
@@ -39,7 +39,7 @@ TABLE: Final[tuple[tuple[type[Exception], grpc.StatusCode, int], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class ErrorResponse:
-    """An error as the protocols say it; `retry_after` in seconds, None: do not try again."""
+    """An error with its codes in both protocols; `retry_after` in seconds, None: do not try again."""
 
     grpc: grpc.StatusCode
     http: int
@@ -69,7 +69,7 @@ class ErrorResponse:
 
 
 def refusal(error: Exception) -> ErrorResponse:
-    """What `error` is answered with. The text of errors that are not ours stays with us."""
+    """The answer to `error`. The text of unforeseen errors is not shown to clients."""
     code, http = next((code, http) for kind, code, http in TABLE if isinstance(error, kind))
     if isinstance(error, RetryableError):
         return ErrorResponse(code, http, str(error), error.retry_after)

@@ -14,7 +14,6 @@ from ....schemas.export_rows import Passed, Progress
 from ....schemas.queries.export_record import TraceRecord
 from ....schemas.queries.reader import Confidence
 from ....schemas.spans import LogRecord, Span, StoredAttributes
-from ...otlp.client.encode import Plain, log_message, pairs, resource_of, span_message
 from ...otlp.client.export_request import (
     PHOENIX_ITEMS,
     ExportRequest,
@@ -24,6 +23,7 @@ from ...otlp.client.export_request import (
     item_origin,
     phoenix_request,
 )
+from ...otlp.codec.encode import Plain, log_message, pairs, resource_of, span_message
 from .config import Annotations
 from .evaluation_formats import Installation, carrier, event, phoenix_annotation
 from .evaluations import ON_SPANS, Evaluation, evaluations, hash64, shown, span_attributes

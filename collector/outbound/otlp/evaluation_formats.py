@@ -10,7 +10,7 @@ import orjson
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, SeverityNumber
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from ...otlp.client.encode import Plain, pairs
+from ...otlp.codec.encode import Plain, pairs
 from ...otlp.mark import MARK, mark_of
 from .evaluations import Evaluation
 from .marks import FORWARDED_BY, installation_id

@@ -13,7 +13,7 @@ from ....schemas.findings import Finding, FindingState
 from ....schemas.queries.export_record import Opinion, TraceRecord
 from ....schemas.queries.reader import Confidence
 from ....schemas.verdicts import SubjectKind, Verdict
-from ...otlp.client.encode import Plain
+from ...otlp.codec.encode import Plain
 
 ERROR_NAME: Final = "tracejury.error"
 """The name under which findings go out; a verdict goes out under its judge's."""

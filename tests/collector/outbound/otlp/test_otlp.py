@@ -17,8 +17,8 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span as ProtoSpan
 from opentelemetry.proto.trace.v1.trace_pb2 import Status
 from otlp_parts import logs, span, traces
 
-from tracejury.collector.otlp.client.encode import log_message, resource_of, restored, scope_of, span_message
 from tracejury.collector.otlp.codec.decode import decode
+from tracejury.collector.otlp.codec.encode import log_message, resource_of, restored, scope_of, span_message
 from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.schemas.spans import LogRecord, Span
 

@@ -1,4 +1,4 @@
-"""Stored spans and log records as OTLP protobuf again: what our receiver reads of it equals what is stored."""
+"""Stored spans and log records as OTLP protobuf; decoding it gives what is stored."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Status
 from ....schemas.spans import LogRecord, Span, StoredAttributes
 
 Plain: TypeAlias = Any
-"""What an attribute may hold: text, bool, int, float, bytes, None, and lists and mappings of these."""
+"""The value of an attribute: text, bool, int, float, bytes, None, and lists and mappings of these."""
 
 _INT64: Final = range(-(2**63), 2**63)
 
