@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Protocol, runtime_checkable
 
 from ..schemas.findings import Draft
 from ..schemas.trajectory import AgentRun, Trace
-from .facts import RunFacts, TraceFacts
+from .facts import RunFacts, read_runs
 from .text import TextCache
 
 __all__ = ["Context", "Detector"]
@@ -25,22 +25,22 @@ class Context:
     def __init__(self, trace: Trace, texts: TextCache | None = None) -> None:
         self.trace = trace
         self.texts = texts if texts is not None else TextCache()
-        self._facts: TraceFacts | None = None
+        self._facts: Mapping[str, RunFacts] | None = None
 
     @property
-    def facts(self) -> TraceFacts:
-        """The facts of the whole trace, computed at first use."""
+    def facts(self) -> Mapping[str, RunFacts]:
+        """The facts of all runs by id, computed at first use."""
         if self._facts is None:
-            self._facts = TraceFacts.of(self.trace, self.texts)
+            self._facts = read_runs(self.trace, self.texts)
         return self._facts
 
     def run(self, run: AgentRun) -> RunFacts:
         """The facts of one run of the trace."""
-        return self.facts.runs[run.id]
+        return self.facts[run.id]
 
     def finished(self, run: AgentRun) -> bool:
         """Whether the run's own span has ended, so that an absence in it means something."""
-        return self.facts.runs[run.id].settled
+        return self.facts[run.id].settled
 
 
 @runtime_checkable

@@ -5,27 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from .wording import WORDINGS
+
 _FENCED: Final = re.compile(r"```[a-zA-Z_+-]{0,20}\s|<(?:code|execute\w{0,10})>")
 _CLOSED: Final = re.compile(r"```|</(?:code|execute\w{0,10})>")
 _READ: Final = 20_000
-
-_OUTSIDE: Final = (
-    "open(",
-    "subprocess",
-    "os.popen",
-    "os.system",
-    "os.listdir",
-    "os.walk",
-    "glob(",
-    "read_text(",
-    "read_csv(",
-    "read_excel(",
-    "requests.",
-    "urllib",
-    "urlopen(",
-    "sqlite3",
-)
-"""Python calls that reach files, commands and services."""
 
 
 def code_of(text: str) -> str:
@@ -42,4 +26,4 @@ def code_of(text: str) -> str:
 
 def reaches_out(code: str) -> bool:
     """Whether code reads files, runs commands or asks services."""
-    return any(way in code for way in _OUTSIDE)
+    return any(way in code for way in WORDINGS["code"]["reaching_out"])

@@ -124,17 +124,10 @@ class RunFacts:
         return named(low, self.tools)
 
 
-@dataclass(frozen=True, slots=True)
-class TraceFacts:
+def read_runs(trace: Trace, texts: TextCache) -> Mapping[str, RunFacts]:
     """Facts of all runs of a trace, by run id."""
-
-    runs: Mapping[str, RunFacts]
-
-    @classmethod
-    def of(cls, trace: Trace, texts: TextCache) -> TraceFacts:
-        """Read all runs."""
-        by_id = {run.id: run for run in trace.runs}
-        return cls({run.id: _read_run(run, by_id, texts) for run in trace.runs})
+    by_id = {run.id: run for run in trace.runs}
+    return {run.id: _read_run(run, by_id, texts) for run in trace.runs}
 
 
 def _read_run(run: AgentRun, runs: Mapping[str, AgentRun], texts: TextCache) -> RunFacts:

@@ -115,7 +115,7 @@ def _of_tools(rule: str) -> bool:
 def places(ctx: Context) -> dict[str, tuple[RunFacts, TurnFacts]]:
     """Span id (LLM calls and tool calls) to the run and turn that it belongs to."""
     found: dict[str, tuple[RunFacts, TurnFacts]] = {}
-    for run in ctx.facts.runs.values():
+    for run in ctx.facts.values():
         for turn in run.turns:
             for call in turn.calls:
                 if call.call.span is not None:

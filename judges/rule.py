@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from ..schemas.findings import Draft
 from ..schemas.taxonomy import Dimension, Severity
@@ -52,19 +52,16 @@ class RunRule:
             if self.of_absence and not facts.settled:
                 continue
             for hit in self.find(facts, ctx):
+                place = {f.name: getattr(hit, f.name) for f in fields(Hit)}
+                if not hit.evidence.strip():
+                    place["evidence"] = trace.spans[hit.span_id].raw.name
                 yield Draft(
                     judge=self.name,
-                    span_id=hit.span_id,
                     category=self.category,
                     dimensions=self.dimensions,
                     severity=self.severity,
                     confidence=self.confidence,
-                    evidence=hit.evidence if hit.evidence.strip() else trace.spans[hit.span_id].raw.name,
-                    explanation=hit.explanation,
-                    tool_span_id=hit.tool_span_id,
-                    seen_by_span_id=hit.seen_by_span_id,
-                    also_at=hit.also_at,
-                    linked=hit.linked,
+                    **place,
                 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from typing import Final, Protocol
 
@@ -14,9 +14,6 @@ from .base import Context, Detector
 from .evidence import OwnText
 from .text import TextCache
 from .validate_draft import problem
-
-JUDGE: Final = "detectors"
-"""Name of the suite as the judge of a judgement; a finding's judge is its rule."""
 
 MAX_DRAFTS: Final = 10_000
 """Drafts taken from one detector for one trace; more is a failure of the detector."""
@@ -153,26 +150,15 @@ def _id(trace: Trace, draft: Draft) -> str:
 def _finding(trace: Trace, draft: Draft, partners: dict[tuple[str, str], list[str]]) -> Finding:
     # Two findings are anchors of one claim where each names the other's span.
     linked = [i for other in draft.linked if other != draft.span_id for i in partners.get((other, draft.span_id), ())]
+    claim = {f.name: getattr(draft, f.name) for f in fields(Draft)}
+    claim |= {"confidence": float(draft.confidence), "linked": tuple(dict.fromkeys(linked))}
+    home = trace.home(draft.span_id)
     return Finding(
         id=_id(trace, draft),
-        fingerprint=fingerprint(trace.tenant, trace.home(draft.span_id), draft.span_id, draft.taxonomy, draft.category),
+        fingerprint=fingerprint(trace.tenant, home, draft.span_id, draft.taxonomy, draft.category),
         tenant=trace.tenant,
-        trace_id=trace.home(draft.span_id),
-        span_id=draft.span_id,
-        agent_run_id=draft.agent_run_id,
-        turn=draft.turn,
-        judge=draft.judge,
-        dimensions=draft.dimensions,
-        taxonomy=draft.taxonomy,
-        category=draft.category,
-        severity=draft.severity,
-        confidence=float(draft.confidence),
-        evidence=draft.evidence,
-        explanation=draft.explanation,
-        tool_span_id=draft.tool_span_id,
-        seen_by_span_id=draft.seen_by_span_id,
-        also_at=draft.also_at,
-        linked=tuple(dict.fromkeys(linked)),
+        trace_id=home,
+        **claim,
     )
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 import heapq
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from ..schemas.normalized import Kind
-from ..schemas.shown import shown
 from ..schemas.trajectory import Trace
 from .architecture_facts import Facet, Fact, facts_of
+from .transcript.lines import inline
 
 MOST_AGENTS: Final = 24
 MOST_VALUES: Final = 48
@@ -86,14 +86,6 @@ class DerivedArchitecture:
         return text
 
 
-def describe(traces: Iterable[Trace]) -> str:
-    """The description of the service that `traces` show; the same for any order of them."""
-    architecture = DerivedArchitecture()
-    for trace in traces:
-        architecture = architecture.take(trace)
-    return architecture.text
-
-
 def _bounded(counts: Counter[Fact]) -> dict[Fact, int]:
     """The first values of each facet: one that is kept at the end was never dropped, so its count is right."""
     by_facet: defaultdict[Facet, list[str]] = defaultdict(list)
@@ -133,10 +125,10 @@ def _line(name: str, agent: AgentProfile) -> str:
     if limits := sorted(int(v) for v in _values(agent, Facet.STEPS) if v.isdigit()):
         told.append(f"at most {limits[0]} steps" if len(limits) == 1 else f"at most {limits[0]} to {limits[-1]} steps")
     if ends := _values(agent, Facet.END):
-        told.append(f"ends by {' or by '.join(_inline(e, 60) for e in ends[:4])}")
+        told.append(f"ends by {' or by '.join(inline(e, 60) for e in ends[:4])}")
     if formats := [v for v in _values(agent, Facet.FORMAT) if agent.facts[Facet.FORMAT, v] > _USUAL * agent.runs]:
         told.append(
-            "its instructions say: " + "; ".join(json.dumps(_inline(f, 200), ensure_ascii=False) for f in formats[:2])
+            "its instructions say: " + "; ".join(json.dumps(inline(f, 200), ensure_ascii=False) for f in formats[:2])
         )
     return "; ".join(told) + "."
 
@@ -160,7 +152,7 @@ def _replans(agent: AgentProfile) -> list[str]:
 def _usual(agent: AgentProfile, facet: Facet, total: int) -> str:
     """The value that most runs show, "" where there is none."""
     found = [v for (f, v), n in agent.facts.items() if f is facet and n >= _USUAL * total]
-    return _inline(found[0], 60) if found else ""
+    return inline(found[0], 60) if found else ""
 
 
 def _listed(values: list[str]) -> str:
@@ -170,10 +162,5 @@ def _listed(values: list[str]) -> str:
 
 def _name(text: str) -> str:
     """A recorded name: as it is if it is nothing but a name, else in quotes."""
-    line = _inline(text, 40)
+    line = inline(text, 40)
     return line if line and all(c.isalnum() or c in "_-./" for c in line) else json.dumps(line, ensure_ascii=False)
-
-
-def _inline(text: str, limit: int) -> str:
-    line = " ".join(shown(text).split())
-    return line if len(line) <= limit else f"{line[: limit - 1]}\u2026"

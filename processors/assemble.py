@@ -21,8 +21,6 @@ from .normalize import normalize
 TraceKey = tuple[str, str]  # (tenant, trace id)
 
 SECOND: Final = 1_000_000_000
-FLAG_HAS_IS_REMOTE: Final = 0x100
-FLAG_IS_REMOTE: Final = 0x200
 UNREAD_SPANS: Final = 30  # what a trace counts whose spans are not in memory
 DEAR: Final = SECOND // 10
 COST_SHARE: Final = 4  # an open trace is judged at most a quarter of the time
@@ -103,7 +101,7 @@ class OpenTrace:
         """Whether every topmost span has ended and is a root: without parent, or below a remote one that is absent."""
         if self._ended is None:
             tops = [s.raw for s in self.spans.values() if s.raw.parent_span_id not in self.spans]
-            self._ended = bool(tops) and all(not s.pending and is_root(s) for s in tops)
+            self._ended = bool(tops) and all(not s.pending and s.is_root for s in tops)
         return self._ended
 
     def release(self) -> None:
@@ -130,12 +128,6 @@ def log_identity(record: LogRecord) -> Hashable:
     maps = (record.attributes, record.attribute_types, record.resource_attributes)
     scope = (record.scope_name, record.scope_version, record.flags, record.severity_number)
     return (record.time, record.observed_time, texts, scope, *(frozenset(m.items()) for m in maps))
-
-
-def is_root(span: Span) -> bool:
-    """Without parent, or with one that its own process says is remote."""
-    remote = FLAG_HAS_IS_REMOTE | FLAG_IS_REMOTE
-    return not span.parent_span_id or (span.flags & remote) == remote
 
 
 class Assembler:

@@ -20,14 +20,6 @@ from .span_tree import SpanTree, time_key
 _LONGEST_LINE: Final = 64  # agents between one and the return to it
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """A call that may address an agent beside its own run."""
-
-    start: RunStart
-    handoff: bool
-
-
 def find_handoffs(tree: SpanTree, owner: Mapping[str, str], runs: Mapping[str, str]) -> InferredParents:
     """Runs started by one beside them, and runs that are one beside them, gone on (`adopted`).
 
@@ -53,8 +45,8 @@ class _HandoffTracker:
     runs: Mapping[str, str]
     names: Mapping[str, str]
     found: InferredParents = field(default_factory=InferredParents)
-    # By run above and canonical name; "" is the name of whoever begins next.
-    pending: dict[tuple[str, str], deque[_Call]] = field(default_factory=dict)
+    # Starts, and whether they hand over, by run above and canonical name ("": of whoever begins next).
+    pending: dict[tuple[str, str], deque[tuple[RunStart, bool]]] = field(default_factory=dict)
     requested: set[tuple[str, str]] = field(default_factory=set)
     asking: set[str] = field(default_factory=set)  # runs whose requests are recorded
 
@@ -67,7 +59,7 @@ class _HandoffTracker:
                 self.asking.add(run)
             elif (run, target) in self.requested or (not target and run in self.asking):
                 continue  # the execution of a request that is known
-            self.pending.setdefault((above, target), deque()).append(_Call(start, handoff))
+            self.pending.setdefault((above, target), deque()).append((start, handoff))
 
     def begin(self, run: str) -> None:
         """Join the run with what asked for it."""
@@ -76,17 +68,17 @@ class _HandoffTracker:
         calls = self.pending.get((above, self.names[run])) or someone
         if not calls:
             return
-        call = calls.popleft()
-        if call.handoff:
+        start, handoff = calls.popleft()
+        if handoff:
             calls.clear()
-        line = list(self._started_by(call.start.run))
+        line = list(self._started_by(start.run))
         first = next((r for r in line if self.names.get(r) == self.names[run]), "")
-        if run in line or (first and not call.handoff):
+        if run in line or (first and not handoff):
             return
         if first:
             self.found.adopted[run] = first
         else:
-            self.found.started[run] = call.start
+            self.found.started[run] = start
 
     def _started_by(self, run: str) -> Iterator[str]:
         """The run and those that started it, one after the other."""

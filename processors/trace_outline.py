@@ -125,22 +125,19 @@ class TraceOutline:
         return self.homes.get(span_id, self.trace_id)
 
 
+_COPIED: Final = (
+    "trace_id", "trace_ids", "tenant", "service", "session_id", "state", "conventions", "start", "end",
+    "received_through",
+)  # fmt: skip
+
+
 def outline_of(trace: Trace) -> TraceOutline:
     """The outline of a rebuilt trace."""
     tokens = sum_tokens(trace.spans)
     below = _unplaced(trace)
     return TraceOutline(
-        trace_id=trace.trace_id,
-        trace_ids=trace.trace_ids,
-        tenant=trace.tenant,
-        service=trace.service,
-        session_id=trace.session_id,
-        state=trace.state,
-        conventions=trace.conventions,
+        **{name: getattr(trace, name) for name in _COPIED},
         spans=len(trace.spans),
-        start=trace.start,
-        end=trace.end,
-        received_through=trace.received_through,
         llm_calls=tokens.calls,
         input_tokens=tokens.input_tokens,
         output_tokens=tokens.output_tokens,

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 StoredAttributes = Mapping[str, str]
 
 STATUS_UNSET, STATUS_OK, STATUS_ERROR = 0, 1, 2
+FLAG_HAS_IS_REMOTE, FLAG_IS_REMOTE = 0x100, 0x200  # opentelemetry.proto.trace.v1.SpanFlags
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,12 @@ class Span:
     pending: bool = False
     cut: int = 0
     tenant: str = ""
+
+    @property
+    def is_root(self) -> bool:
+        """Whether it has no parent, or one that its own process says is remote."""
+        remote = FLAG_HAS_IS_REMOTE | FLAG_IS_REMOTE
+        return not self.parent_span_id or (self.flags & remote) == remote
 
     def beats(self, other: Span) -> bool:
         """Whether this row replaces `other` of the same id: finished beats pending, then the later end, then ours."""

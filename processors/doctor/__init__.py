@@ -2,6 +2,6 @@
 
 from .diagnosis import AgentSummary, Diagnosis, Gap, Remedy, ToolSummary
 from .examine import diagnose
-from .external_run import ExternalRun
+from .facts import ExternalRun
 
 __all__ = ["AgentSummary", "Diagnosis", "ExternalRun", "Gap", "Remedy", "ToolSummary", "diagnose"]

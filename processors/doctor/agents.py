@@ -10,9 +10,7 @@ from ...schemas.normalized import Kind, NormalizedSpan
 from ...schemas.trajectory import AgentRun, ToolCall
 from ..delegation import addressee
 from ..names import same_name
-from .detected_gap import DetectedGap, count
-from .external_run import ExternalRun
-from .facts import Facts, lost_parents, never_ended
+from .facts import DetectedGap, ExternalRun, Facts, count, lost_parents, never_ended
 
 _OPERATION: Final = re.compile(r"ai\.\w+|invoke_agent|agent|agent run")
 """Names of spans of agents that were given no name (Vercel's, GenAI's, Pydantic AI's older ones)."""

@@ -7,8 +7,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...schemas.normalized import Kind, NormalizedSpan
-from .detected_gap import DetectedGap, count
-from .facts import Facts, arguments_known, lost_parents, result_known, says_input, says_output, worked
+from .facts import (
+    DetectedGap,
+    Facts,
+    arguments_known,
+    count,
+    lost_parents,
+    result_known,
+    says_input,
+    says_output,
+    worked,
+)
 
 _REDACTED: Final = re.compile(r"\bredacted\b", re.IGNORECASE)
 _SYSTEM: Final = frozenset({"system", "developer"})

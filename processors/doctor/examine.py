@@ -8,10 +8,8 @@ from typing import Final
 
 from ...schemas.trajectory import ToolCall, Trace
 from . import agents, contents
-from .detected_gap import DetectedGap
 from .diagnosis import AgentSummary, Contents, Diagnosis, Gap, ToolSummary
-from .external_run import ExternalRun
-from .facts import Facts, arguments_known, gather, result_known, says_input, says_output
+from .facts import DetectedGap, ExternalRun, Facts, arguments_known, gather, result_known, says_input, says_output
 from .remedies import kinds, remedies
 
 _RULES: Final[tuple[Callable[[Facts], Iterator[DetectedGap]], ...]] = (

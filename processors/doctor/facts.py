@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from ...schemas.normalized import Kind, Message, NormalizedSpan
-from ...schemas.spans import Span
 from ...schemas.trajectory import AgentRun, ToolCall, Trace, TraceState
-from ..normalize.plain import is_announcement
-from .external_run import ExternalRun
+from ..normalize.convention import is_announcement
 
-_REMOTE: Final = 0x300
-"""opentelemetry.proto.trace.v1.SpanFlags: whether it is known that the parent is remote, and that it is."""
 _BLANKS: Final = frozenset({"", "__REDACTED__", "<redacted>"})
 """Placeholders that instrumentations write for hidden content (OpenInference, Strands)."""
 
@@ -65,14 +61,9 @@ def _calls(trace: Trace) -> Iterator[NormalizedSpan]:
     yield from (s for s in trace.remainder if s.span_id in free and s.raw.parent_span_id not in free)
 
 
-def starts(span: Span) -> bool:
-    """Whether the span is where its trace starts, or where it comes in from another process."""
-    return not span.parent_span_id or span.flags & _REMOTE == _REMOTE
-
-
 def lost_parents(trace: Trace) -> tuple[NormalizedSpan, ...]:
     """Spans whose parent, of the same process as far as known, never came."""
-    return tuple(s for s in trace.spans.values() if not starts(s.raw) and s.raw.parent_span_id not in trace.spans)
+    return tuple(s for s in trace.spans.values() if not s.raw.is_root and s.raw.parent_span_id not in trace.spans)
 
 
 def never_ended(trace: Trace) -> tuple[NormalizedSpan, ...]:
@@ -113,3 +104,29 @@ def worked(call: ToolCall) -> bool:
     """Whether the call ran to its end and did not fail, as far as a span shows."""
     span = call.span
     return span is not None and not span.raw.pending and not span.is_error and call.error is None
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalRun:
+    """A trace that `agent` leads; `start` and `end` in unix nanos by the clock of its own machine."""
+
+    trace_id: str
+    service: str
+    agent: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class DetectedGap:
+    """A gap of a kind that `gaps.yaml` describes; `what` counts it; `spans` are those concerned."""
+
+    kind: str
+    what: str
+    spans: Sequence[NormalizedSpan]
+
+
+def count(items: Collection[object] | int, noun: str) -> str:
+    """`3 spans`, `1 span`."""
+    number = items if isinstance(items, int) else len(items)
+    return f"{number} {noun}{'s' * (number != 1)}"

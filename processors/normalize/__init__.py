@@ -12,12 +12,11 @@ from ...schemas.normalized import Kind, NormalizedSpan
 from ...schemas.spans import LogRecord, Span
 from .adk import Adk
 from .combine import combine
-from .convention import Convention, Fields, exceptions, unread_log_text
+from .convention import Convention, Fields, exceptions, is_announcement, unread_log_text
 from .genai import GenAI
 from .langfuse import Langfuse
 from .openinference import OpenInference
 from .openllmetry import OpenLLMetry
-from .plain import is_announcement
 from .pydantic_ai import PydanticAI
 from .raw_calls import RawCalls
 from .runtime import Runtime

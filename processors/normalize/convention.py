@@ -61,3 +61,11 @@ def unread_log_text(logs: Sequence[LogRecord], read: Collection[int] = ()) -> tu
     if not logs:
         return ()
     return tuple(log.body for log in _in_time(log for i, log in enumerate(logs) if log.body and i not in read))
+
+
+_ANNOUNCED_PARENT: Final = "logfire.pending_parent_id"
+
+
+def is_announcement(span: Span) -> bool:
+    """Whether the span only says that another one, its parent, has begun: Logfire sends such, with all attributes."""
+    return span.pending and _ANNOUNCED_PARENT in span.attributes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given, settings
@@ -10,11 +11,19 @@ from hypothesis import strategies as st
 from small_traces import Did, Said, run, tool, trace
 from trajectories import TRAIL, load
 
-from tracejury.processors.architecture import DerivedArchitecture, describe
+from tracejury.processors.architecture import DerivedArchitecture
 from tracejury.processors.rebuild import rebuild
 from tracejury.schemas.trajectory import Trace, TurnKind
 
 PLAN = Said("p", "1. Search.", kind=TurnKind.PLAN)
+
+
+def describe(traces: Iterable[Trace]) -> str:
+    """The description of the service that `traces` show."""
+    architecture = DerivedArchitecture()
+    for one in traces:
+        architecture = architecture.take(one)
+    return architecture.text
 
 
 def acted(number: int, name: str = "search") -> Said:

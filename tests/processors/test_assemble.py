@@ -6,14 +6,12 @@ import pytest
 
 from tracejury.processors.assemble import (
     DEAR,
-    FLAG_HAS_IS_REMOTE,
-    FLAG_IS_REMOTE,
     SECOND,
     Assembler,
     AssemblerConfig,
     TraceKey,
 )
-from tracejury.schemas.spans import LogRecord, Span
+from tracejury.schemas.spans import FLAG_HAS_IS_REMOTE, FLAG_IS_REMOTE, LogRecord, Span
 from tracejury.schemas.trajectory import TraceState
 
 KEY: TraceKey = ("", "a" * 32)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ....judges.suite import JUDGE, Suite, SuiteResult
+from ....judges.suite import Suite, SuiteResult
 from ....judges.text import TextCache
 from ....processors.assemble import Assembler, OpenTrace, TraceKey
 from ....processors.joining import groups_of, together
@@ -17,7 +17,16 @@ from ....schemas.findings import LIVE
 from ....schemas.normalized import NormalizedSpan
 from ....schemas.spans import Span
 from ....schemas.trajectory import Trace, TraceState
-from ....schemas.verdicts import JudgedTrace, Judgement, LedgerEntries, Outcome, Subject, SubjectKind, TraceSpend
+from ....schemas.verdicts import (
+    DETECTORS,
+    JudgedTrace,
+    Judgement,
+    LedgerEntries,
+    Outcome,
+    Subject,
+    SubjectKind,
+    TraceSpend,
+)
 from ..ledger import elsewhere
 from ..pipeline import Elsewhere, Selector, compare
 from .gathering import Gathering
@@ -142,7 +151,9 @@ class TraceJudge:
     def _failed(self, trace: OpenTrace, own: Trace, why: str, now: int) -> JudgedTrace:
         """A judge's failure is not a verdict: what was found before stands."""
         standing = tuple(f for f in (trace.stored or {}).values() if f.state in LIVE)
-        return JudgedTrace(own, self._judgement(own, now, Outcome.FAILED, findings=standing, failures=((JUDGE, why),)))
+        return JudgedTrace(
+            own, self._judgement(own, now, Outcome.FAILED, findings=standing, failures=((DETECTORS, why),))
+        )
 
     def _filtered(self, trace: OpenTrace, now: int) -> JudgedTrace:
         """Nobody judges what our own judges did."""
@@ -154,7 +165,7 @@ class TraceJudge:
     def _judgement(self, trace: Trace, now: int, outcome: Outcome, **said: Any) -> Judgement:
         return Judgement(
             subject=Subject(SubjectKind.TRACE, trace.trace_id, trace.trace_id, trace.tenant),
-            judge=JUDGE,
+            judge=DETECTORS,
             version=self._suite.version,
             input_hash=input_hash(trace),
             judged_at=now,
