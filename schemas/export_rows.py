@@ -7,11 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from .judged_rows import Row
-
-EXPORT_COLUMNS: Final = (
-    "tenant", "Backend", "TraceId", "Seen", "Outcome", "Items.Id", "Items.Digest", "At", "ReceivedAt",
-)  # fmt: skip
+from .columns import ColumnTable, StoredColumn, enum_column
 
 
 class Passed(StrEnum):
@@ -38,10 +34,15 @@ class Progress:
     items: Mapping[int, int] = field(default_factory=dict)
 
 
-def export_row(progress: Progress, tenant: str, backend: str) -> Row:
-    """One row in the order of `EXPORT_COLUMNS`."""
-    p = progress
-    return (
-        tenant, backend, p.trace_id, p.seen, p.outcome.value, list(p.items), list(p.items.values()), p.at,
-        p.received_at,
-    )  # fmt: skip
+_EXPORTS: Final = ColumnTable(
+    Progress,
+    StoredColumn("TraceId", "trace_id"),
+    StoredColumn("Seen", "seen"),
+    enum_column("Outcome", "outcome", Passed),
+    StoredColumn("Items.Id", "items", list),
+    StoredColumn("Items.Digest", "items", lambda items: list(items.values())),
+    StoredColumn("At", "at"),
+    StoredColumn("ReceivedAt", "received_at"),
+)
+EXPORT_COLUMNS: Final = (*_EXPORTS.names, "tenant", "Backend")
+export_row = _EXPORTS.row

@@ -7,48 +7,160 @@ Each `*_row` gives one row in the order of its `*_COLUMNS`; `finding_from_row` a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
+from .columns import ColumnTable, Row, StoredColumn, array_column, enum_column
 from .findings import Finding, FindingState
+from .normalized import NormalizedSpan
 from .taxonomy import Dimension, Severity
-from .trajectory import AgentRun, Trace, TraceState
-from .verdicts import TAKEN_BACK, Judgement, Subject, SubjectKind, TraceSpend, Verdict
-
-Row = tuple[Any, ...]
+from .trajectory import AgentRun, Trace, TraceState, Turn
+from .verdicts import TAKEN_BACK, Judgement, Outcome, TraceSpend, Subject, SubjectKind, Verdict
 
 NO_TURN: Final = -1
 
 MAX_CALLS: Final = 10_000
 """Tool calls of a trace whose tools are kept beside it."""
 
-_FINDING: Final = (
-    "tenant", "TraceId", "SpanId", "Id", "Fingerprint", "State", "AgentRunId", "Turn", "Judge", "Dimensions",
-    "Taxonomy", "Category", "Severity", "Confidence", "Evidence", "Explanation", "ToolSpanId", "SeenBySpanId",
-    "AlsoAt", "Linked", "FirstSeen",
-)  # fmt: skip
-FINDING_COLUMNS: Final = (*_FINDING, "JudgedBy", "JudgeVersion", "JudgedAt", "ReceivedAt")
-FINDING_SELECT: Final = ", ".join(_FINDING)
+_STAMPS: Final = ("JudgedAt", "ReceivedAt")
 
-JUDGEMENT_COLUMNS: Final = (
-    "tenant", "TraceId", "SubjectKind", "SubjectId", "Judge", "Version", "InputHash", "Outcome", "TraceState",
-    "Findings", "Dropped", "Failures.Judge", "Failures.Reason", "Reason", "Probability", "Model", "JudgedAt",
-    "ReceivedAt",
-)  # fmt: skip
 
-_VERDICT: Final = (
-    "tenant", "TraceId", "SubjectKind", "SubjectId", "Judge", "Version", "Model", "Score", "NotApplicable",
-    "UnscoredReason", "Reasons", "SamplingProbability",
-)  # fmt: skip
-VERDICT_COLUMNS: Final = (*_VERDICT, "JudgedAt", "ReceivedAt")
-VERDICT_SELECT: Final = ", ".join(_VERDICT)
+def _turn_number(turn: int | None) -> int:
+    return NO_TURN if turn is None else turn
 
+
+def _turn_or_none(number: int) -> int | None:
+    return None if number == NO_TURN else number
+
+
+def _values(items: Iterable[Dimension]) -> list[str]:
+    return [item.value for item in items]
+
+
+def _dimensions(values: Iterable[str]) -> tuple[Dimension, ...]:
+    return tuple(map(Dimension, values))
+
+
+_FINDINGS: Final = ColumnTable(
+    Finding,
+    StoredColumn("tenant", "tenant"),
+    StoredColumn("TraceId", "trace_id"),
+    StoredColumn("SpanId", "span_id"),
+    StoredColumn("Id", "id"),
+    StoredColumn("Fingerprint", "fingerprint"),
+    enum_column("State", "state", FindingState),
+    StoredColumn("AgentRunId", "agent_run_id"),
+    StoredColumn(
+        "Turn", "turn", lambda turn: NO_TURN if turn is None else turn, lambda at: None if at == NO_TURN else at
+    ),
+    StoredColumn("Judge", "judge"),
+    StoredColumn("Dimensions", "dimensions", _values, _dimensions),
+    StoredColumn("Taxonomy", "taxonomy"),
+    StoredColumn("Category", "category"),
+    enum_column("Severity", "severity", Severity),
+    StoredColumn("Confidence", "confidence"),
+    StoredColumn("Evidence", "evidence"),
+    StoredColumn("Explanation", "explanation"),
+    StoredColumn("ToolSpanId", "tool_span_id"),
+    StoredColumn("SeenBySpanId", "seen_by_span_id"),
+    array_column("AlsoAt", "also_at"),
+    array_column("Linked", "linked"),
+    StoredColumn("FirstSeen", "first_seen"),
+)
+FINDING_COLUMNS: Final = (*_FINDINGS.names, "JudgedBy", "JudgeVersion", *_STAMPS)
+FINDING_SELECT: Final = _FINDINGS.select
+finding_from_row = _FINDINGS.read
+
+_JUDGEMENTS: Final = ColumnTable(
+    Judgement,
+    StoredColumn("tenant", "subject.tenant"),
+    StoredColumn("TraceId", "subject.trace_id"),
+    enum_column("SubjectKind", "subject.kind", SubjectKind),
+    StoredColumn("SubjectId", "subject.id"),
+    StoredColumn("Judge", "judge"),
+    StoredColumn("Version", "version"),
+    StoredColumn("InputHash", "input_hash"),
+    enum_column("Outcome", "outcome", Outcome),
+    StoredColumn("Findings", "findings", len),
+    StoredColumn("Dropped", "dropped"),
+    StoredColumn("Failures.Judge", "failures", lambda failures: [judge for judge, _ in failures]),
+    StoredColumn("Failures.Reason", "failures", lambda failures: [reason for _, reason in failures]),
+    StoredColumn("Reason", "reason"),
+    StoredColumn("Probability", "probability"),
+    StoredColumn("Model", "model"),
+    StoredColumn("JudgedAt", "judged_at"),
+    StoredColumn("ReceivedAt", "received_through"),
+)
+JUDGEMENT_COLUMNS: Final = (*_JUDGEMENTS.names, "TraceState")
+
+_VERDICTS: Final = ColumnTable(
+    Verdict,
+    StoredColumn("tenant", "subject.tenant"),
+    StoredColumn("TraceId", "subject.trace_id"),
+    enum_column("SubjectKind", "subject.kind", SubjectKind),
+    StoredColumn("SubjectId", "subject.id"),
+    StoredColumn("Judge", "judge"),
+    StoredColumn("Version", "version"),
+    StoredColumn("Model", "model"),
+    StoredColumn("Score", "score"),
+    StoredColumn("NotApplicable", "not_applicable"),
+    StoredColumn("UnscoredReason", "unscored_reason"),
+    StoredColumn("Reasons", "reasons"),
+    StoredColumn("SamplingProbability", "sampling_probability"),
+)
+VERDICT_COLUMNS: Final = (*_VERDICTS.names, *_STAMPS)
+VERDICT_SELECT: Final = _VERDICTS.select
+
+
+def _model(turns: Iterable[Turn]) -> str:
+    named = Counter(turn.llm.model for turn in turns if turn.llm and turn.llm.model)
+    return named.most_common(1)[0][0] if named else ""
+
+
+def _name(spans: Mapping[str, NormalizedSpan]) -> str:
+    """The name of the earliest span whose parent is not in the trace."""
+    tops = (span.raw for span in spans.values() if span.raw.parent_span_id not in spans)
+    first = min(tops, key=lambda raw: (raw.start, raw.span_id), default=None)
+    return first.name if first else ""
+
+
+_TRACES: Final = ColumnTable(
+    Trace,
+    StoredColumn("tenant", "tenant"),
+    StoredColumn("TraceId", "trace_id"),
+    StoredColumn("ServiceName", "service"),
+    StoredColumn("SessionId", "session_id"),
+    enum_column("State", "state", TraceState),
+    StoredColumn("Name", "spans", _name),
+    StoredColumn("StartNanos", "start"),
+    StoredColumn("EndNanos", "end"),
+    StoredColumn("Spans", "spans", len),
+    array_column("Conventions", "conventions"),
+    StoredColumn("JoinedTo", "joined_to"),
+)
+_SPENT: Final = ColumnTable(
+    TraceSpend,
+    StoredColumn("InputTokens", "input_tokens"),
+    StoredColumn("OutputTokens", "output_tokens"),
+    StoredColumn("Cost", "usd"),
+)
+_RUNS: Final = ColumnTable(
+    AgentRun,
+    StoredColumn("Runs.Id", "id"),
+    StoredColumn("Runs.Name", "name"),
+    StoredColumn("Runs.Role", "role"),
+    StoredColumn("Runs.SpanId", "span", lambda span: span.span_id if span else ""),
+    StoredColumn("Runs.ParentId", "parent_id"),
+    StoredColumn("Runs.Goal", "goal"),
+    StoredColumn("Runs.Answer", "answer"),
+    StoredColumn("Runs.Status", "status"),
+    StoredColumn("Runs.Turns", "turns", len),
+    StoredColumn("Runs.ToolCalls", "turns", lambda turns: sum(len(turn.tool_calls) for turn in turns)),
+    StoredColumn("Runs.Model", "turns", _model),
+)
 TRACE_COLUMNS: Final = (
-    "tenant", "TraceId", "ServiceName", "SessionId", "State", "Name", "StartNanos", "EndNanos", "Spans", "Conventions",
-    "Runs.Id", "Runs.Name", "Runs.Role", "Runs.SpanId", "Runs.ParentId", "Runs.Goal", "Runs.Answer", "Runs.Status",
-    "Runs.Turns", "Runs.ToolCalls", "Runs.Model", "Calls.SpanId", "Calls.Tool", "Calls.Asked", "Version", "InputTokens",
-    "OutputTokens", "Cost", "JoinedTo", "JudgedAt", "ReceivedAt",
+    *_TRACES.names, "Version", *_SPENT.names, *_STAMPS, *_RUNS.names, "Calls.SpanId", "Calls.Tool", "Calls.Asked",
 )  # fmt: skip
 
 TEXT_COLUMNS: Final = ("tenant", "TraceId", "Text", "JudgedAt", "ReceivedAt")
@@ -56,51 +168,12 @@ TEXT_COLUMNS: Final = ("tenant", "TraceId", "Text", "JudgedAt", "ReceivedAt")
 
 def finding_row(finding: Finding, judgement: Judgement) -> Row:
     """The finding as `judgement` left it."""
-    f = finding
-    return (
-        f.tenant, f.trace_id, f.span_id, f.id, f.fingerprint, f.state.value, f.agent_run_id,
-        NO_TURN if f.turn is None else f.turn, f.judge, [d.value for d in f.dimensions], f.taxonomy, f.category,
-        f.severity.value, f.confidence, f.evidence, f.explanation, f.tool_span_id, f.seen_by_span_id,
-        list(f.also_at), list(f.linked), f.first_seen,
-        judgement.judge, judgement.version, judgement.judged_at, judgement.received_through,
-    )  # fmt: skip
-
-
-def finding_from_row(row: Sequence[Any]) -> Finding:
-    """The finding of a row of `FINDING_SELECT`."""
-    return Finding(
-        tenant=row[0],
-        trace_id=row[1],
-        span_id=row[2],
-        id=row[3],
-        fingerprint=row[4],
-        state=FindingState(row[5]),
-        agent_run_id=row[6],
-        turn=None if row[7] == NO_TURN else row[7],
-        judge=row[8],
-        dimensions=tuple(Dimension(d) for d in row[9]),
-        taxonomy=row[10],
-        category=row[11],
-        severity=Severity(row[12]),
-        confidence=row[13],
-        evidence=row[14],
-        explanation=row[15],
-        tool_span_id=row[16],
-        seen_by_span_id=row[17],
-        also_at=tuple(row[18]),
-        linked=tuple(row[19]),
-        first_seen=row[20],
-    )
+    return _FINDINGS.row(finding, judgement.judge, judgement.version, judgement.judged_at, judgement.received_through)
 
 
 def judgement_row(judgement: Judgement, state: TraceState) -> Row:
     """The judgement of a subject in a trace that was in `state`."""
-    j, subject = judgement, judgement.subject
-    return (
-        subject.tenant, subject.trace_id, subject.kind.value, subject.id, j.judge, j.version, j.input_hash,
-        j.outcome.value, state.value, len(j.findings), j.dropped, [judge for judge, _ in j.failures],
-        [reason for _, reason in j.failures], j.reason, j.probability, j.model, j.judged_at, j.received_through,
-    )  # fmt: skip
+    return _JUDGEMENTS.row(judgement, state.value)
 
 
 STANDS: Final = f"UnscoredReason != '{TAKEN_BACK}'"
@@ -109,37 +182,24 @@ STANDS: Final = f"UnscoredReason != '{TAKEN_BACK}'"
 
 def verdict_row(verdict: Verdict, judgement: Judgement) -> Row:
     """The verdict that is part of `judgement`."""
-    v, subject = verdict, verdict.subject
-    return (
-        subject.tenant, subject.trace_id, subject.kind.value, subject.id, v.judge, v.version, v.model, v.score,
-        v.not_applicable, v.unscored_reason, v.reasons, v.sampling_probability, judgement.judged_at,
-        judgement.received_through,
-    )  # fmt: skip
+    return _VERDICTS.row(verdict, judgement.judged_at, judgement.received_through)
 
 
 def verdict_from_row(row: Sequence[Any]) -> Verdict:
     """The verdict of a row of `VERDICT_SELECT`."""
-    return Verdict(
-        subject=Subject(SubjectKind(row[2]), row[3], row[1], row[0]),
-        judge=row[4],
-        version=row[5],
-        model=row[6],
-        score=row[7],
-        not_applicable=row[8],
-        unscored_reason=row[9],
-        reasons=row[10],
-        sampling_probability=row[11],
-    )
+    tenant, trace_id, kind, subject_id, *_ = row
+    return _VERDICTS.read(row, subject=Subject(SubjectKind(kind), subject_id, trace_id, tenant))
 
 
 def trace_row(trace: Trace, judgement: Judgement, spent: TraceSpend) -> Row:
     """The summary of `trace` as `judgement` saw it, with what its agents spent."""
+    calls = list(zip(*islice(_calls(trace), MAX_CALLS), strict=True)) or [(), (), ()]
     return (
-        trace.tenant, trace.trace_id, trace.service, trace.session_id, trace.state.value, _name(trace), trace.start,
-        trace.end, len(trace.spans), list(trace.conventions), *_columns(map(_run, trace.runs), 11),
-        *_columns(islice(_calls(trace), MAX_CALLS), 3), service_version(trace), spent.input_tokens, spent.output_tokens,
-        spent.usd, trace.joined_to, judgement.judged_at, judgement.received_through,
-    )  # fmt: skip
+        *_TRACES.row(trace, service_version(trace)),
+        *_SPENT.row(spent, judgement.judged_at, judgement.received_through),
+        *_RUNS.by_column(trace.runs),
+        *map(list, calls),
+    )
 
 
 def text_row(trace: Trace, judgement: Judgement, text: str) -> Row:
@@ -147,25 +207,9 @@ def text_row(trace: Trace, judgement: Judgement, text: str) -> Row:
     return trace.tenant, trace.trace_id, text, judgement.judged_at, judgement.received_through
 
 
-def _columns(rows: Iterable[Row], width: int) -> list[list[Any]]:
-    """`rows` by column; `width` empty ones where there are none."""
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    return columns or [[] for _ in range(width)]
-
-
-def _run(run: AgentRun) -> Row:
-    calls = sum(len(turn.tool_calls) for turn in run.turns)
-    span_id = run.span.span_id if run.span else ""
-    return (
-        run.id, run.name, run.role, span_id, run.parent_id, run.goal, run.answer, run.status, len(run.turns), calls,
-        run_model(run),
-    )  # fmt: skip
-
-
 def run_model(run: AgentRun) -> str:
     """The model of most of the run's calls, of equals the first; "" where none names one."""
-    named = Counter(turn.llm.model for turn in run.turns if turn.llm and turn.llm.model)
-    return named.most_common(1)[0][0] if named else ""
+    return _model(run.turns)
 
 
 def service_version(trace: Trace) -> str:
@@ -184,10 +228,3 @@ def _calls(trace: Trace) -> Iterator[Row]:
             names = {call.name for call in turn.tool_calls}
             if turn.llm is not None and len(names) == 1:
                 yield turn.llm.span_id, names.pop(), True
-
-
-def _name(trace: Trace) -> str:
-    """The name of the earliest span whose parent is not in the trace."""
-    tops = (s.raw for s in trace.spans.values() if s.raw.parent_span_id not in trace.spans)
-    first = min(tops, key=lambda raw: (raw.start, raw.span_id), default=None)
-    return first.name if first else ""

@@ -1,39 +1,21 @@
-"""What LLM judging keeps besides findings and verdicts, and its ClickHouse rows: ledger, answers, architectures.
-
-`answer_row` and `architecture_row` give one row in the order of their `*_COLUMNS`; the `*_from_row` functions take rows
-of the `*_SELECT` lists.
-"""
+"""What LLM judging keeps besides findings and verdicts, and its ClickHouse rows: ledger, answers, architectures."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from .judged_rows import Row
+from .columns import ColumnTable, StoredColumn, enum_column
 from .verdicts import Outcome, SubjectKind
-
-LEDGER_SELECT: Final = (
-    "tenant, TraceId, SubjectKind, SubjectId, Judge, Version, InputHash, Outcome, Reason, Failures.Judge, "
-    "Failures.Reason, Model, Probability, Findings, Dropped, JudgedAt, "
-    "toUnixTimestamp64Nano(ReceivedAt) AS ReceivedNanos"
-)
 
 LATEST: Final = (
     "ORDER BY JudgedAt DESC, Outcome = 'superseded', ReceivedAt DESC, Version, InputHash "
     "LIMIT 1 BY tenant, TraceId, SubjectKind, SubjectId, Judge"
 )
 """What makes rows of `judgements FINAL` the ledger; as in the view `ledger`."""
-
-ANSWER_COLUMNS: Final = (
-    "tenant", "Key", "At", "Model", "Text", "FinishReason", "InputTokens", "CachedTokens", "OutputTokens", "Cost",
-    "Priced", "Service", "TraceId", "RunId", "Purpose", "ReceivedAt",
-)  # fmt: skip
-
-ARCHITECTURE_COLUMNS: Final = ("tenant", "Service", "At", "Source", "Version", "Text")
-ARCHITECTURE_SELECT: Final = "Service, Version, Source, Text, At"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,43 +103,66 @@ def text_version(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
+_LEDGER: Final = ColumnTable(
+    LedgerRow,
+    StoredColumn("tenant", "tenant"),
+    StoredColumn("TraceId", "trace_id"),
+    enum_column("SubjectKind", "kind", SubjectKind),
+    StoredColumn("SubjectId", "subject_id"),
+    StoredColumn("Judge", "judge"),
+    StoredColumn("Version", "version"),
+    StoredColumn("InputHash", "input_hash"),
+    enum_column("Outcome", "outcome", Outcome),
+    StoredColumn("Reason", "reason"),
+    StoredColumn("Model", "model"),
+    StoredColumn("Probability", "probability"),
+    StoredColumn("Findings", "findings"),
+    StoredColumn("Dropped", "dropped"),
+    StoredColumn("JudgedAt", "judged_at"),
+    StoredColumn("ReceivedAt", "received_through"),
+)
+LEDGER_SELECT: Final = f"{_LEDGER.select}, Failures.Judge, Failures.Reason"
+_FAILURES: Final = len(_LEDGER.names)
+
+_ANSWERS: Final = ColumnTable(
+    AnswerRow,
+    StoredColumn("Key", "key"),
+    StoredColumn("At", "at"),
+    StoredColumn("Model", "model"),
+    StoredColumn("Text", "text"),
+    StoredColumn("FinishReason", "finish_reason"),
+    StoredColumn("InputTokens", "input_tokens"),
+    StoredColumn("CachedTokens", "cached_tokens"),
+    StoredColumn("OutputTokens", "output_tokens"),
+    StoredColumn("Cost", "cost", lambda cost: cost or 0.0),
+    StoredColumn("Priced", "cost", lambda cost: cost is not None),
+    StoredColumn("Service", "service"),
+    StoredColumn("TraceId", "trace_id"),
+    StoredColumn("RunId", "run_id"),
+    StoredColumn("Purpose", "purpose"),
+    StoredColumn("ReceivedAt", "at"),
+)
+ANSWER_COLUMNS: Final = (*_ANSWERS.names, "tenant")
+answer_row = _ANSWERS.row
+
+_ARCHITECTURES: Final = ColumnTable(
+    Architecture,
+    StoredColumn("Service", "service"),
+    StoredColumn("Version", "version"),
+    enum_column("Source", "source", Source),
+    StoredColumn("Text", "text"),
+    StoredColumn("At", "at"),
+)
+ARCHITECTURE_COLUMNS: Final = (*_ARCHITECTURES.names, "tenant")
+ARCHITECTURE_SELECT: Final = _ARCHITECTURES.select
+architecture_row = _ARCHITECTURES.row
+architecture_from_row = _ARCHITECTURES.read
+
+
 def ledger_from_row(row: Sequence[Any]) -> LedgerRow:
-    """The word of a row of `LEDGER_SELECT`."""
-    failures = "; ".join(f"{judge}: {why}" for judge, why in zip(row[9], row[10], strict=True))
-    return LedgerRow(
-        tenant=row[0],
-        trace_id=row[1],
-        kind=SubjectKind(row[2]),
-        subject_id=row[3],
-        judge=row[4],
-        version=row[5],
-        input_hash=row[6],
-        outcome=Outcome(row[7]),
-        reason=row[8] or failures,
-        model=row[11],
-        probability=row[12],
-        findings=row[13],
-        dropped=row[14],
-        judged_at=row[15],
-        received_through=row[16],
-    )
-
-
-def answer_row(answer: AnswerRow, tenant: str) -> Row:
-    """The answer as it is kept."""
-    a = answer
-    return (
-        tenant, a.key, a.at, a.model, a.text, a.finish_reason, a.input_tokens, a.cached_tokens, a.output_tokens,
-        a.cost or 0.0, a.cost is not None, a.service, a.trace_id, a.run_id, a.purpose, a.at,
-    )  # fmt: skip
-
-
-def architecture_row(architecture: Architecture, tenant: str) -> Row:
-    """The description as it is kept."""
-    a = architecture
-    return (tenant, a.service, a.at, a.source.value, a.version, a.text)
-
-
-def architecture_from_row(row: Sequence[Any]) -> Architecture:
-    """The description of a row of `ARCHITECTURE_SELECT`."""
-    return Architecture(service=row[0], version=row[1], source=Source(row[2]), text=row[3], at=row[4])
+    """The word of a row of `LEDGER_SELECT`; where it gives no reason, the failures are the reason."""
+    word = _LEDGER.read(row)
+    if word.reason:
+        return word
+    judges, reasons = row[_FAILURES : _FAILURES + 2]
+    return replace(word, reason="; ".join(f"{judge}: {why}" for judge, why in zip(judges, reasons, strict=True)))

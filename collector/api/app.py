@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 
 from ... import __version__
 from ...schemas.errors import NotFoundError, TracejuryError
+from ...schemas.filters import an_id
 from ...schemas.queries.reader import Confidence, ErrorQuery, Position, TraceQuery
 from ...schemas.wire.traces import ErrorPage, JudgedPage, TraceJson
 from ..queries.present import present_error, present_judged, present_trace
@@ -27,7 +28,7 @@ from .guard import Guard
 from .labels import add_labels
 from .lists import add_lists, traces_page
 from .llm import add_architectures, add_ledger
-from .params import ErrorsParams, JudgeBody, SpanErrorsParams, TraceParams, an_id, moment, read_cursor, write_cursor
+from .params import ErrorsParams, JudgeBody, SpanErrorsParams, TraceParams, moment, read_cursor, write_cursor
 from .rates import add_rates
 from .received import add_received
 from .services import Services

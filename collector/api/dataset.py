@@ -15,7 +15,6 @@ from ...schemas.wire.traces import ProblemJson
 from ..queries.dataset.reading import Exporter
 from ..queries.dataset.writing import json_lines, need_parquet, parquet
 from ..queries.reader import Reader
-from .params import an_id
 from .params_dataset import ExportParams
 
 MEDIA = {"jsonl": "application/x-ndjson", "parquet": "application/vnd.apache.parquet"}
@@ -36,7 +35,7 @@ def add_export(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
 
         An answer that breaks off (no last chunk) is not complete.
         """
-        trace_id = an_id(params.trace)
+        trace_id = params.trace_id
         if trace_id and not reader.knows(trace_id, ""):
             raise NotFoundError(f"no trace {trace_id[:64]!r} is stored")
         if params.format == "parquet":
@@ -56,4 +55,4 @@ def rows_of(exporter: Exporter, params: ExportParams, now: int) -> Iterator[Wire
         return exporter.findings(params.errors(now), params.limit or 0)
     query = params.traces(now)
     make = exporter.runs if params.rows == "runs" else exporter.trail
-    return make(query, params.limit or 0, an_id(params.trace))
+    return make(query, params.limit or 0, params.trace_id)

@@ -9,10 +9,11 @@ from fastapi import FastAPI, Query, Response
 from pydantic import Field, model_validator
 
 from ...schemas.errors import ConfigError, NotFoundError
+from ...schemas.filters import an_id
 from ...schemas.queries.deletion import DeleteQuery
 from ...schemas.wire.traces import DeletedJson
 from .answers import documented, json_answer
-from .params import Params, Text, an_id, moment
+from .params import Params, Text, moment
 
 Delete = Callable[[DeleteQuery], int]
 """Deletes what is asked for and returns the number of traces; blocks."""

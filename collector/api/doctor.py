@@ -7,12 +7,13 @@ from typing import Annotated
 
 from fastapi import FastAPI, Query, Response
 
+from ...schemas.filters import an_id
 from ...schemas.wire.doctor import DoctorPage
 from ..queries.doctor.ask import of_all, of_service, of_trace
 from ..queries.present_doctor import present_diagnosis
 from ..queries.reader import Reader
 from .answers import documented, json_answer
-from .params import DoctorParams, an_id
+from .params import DoctorParams
 
 
 def add_doctor(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:

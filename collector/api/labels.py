@@ -40,7 +40,7 @@ from ..queries.present_labels import (
 )
 from ..queries.reader import Labels, Reader
 from .answers import documented, json_answer
-from .params import an_id, moment, write_cursor
+from .params import write_cursor
 from .params_labels import (
     AnnotationItem,
     AnnotationsBody,
@@ -83,7 +83,7 @@ def _add_annotations(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> 
     @app.get("/api/annotations", responses=documented(AnnotationPage))
     def annotations(params: Annotated[AnnotationsParams, Query()]) -> Response:
         """What people say of findings, and errors that no finding names; latest change first."""
-        return _page(params.question(clock()), reader.labels.annotations, lambda a: a.place, present_annotation)
+        return _page(params.query(clock()), reader.labels.annotations, lambda a: a.place, present_annotation)
 
     @app.post("/api/annotations", responses=documented(TakenAnnotations, 404))
     def annotate(body: AnnotationsBody) -> Response:
@@ -159,15 +159,7 @@ def _add_exchange(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> Non
     @app.get("/api/labels/export", responses=answers, response_class=StreamingResponse)
     def export(params: Annotated[ExportParams, Query()]) -> Response:
         """Every annotation, score and review, withdrawn ones too, as JSON lines that the import takes."""
-        query = LabelQuery(
-            EXPORT_PAGE,
-            trace_id=an_id(params.trace),
-            annotator=params.annotator,
-            service=params.service,
-            since=moment("since", params.since, clock()),
-            withdrawn=True,
-            after=Position(0),
-        )
+        query = params.query(clock(), EXPORT_PAGE)
         safe = {"X-Content-Type-Options": "nosniff"}
         return StreamingResponse(_lines(reader.labels, query), headers=safe, media_type=JSON_LINES)
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Annotated, Literal, Self
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from ...schemas.errors import ConfigError
+from ...schemas.filters import ERROR_FILTERS, LEDGER_FILTERS, Filter, an_id, field_values
 from ...schemas.queries.ledger import LedgerQuery
 from ...schemas.queries.reader import Confidence, ErrorQuery, Position
-from ...schemas.taxonomy import Severity
 from ...schemas.text.moments import LAST, parse_since
-from ...schemas.verdicts import Outcome
 
 MAX_LIMIT = 1000
 MAX_ARCHITECTURE = 20_000
@@ -41,21 +41,40 @@ class Params(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+Model = TypeVar("Model", bound=Params)
+
+
+def with_filters(*filters: Filter) -> Callable[[type[Model]], type[Model]]:
+    """A class decorator that adds a parameter for each filter, after those that the class has."""
+    fields: dict[str, Any] = {one.name: (_annotation(one), one.default) for one in filters}
+
+    def add(model: type[Model]) -> type[Model]:
+        return create_model(model.__name__, __base__=model, __module__=model.__module__, **fields)
+
+    return add
+
+
+def _annotation(one: Filter) -> Any:
+    kind: Any = Literal[("", *one.choices)] if isinstance(one.choices, tuple) and one.choices else one.choices or Text
+    if isinstance(one.choices, type) and not isinstance(one.default, one.choices):
+        kind = kind | (None if one.default is None else Literal[""])
+    return Annotated[kind, Field(description=one.description)] if one.description else kind
+
+
 class TraceParams(Params):
     """Of one trace."""
 
     profile: Profile = ""
 
 
-class SpanErrorsParams(Params):
+@with_filters(*ERROR_FILTERS)
+class _ErrorFilters(Params):
+    pass
+
+
+class SpanErrorsParams(_ErrorFilters):
     """Of the findings at one span; with `after` they come earliest first, else latest first."""
 
-    trace: Text = ""
-    service: Text = ""
-    agent: Annotated[Text, Field(description="The name of the agent whose run it is")] = ""
-    judge: Annotated[Text, Field(description="The name of the detector or judge")] = ""
-    category: Text = ""
-    severity: Annotated[Severity, Field(description="The least severity")] = Severity.LOW
     profile: Profile = ""
     since: Since = ""
     limit: Limit = 100
@@ -76,13 +95,8 @@ class SpanErrorsParams(Params):
         return ErrorQuery(
             confidence=Confidence.of(self.profile),
             limit=self.limit,
-            trace_id=an_id(self.trace),
             span_id=an_id(span),
-            service=self.service,
-            agent=self.agent,
-            judge=self.judge,
-            category=self.category,
-            severity=self.severity,
+            **field_values(ERROR_FILTERS, self),
             since=moment("since", self.since, now),
             before=read_cursor("cursor", self.cursor),
             after=_start(self.after, now),
@@ -95,13 +109,14 @@ class ErrorsParams(SpanErrorsParams):
     span: Text = ""
 
 
-class LedgerParams(Params):
+@with_filters(*LEDGER_FILTERS)
+class _LedgerFilters(Params):
+    pass
+
+
+class LedgerParams(_LedgerFilters):
     """Of the ledger of judges."""
 
-    trace: Text = ""
-    judge: Annotated[Text, Field(description="The name of the judge; detectors for all detectors together")] = ""
-    outcome: Outcome | None = None
-    service: Text = ""
     since: Annotated[
         Text,
         Field(description="As elsewhere, by the time of the word; by default a day, and of one trace everything"),
@@ -112,14 +127,11 @@ class LedgerParams(Params):
 
     def query(self, now: int) -> LedgerQuery:
         """As the ledger's question. Raises ConfigError on a value that means nothing."""
-        trace_id = an_id(self.trace)
+        given = field_values(LEDGER_FILTERS, self)
         return LedgerQuery(
             limit=self.limit,
-            trace_id=trace_id,
-            judge=self.judge,
-            outcome=self.outcome,
-            service=self.service,
-            since=moment("since", self.since or ("" if trace_id else LEDGER_SINCE), now),
+            **given,
+            since=moment("since", self.since or ("" if given["trace_id"] else LEDGER_SINCE), now),
             everything=self.all,
             before=read_cursor("cursor", self.cursor),
         )
@@ -171,11 +183,6 @@ class JudgeBody(Params):
         if bool(self.trace_id) == bool(self.since):
             raise ValueError("name either trace_id or since")
         return self
-
-
-def an_id(text: str) -> str:
-    """An id as it is stored: lower case, without the white space of a copied line."""
-    return text.strip().lower()
 
 
 def moment(name: str, text: str, now: int) -> int:

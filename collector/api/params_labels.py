@@ -8,10 +8,12 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model
 
 from ...schemas.annotations import HumanScore, Opinion, Review
 from ...schemas.errors import ConfigError
+from ...schemas.filters import ANNOTATION_FILTERS, LABEL_FILTERS, Filter, an_id, field_values, named
 from ...schemas.queries.labels import OVERLAP, LabelQuery, Purpose, QueueQuery
+from ...schemas.queries.reader import Position
 from ...schemas.taxonomy import Dimension, Severity
 from ..labels.labelling import Said
-from .params import Cursor, Limit, Params, Since, Text, an_id, late_moment, moment, read_cursor
+from .params import Cursor, Limit, Params, Since, Text, late_moment, moment, read_cursor, with_filters
 
 MAX_ITEMS = 100
 """Labels of one request."""
@@ -153,63 +155,54 @@ class ForgetBody(Params):
         return LabelQuery(0, id=self.id.strip(), trace_id=an_id(self.trace), agent_run_id=run, annotator=annotator)
 
 
-class LabelsParams(Params):
+@with_filters(*LABEL_FILTERS)
+class _LabelFilters(Params):
+    pass
+
+
+class LabelsParams(_LabelFilters):
     """Of a list of labels."""
 
-    trace: Text = ""
-    run: Annotated[Text, Field(description="The id of the agent run")] = ""
-    annotator: Text = ""
-    service: Text = ""
     since: Since = ""
     withdrawn: Annotated[bool, Field(description="Also those that were taken back")] = False
     limit: Limit = 100
     cursor: Cursor = ""
 
-    def query(self, now: int, **more: Any) -> LabelQuery:
-        """As the question. Raises ConfigError on a value that means nothing."""
+    def query(self, now: int, *filters: Filter) -> LabelQuery:
+        """As the question, with further filters. Raises ConfigError on a value that means nothing."""
         return LabelQuery(
             limit=self.limit,
-            trace_id=an_id(self.trace),
-            agent_run_id=self.run,
-            annotator=self.annotator,
-            service=self.service,
+            **field_values((*LABEL_FILTERS, *filters), self),
             since=moment("since", self.since, now),
             withdrawn=self.withdrawn,
             before=read_cursor("cursor", self.cursor),
-            **more,
         )
 
 
+@with_filters(*ANNOTATION_FILTERS)
 class AnnotationsParams(LabelsParams):
     """Of a list of annotations."""
 
-    id: Text = ""
-    span: Text = ""
-    finding: Annotated[Text, Field(description="The id of the finding that they are about")] = ""
-    judge: Text = ""
-    category: Text = ""
-    opinion: Opinion | None = None
-
-    def question(self, now: int) -> LabelQuery:
-        """As `query`."""
-        return self.query(
-            now,
-            id=self.id,
-            span_id=an_id(self.span),
-            finding_id=an_id(self.finding),
-            judge=self.judge,
-            category=self.category,
-            opinion=self.opinion,
-        )
+    def query(self, now: int, *filters: Filter) -> LabelQuery:
+        """As of any labels."""
+        return super().query(now, *ANNOTATION_FILTERS, *filters)
 
 
-class ExportParams(Params):
+@with_filters(*named(LABEL_FILTERS, "trace", "annotator", "service"))
+class _ExportFilters(Params):
+    pass
+
+
+class ExportParams(_ExportFilters):
     """Of an export: of everything, withdrawn ones too, unless narrowed."""
 
-    trace: Text = ""
-    annotator: Text = ""
-    service: Text = ""
     since: Since = ""
+
+    def query(self, now: int, limit: int) -> LabelQuery:
+        """As the question for the earliest changes. Raises ConfigError on a value that means nothing."""
+        given = field_values(named(LABEL_FILTERS, "trace", "annotator", "service"), self)
+        since = moment("since", self.since, now)
+        return LabelQuery(limit, **given, since=since, withdrawn=True, after=Position(0))
 
 
 class QueueParams(Params):

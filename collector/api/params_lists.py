@@ -7,33 +7,24 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from ...schemas.errors import ConfigError
+from ...schemas.filters import TRACE_FILTERS, field_values
 from ...schemas.queries.listing import Sort
 from ...schemas.queries.reader import Confidence, Position, TraceQuery
-from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.text.moments import parse_length
-from ...schemas.trajectory import TraceState
-from .params import Cursor, Limit, Params, Profile, Since, Text, from_opaque, moment, opaque
+from .params import Cursor, Limit, Params, Profile, Since, Text, from_opaque, moment, opaque, with_filters
 
 Order = Literal["asc", "desc"]
 MOST: Final = 2**64 - 1
 
 
-class FilterParams(Params):
+@with_filters(*TRACE_FILTERS)
+class _TraceFilters(Params):
+    pass
+
+
+class FilterParams(_TraceFilters):
     """By what traces are chosen, and sessions by their traces; empty ones choose nothing."""
 
-    service: Text = ""
-    version: Annotated[Text, Field(description="The service's version")] = ""
-    agent: Annotated[Text, Field(description="The name of an agent")] = ""
-    role: Literal["", "manager", "sub-agent"] = ""
-    model: Annotated[Text, Field(description="The model that answered most calls of an agent run")] = ""
-    tool: Annotated[Text, Field(description="The name of a tool that was called")] = ""
-    session: Text = ""
-    state: TraceState | Literal[""] = ""
-    severity: Annotated[Severity | Literal[""], Field(description="With a finding of this severity or above")] = ""
-    category: Annotated[Text, Field(description="With a finding of this category: its name, or taxonomy/name")] = ""
-    taxonomy: Annotated[Text, Field(description="With a finding in this taxonomy")] = ""
-    judge: Annotated[Text, Field(description="With a finding of this detector or judge")] = ""
-    dimension: Dimension | Literal[""] = ""
     min_duration: Annotated[Text, Field(description="Lasting this long or longer: 500ms, 30s, 5m, 1h")] = ""
     text: Annotated[
         Text,
@@ -57,19 +48,7 @@ class ListParams(FilterParams):
         return TraceQuery(
             confidence=Confidence.of(self.profile),
             limit=self.limit,
-            service=self.service,
-            version=self.version,
-            agent=self.agent,
-            role=self.role,
-            model=self.model,
-            tool=self.tool,
-            session_id=self.session,
-            state=TraceState(self.state) if self.state else None,
-            severity=Severity(self.severity) if self.severity else None,
-            category=self.category,
-            taxonomy=self.taxonomy,
-            judge=self.judge,
-            dimension=str(self.dimension),
+            **field_values(TRACE_FILTERS, self),
             min_duration=_length(self.min_duration),
             text=self.text,
             since=moment("since", self.since, now),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fastapi import FastAPI, Response
 
 from ...schemas.errors import NotFoundError
+from ...schemas.filters import an_id
 from ..queries.reader import Reader
 from ..queries.received import json_lines
 from .answers import documented
 from .labels import JSON_LINES
-from .params import an_id
 
 
 def add_received(app: FastAPI, reader: Reader) -> None:

@@ -1,17 +1,12 @@
-"""What the commands about labels share: who labels, and how labels show."""
+"""The option of the commands about labels that names who labels."""
 
 from __future__ import annotations
 
 import getpass
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from .options import Decorator
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 
 def _login() -> str:
@@ -29,13 +24,3 @@ as_option: Decorator = click.option(
     metavar="NAME",
     help="Who says so; the login name by default.",
 )
-
-
-def show(rows: Any, table: Callable[[Any], RenderableType], style: str) -> None:
-    """Rows of the API for programs or, as `table`, for people."""
-    from . import output
-
-    if style == "json":
-        output.show_json(rows)
-    else:
-        output.show(table(rows))

@@ -7,30 +7,14 @@ from typing import Any, Final
 
 import click
 
+from ...schemas.filters import TRACE_FILTERS, named
 from ...schemas.queries.listing import Sort
-from ...schemas.taxonomy import Dimension, Severity
-from ...schemas.trajectory import TraceState
-from .options import Decorator, Moment, profile_option, since_option
+from .options import Decorator, Moment, filter_options, profile_option, since_option
+
+SESSION: Final = filter_options(*named(TRACE_FILTERS, "session"))
 
 _FILTERS: Final[tuple[Decorator, ...]] = (
-    click.option("--service", default="", help="Only of this service."),
-    click.option("--version", default="", help="Only of this version of the service."),
-    click.option("--agent", default="", help="Only with a run of this agent."),
-    click.option("--role", default="", type=click.Choice(["", "manager", "sub-agent"]), metavar="manager|sub-agent",
-                 help="Only with a run of this role."),
-    click.option("--model", default="", help="Only with a run that this model answered."),
-    click.option("--tool", default="", help="Only with a call of this tool."),
-    click.option("--state", default="", type=click.Choice(["", *(s.value for s in TraceState)]),
-                 metavar="open|settled|incomplete", help="Only in this state."),
-    click.option("--severity", default="", metavar="LOW|MEDIUM|HIGH",
-                 type=click.Choice(["", *(s.value for s in Severity)], case_sensitive=False),
-                 help="Only with a finding of this severity or above."),
-    click.option("--category", default="", help="Only with a finding of this category."),
-    click.option("--taxonomy", default="", help="Only with a finding in this taxonomy."),
-    click.option("--judge", default="", help="Only with a finding of this detector or judge."),
-    click.option("--dimension", default="", metavar="PQ|PA|GF|LC|EE|TS|TC",
-                 type=click.Choice(["", *(d.value for d in Dimension)], case_sensitive=False),
-                 help="Only with a finding in this dimension."),
+    filter_options(*(one for one in TRACE_FILTERS if one.name != "session")),
     click.option("--min-duration", default="", metavar="LENGTH", help="Only lasting so long or longer: 500ms, 30s."),
     click.option("--text", default="", help="Only where this stands in what was said or found, or begins an id."),
     since_option,

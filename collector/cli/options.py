@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...schemas.filters import Filter
 from ...schemas.text.moments import iso_time, parse_since
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 DEFAULT_URL = "http://127.0.0.1:8321"
 
@@ -35,6 +39,38 @@ profile_option: Decorator = click.option(
 limit_option: Decorator = click.option(
     "--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Show at most this many."
 )
+
+
+def filter_options(*filters: Filter) -> Decorator:
+    """A decorator that adds an option for each filter."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for one in reversed(filters):
+            name = f"--{one.name.replace('_', '-')}"
+            command = click.option(name, **_settings(one), metavar=one.metavar or None, help=one.help)(command)
+        return command
+
+    return add
+
+
+def _settings(one: Filter) -> dict[str, Any]:
+    if not one.choices:
+        return {"default": ""}
+    blank = [""] if one.default == "" else []
+    kind = click.Choice([*blank, *map(str, one.choices)], case_sensitive=not one.any_case)
+    return {"type": kind, "default": "" if blank else None}
+
+
+def show_rows(rows: Any, table: Callable[[Any], RenderableType], style: str, *, more_than: int | None = None) -> None:
+    """Rows of the API for programs or, as `table`, for people; `more_than`: the limit that cut them."""
+    from . import output
+
+    if style == "json":
+        output.show_json(rows)
+    else:
+        output.show(table(rows))
+    if more_than is not None:
+        output.note(f"there are more than {more_than}: raise --limit to see them")
 
 
 class Moment(click.ParamType[str]):

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from ...judges.measures.quality import quality_of
 from ...schemas.annotations import Annotation, HumanScore, Review
+from ...schemas.columns import ColumnTable
+from ...schemas.filters import LABEL_FILTERS, conditions
 from ...schemas.findings import Finding
 from ...schemas.judged_rows import FINDING_SELECT, finding_from_row
-from ...schemas.label_rows import (
-    ANNOTATION_COLUMNS,
-    REVIEW_COLUMNS,
-    SCORE_COLUMNS,
-    annotation_from_row,
-    annotation_row,
-    review_from_row,
-    review_row,
-    score_from_row,
-    score_row,
-)
+from ...schemas.label_rows import ANNOTATIONS, REVIEWS, SCORES
 from ...schemas.queries.labels import JudgeQuality, Labelled, LabelQuery, QueueItem, QueueQuery, Stratum
 from ..store.client import Store
 from ..store.inserting import insert_rows, storing
-from ..store.reading import OF_SERVICE
 from ..store.scope import TENANT, Scope
 from . import queue as label_queue
 from .labelled_runs import labelled_runs
@@ -37,29 +28,21 @@ class _Kind(Generic[Label]):
     """A table of labels: what tells its labels apart within a trace, and which filters it has."""
 
     table: str
-    columns: Sequence[str]
+    columns: ColumnTable[Label]
     place: str
-    read: Callable[[Sequence[Any]], Label]
     filters: frozenset[str]
 
 
 _ABOUT_RUNS: Final = frozenset({"agent_run_id", "annotator"})
 _ANNOTATIONS: Final = _Kind(
-    "annotations", ANNOTATION_COLUMNS, "concat(TraceId, '/', Id)", annotation_from_row,
+    "annotations", ANNOTATIONS, "concat(TraceId, '/', Id)",
     _ABOUT_RUNS | {"id", "span_id", "finding_id", "judge", "category", "opinion"},
 )  # fmt: skip
 _SCORES: Final = _Kind(
-    "human_scores", SCORE_COLUMNS, "concat(TraceId, '/', AgentRunId, '/', Annotator, '/', Dimension)", score_from_row,
+    "human_scores", SCORES, "concat(TraceId, '/', AgentRunId, '/', Annotator, '/', Dimension)",
     _ABOUT_RUNS,
 )  # fmt: skip
-_REVIEWS: Final = _Kind(
-    "reviews", REVIEW_COLUMNS, "concat(TraceId, '/', AgentRunId, '/', Annotator)", review_from_row, _ABOUT_RUNS
-)
-
-_COLUMN: Final = {
-    "trace_id": "TraceId", "id": "Id", "span_id": "SpanId", "agent_run_id": "AgentRunId", "annotator": "Annotator",
-    "finding_id": "FindingId", "judge": "Judge", "category": "Category", "opinion": "Opinion",
-}  # fmt: skip
+_REVIEWS: Final = _Kind("reviews", REVIEWS, "concat(TraceId, '/', AgentRunId, '/', Annotator)", _ABOUT_RUNS)
 
 
 class StoredLabels:
@@ -75,9 +58,9 @@ class StoredLabels:
             RetryableError, StoreError: the store failed.
         """
         with storing("labels"):
-            insert_rows(self._store, "annotations", ANNOTATION_COLUMNS, map(annotation_row, labelled.annotations))
-            insert_rows(self._store, "human_scores", SCORE_COLUMNS, map(score_row, labelled.scores))
-            insert_rows(self._store, "reviews", REVIEW_COLUMNS, map(review_row, labelled.reviews))
+            insert_rows(self._store, "annotations", ANNOTATIONS.names, map(ANNOTATIONS.row, labelled.annotations))
+            insert_rows(self._store, "human_scores", SCORES.names, map(SCORES.row, labelled.scores))
+            insert_rows(self._store, "reviews", REVIEWS.names, map(REVIEWS.row, labelled.reviews))
 
     def of_traces(self, trace_ids: Sequence[str], tenant: str = "") -> Mapping[str, Labelled]:
         """What stands, by trace id, each kind in the order of spans or runs; absent: nothing."""
@@ -119,7 +102,7 @@ class StoredLabels:
         if not named:
             raise ValueError("labels to delete must be named")
         kinds: tuple[_Kind[Any], ...] = (_ANNOTATIONS,) if query.id else (_ANNOTATIONS, _SCORES, _REVIEWS)
-        condition = "".join(f" AND {_COLUMN[name]} = {{{name}:String}}" for name in named)
+        condition = "".join(f" AND {ANNOTATIONS.column_of(name)} = {{{name}:String}}" for name in named)
         scope, gone = Scope(self._store, query.tenant), 0
         for kind in kinds:
             gone += scope.select(f"SELECT count() FROM ({_latest(kind, condition)})", **named)[0][0]
@@ -158,20 +141,15 @@ class StoredLabels:
 
     def _of_traces(self, kind: _Kind[Label], trace_ids: Sequence[str], tenant: str) -> list[Label]:
         sql = _latest(kind, "AND TraceId IN {trace_ids:Array(String)}") + " WHERE NOT Withdrawn"
-        return [kind.read(row) for row in Scope(self._store, tenant).select(sql, trace_ids=list(trace_ids))]
+        return [kind.columns.read(row) for row in Scope(self._store, tenant).select(sql, trace_ids=list(trace_ids))]
 
     def _find(self, kind: _Kind[Label], query: LabelQuery) -> list[Label]:
-        inner, outer, values = "", "1", dict[str, Any](limit=query.limit)
-        for text, name, value in (
-            ("TraceId = {trace_id:String}", "trace_id", query.trace_id),
-            (OF_SERVICE, "service", query.service),
-        ):
-            if value:
-                inner += f" AND {text}"
-                values[name] = value
+        asked, values = conditions(LABEL_FILTERS, query)
+        inner, outer = "".join(f" AND {text}" for text in asked), "1"
+        values["limit"] = query.limit
         for name in sorted(kind.filters):
             if value := getattr(query, name):
-                outer += f" AND {_COLUMN[name]} = {{{name}:String}}"
+                outer += f" AND {ANNOTATIONS.column_of(name)} = {{{name}:String}}"
                 values[name] = str(value)
         if not query.withdrawn:
             outer += " AND NOT Withdrawn"
@@ -183,7 +161,7 @@ class StoredLabels:
             values |= {"time": at.time, "place": at.id}
         order = "ChangedAt, Place" if query.after else "ChangedAt DESC, Place DESC"
         sql = f"{_latest(kind, inner)} WHERE {outer} ORDER BY {order} LIMIT {{limit:UInt64}}"
-        return [kind.read(row) for row in Scope(self._store, query.tenant).select(sql, **values)]
+        return [kind.columns.read(row) for row in Scope(self._store, query.tenant).select(sql, **values)]
 
 
 def _latest(kind: _Kind[Any], condition: str) -> str:
@@ -191,7 +169,7 @@ def _latest(kind: _Kind[Any], condition: str) -> str:
 
     An opinion that names another span than before is another row of the table, and still the same label.
     """
-    columns = ", ".join(kind.columns)
+    columns = ", ".join(kind.columns.names)
     return (
         f"SELECT {columns}, Place FROM (SELECT {columns}, {kind.place} AS Place FROM {kind.table} FINAL "
         f"WHERE {TENANT} {condition} ORDER BY ChangedAt DESC, Withdrawn DESC LIMIT 1 BY TraceId, Place)"

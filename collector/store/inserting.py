@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+from ...schemas.columns import Row
 from ...schemas.errors import RetryableError, StoreError, TracejuryError
-from ...schemas.judged_rows import Row
 from .client import Store
 from .failures import is_passing, one_line
 

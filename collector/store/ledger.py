@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from ...schemas.filters import LEDGER_FILTERS, conditions
 from ...schemas.llm_rows import LATEST, LEDGER_SELECT, LedgerRow, Spend, ledger_from_row
 from ...schemas.queries.ledger import Judged, LedgerEntry, LedgerQuery
 from ...schemas.trajectory import TraceState
 from ...schemas.verdicts import DETECTORS, Outcome, SubjectKind
 from .answers import StoredAnswers
 from .client import Store
-from .reading import OF_SERVICE, StoredReading, places
+from .reading import StoredReading, places
 from .scope import TENANT, Scope
 
 LedgerKey = tuple[SubjectKind, str, str]
@@ -127,20 +128,15 @@ class StoredLedger:
 
 def _latest(query: LedgerQuery) -> tuple[str, dict[str, Any]]:
     """The last words, of the traces and judges in question; a condition on anything else must come after."""
-    conditions, values = [TENANT], dict[str, Any]()
-    for text, name, value in (
-        ("TraceId = {trace_id:String}", "trace_id", query.trace_id),
-        ("Judge = {judge:String}", "judge", query.judge),
-        (OF_SERVICE, "service", query.service),
+    asked, values = conditions(LEDGER_FILTERS, query)
+    if query.since:
         # What is older than this is the last word of none whose last word is not.
-        ("JudgedAt >= {since:UInt64}", "since", query.since),
-    ):
-        if value:
-            conditions.append(text)
-            values[name] = value
+        asked.append("JudgedAt >= {since:UInt64}")
+        values["since"] = query.since
     if not (query.trace_id or query.judge or query.everything):
-        conditions.append(f"Judge != '{DETECTORS}'")
-    return f"SELECT {LEDGER_SELECT}, {_ID} FROM judgements FINAL WHERE {' AND '.join(conditions)} {LATEST}", values
+        asked.append(f"Judge != '{DETECTORS}'")
+    where = " AND ".join([TENANT, *asked])
+    return f"SELECT {LEDGER_SELECT}, {_ID} FROM judgements FINAL WHERE {where} {LATEST}", values
 
 
 def _shown(query: LedgerQuery) -> str:

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from ...judges.llm.client import Reply
 from ...processors.assemble import TraceKey
+from ...schemas.columns import Row
 from ...schemas.findings import Finding
 from ...schemas.judged_rows import (
     FINDING_COLUMNS,
     FINDING_SELECT,
     JUDGEMENT_COLUMNS,
     VERDICT_COLUMNS,
-    Row,
     finding_from_row,
     finding_row,
     judgement_row,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from ...schemas.filters import OF_SERVICE
 from ...schemas.llm_rows import LATEST
 from ...schemas.queries.pipeline_stats import Timeliness, VersionSeen
 from ...schemas.rates import Sums
 from ...schemas.verdicts import DETECTORS, Outcome
 from .client import Store
 from .lists.findings import HOLDS
-from .reading import OF_SERVICE
 from .scope import TENANT, Scope
 
 MOST_FINDINGS: Final = 2000

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
+from ...schemas.filters import ERROR_FILTERS, SPAN_FILTER, conditions
 from ...schemas.findings import Finding
 from ...schemas.judged_rows import FINDING_SELECT, STANDS, VERDICT_SELECT, finding_from_row, verdict_from_row
 from ...schemas.queries.reader import ErrorQuery, Sighting, TraceQuery, TraceRow
@@ -19,12 +20,6 @@ from .lists.findings import HOLDS, sure, thresholds
 from .lists.names import is_whole, short
 from .lists.traces import TraceLists
 from .scope import TENANT, Scope
-
-OF_SERVICE: Final = f"TraceId IN (SELECT TraceId FROM traces FINAL WHERE {TENANT} AND ServiceName = {{service:String}})"
-
-_OF_AGENT: Final = f"""(TraceId, AgentRunId) IN (
-    SELECT TraceId, run.1 FROM traces FINAL ARRAY JOIN arrayZip(Runs.Id, Runs.Name) AS run
-    WHERE {TENANT} AND run.2 = {{agent:String}})"""
 
 # A follower asks twice a second, mostly for nothing: the raw look by time spares it the de-duplication of all rows.
 _AFTER: Final = "FirstSeen >= {time:UInt64} AND (FirstSeen, Id) > ({time:UInt64}, {id:String})"
@@ -108,16 +103,10 @@ class StoredReading:
         """Whether such a trace, such a span, or (both given) such a span of that trace is stored."""
         if not trace_id and not span_id:
             return False
-        conditions, values = [TENANT], {}
-        if trace_id:
-            conditions.append("TraceId = {trace_id:String}")
-            values["trace_id"] = trace_id
-        if span_id:
-            conditions.append("SpanId = {span_id:String}")
-            values["span_id"] = span_id
-        return bool(
-            Scope(self._store, tenant).select(f"SELECT 1 FROM spans WHERE {' AND '.join(conditions)} LIMIT 1", **values)
-        )
+        named = {"TraceId = {trace_id:String}": trace_id, "SpanId = {span_id:String}": span_id}
+        where = " AND ".join([TENANT, *(text for text, value in named.items() if value)])
+        sql = f"SELECT 1 FROM spans WHERE {where} LIMIT 1"
+        return bool(Scope(self._store, tenant).select(sql, trace_id=trace_id, span_id=span_id))
 
     def span_trace_ids(self, span_id: str, tenant: str = "") -> list[str]:
         """The traces that have a span of that id."""
@@ -141,30 +130,23 @@ def places(store: Store, trace_ids: Collection[str], tenant: str) -> dict[tuple[
 
 
 def _finding_conditions(query: ErrorQuery) -> tuple[str, dict[str, Any]]:
-    conditions, values = [TENANT, HOLDS, sure(query.confidence, _place(query))], thresholds(query.confidence)
-    for text, name, value in (
-        ("TraceId = {trace_id:String}", "trace_id", query.trace_id),
-        ("SpanId = {span_id:String}", "span_id", query.span_id),
-        (OF_SERVICE, "service", query.service),
-        (_OF_AGENT, "agent", query.agent),
-        ("Judge = {judge:String}", "judge", query.judge),
-        ("Category = {category:String}", "category", query.category),
-        ("FirstSeen >= {since:UInt64}", "since", query.since),
-    ):
-        if value:
-            conditions.append(text)
-            values[name] = value
+    asked, values = conditions((*ERROR_FILTERS, SPAN_FILTER), query)
+    found = [TENANT, HOLDS, sure(query.confidence, _place(query)), *asked]
+    values |= thresholds(query.confidence)
+    if query.since:
+        found.append("FirstSeen >= {since:UInt64}")
+        values["since"] = query.since
     if query.severity.rank:
-        conditions.append("Severity IN {severities:Array(String)}")
+        found.append("Severity IN {severities:Array(String)}")
         values["severities"] = [s.value for s in Severity if s.rank >= query.severity.rank]
     if query.before:
         # The plain comparison beside the exact one is what the index on FirstSeen understands.
-        conditions.append("FirstSeen <= {until:UInt64} AND (FirstSeen, Id) < ({until:UInt64}, {until_id:String})")
+        found.append("FirstSeen <= {until:UInt64} AND (FirstSeen, Id) < ({until:UInt64}, {until_id:String})")
         values |= {"until": query.before.time, "until_id": query.before.id}
     if query.after:
-        conditions.append(f"{_AFTER} AND TraceId IN (SELECT TraceId FROM findings WHERE {TENANT} AND {_AFTER})")
+        found.append(f"{_AFTER} AND TraceId IN (SELECT TraceId FROM findings WHERE {TENANT} AND {_AFTER})")
         values |= {"time": query.after.time, "id": query.after.id}
-    return " AND ".join(conditions), values
+    return " AND ".join(found), values
 
 
 def _place(query: ErrorQuery) -> str:

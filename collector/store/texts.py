@@ -8,7 +8,8 @@ from typing import Final
 
 from ...processors.assemble import SECOND, TraceKey
 from ...processors.searchable import searchable
-from ...schemas.judged_rows import TEXT_COLUMNS, Row, text_row
+from ...schemas.columns import Row
+from ...schemas.judged_rows import TEXT_COLUMNS, text_row
 from ...schemas.trajectory import TraceState
 from ...schemas.verdicts import DETECTORS, JudgedTrace, Outcome
 from .client import Store

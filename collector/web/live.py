@@ -16,10 +16,10 @@ from fastapi import FastAPI, Request, Response
 from fastapi.sse import EventSourceResponse, format_sse_event
 
 from ...schemas.errors import ConfigError, OverloadedError, RetryableError
+from ...schemas.filters import an_id
 from ...schemas.queries.reader import Confidence, ErrorQuery, Position, Sighting
 from ...schemas.taxonomy import Severity
 from ...schemas.text.jsontext import text_of
-from ..api.params import an_id
 from .change_feed import ChangeFeed
 from .site import Site, page
 from .tail import SHOWN, Tail, place_of, read_place, write_place

@@ -6,7 +6,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from ..options import format_option, url_option
+from ..options import format_option, show_rows, url_option
 
 if TYPE_CHECKING:
     from ...api.client import ApiClient
@@ -52,14 +52,10 @@ def _text(given: IO[bytes]) -> str:
 
 
 def _list(client: ApiClient, service: str | None, style: str) -> None:
-    from .. import output
     from ..render.ledger import architectures_table
 
     rows = client.architectures() if service is None else client.architecture_versions(service)
-    if style == "json":
-        output.show_json(rows)
-    else:
-        output.show(architectures_table(rows))
+    show_rows(rows, architectures_table, style)
 
 
 def _one(client: ApiClient, service: str, text: str | None, style: str) -> None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ....schemas.filters import ERROR_FILTERS, SPAN_FILTER
 from ....schemas.taxonomy import Severity
 from ..failures import EXIT_FOUND
-from ..options import format_option, limit_option, profile_option, since_option, url_option
+from ..options import filter_options, format_option, limit_option, profile_option, show_rows, since_option, url_option
 
 if TYPE_CHECKING:
     from ....schemas.wire.traces import ErrorJson
@@ -19,13 +20,7 @@ SEVERITIES = click.Choice([severity.value for severity in Severity], case_sensit
 
 
 @click.command("errors")
-@click.option("--span", default="", metavar="ID", help="Only at this span.")
-@click.option("--trace", default="", metavar="ID", help="Only in this trace.")
-@click.option("--service", default="", help="Only of this service.")
-@click.option("--agent", default="", help="Only in runs of this agent.")
-@click.option("--judge", default="", help="Only by this detector or judge.")
-@click.option("--category", default="", help='Only of this category, e.g. "Formatting Errors".')
-@click.option("--severity", type=SEVERITIES, metavar="LOW|MEDIUM|HIGH", help="Only of this severity or above.")
+@filter_options(SPAN_FILTER, *ERROR_FILTERS)
 @profile_option
 @since_option
 @click.option("--follow", is_flag=True, help="Go on and show new findings as they come, each once, until Ctrl-C.")
@@ -70,12 +65,7 @@ def _list(client: ApiClient, filters: dict[str, str], limit: int, fail_on: str |
     if fail_on and not wait_until_judged(client, filters):
         output.note("some of these traces are still open: more may be found in them")
     rows, more = client.errors(filters, limit)
-    if style == "json":
-        output.show_json(rows)
-    else:
-        output.show(errors_table(rows))
-    if more:
-        output.note(f"there are more than {limit}: raise --limit to see them")
+    show_rows(rows, errors_table, style, more_than=limit if more else None)
     if not fail_on:
         return False
     if more and not _any_at(rows, fail_on):

@@ -14,8 +14,8 @@ from typing import IO, Final
 import click
 
 from ....schemas.errors import ConfigError
-from ..options import profile_option, since_option, url_option
-from .errors import SEVERITIES
+from ....schemas.filters import EXPORT_FILTERS
+from ..options import filter_options, profile_option, since_option, url_option
 
 _NOT_PLAIN: Final = re.compile(r"[^\n -~]")
 
@@ -30,16 +30,7 @@ _NOT_PLAIN: Final = re.compile(r"[^\n -~]")
     type=click.Choice(["jsonl", "parquet"]),
     help="JSON lines or Parquet (default: by the name of FILE).",
 )
-@click.option("--trace", default="", metavar="ID", help="Only of this trace.")
-@click.option("--span", default="", metavar="ID", help="Findings: only at this span.")
-@click.option("--service", default="", help="Only of this service.")
-@click.option("--agent", default="", help="Only of runs of this agent.")
-@click.option("--session", default="", help="Runs and traces: only of this session.")
-@click.option("--judge", default="", help="Findings: only by this detector or judge.")
-@click.option("--category", default="", help="Findings: only of this category.")
-@click.option(
-    "--severity", type=SEVERITIES, metavar="LOW|MEDIUM|HIGH", help="Findings: only of this severity or above."
-)
+@filter_options(*EXPORT_FILTERS)
 @profile_option
 @since_option
 @click.option("--no-transcripts", "bare", is_flag=True, help="Leave the transcripts out.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..options import format_option, since_option, url_option
+from ..options import format_option, show_rows, since_option, url_option
 
 
 @click.command("judge")
@@ -26,7 +26,4 @@ def judge_command(*, trace_id: str, since: str, style: str, url: str) -> None:
         for item in client.judge(trace_id=trace_id, since=since):
             judged.append(item)
             bar.update(task, completed=len(judged))
-    if style == "json":
-        output.show_json(judged)
-    else:
-        output.show(judged_table(judged))
+    show_rows(judged, judged_table, style)

@@ -8,9 +8,19 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from ....schemas.filters import LABEL_FILTERS, named
 from ....schemas.text.counting import counted
-from ..labels_options import as_option, show
-from ..options import Decorator, Moment, format_option, limit_option, since_option, url_option
+from ..labels_options import as_option
+from ..options import (
+    Decorator,
+    Moment,
+    filter_options,
+    format_option,
+    limit_option,
+    show_rows,
+    since_option,
+    url_option,
+)
 from .labels_delete import delete_labels
 from .labels_import import import_labels
 from .labels_say import add, review, score, take_back
@@ -20,7 +30,7 @@ if TYPE_CHECKING:
 
 
 until_option: Decorator = click.option("--until", type=Moment(), default="", help="Only before this point in time.")
-service_option: Decorator = click.option("--service", default="", help="Only of this service.")
+service_option: Decorator = filter_options(*named(LABEL_FILTERS, "service"))
 
 
 @click.group("labels")
@@ -53,7 +63,7 @@ def show_queue(*, limit: int, overlap: float | None, style: str, url: str, **giv
     filters = given | {"limit": str(limit), "overlap": "" if overlap is None else str(overlap)}
     with ApiClient(url) as client:
         items = client.label_queue(filters)
-    show(items, queue_table, style)
+    show_rows(items, queue_table, style)
 
 
 @labels_command.command("list")
@@ -64,8 +74,7 @@ def show_queue(*, limit: int, overlap: float | None, style: str, url: str, **giv
     show_default=True,
     help="What to list.",
 )
-@click.option("--trace", default="", metavar="ID", help="Only of this trace.")
-@click.option("--run", default="", metavar="ID", help="Only of this agent run.")
+@filter_options(*named(LABEL_FILTERS, "trace", "run"))
 @click.option("--by", "annotator", default="", metavar="NAME", help="Only of this annotator.")
 @service_option
 @since_option
@@ -76,7 +85,6 @@ def show_queue(*, limit: int, overlap: float | None, style: str, url: str, **giv
 def list_labels(*, kind: str, withdrawn: bool, limit: int, style: str, url: str, **given: str) -> None:
     """List what people said, latest first."""
     from ...api.client import ApiClient
-    from .. import output
     from ..render import labels as label_tables
 
     tables: dict[str, Callable[[Any], RenderableType]] = {
@@ -86,9 +94,7 @@ def list_labels(*, kind: str, withdrawn: bool, limit: int, style: str, url: str,
     }
     with ApiClient(url) as client:
         rows, more = client.labels(kind, given | {"withdrawn": "true" if withdrawn else ""}, limit)
-    show(rows, tables[kind], style)
-    if more:
-        output.note(f"there are more than {limit}: raise --limit to see them")
+    show_rows(rows, tables[kind], style, more_than=limit if more else None)
 
 
 @labels_command.command("quality")
@@ -104,12 +110,12 @@ def show_quality(*, style: str, url: str, **given: str) -> None:
 
     with ApiClient(url) as client:
         page = client.label_quality(given)
-    show(page, quality_tables, style)
+    show_rows(page, quality_tables, style)
 
 
 @labels_command.command("export")
 @click.argument("file", type=click.File("wb"), default="-")
-@click.option("--trace", default="", metavar="ID", help="Only of this trace.")
+@filter_options(*named(LABEL_FILTERS, "trace"))
 @click.option("--by", "annotator", default="", metavar="NAME", help="Only of this annotator.")
 @service_option
 @since_option

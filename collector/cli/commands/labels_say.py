@@ -8,8 +8,8 @@ import click
 
 from ....schemas.annotations import Opinion
 from ....schemas.taxonomy import Dimension, Severity
-from ..labels_options import as_option, show
-from ..options import Decorator, Moment, format_option, url_option
+from ..labels_options import as_option
+from ..options import Decorator, Moment, format_option, show_rows, url_option
 
 run_option: Decorator = click.option(
     "--run", default="", metavar="ID", help="The agent run; that of the trace's one manager by default."
@@ -48,7 +48,7 @@ def add(*, finding: str, opinion: str | None, why: str, style: str, url: str, **
     item = {**given, "finding_id": finding, "opinion": opinion, "explanation": why}
     with ApiClient(url) as client:
         rows = client.add_labels("annotations", [item])
-    show(rows, annotations_table, style)
+    show_rows(rows, annotations_table, style)
 
 
 @click.command("withdraw")
@@ -63,7 +63,7 @@ def take_back(*, ids: tuple[str, ...], trace: str, style: str, url: str) -> None
 
     with ApiClient(url) as client:
         rows = [client.withdraw_annotation(annotation_id, trace) for annotation_id in ids]
-    show(rows, annotations_table, style)
+    show_rows(rows, annotations_table, style)
 
 
 @click.command("score")
@@ -89,7 +89,7 @@ def score(
     items = [{**about, **_score(text, withdrawn=withdrawn)} for text in scores]
     with ApiClient(url) as client:
         rows = client.add_labels("scores", items)
-    show(rows, scores_table, style)
+    show_rows(rows, scores_table, style)
 
 
 @click.command("review")
@@ -118,7 +118,7 @@ def review(
             found = client.drawn_run(trace, run, {"annotator": annotator, **times})
             item |= found.model_dump(include={"agent_run_id", "stratum", "probability"})
         rows = client.add_labels("reviews", [item])
-    show(rows, reviews_table, style)
+    show_rows(rows, reviews_table, style)
 
 
 def _score(text: str, *, withdrawn: bool) -> dict[str, Any]:

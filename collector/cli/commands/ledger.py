@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import click
 
-from ....schemas.verdicts import Outcome
-from ..options import format_option, limit_option, since_option, url_option
+from ....schemas.filters import LEDGER_FILTERS
+from ..options import filter_options, format_option, limit_option, show_rows, since_option, url_option
 
 
 @click.command("ledger")
-@click.option("--trace", default="", metavar="ID", help="Only of this trace; says why it has no score.")
-@click.option("--judge", default="", help="Only of this judge (detectors: all detectors together).")
-@click.option("--outcome", type=click.Choice(list(map(str, Outcome))), help="Only what ended like this.")
-@click.option("--service", default="", help="Only of this service.")
+@filter_options(*LEDGER_FILTERS)
 @since_option
 @click.option("--all", "everything", is_flag=True, help="Also superseded windows, and what detectors said.")
 @limit_option
@@ -24,7 +21,6 @@ def ledger_command(*, everything: bool, limit: int, style: str, url: str, **give
     Without --trace and --since: of the last day.
     """
     from ...api.client import ApiClient
-    from .. import output
     from ..render.ledger import ledger_table
 
     filters = {name: value for name, value in given.items() if value}
@@ -32,9 +28,4 @@ def ledger_command(*, everything: bool, limit: int, style: str, url: str, **give
         filters["all"] = "true"
     with ApiClient(url) as client:
         page = client.ledger(filters, limit)
-    if style == "json":
-        output.show_json(page)
-    else:
-        output.show(ledger_table(page))
-    if page.next:
-        output.note(f"there are more than {limit}: raise --limit to see them")
+    show_rows(page, ledger_table, style, more_than=limit if page.next else None)

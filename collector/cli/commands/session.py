@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..options import format_option, profile_option, url_option
+from ..options import format_option, profile_option, show_rows, url_option
 
 
 @click.command("session")
@@ -16,12 +16,8 @@ from ..options import format_option, profile_option, url_option
 def session_command(*, session_id: str, service: str, profile: str, style: str, url: str) -> None:
     """Show one session: what users said and agents answered, with findings at their place."""
     from ...api.client import ApiClient
-    from .. import output
     from ..render.lists import session_view
 
     with ApiClient(url) as client:
         session = client.session(session_id, service=service, profile=profile)
-    if style == "json":
-        output.show_json(session)
-    else:
-        output.show(session_view(session))
+    show_rows(session, session_view, style)

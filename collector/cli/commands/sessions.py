@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ..lists_options import asked, list_options
-from ..options import format_option, limit_option, url_option
+from ..options import format_option, limit_option, show_rows, url_option
 
 
 @click.command("sessions")
@@ -18,14 +18,8 @@ from ..options import format_option, limit_option, url_option
 def sessions_command(*, limit: int, style: str, url: str, **filters: Any) -> None:
     """List sessions that hold a trace of the filters; state, duration and order are the session's."""
     from ...api.client import ApiClient
-    from .. import output
     from ..render.lists import sessions_table
 
     with ApiClient(url) as client:
         rows, more = client.sessions(asked(filters), limit)
-    if style == "json":
-        output.show_json(rows)
-    else:
-        output.show(sessions_table(rows))
-    if more:
-        output.note(f"there are more than {limit}: raise --limit to see them")
+    show_rows(rows, sessions_table, style, more_than=limit if more else None)

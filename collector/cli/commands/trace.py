@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..options import format_option, profile_option, url_option
+from ..options import format_option, profile_option, show_rows, url_option
 
 
 @click.command("trace")
@@ -15,12 +15,8 @@ from ..options import format_option, profile_option, url_option
 def trace_command(*, trace_id: str, profile: str, style: str, url: str) -> None:
     """Show one trace: the tree of agent runs, turns and tool calls, with findings at their spans."""
     from ...api.client import ApiClient
-    from .. import output
     from ..render.tree import trace_tree
 
     with ApiClient(url) as client:
         trace = client.trace(trace_id, profile=profile)
-    if style == "json":
-        output.show_json(trace)
-    else:
-        output.show(trace_tree(trace))
+    show_rows(trace, trace_tree, style)

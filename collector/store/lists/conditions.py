@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from ....schemas.filters import OF_RUNS, OF_TRACES, STATE
+from ....schemas.filters import conditions as conditions_of
 from ....schemas.queries.reader import TraceQuery
 from ..scope import TENANT
 from .findings import HOLDS, filtered, near, sure, thresholds, whole
@@ -21,22 +23,13 @@ _RUN_IDS: Final = "arrayFilter((id, name, role, model) -> {}, Runs.Id, Runs.Name
 
 def conditions(query: TraceQuery, *, of_sessions: bool = False) -> tuple[str, dict[str, Any]]:
     """What a trace must fulfil, and the values. `of_sessions`: state and duration are the session's, and left out."""
-    found, values = [EVERY], {}
-    plain: list[tuple[str, str, Any]] = [
-        ("ServiceName = {service:String}", "service", query.service),
-        ("Version = {version:String}", "version", query.version),
-        ("SessionId = {session_id:String}", "session_id", query.session_id),
-        (f"{ARRIVED} >= {{since:Int64}}", "since", query.since),
-        (f"{ARRIVED} < {{until:Int64}}", "until", query.until),
-        ("has(Calls.Tool, {tool:String})", "tool", query.tool),
-    ]
+    asked, values = conditions_of(OF_TRACES if of_sessions else (*OF_TRACES, STATE), query)
+    found = [EVERY, *asked]
+    times = [(f"{ARRIVED} >= {{since:Int64}}", "since"), (f"{ARRIVED} < {{until:Int64}}", "until")]
     if not of_sessions:
-        plain += [
-            ("State = {state:String}", "state", query.state.value if query.state else ""),
-            (f"{DURATION} >= {{min_duration:UInt64}}", "min_duration", query.min_duration),
-        ]
-    for text, name, value in plain:
-        if value:
+        times.append((f"{DURATION} >= {{min_duration:UInt64}}", "min_duration"))
+    for text, name in times:
+        if value := getattr(query, name):
             found.append(text)
             values[name] = value
     for part in (_runs(query), _findings(query), found_in(query)):
@@ -48,15 +41,8 @@ def conditions(query: TraceQuery, *, of_sessions: bool = False) -> tuple[str, di
 
 def _runs(query: TraceQuery) -> tuple[str, dict[str, Any]] | None:
     """One agent run has all that is asked of one."""
-    asked, values = _of_one_run(query)
-    return (_RUNS.format(asked), values) if asked else None
-
-
-def _of_one_run(query: TraceQuery) -> tuple[str, dict[str, Any]]:
-    asked = {"name": query.agent, "role": query.role, "model": query.model}
-    given = {name: value for name, value in asked.items() if value}
-    text = " AND ".join(f"{name} = {{run_{name}:String}}" for name in given)
-    return text, {f"run_{name}": value for name, value in given.items()}
+    asked, values = conditions_of(OF_RUNS, query)
+    return (_RUNS.format(" AND ".join(asked)), values) if asked else None
 
 
 def _findings(query: TraceQuery) -> tuple[str, dict[str, Any]] | None:
@@ -64,7 +50,8 @@ def _findings(query: TraceQuery) -> tuple[str, dict[str, Any]] | None:
     asked, values = filtered(query)
     if not asked:
         return None
-    of_run, run_values = _of_one_run(query)
+    asked_of_run, run_values = conditions_of(OF_RUNS, query)
+    of_run = " AND ".join(asked_of_run)
     places = []
     if of_run:
         places.append(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from ....schemas.filters import OF_FINDINGS, conditions
 from ....schemas.queries.reader import Confidence, TraceQuery
 from ....schemas.taxonomy import Severity
 from ..scope import TENANT
@@ -19,8 +20,6 @@ JOINED: Final = (
     f"AND TraceId IN (SELECT TraceId FROM traces WHERE {TENANT} AND JoinedTo != '')"
 )
 """Traces that show under another one's id."""
-
-_CATEGORY: Final = "(Category = {category:String} OR concat(Taxonomy, '/', Category) = {category:String})"
 
 BITS: Final = 20
 """Of a count of findings in a sort value: three severities fit one number."""
@@ -80,18 +79,8 @@ def near(query: TraceQuery) -> str:
 
 def filtered(query: TraceQuery) -> tuple[list[str], dict[str, Any]]:
     """Conditions on one finding that the query asks for; none where it asks for none."""
-    conditions: list[str] = []
-    values: dict[str, Any] = {}
-    for text, name, value in (
-        ("Judge = {judge:String}", "judge", query.judge),
-        (_CATEGORY, "category", query.category),
-        ("Taxonomy = {taxonomy:String}", "taxonomy", query.taxonomy),
-        ("has(Dimensions, {dimension:String})", "dimension", query.dimension),
-    ):
-        if value:
-            conditions.append(text)
-            values[name] = value
+    asked, values = conditions(OF_FINDINGS, query)
     if query.severity is not None:
-        conditions.append("Severity IN {severities:Array(String)}")
+        asked.append("Severity IN {severities:Array(String)}")
         values["severities"] = [s.value for s in Severity if s.rank >= query.severity.rank]
-    return conditions, values
+    return asked, values

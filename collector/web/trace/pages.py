@@ -13,10 +13,10 @@ from fastapi.responses import PlainTextResponse, RedirectResponse
 
 from ....processors.trace_outline import TraceOutline
 from ....schemas.errors import NotFoundError
+from ....schemas.filters import an_id
 from ....schemas.queries.labels import Labelled
 from ....schemas.queries.ledger import why_unscored
 from ....schemas.trajectory import TraceState
-from ...api.params import an_id
 from ...queries.trace.trace_index import TraceIndex
 from ..site import Site, page, rebuilding
 from .detail import Details

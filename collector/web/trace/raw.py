@@ -9,9 +9,9 @@ from typing import Final
 from fastapi import FastAPI, Request, Response
 
 from ....schemas.errors import NotFoundError
+from ....schemas.filters import an_id
 from ....schemas.spans import LogRecord, Span
 from ....schemas.text.moments import iso_time
-from ...api.params import an_id
 from ..site import Site, page
 from .marks import Shown, show
 from .pages import plain

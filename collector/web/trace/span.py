@@ -9,8 +9,8 @@ from anyio import CapacityLimiter
 from fastapi import FastAPI, Request, Response
 
 from ....schemas.errors import NotFoundError
+from ....schemas.filters import an_id
 from ....schemas.findings import Finding
-from ...api.params import an_id
 from ..site import Site, rebuilding
 from .pages import open_view, render
 from .parts import SpanDetail, SpanSection, TurnDetail

@@ -1,0 +1,249 @@
+"""The filters of lists, each declared once: for API parameters, command line options and SQL conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, Final
+
+from .annotations import Opinion
+from .taxonomy import Dimension, Severity
+from .trajectory import TraceState
+from .verdicts import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A filter: `name` of the parameter and, with dashes, of the option; `field` of the query, if that is another one.
+
+    `help` of the option; `description` of the parameter. `choices`: the values that there are, besides `default` where
+    that is "" and not None; in the option of any case where `any_case`. `is_id`: lower case, without white space.
+    `condition`: on rows, with the query's field as its parameter.
+    """
+
+    name: str
+    help: str = ""
+    description: str = ""
+    field: str = ""
+    choices: type[StrEnum] | tuple[str, ...] = ()
+    default: Any = ""
+    any_case: bool = False
+    metavar: str = ""
+    is_id: bool = False
+    condition: str = ""
+
+    @property
+    def target(self) -> str:
+        """The field of the query."""
+        return self.field or self.name
+
+
+def an_id(text: str) -> str:
+    """An id as it is stored: lower case, without the white space of a copied line."""
+    return text.strip().lower()
+
+
+def field_values(filters: Iterable[Filter], given: Any) -> dict[str, Any]:
+    """The fields of a query by what was given as attributes; choices that were not made are None."""
+    found = {}
+    for one in filters:
+        value = getattr(given, one.name)
+        found[one.target] = (
+            an_id(value) if one.is_id else None if isinstance(one.choices, type) and value == "" else value
+        )
+    return found
+
+
+def conditions(filters: Iterable[Filter], query: Any) -> tuple[list[str], dict[str, Any]]:
+    """The conditions of those filters that a query asks for, and the values of their parameters."""
+    texts: list[str] = []
+    values: dict[str, Any] = {}
+    for one in filters:
+        if one.condition and (value := getattr(query, one.target)):
+            texts.append(one.condition)
+            values[one.target] = str(value) if isinstance(value, str) else value
+    return texts, values
+
+
+def named(filters: Iterable[Filter], *names: str) -> tuple[Filter, ...]:
+    """Those of these names, in this order."""
+    by_name = {one.name: one for one in filters}
+    return tuple(by_name[name] for name in names)
+
+
+_TENANT: Final = "tenant = {tenant:String}"
+OF_SERVICE: Final = (
+    f"TraceId IN (SELECT TraceId FROM traces FINAL WHERE {_TENANT} AND ServiceName = {{service:String}})"
+)
+_OF_AGENT: Final = f"""(TraceId, AgentRunId) IN (
+    SELECT TraceId, run.1 FROM traces FINAL ARRAY JOIN arrayZip(Runs.Id, Runs.Name) AS run
+    WHERE {_TENANT} AND run.2 = {{agent:String}})"""
+_OF_TRACE: Final = "TraceId = {trace_id:String}"
+_OF_SPAN: Final = "SpanId = {span_id:String}"
+_OF_JUDGE: Final = "Judge = {judge:String}"
+_ROLES: Final = ("manager", "sub-agent")
+_SEVERITIES: Final = "LOW|MEDIUM|HIGH"
+
+OF_TRACES: Final = (
+    Filter("service", "Only of this service.", condition="ServiceName = {service:String}"),
+    Filter(
+        "version",
+        "Only of this version of the service.",
+        "The service's version",
+        condition="Version = {version:String}",
+    ),
+    Filter("session", "Only of this session.", field="session_id", condition="SessionId = {session_id:String}"),
+    Filter(
+        "tool",
+        "Only with a call of this tool.",
+        "The name of a tool that was called",
+        condition="has(Calls.Tool, {tool:String})",
+    ),
+)
+"""Filters of a trace; of a session, those of its traces."""
+OF_RUNS: Final = (
+    Filter("agent", "Only with a run of this agent.", "The name of an agent", condition="name = {agent:String}"),
+    Filter(
+        "role",
+        "Only with a run of this role.",
+        choices=_ROLES,
+        metavar="manager|sub-agent",
+        condition="role = {role:String}",
+    ),
+    Filter(
+        "model",
+        "Only with a run that this model answered.",
+        "The model that answered most calls of an agent run",
+        condition="model = {model:String}",
+    ),
+)
+"""Filters of one agent run of a trace."""
+OF_FINDINGS: Final = (
+    Filter(
+        "category",
+        "Only with a finding of this category.",
+        "With a finding of this category: its name, or taxonomy/name",
+        condition="(Category = {category:String} OR concat(Taxonomy, '/', Category) = {category:String})",
+    ),
+    Filter(
+        "taxonomy",
+        "Only with a finding in this taxonomy.",
+        "With a finding in this taxonomy",
+        condition="Taxonomy = {taxonomy:String}",
+    ),
+    Filter(
+        "judge",
+        "Only with a finding of this detector or judge.",
+        "With a finding of this detector or judge",
+        condition=_OF_JUDGE,
+    ),
+    Filter(
+        "dimension",
+        "Only with a finding in this dimension.",
+        choices=Dimension,
+        any_case=True,
+        metavar="PQ|PA|GF|LC|EE|TS|TC",
+        condition="has(Dimensions, {dimension:String})",
+    ),
+)
+"""Filters of one finding of a trace."""
+STATE: Final = Filter(
+    "state",
+    "Only in this state.",
+    choices=TraceState,
+    metavar="open|settled|incomplete",
+    condition="State = {state:String}",
+)
+"""Of a trace or a session."""
+
+TRACE_FILTERS: Final = named(
+    (
+        *OF_TRACES,
+        *OF_RUNS,
+        *OF_FINDINGS,
+        STATE,
+        Filter(
+            "severity",
+            "Only with a finding of this severity or above.",
+            "With a finding of this severity or above",
+            choices=Severity,
+            any_case=True,
+            metavar=_SEVERITIES,
+        ),
+    ),
+    "service", "version", "agent", "role", "model", "tool", "session", "state", "severity", "category", "taxonomy",
+    "judge", "dimension",
+)  # fmt: skip
+"""Of lists of traces and sessions."""
+
+ERROR_FILTERS: Final = (
+    Filter("trace", "Only in this trace.", field="trace_id", metavar="ID", is_id=True, condition=_OF_TRACE),
+    Filter("service", "Only of this service.", condition=OF_SERVICE),
+    Filter("agent", "Only in runs of this agent.", "The name of the agent whose run it is", condition=_OF_AGENT),
+    Filter("judge", "Only by this detector or judge.", "The name of the detector or judge", condition=_OF_JUDGE),
+    Filter("category", 'Only of this category, e.g. "Formatting Errors".', condition="Category = {category:String}"),
+    Filter(
+        "severity",
+        "Only of this severity or above.",
+        "The least severity",
+        choices=Severity,
+        default=Severity.LOW,
+        any_case=True,
+        metavar=_SEVERITIES,
+    ),
+)
+"""Of lists of findings."""
+SPAN_FILTER: Final = Filter("span", "Only at this span.", field="span_id", metavar="ID", is_id=True, condition=_OF_SPAN)
+
+EXPORT_FILTERS: Final = tuple(
+    replace(one, help=text, description=described, default=None if one.name == "severity" else "")
+    for one, text, described in (
+        (ERROR_FILTERS[0], "Only of this trace.", ""),
+        (SPAN_FILTER, "Findings: only at this span.", ""),
+        (ERROR_FILTERS[1], "Only of this service.", ""),
+        (ERROR_FILTERS[2], "Only of runs of this agent.", ERROR_FILTERS[2].description),
+        (OF_TRACES[2], "Runs and traces: only of this session.", "Of runs and traces: of this session"),
+        (ERROR_FILTERS[3], "Findings: only by this detector or judge.", ""),
+        (ERROR_FILTERS[4], "Findings: only of this category.", ""),
+        (ERROR_FILTERS[5], "Findings: only of this severity or above.", ERROR_FILTERS[5].description),
+    )
+)
+"""Of exports: of findings as in their lists, of agent runs and traces by trace, service, agent and session."""
+
+LEDGER_FILTERS: Final = (
+    Filter(
+        "trace",
+        "Only of this trace; says why it has no score.",
+        field="trace_id",
+        metavar="ID",
+        is_id=True,
+        condition=_OF_TRACE,
+    ),
+    Filter(
+        "judge",
+        "Only of this judge (detectors: all detectors together).",
+        "The name of the judge; detectors for all detectors together",
+        condition=_OF_JUDGE,
+    ),
+    Filter("outcome", "Only what ended like this.", choices=Outcome, default=None),
+    Filter("service", "Only of this service.", condition=OF_SERVICE),
+)
+"""Of the ledger of judges; `outcome` is asked of the last words only."""
+
+LABEL_FILTERS: Final = (
+    Filter("trace", "Only of this trace.", field="trace_id", metavar="ID", is_id=True, condition=_OF_TRACE),
+    Filter("run", "Only of this agent run.", "The id of the agent run", field="agent_run_id", metavar="ID"),
+    Filter("annotator"),
+    Filter("service", "Only of this service.", condition=OF_SERVICE),
+)
+"""Of lists of labels of any kind."""
+ANNOTATION_FILTERS: Final = (
+    Filter("id"),
+    Filter("span", field="span_id", is_id=True),
+    Filter("finding", description="The id of the finding that they are about", field="finding_id", is_id=True),
+    Filter("judge"),
+    Filter("category"),
+    Filter("opinion", choices=Opinion, default=None),
+)
+"""Of lists of annotations, besides those of all labels."""
