@@ -16,7 +16,7 @@ from .findings import Finding, FindingState
 from .normalized import NormalizedSpan
 from .taxonomy import Dimension, Severity
 from .trajectory import AgentRun, Trace, TraceState, Turn
-from .verdicts import TAKEN_BACK, Judgement, Outcome, TraceSpend, Subject, SubjectKind, Verdict
+from .verdicts import TAKEN_BACK, Judgement, Outcome, Subject, SubjectKind, TraceSpend, Verdict
 
 NO_TURN: Final = -1
 
