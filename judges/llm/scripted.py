@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ...schemas.errors import LlmError, TracejuryError
-from .case import Deliberating, Deliberation
 from .client import Prompt, Reply
 
 Line = str | Reply | TracejuryError
@@ -50,24 +49,6 @@ class ScriptedClient:
             return line
         tokens = prompt.characters // CHARACTERS_PER_TOKEN
         return Reply(line, self.model, tokens, output_tokens=len(line) // CHARACTERS_PER_TOKEN, finish_reason="stop")
-
-
-def rehearse(deliberating: Deliberating, client: ScriptedClient) -> Deliberation:
-    """A deliberation driven to its end without an event loop; errors of ours become outcomes."""
-
-    def outcome(prompt: Prompt) -> Reply | TracejuryError:
-        try:
-            return client.reply(prompt)
-        except TracejuryError as error:
-            return error
-
-    try:
-        batch = next(deliberating)
-        while True:
-            batch = deliberating.send([outcome(prompt) for prompt in batch])
-    except StopIteration as end:
-        came: Deliberation = end.value
-        return came
 
 
 def finding(label: str, quote: str, **changes: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import statistics
 import time
 from collections.abc import Callable
 
+from deliberations import rehearse
 from panel_requests import request
 
 from tracejury.collector.judging.llm.judge_queue import JudgeTask
@@ -24,7 +25,7 @@ from tracejury.judges.llm.criteria import load_set
 from tracejury.judges.llm.deliberation import deliberate
 from tracejury.judges.llm.members import llm_judges_of
 from tracejury.judges.llm.schedule import content_hash
-from tracejury.judges.llm.scripted import ScriptedClient, answer, finding, rehearse
+from tracejury.judges.llm.scripted import ScriptedClient, answer, finding
 from tracejury.processors.normalize import normalize
 from tracejury.processors.rebuild import rebuild
 from tracejury.schemas.trajectory import Trace

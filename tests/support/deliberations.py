@@ -8,11 +8,12 @@ from typing import Any
 from panel_cases import case, panel
 from small_traces import Did, Said, run, trace
 
-from tracejury.judges.llm.case import Case, Deliberation, Stage
+from tracejury.judges.llm.case import Case, Deliberating, Deliberation, Stage
 from tracejury.judges.llm.client import Prompt, Reply
 from tracejury.judges.llm.deliberation import deliberate
 from tracejury.judges.llm.members import LlmJudges
-from tracejury.judges.llm.scripted import Line, ScriptedClient, answer, rehearse
+from tracejury.judges.llm.scripted import Line, ScriptedClient, answer
+from tracejury.schemas.errors import TracejuryError
 from tracejury.schemas.trajectory import Trace, TurnKind
 from tracejury.schemas.transcript import Chapter
 from tracejury.schemas.verdicts import Verdict
@@ -22,6 +23,24 @@ ALL = tuple(judge.name for judge in PANEL.judges)
 PLAN = "plan-quality"
 REST = tuple(name for name in ALL if name != PLAN)
 LC = "logical-consistency"
+
+
+def rehearse(deliberating: Deliberating, client: ScriptedClient) -> Deliberation:
+    """A deliberation driven to its end without an event loop; errors of ours become outcomes."""
+
+    def outcome(prompt: Prompt) -> Reply | TracejuryError:
+        try:
+            return client.reply(prompt)
+        except TracejuryError as error:
+            return error
+
+    try:
+        batch = next(deliberating)
+        while True:
+            batch = deliberating.send([outcome(prompt) for prompt in batch])
+    except StopIteration as end:
+        came: Deliberation = end.value
+        return came
 
 
 def whole(**changes: Any) -> Trace:

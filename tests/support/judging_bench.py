@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from tracejury.collector.judging.detect.inbox import Inbox
-from tracejury.collector.judging.detect.worker import DetectWorker, JudgingStore
+from tracejury.collector.judging.detect.worker import DetectWorker
 from tracejury.collector.judging.pipeline import Selector
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.committer import Committed, Committer, WriterCounters
@@ -76,7 +76,7 @@ class Bench:
         self,
         store: Store,
         suite: Suite | None = None,
-        reading: JudgingStore | None = None,
+        reading: StoredJudging | None = None,
         config: AssemblerConfig | None = None,
         selectors: Sequence[Selector] = (),
         ours: Callable[[Span], bool] = lambda _span: False,

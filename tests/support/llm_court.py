@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from judging_bench import T0, TRACE, Booms
 from judging_bench import Bench as Detecting
 
-from tracejury.collector.judging.llm.descriptions import NoDescriptions
+from tracejury.collector.judging.llm.descriptions import no_description
 from tracejury.collector.judging.llm.judge_queue import JudgeQueue
 from tracejury.collector.judging.llm.judge_request import PromptBudget
 from tracejury.collector.judging.llm.judge_worker import JudgeWorker
@@ -120,7 +120,7 @@ class Court:
 
         @asynccontextmanager
         async def open_judge(runner: LoopRunner) -> AsyncIterator[RunJudge]:
-            yield RunJudge(self.client, runner.run, how, self.cases, NoDescriptions(), versions, self.watch, self.clock)
+            yield RunJudge(self.client, runner.run, how, self.cases, no_description, versions, self.watch, self.clock)
 
         self.bench = JudgeWorker(self.cases, self.docket, windows, open_judge, versions, self.watch, clock=self.clock)
 

@@ -2,48 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from ....processors.assemble import Assembler, OpenTrace, TraceKey
 from ....processors.joining import join_keys
 from ....schemas.findings import Finding
 from ....schemas.spans import LogRecord, Span
 from ....schemas.verdicts import LedgerEntries
+from ...store.judging import StoredJudging
 
 LOAD_ROWS: Final = 20_000
-
-
-class GatheringStore(Protocol):
-    """What is read of traces; all of it blocks."""
-
-    def known_rows(self, trace_ids: Sequence[str]) -> dict[str, int]:
-        """Distinct spans and log records stored of each trace, one more where it was judged."""
-
-    def load_spans(self, trace_ids: Sequence[str]) -> dict[str, tuple[list[Span], list[LogRecord]]]:
-        """All rows of these traces."""
-
-    def load_findings(self, trace_ids: Sequence[str]) -> dict[str, list[Finding]]:
-        """The detectors' findings in them, of any state."""
-
-    def load_ledger(self, trace_ids: Sequence[str]) -> Mapping[str, LedgerEntries]:
-        """What LLM judges have said of them, or are to say."""
-
-    def any_joins(self) -> bool:
-        """Whether any trace has keys that lead to others."""
-
-    def keep_joins(self, keys: Mapping[str, Iterable[str]], received_at: int) -> None:
-        """Keep the keys of these traces."""
-
-    def tied(self, trace_ids: Sequence[str]) -> set[str]:
-        """Those of these traces that have keys, or that a key of another names."""
-
-    def joined_to(self, trace_ids: Sequence[str]) -> dict[str, str]:
-        """As part of which trace each was judged, "" for itself; absent: never judged."""
-
-    def joined(self, trace_ids: Sequence[str]) -> dict[str, frozenset[str]]:
-        """By trace id: all traces that its keys lead to, its own id among them; absent: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +29,7 @@ class StoredTraceRows:
 class Gathering:
     """Fills traces of `assembler` from the store. `reads_ledger`: whether what LLM judges said is wanted, too."""
 
-    def __init__(self, store: GatheringStore, assembler: Assembler, *, reads_ledger: bool) -> None:
+    def __init__(self, store: StoredJudging, assembler: Assembler, *, reads_ledger: bool) -> None:
         self._store, self._assembler, self._reads_ledger = store, assembler, reads_ledger
         self._joins: bool | None = None
         self._tied: set[str] = set()

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Future
-from typing import Final, Protocol
+from typing import Final
 
 from ....judges.suite import Suite
 from ....processors.assemble import SECOND, Assembler, AssemblerConfig, OpenTrace, TraceKey
@@ -14,12 +14,13 @@ from ....schemas.errors import TracejuryError
 from ....schemas.spans import Span
 from ....schemas.trajectory import Trace
 from ....schemas.verdicts import JudgedTrace, Judgement, TraceSpend
+from ...store.judging import StoredJudging
 from ...worker.listeners import Listeners
 from ...worker.outage_log import OutageLog
 from ...worker.retry import RetryPolicy
 from ...worker.worker import Work, Worker
 from ..pipeline import Selector, save_results
-from .gathering import Gathering, GatheringStore
+from .gathering import Gathering
 from .inbox import Inbox, TakenBatches, by_trace
 from .judge_traces import TraceJudge, TraceTask
 from .waiting import WaitingRequests
@@ -43,19 +44,6 @@ Step = tuple[Sequence[JudgedTrace], Sequence[TraceKey]]
 """Judged traces, and the keys of all that are done with."""
 
 
-class JudgingStore(GatheringStore, Protocol):
-    """What judging reads and writes; all of it blocks."""
-
-    def unjudged(self, version: str, limit: int) -> list[TraceKey]:
-        """Traces with rows newer than their last judgement, or last judged while open."""
-
-    def save(self, judged: Sequence[JudgedTrace]) -> None:
-        """Store what was judged, each judgement last."""
-
-    def stays(self, judged: JudgedTrace) -> bool:
-        """Whether a trace was not deleted since it was as it was judged."""
-
-
 class DetectWorker(Work[OpenTrace, Step]):
     """Judges traces as they change. `ask` from any thread; one thread of its own does the work.
 
@@ -66,7 +54,7 @@ class DetectWorker(Work[OpenTrace, Step]):
 
     def __init__(
         self,
-        store: JudgingStore,
+        store: StoredJudging,
         suite: Suite,
         config: AssemblerConfig,
         inbox: Inbox,

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Final, Protocol
+from typing import Final
 
 from ....schemas.errors import RetryableError, TracejuryError
 from ....schemas.verdicts import JudgedSubject
@@ -26,13 +26,6 @@ LINGER_SECONDS: Final = 0.1
 Waiting = tuple[JudgedSubject, "Future[None]"]
 
 
-class SubjectStore(Protocol):
-    """Takes what was judged; blocks."""
-
-    def save(self, subjects: Sequence[JudgedSubject]) -> None:
-        """Store them, their judgements last. RetryableError: a passing failure."""
-
-
 class BatchWriter(Work[Waiting, Sequence[Waiting]]):
     """Saves in the order in which subjects came. `publish` is told of each group stored.
 
@@ -41,12 +34,12 @@ class BatchWriter(Work[Waiting, Sequence[Waiting]]):
 
     def __init__(
         self,
-        store: SubjectStore,
+        save: Callable[[Sequence[JudgedSubject]], None],
         publish: Callable[[Sequence[JudgedSubject]], None],
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self.lost = 0  # subjects that the store can never take
-        self._store, self._publish = store, publish
+        self._save, self._publish = save, publish
         self._waiting: list[Waiting] = []
         self._lock = threading.Lock()
         self._closed = False
@@ -88,7 +81,7 @@ class BatchWriter(Work[Waiting, Sequence[Waiting]]):
 
     def save(self, result: Sequence[Waiting]) -> None:
         """Store them in one insert."""
-        save_results([subject for subject, _ in result], self._store.save, self._publish, self._lost)
+        save_results([subject for subject, _ in result], self._save, self._publish, self._lost)
 
     def done(self, batch: Sequence[Waiting]) -> None:
         """Let those go who wait for it."""

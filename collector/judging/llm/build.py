@@ -28,7 +28,7 @@ from ..model.budgeted import budget_of
 from ..model.build import open_model, parameters
 from ..model.config import LlmConfig
 from ..model.ready import check_ready
-from .descriptions import Descriptions, NoDescriptions
+from .descriptions import Descriptions, no_description
 from .judge_queue import JudgeQueue
 from .judge_worker import JudgeWorker
 from .metrics import LlmJudgingMetrics, watch_llm_judging
@@ -84,7 +84,7 @@ def build_llm_judging(
     kept = StoredLlmJudging(store, answer_age=round(config.answer_cache_days * DAY), clock=clock)
     cases = StoredCases(store, assembler, ours, clock)
     metrics = LlmJudgingMetrics(telemetry)
-    describe = Descriptions(kept) if config.architecture == "derived" else NoDescriptions()
+    describe = Descriptions(kept).of if config.architecture == "derived" else no_description
 
     @asynccontextmanager
     async def open_judge(runner: LoopRunner) -> AsyncIterator[RunJudge]:

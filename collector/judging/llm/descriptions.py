@@ -101,9 +101,6 @@ class Descriptions:
             log.warning("the description of a service cannot be kept: %s", error)
 
 
-class NoDescriptions:
-    """Judges are told nothing of a service."""
-
-    def of(self, trace: Trace, run: AgentRun) -> str:  # noqa: ARG002  the protocol's
-        """Nothing."""
-        return ""
+def no_description(_trace: Trace, _run: AgentRun) -> str:
+    """Nothing: judges are told nothing of the service."""
+    return ""

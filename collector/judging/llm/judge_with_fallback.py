@@ -1,4 +1,4 @@
-"""A hearing held: put to the judges, in smaller parts where the model cannot read it as it is."""
+"""A request put to LLM judges, in smaller parts where the model cannot read it as it is."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from .judge_request import JudgeRequest, PromptBudget, cut_down
 from .run_prompts import run_prompts
 
 
-async def judge_with_fallback(request: JudgeRequest, how: PromptBudget, client: Client) -> Deliberation:
+async def judge_with_fallback(
+    request: JudgeRequest, how: PromptBudget, client: Client, *, bypass_cache: bool = False
+) -> Deliberation:
     """What the judges said.
 
     Raises:
@@ -19,7 +21,7 @@ async def judge_with_fallback(request: JudgeRequest, how: PromptBudget, client: 
     part: JudgeRequest | None = request
     while part is not None:
         try:
-            return await run_prompts(deliberate(part.case, how.panel, part.chapters), client)
+            return await run_prompts(deliberate(part.case, how.panel, part.chapters), client, bypass_cache=bypass_cache)
         except PromptTooLongError as error:
             why = str(error)
             part = cut_down(part, how)

@@ -9,23 +9,23 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from ....judges.llm.case import Stage
 from ....processors.assemble import SECOND
 from ....schemas.errors import OverBudgetError, RetryableError, TracejuryError
-from ....schemas.llm_rows import LedgerRow
 from ....schemas.verdicts import JudgedSubject, Outcome
 from ...worker.listeners import Listeners
 from ...worker.loop_runner import LoopRunner
 from ...worker.outage_log import OutageLog
 from ...worker.worker import Task, Work, Worker
 from ..pipeline import Judge
-from .batch_writer import BatchWriter, SubjectStore
+from .batch_writer import BatchWriter
 from .enqueue import resume
 from .judge_health import JudgeHealth
 from .judge_queue import JudgeQueue, JudgeTask
 from .outcome import Versions, renewed, unjudged
+from .stored import StoredCases
 from .watch import LlmJudgingObserver
 from .windows import Windows
 
@@ -43,13 +43,6 @@ RESUME_BELOW: Final = 200
 OpenJudge = Callable[[LoopRunner], AbstractAsyncContextManager[Judge[JudgeTask, JudgedSubject]]]
 
 
-class PendingStore(SubjectStore, Protocol):
-    """What the worker itself reads and writes; all of it blocks."""
-
-    def pending(self, limit: int) -> Sequence[LedgerRow]:
-        """What was left pending, the oldest first."""
-
-
 class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
     """Has runs judged, `concurrency` at a time.
 
@@ -59,7 +52,7 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
 
     def __init__(
         self,
-        store: PendingStore,
+        store: StoredCases,
         queue: JudgeQueue,
         windows: Windows | None,
         open_judge: OpenJudge,
@@ -77,7 +70,7 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
         # Twice what can be held while more is read back: among the oldest there is always something new.
         self._most_rows = max(RESUME_ROWS, 2 * (concurrency + RESUME_BELOW) * len(versions))
         self._resuming = threading.Lock()
-        self._writer = BatchWriter(store, self._publish, clock)
+        self._writer = BatchWriter(store.save, self._publish, clock)
         outage = OutageLog("LLM judging", "waits for the store", "goes on", clock)
         self.worker = Worker("llm-judges", self, outage, wake=queue.wake_event, threads=concurrency, clock=clock)
         self._workers: list[Worker[Any, Any]] = [self._writer.worker, self.worker]
@@ -103,8 +96,9 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
         for worker in self._workers:
             worker.stopping.set()
         self._writer.stop(deadline)
-        while self._runner is not None and not self.worker.stop(0.05) and time.monotonic() < until:
+        while self._runner is not None and self.worker.is_alive and time.monotonic() < until:
             self._runner.cancel()  # again and again: a call may have begun just now
+            self.worker.stop(0.05)
         loop, main = self._loop, self._main
         if loop is not None and main is not None and not loop.is_closed():
             loop.call_soon_threadsafe(main.cancel)

@@ -14,11 +14,11 @@ from ....processors.assemble import TraceKey
 from ....schemas.findings import Finding, FindingState
 from ....schemas.trajectory import AgentRun, Trace
 from ....schemas.verdicts import JudgedSubject, Outcome
-from .bypass_cache import CacheBypassingClient
 from .judge_queue import JudgeTask
 from .judge_request import JudgeRequest, PromptBudget, judge_requests
 from .judge_with_fallback import judge_with_fallback
 from .outcome import StoredJudgements, Versions, closing, unjudged, window
+from .stored import StoredCases
 from .watch import LlmJudgingObserver
 
 T = TypeVar("T")
@@ -31,23 +31,6 @@ class Call(Protocol):
         """What it gives, or raises."""
 
 
-class CaseStore(Protocol):
-    """What a judge of runs reads; all of it blocks."""
-
-    def load(self, key: TraceKey) -> tuple[Trace, tuple[Finding, ...]] | None:
-        """The trace as it is stored and the detectors' findings in it, None where there is none (any more)."""
-
-    def stored(self, trace: Trace, run_id: str) -> StoredJudgements:
-        """What LLM judges have said of the trace; `windows` of that run, and what a later version left pending."""
-
-
-class Descriptions(Protocol):
-    """Architecture descriptions of services; they block."""
-
-    def of(self, trace: Trace, run: AgentRun) -> str:
-        """The description shown with a run: the same as long as the run goes on; "" for none."""
-
-
 class RunJudge:
     """LLM judges of agent runs. Any thread; `call` runs a coroutine in the event loop of the client."""
 
@@ -56,13 +39,13 @@ class RunJudge:
         client: Client,
         call: Call,
         how: PromptBudget,
-        store: CaseStore,
-        descriptions: Descriptions,
+        store: StoredCases,
+        describe: Callable[[Trace, AgentRun], str],
         versions: Versions,
         observer: LlmJudgingObserver,
         clock: Callable[[], int],
     ) -> None:
-        self._client, self._call, self._how, self._store, self._descriptions = client, call, how, store, descriptions
+        self._client, self._call, self._how, self._store, self._describe = client, call, how, store, describe
         self._versions, self._observer, self._clock = versions, observer, clock
         self._reading, self._preparing = threading.Lock(), threading.Lock()
         self._last: tuple[tuple[TraceKey, int], tuple[Trace, tuple[Finding, ...]] | None] | None = None
@@ -78,13 +61,12 @@ class RunJudge:
             return
         stored = StoredJudgements() if task.fresh else self._store.stored(trace, task.run_id)
         open_findings = [f for f in stored.findings if f.state is FindingState.PROVISIONAL and f.judge in task.judges]
-        description = self._descriptions.of(trace, run)
+        description = self._describe(trace, run)
         with self._preparing:  # threads that compute slow down the receivers: one at a time
             requests = judge_requests(task, trace, run, self._how, open_findings, description)
-        client = CacheBypassingClient(self._client) if task.bypass_cache else self._client
         for request in requests:
             began = time.perf_counter()
-            said = self._call(judge_with_fallback(request, self._how, client))
+            said = self._call(judge_with_fallback(request, self._how, self._client, bypass_cache=task.bypass_cache))
             self._observer.judged(request.case.stage, said, time.perf_counter() - began)
             yield self._outcome(task, request, said, stored)
 

@@ -1,16 +1,17 @@
-"""A deliberation driven to its end: its prompts to a client, the outcomes back into it."""
+"""A deliberation with a client: sends its prompts, and hands the outcomes back to it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ....judges.llm.case import Deliberating, Deliberation
 from ....judges.llm.client import Client, Prompt, Reply
 from ....schemas.errors import TracejuryError
 
 
-async def run_prompts(deliberating: Deliberating, client: Client) -> Deliberation:
+async def run_prompts(deliberating: Deliberating, client: Client, *, bypass_cache: bool = False) -> Deliberation:
     """What came of the case; the prompts of a batch are sent at once.
 
     Errors of ours become outcomes, and the deliberation decides what they mean. Any other error is a fault of ours: it
@@ -22,7 +23,8 @@ async def run_prompts(deliberating: Deliberating, client: Client) -> Deliberatio
     try:
         prompts = next(deliberating)
         while True:
-            prompts = deliberating.send(await _outcomes(prompts, client))
+            asked = [replace(prompt, bypass_cache=bypass_cache) for prompt in prompts]
+            prompts = deliberating.send(await _outcomes(asked, client))
     except StopIteration as end:
         deliberation: Deliberation = end.value
         return deliberation

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from deliberations import LC, PANEL, PLAN, REST, SEPARATE, TRACE, about, judged
+from deliberations import LC, PANEL, PLAN, REST, SEPARATE, TRACE, about, judged, rehearse
 from panel_cases import case
 from small_traces import Said, run, trace
 
@@ -15,7 +15,7 @@ from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.deliberation import deliberate
 from tracejury.judges.llm.members import LlmJudges
 from tracejury.judges.llm.record import MOST_LISTED
-from tracejury.judges.llm.scripted import ScriptedClient, answer, finding, rehearse
+from tracejury.judges.llm.scripted import ScriptedClient, answer, finding
 from tracejury.processors.transcript import split
 from tracejury.schemas.errors import LlmError
 from tracejury.schemas.findings import Finding

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from deliberations import rehearse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from panel_cases import case, panel
@@ -13,7 +14,7 @@ from small_traces import Did, Said, run, trace
 from tracejury.judges.llm.case import Stage
 from tracejury.judges.llm.deliberation import deliberate
 from tracejury.judges.llm.members import Mode
-from tracejury.judges.llm.scripted import Line, ScriptedClient, rehearse
+from tracejury.judges.llm.scripted import Line, ScriptedClient
 from tracejury.schemas.errors import LlmError
 from tracejury.schemas.taxonomy import TRAIL_CATEGORIES, Dimension, Severity
 from tracejury.schemas.trajectory import TurnKind

@@ -37,7 +37,7 @@ class Store:
 def save_all(store: Store, ids: Sequence[str]) -> tuple[BatchWriter, list[str]]:
     """Save these at once; what the observer was told of."""
     published: list[str] = []
-    writer = BatchWriter(store, lambda subjects: published.extend(s.judgements[0].subject.id for s in subjects))
+    writer = BatchWriter(store.save, lambda subjects: published.extend(s.judgements[0].subject.id for s in subjects))
     writer.worker.start()
     writer.put(*map(subject, ids))
     writer.stop(10)
@@ -71,7 +71,7 @@ def test_what_can_never_be_stored_costs_the_others_nothing() -> None:
 
 def test_nobody_waits_for_a_writer_that_stops() -> None:
     """What is not stored stays pending; whoever comes later is refused."""
-    writer = BatchWriter(Store(), lambda _subjects: None)
+    writer = BatchWriter(Store().save, lambda _subjects: None)
     refused: list[RetryableError] = []
 
     def put() -> None:

@@ -8,7 +8,6 @@ from collections.abc import Generator, Sequence
 import pytest
 from canned_client import CannedClient
 
-from tracejury.collector.judging.llm.bypass_cache import CacheBypassingClient
 from tracejury.collector.judging.llm.run_prompts import run_prompts
 from tracejury.judges.llm.case import Deliberation, Outcomes
 from tracejury.judges.llm.client import Prompt, PromptMessage, Reply
@@ -113,8 +112,8 @@ async def test_a_fault_of_the_client_is_no_outcome() -> None:
     assert (client.cancelled, closed) == (True, [True])
 
 
-async def test_a_case_can_be_put_anew() -> None:
+async def test_a_case_can_bypass_the_cache() -> None:
     """Every prompt of it says so, in every batch."""
     client = CannedClient(lambda _: "fine")
-    await run_prompts(asking(["a", "b"], ["c"]), CacheBypassingClient(client))
+    await run_prompts(asking(["a", "b"], ["c"]), client, bypass_cache=True)
     assert [p.bypass_cache for p in client.asked] == [True, True, True]
