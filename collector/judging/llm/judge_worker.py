@@ -73,11 +73,11 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
         self._writer = BatchWriter(store.save, self._publish, clock)
         outage = OutageLog("LLM judging", "waits for the store", "goes on", clock)
         self.worker = Worker("llm-judges", self, outage, wake=queue.wake_event, threads=concurrency, clock=clock)
-        self._workers: list[Worker[Any, Any]] = [self._writer.worker, self.worker]
+        self.workers: list[Worker[Any, Any]] = [self._writer.worker, self.worker]
         if windows is not None:
             tick = Task(lambda: windows.tick(clock()))
             outage = OutageLog("closing windows of live runs", "fails", "works again", clock)
-            self._workers.append(Worker("llm-judges-windows", tick, outage, every=TICK_SECONDS, clock=clock))
+            self.workers.append(Worker("llm-judges-windows", tick, outage, every=TICK_SECONDS, clock=clock))
         self._judge: Judge[JudgeTask, JudgedSubject] | None = None
         self._runner: LoopRunner | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -93,7 +93,7 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
     def stop(self, deadline: float) -> None:
         """Give up what is in flight, within `deadline` seconds: it stays pending. Idempotent, safe without start."""
         until = time.monotonic() + deadline
-        for worker in self._workers:
+        for worker in self.workers:
             worker.stopping.set()
         self._writer.stop(deadline)
         while self._runner is not None and self.worker.is_alive and time.monotonic() < until:
@@ -110,6 +110,11 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
         """Whether nothing waits and nothing is in flight, as far as this moment tells."""
         queue = self._queue
         return not (queue.overflowed or self._resuming.locked() or len(queue) or queue.in_flight)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether a thread runs."""
+        return any(worker.is_alive for worker in self.workers) or (self._thread is not None and self._thread.is_alive())
 
     def _run(self) -> None:
         try:
@@ -129,7 +134,7 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
         async with self._open_judge(runner) as self._judge:
             self._runner = runner
             if not self.worker.stopping.is_set():
-                for worker in self._workers:
+                for worker in self.workers:
                     worker.start()
             await asyncio.Event().wait()  # until it is cancelled
 

@@ -1,4 +1,4 @@
-"""What every durable worker promises, whatever its work is: see `workers.WORKERS`."""
+"""What every durable worker promises, whatever its work is: see `workers.WORKERS` and `judging_rigs.JUDGING`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 
 import pytest
+from judging_rigs import JUDGING
 from workers import WORKERS, Rig, name
 
 from tracejury.schemas.errors import RetryableError, StoreError
@@ -23,9 +24,12 @@ async def until(is_so: Callable[[], bool]) -> None:
             await asyncio.sleep(0.002)
 
 
-@pytest.fixture(params=WORKERS)
+ALL = WORKERS | JUDGING
+
+
+@pytest.fixture(params=ALL)
 def build(request: pytest.FixtureRequest) -> Callable[[], Rig]:
-    return WORKERS[request.param]
+    return ALL[request.param]
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
