@@ -21,7 +21,7 @@ from ..outbound.webhooks.build import build_webhooks
 from ..queries.stored_reader import StoredReader
 from ..rates import StoredRates
 from ..rates.gauges.build import Gauges
-from ..rates.looked_at import Calibrating
+from ..rates.label_calibration import LabelCalibration
 from ..rates.upkeep import RateUpkeep
 from ..store.client import Store
 from ..store.texts import StoredTexts
@@ -54,7 +54,7 @@ class OutputServices:
         self._store, self._config, self._telemetry, self._listeners = store, config, telemetry, listeners
         self._busy, self._clock = busy, clock
         labels = StoredLabels(store)
-        self._rates = StoredRates(store, clock, calibrate=Calibrating(store, labels))
+        self._rates = StoredRates(store, clock, calibrate=LabelCalibration(store, labels))
         self.reader = StoredReader(store, config.judging.assembler(), labels, self._rates, clock)
         self._webhooks = build_webhooks(store, config.webhooks, telemetry, clock)
         listeners.add(self._webhooks)

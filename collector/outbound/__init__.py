@@ -1,1 +1,1 @@
-"""What leaves the collector: forwarded traces and webhooks."""
+"""Data that leaves the collector: forwarded traces and webhooks."""

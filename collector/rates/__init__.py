@@ -1,4 +1,4 @@
-"""Error rates: facts a run and a trace, made anew when judging changes them; their sums; questions and answers."""
+"""Error rates: facts of runs and traces, renewed when judging changes them; their sums; questions and answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the store holds of a judged trace, as far as rates need it."""
+"""Judged traces as stored, as far as rates need them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class BaseCall:
 
 @dataclass(frozen=True, slots=True)
 class BaseWord:
-    """The last word of one judge on one subject. `failed`: names of the detectors that raised, of theirs."""
+    """The ledger's last entry of one judge on one subject. `failed`: names of the detectors that raised, of theirs."""
 
     subject_id: str
     judge: str

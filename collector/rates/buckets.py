@@ -1,4 +1,4 @@
-"""Which hours and days have sums that still hold, and what a question reads of them."""
+"""Hours and days with valid sums, and the plan by which a question reads them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Marks:
     days: Mapping[int, Mark]
 
     def day(self, bucket: int) -> Mark:
-        """A day, touched as its hours were."""
+        """A day's mark; touched when its latest hour changed."""
         touched = max((self.hours[h].touched for h in self.hours_of(bucket)), default=0)
         return Mark(touched, self.days[bucket].rolled if bucket in self.days else 0)
 
@@ -52,14 +52,14 @@ class Marks:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to read: `generations` of sums, and `hours` of which the facts must be read."""
+    """A reading plan: `generations` of sums, and `hours` whose facts must be read."""
 
     generations: tuple[int, ...]
     hours: tuple[int, ...]
 
 
 def marks(store: Store, tenant: str, first: int, last: int) -> Marks:
-    """Those of all days that the hours `first` to `last` are in. Raises RetryableError, StoreError."""
+    """Marks of all days that contain the hours `first` to `last`. Raises RetryableError, StoreError."""
     first, last = first - first % DAY, last - last % DAY + DAY - 1
     rows = Scope(store, tenant).select(_MARKS, first=first, last=last)
     return Marks(

@@ -37,7 +37,7 @@ Group = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class LookedAt:
+class ReviewedRun:
     """A run that the queue drew and somebody reviewed; it stands for `weight` runs of its stratum."""
 
     fact: Fact
@@ -46,7 +46,7 @@ class LookedAt:
 
 
 @dataclass(frozen=True, slots=True)
-class Stratum:
+class UnseenStratum:
     """One of runs of which nobody has reviewed a drawn one; `runs`: how many of them the question is about."""
 
     name: str
@@ -55,13 +55,13 @@ class Stratum:
 
 
 @dataclass(frozen=True, slots=True)
-class Unseen:
-    """What the question is about of which nobody has reviewed a drawn run.
+class UnseenStrata:
+    """Strata that the question is about and of which nobody has reviewed a drawn run.
 
     `groups`: in which its runs are (of errors: "", whatever the error); None where they are too many to be told.
     """
 
-    strata: Sequence[Stratum] = ()
+    strata: Sequence[UnseenStratum] = ()
     groups: frozenset[Group] | None = frozenset()
 
 
@@ -99,8 +99,8 @@ def too_few(reviewed: int) -> Calibration:
     return Calibration(refused=f"{told}; {ENOUGH} that the label queue drew are needed")
 
 
-def calibration(q: Question, looked: Iterable[LookedAt], unseen: Unseen | None = None) -> Calibration:
-    """What labels tell of a question: nothing of groups with runs of `unseen` strata."""
+def calibration(q: Question, looked: Iterable[ReviewedRun], unseen: UnseenStrata | None = None) -> Calibration:
+    """The calibration of a question: none for groups with runs of `unseen` strata."""
     if why := refusal(q):
         return Calibration(refused=why)
     chosen = [run for run in looked if _of(q, run.fact)]
@@ -116,19 +116,19 @@ def calibration(q: Question, looked: Iterable[LookedAt], unseen: Unseen | None =
     return Calibration([_pair(q, run, word) for run, word in words], groups)
 
 
-def _is_blind(q: Question, group: Group, unseen: Unseen) -> bool:
+def _is_blind(q: Question, group: Group, unseen: UnseenStrata) -> bool:
     at, name = group
     return unseen.groups is None or (at, "" if q.of_findings else name) in unseen.groups
 
 
-def _nobody_looked(q: Question, unseen: Sequence[Stratum]) -> str:
+def _nobody_looked(q: Question, unseen: Sequence[UnseenStratum]) -> str:
     """Which strata are missing, and what to do about it, on one line."""
     named = ", ".join(f"{one.name} ({counted(one.runs, 'run')})" for one in unseen[:NAMED])
     more = f" and {len(unseen) - NAMED:,} more" if len(unseen) > NAMED else ""
     return f"nobody has reviewed a drawn run of {named}{more}; they come first in: {_queue(q, unseen)}"
 
 
-def _queue(q: Question, unseen: Sequence[Stratum]) -> str:
+def _queue(q: Question, unseen: Sequence[UnseenStratum]) -> str:
     """The command whose answer begins with them."""
     words = ["tracejury", "labels", "queue"]
     service, *others = {one.service for one in unseen}
@@ -141,7 +141,7 @@ def _queue(q: Question, unseen: Sequence[Stratum]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Trait:
-    """What the question may be about in an error, whoever sees it."""
+    """The aspects of an error that a question may be about, whoever sees it."""
 
     taxonomy: str
     category: str
@@ -162,13 +162,13 @@ class _Trait:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """Of one run: the errors that the judges see, and those that people do with their truth."""
+    """Errors of one run: those that judges see, and those that people see."""
 
     judge: Sequence[_Trait]
     human: Sequence[tuple[_Trait, float]]
 
     def under(self, by: By, name: str) -> _Words:
-        """Those of one name."""
+        """The errors of one name."""
         return _Words(
             [t for t in self.judge if name in t.named(by)], [(t, y) for t, y in self.human if name in t.named(by)]
         )
@@ -177,7 +177,7 @@ class _Words:
         return frozenset(name for t in (*self.judge, *(t for t, _ in self.human)) for name in t.named(by))
 
 
-def _groups(q: Question, words: Sequence[tuple[LookedAt, _Words]]) -> dict[Group, Sequence[Pair]]:
+def _groups(q: Question, words: Sequence[tuple[ReviewedRun, _Words]]) -> dict[Group, Sequence[Pair]]:
     groups: defaultdict[Group, list[Pair]] = defaultdict(list)
     names = frozenset[str]()
     if q.by is not None and q.of_findings:
@@ -193,12 +193,12 @@ def _groups(q: Question, words: Sequence[tuple[LookedAt, _Words]]) -> dict[Group
     return dict(groups)
 
 
-def _pair(q: Question, run: LookedAt, words: _Words) -> Pair:
+def _pair(q: Question, run: ReviewedRun, words: _Words) -> Pair:
     human = max((truth for _, truth in words.human), default=0.0)
     return Pair(human, bool(words.judge), run.weight * run.fact.standings[q.population].weight)
 
 
-def _words(q: Question, run: LookedAt) -> _Words:
+def _words(q: Question, run: ReviewedRun) -> _Words:
     least = q.least.recognised if run.fact.recognised else q.least.unrecognised
     found = [f for f in run.fact.findings if f.confidence >= least and (f.llm or q.population is not Population.JUDGES)]
     found = [f for f in found if not f.llm or q.population is not Population.DETECTORS]

@@ -1,4 +1,4 @@
-"""Finding the traces whose facts may be out of date because the process that should have folded them is gone."""
+"""Finds traces whose facts may be outdated, since the process that should have folded them ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers from sums that are kept. All of it blocks."""
+"""Answers from stored sums. All of it blocks."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Cells:
 
 
 def values_of(q: Question, keys: Sequence[str] | None = None) -> dict[str, Any]:
-    """What the statements bind, beside the generations."""
+    """The parameters of the statements, beside the generations."""
     values: dict[str, Any] = {"unit": q.unit.value, "population": q.population.value, "step": q.step}
     values |= dict(q.runs) | {by.value: value for by, value in q.findings.items()}
     values |= {"judge": q.judge.name if q.judge else "", "profile": q.profile or ""}
@@ -116,7 +116,7 @@ def _wanted(q: Question) -> str:
 
 
 def _of_llm_judges(q: Question) -> str:
-    """What each of them scored, and found there."""
+    """Condition: units that each LLM judge scored, and its errors there."""
     of_judge = f"Profile = '' AND Facet = '{SCORED}' OR {_profile(q)} AND Facet = '{By.JUDGE}'"
     return f"Population = '{Population.JUDGES}' AND ({of_judge})"
 

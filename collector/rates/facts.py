@@ -1,4 +1,4 @@
-"""Facts: what one run, or one trace as a whole, adds to rates."""
+"""Facts: the contribution of one run, or of one trace as a whole, to rates."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ HOUR: Final = 3_600_000_000_000
 """Nanoseconds."""
 
 NAME: Final = 256
-"""Characters by which names are told apart."""
+"""Characters by which names are distinguished."""
 
 
 @dataclass(frozen=True, slots=True)
 class FactKey:
-    """Where a fact stands. `unit`: run or trace (then `run_id` is ""); `hour` since 1970, of the latest arrival."""
+    """The key of a fact. `unit`: run or trace (then `run_id` is ""); `hour` since 1970, of the latest arrival."""
 
     unit: str
     hour: int
@@ -73,7 +73,7 @@ class Fact:
 
 
 def short(name: str) -> str:
-    """A name as it is told apart from others."""
+    """A name, cut to the length by which names are distinguished."""
     return name[:NAME]
 
 

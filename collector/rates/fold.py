@@ -1,4 +1,4 @@
-"""From a judged trace to its facts: pure, and always from all that is stored of it."""
+"""Facts from a judged trace: pure, and always from all that is stored of it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ...schemas.trajectory import TraceState
 from ...schemas.verdicts import Outcome
 from .base import BaseFinding, BaseRun, BaseTrace
 from .facts import HOUR, Fact, FactFinding, FactKey, Standing, short
-from .words import OPEN, Said, said_of_run, said_of_trace
+from .judge_coverage import OPEN, JudgeCoverage, run_coverage, trace_coverage
 
 ABOUT_TOOLS = frozenset({Dimension.TOOL_SELECTION, Dimension.TOOL_CALLING})
-"""Whose findings at a call of a model are about the tool that it asked for."""
+"""Dimensions whose findings at a model call are about the tool that it asked for."""
 
 
 def fold(trace: BaseTrace) -> tuple[Fact, ...]:
-    """One fact a run, and one of the trace as a whole, the last."""
+    """One fact for each run, then one for the trace as a whole."""
     detectors = _detectors(trace)
     failed = trace.detectors.failed if trace.detectors else ()
     findings = [(f.run_id, _finding(f, trace)) for f in trace.findings]
@@ -25,13 +25,13 @@ def fold(trace: BaseTrace) -> tuple[Fact, ...]:
     for run_id, finding in findings:
         of_run.setdefault(run_id, []).append(finding)
     runs = {run.id: run for run in trace.runs}
-    words = {run_id: said_of_run((w for w in trace.words if w.subject_id == run_id), trace.scored) for run_id in runs}
+    words = {run_id: run_coverage((w for w in trace.words if w.subject_id == run_id), trace.scored) for run_id in runs}
     facts = [
         _fact(trace, Unit.RUN, run_id, run, detectors, words[run_id], failed, of_run.get(run_id, ()))
         for run_id, run in runs.items()
     ]
     first = next((run for run in trace.runs if not run.parent_id), next(iter(trace.runs), None))
-    said = said_of_trace(list(words.values()))
+    said = trace_coverage(list(words.values()))
     return (*facts, _fact(trace, Unit.TRACE, "", first, detectors, said, failed, (f for _, f in findings)))
 
 
@@ -41,7 +41,7 @@ def _fact(
     run_id: str,
     run: BaseRun | None,
     detectors: Standing,
-    said: Said,
+    said: JudgeCoverage,
     failed: tuple[str, ...],
     findings: Iterable[FactFinding],
 ) -> Fact:

@@ -1,4 +1,4 @@
-"""Making the facts of touched traces anew. All of it blocks."""
+"""Renews the facts of touched traces. All of it blocks."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Folding:
             return self._stamp
 
     def settle(self) -> None:
-        """Fold all that is touched; the caller holds `lock`.
+        """Fold all touched traces; the caller holds `lock`.
 
         Raises:
             RetryableError: it is too much to wait for, or the store cannot just now.

@@ -1,4 +1,4 @@
-"""Reading what facts are made of. All of it blocks."""
+"""Loads the stored traces that facts are made of. All of it blocks."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Loading:
         return {self._rows[i][6] or i for i in trace_ids if i in self._rows}
 
     def traces(self, trace_ids: Collection[str]) -> list[BaseTrace]:
-        """Those of these traces that stand for themselves, with what was joined to them."""
+        """The traces among these that are joined to no other, with those joined to them."""
         self._read(trace_ids)
         heads = {i: self._rows[i] for i in trace_ids if i in self._rows and not self._rows[i][6]}
         if not heads:

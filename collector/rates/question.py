@@ -1,4 +1,4 @@
-"""A question about rates, made exact: which facts, which of their findings, in which profile, told apart by what."""
+"""An exact question about rates: which facts and findings, in which profile, grouped by what."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ OF_RUNS: Final[Mapping[By, str]] = {
     By.MODEL: "Model",
     By.SESSION: "Session",
 }
-"""What tells runs apart, by the column of `run_facts`; everything else tells findings apart."""
+"""Attributes of runs, with their columns of `run_facts`; every other attribute is one of findings."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class AskedJudge:
     """The judge that a question is about. `rule`: it is a detector."""
 
     name: str
@@ -57,7 +57,7 @@ class Question:
     runs: Mapping[str, str]
     findings: Mapping[By, str]
     severity: int
-    judge: Judged | None
+    judge: AskedJudge | None
 
     @property
     def of_findings(self) -> bool:
@@ -71,7 +71,7 @@ class Question:
 
     @property
     def points(self) -> int:
-        """How many points in time it has."""
+        """The number of points in time."""
         return _points(self.since, self.until, self.step)
 
     def whole(self) -> Question:
@@ -117,7 +117,7 @@ def exact(query: RateQuery, population: Population, rules: Collection[str]) -> Q
         runs=told,
         findings=dict(_of_findings(query)),
         severity=_rank(query.severity),
-        judge=Judged(name, name in rules) if name else None,
+        judge=AskedJudge(name, name in rules) if name else None,
     )
 
 

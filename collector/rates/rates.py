@@ -1,4 +1,4 @@
-"""Rates as people ask for them."""
+"""Answers to questions about error rates."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ...schemas.rates import Estimate, Population, Rate, RateAnswer, RateCompari
 from ..store.client import Store
 from .calibration import Calibration
 from .folding import Folding
-from .question import Judged, Question, exact
+from .question import AskedJudge, Question, exact
 from .reading import Read, Reading
 
 Calibrate = Callable[[Question], Calibration]
-"""What human labels tell of a question."""
+"""The calibration of a question by human labels."""
 
 Answer = TypeVar("Answer")
 
@@ -63,7 +63,7 @@ class StoredRates:
         )
 
     def _settled(self, read: Callable[[], Answer]) -> Answer:
-        """What `read` gives once everything is folded; again where facts were written meanwhile."""
+        """Call `read` once everything is folded; again where facts were written meanwhile."""
         with self.folding.lock:
             self.folding.settle()
             writes = self.folding.writes
@@ -124,7 +124,7 @@ class StoredRates:
         )
 
 
-def _told(judge: Judged | None) -> Population | None:
+def _told(judge: AskedJudge | None) -> Population | None:
     """The population that a question about one judge is of."""
     if judge is None:
         return None

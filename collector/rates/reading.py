@@ -1,4 +1,4 @@
-"""Reading the sums of what is asked: of everything, and of the groups that show."""
+"""Reads the sums that a question needs: of everything, and of the groups that are shown."""
 
 from __future__ import annotations
 

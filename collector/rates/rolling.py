@@ -1,4 +1,4 @@
-"""Summing the facts of hours and days. All of it blocks."""
+"""Sums of the facts of hours and days. All of it blocks."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _row(unit: Unit, sums: str) -> str:
 
 
 def _sums(unit: Unit) -> Iterator[str]:
-    """Of units and what was left; of units that LLM judges scored; of errors; of errors of LLM judges."""
+    """Sums of units and of unjudged ones; of units that LLM judges scored; of errors; of LLM judges' errors."""
     of, said = f"arrayJoin([{_WEIGHTS}]) AS of", "arrayJoin(arrayZip(Scored.Judge, Scored.Weight)) AS said"
     least, judges = f"arrayJoin([{_THRESHOLDS}]) AS least", f"'{Population.JUDGES}'"
     missed = "arrayMap(v -> toString(v), Missed)"

@@ -1,4 +1,4 @@
-"""Answers from the facts themselves. All of it blocks."""
+"""Answers from facts. All of it blocks."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Scan:
 
 
 def values_of(q: Question, hours: Sequence[int], keys: Sequence[str] | None = None) -> dict[str, Any]:
-    """What the statements bind."""
+    """The parameters of the statements."""
     values: dict[str, Any] = {"recognised": q.least.recognised, "unrecognised": q.least.unrecognised}
     values |= dict(q.runs) | {by.value: value for by, value in q.findings.items()}
     values |= {"since": q.since, "until": q.until, "hours": list(hours)}
@@ -108,7 +108,7 @@ def _by_judge(q: Question, *, keyed: bool) -> str:
 
 
 def _unjudged(q: Question) -> str:
-    """How many facts stand in no rate, by why."""
+    """Number of facts without a rate, by reason."""
     column = sql.WEIGHT[q.population]
     zeros = ", ".join("0" for _ in list(TERMS)[1:])
     return (

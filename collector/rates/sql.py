@@ -46,11 +46,11 @@ VALUES: Final = {
     By.SEVERITY: SEVERITY,
     By.TOOL: "if(o = '', [], [toString(o)])",
 }
-"""What a finding counts under."""
+"""Values that a finding counts under."""
 
 
 def units(unit: Unit) -> str:
-    """How many of them a fact has."""
+    """The number of units of a fact."""
     return "Turns" if unit is Unit.TURN else "1"
 
 
@@ -127,7 +127,7 @@ def bounded(statement: str, unit: Unit, most: int) -> str:
 
 
 def _hit(unit: Unit) -> str:
-    """How many units of a cluster have the error `v`."""
+    """The number of units of a cluster with the error `v`."""
     if unit is Unit.TURN:
         return "least(countEqual(arrayMap(x -> x.1, arrayDistinct(vals)), v), toUInt64(t))"
     return "toUInt64(1)"

@@ -10,10 +10,10 @@ from typing import Any, Final
 from ...schemas.rates import Sums
 
 UNITS: Final = ("n", "units", "w", "w2", "wt", "w2t2")
-"""Of all that was judged, whatever was found."""
+"""Sums over judged units."""
 
 ERRORS: Final = ("hits", "errors", "wb", "w2b2", "w2bt", "wy", "w2y", "w2yt", "w2y2")
-"""Of what was found."""
+"""Sums over errors."""
 
 TERMS: Final = {
     "n": "count()",
@@ -35,7 +35,7 @@ TERMS: Final = {
 """The sums over clusters of weight W with t units, b of them with an error, y errors."""
 
 JUDGED, FOUND, MISSED, UNJUDGED = "judged", "found", "missed", "unjudged"
-"""What a row of sums is about: units (of one judge where it is named), errors, units that a rule failed at, why not."""
+"""Kinds of rows of sums: units (of one judge where it is named), errors, units that a rule failed at, why not."""
 
 Place = tuple[int, str]
 """Point in time and group."""
@@ -53,7 +53,7 @@ def errors_of(row: Sequence[Any]) -> Sums:
 
 @dataclass(slots=True)
 class Tally:
-    """What was read, added up.
+    """Rows of sums, added up.
 
     `judged`: units by place; `of_judge`: those that one LLM judge scored, by time and judge; `missed`: those at which a
     rule failed; `found`: errors by place and value of a finding's attribute ("": all that were asked for); `rows`: how
@@ -102,7 +102,7 @@ class Tally:
         return groups
 
     def total(self) -> Sums:
-        """Of everything."""
+        """The sums of everything."""
         total = sum(self.judged.values(), Sums())
         return sum((sums for (_, _, value), sums in self.found.items() if not value), total)
 

@@ -15,7 +15,7 @@ V = TypeVar("V")
 
 @dataclass(slots=True)
 class Item(Generic[K, V]):
-    """What waits under a key, from `not_before` on (unix nanos). `tries`: counted by whoever takes it."""
+    """A queued value, due from `not_before` on (unix nanos). `tries`: counted by whoever takes it."""
 
     key: K
     value: V
@@ -154,7 +154,7 @@ class KeyedQueue(Generic[K, V]):
             return min(times, default=None)
 
     def values(self) -> list[V]:
-        """What waits, in order."""
+        """The waiting values, in order."""
         with self._lock:
             return [item.value for item in self._waiting.values()]
 

@@ -1,4 +1,4 @@
-"""How long to wait before an attempt is repeated, and for how long a server asks to be left alone."""
+"""The delay before an attempt is repeated, and the Retry-After header."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Work(ABC, Generic[T, R]):
 
     @abstractmethod
     def process(self, batch: Sequence[T]) -> R:
-        """What is to be saved of a batch."""
+        """The result of a batch that is to be saved."""
 
     @abstractmethod
     def save(self, result: R) -> None:
@@ -65,7 +65,7 @@ class Work(ABC, Generic[T, R]):
         """Have items wait again, until `not_before` (unix nanos)."""
 
     def key(self, item: T) -> Hashable:
-        """What tells an item from others while it is suspected of failing each time."""
+        """The item's key while it is suspected of failing each time."""
         return item
 
     def set_aside(self, item: T, error: Exception) -> None:

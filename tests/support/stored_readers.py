@@ -8,7 +8,7 @@ from collections.abc import Callable
 from tracejury.collector.labels.stored_labels import StoredLabels
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.rates import StoredRates
-from tracejury.collector.rates.looked_at import Calibrating
+from tracejury.collector.rates.label_calibration import Calibrating
 from tracejury.collector.store.client import Store
 from tracejury.processors.assemble import AssemblerConfig
 

@@ -1,4 +1,4 @@
-"""How backends are reached, out of the configuration and the environment; secrets stay in here and in requests."""
+"""Backend connections from the configuration and the environment; secrets stay here and in requests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OURS: Final = frozenset({"content-length", "transfer-encoding"})
 
 
 def check_exports(config: ExportConfig) -> None:
-    """What `build_exports` would refuse, without connecting anywhere.
+    """Check all that `build_exports` would refuse, without connecting anywhere.
 
     Raises:
         ConfigError: one line a problem.
@@ -34,7 +34,7 @@ def check_exports(config: ExportConfig) -> None:
 
 
 def connection_of(backend: BackendConfig, number: int, environ: Mapping[str, str] = os.environ) -> BackendConnection:
-    """How a backend is reached; `number` is its place in the file.
+    """The connection to a backend; `number` is its place in the file.
 
     Raises:
         ConfigError: a variable or a file that it names is not there.

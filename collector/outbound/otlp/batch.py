@@ -36,7 +36,7 @@ _OURS: Final = item_origin(
 
 
 class TraceContent(Protocol):
-    """Where the content of traces is read; it blocks."""
+    """Reads the content of traces; blocks."""
 
     def pages(self, trace_ids: Sequence[str]) -> Iterator[list[Span]]:
         """All spans of these traces, trace by trace, a page at a time."""
@@ -47,7 +47,7 @@ class TraceContent(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ExportOptions:
-    """How traces go to one backend. `ours` tells the spans of our own judges' calls."""
+    """Options of one backend. `ours` recognises the spans of our own judges' calls."""
 
     installation: Installation
     sampler: TailSampler
@@ -70,11 +70,11 @@ class ExportBatch:
 
     @property
     def left_out(self) -> int:
-        """Traces that stay behind by choice."""
+        """Number of traces that sampling leaves out."""
         return sum(not choice.goes for choice in self._choices.values())
 
     def requests(self) -> Iterator[ExportRequest]:
-        """Requests with all that is new, spans before what is said of them."""
+        """Requests with all that is new, spans before their evaluations."""
         going = [trace_id for trace_id, choice in self._choices.items() if choice.goes]
         if not going:
             return
@@ -87,7 +87,7 @@ class ExportBatch:
                 yield phoenix_request(some)
 
     def progress(self, at: int) -> Iterator[Progress]:
-        """What the backend has by now; only where that is news."""
+        """What the backend has by now, of traces where that has changed."""
         for trace_id, record in self._records.items():
             new, outcome = self._new[trace_id], Passed.SENT
             if not self._choices[trace_id].goes:
@@ -141,7 +141,7 @@ class ExportBatch:
         yield from packer.flush()
 
     def _evaluations(self, trace_id: str) -> Iterator[Evaluation]:
-        """What is new; what does not hold any more only where it was sent before."""
+        """New evaluations; a retracted one only where it was sent before."""
         record = self._records[trace_id]
         if self._options.annotations.isdisjoint(("events", "carriers", "phoenix")):
             return
@@ -152,7 +152,7 @@ class ExportBatch:
                 yield evaluation
 
     def _is_news(self, trace_id: str, key: str, digest: int) -> bool:
-        """Whether the backend does not have this; from then on it counts as sent."""
+        """Whether the backend lacks this; from then on it counts as sent."""
         number = hash64(key.encode())
         if self._records[trace_id].sent.get(number) == digest:
             return False

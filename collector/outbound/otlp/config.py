@@ -1,4 +1,4 @@
-"""The configuration section `export`: where traces are passed on to, annotated how, and which of them."""
+"""The configuration section `export`: backends, their annotations, and sampling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One request until it is done with: tried again while it may succeed, in halves where it is refused."""
+"""Delivery of one request: retried while it may succeed, split in halves where it is refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ASK_AGAIN: Final = 300.0
 
 
 class BackendUnavailableError(RetryableError):
-    """The backend takes nothing just now; what was to go waits in the store."""
+    """The backend takes nothing just now; its traces wait in the store."""
 
 
 class Delivery:
@@ -52,7 +52,7 @@ class Delivery:
         self._told: set[str] = set()
 
     def closed(self) -> int:
-        """Kinds of data beside spans that the backend takes none of just now."""
+        """Number of signals beside spans that the backend takes none of just now."""
         return len(self._closed)
 
     def wait(self, failures: int, asked: float) -> float:

@@ -1,4 +1,4 @@
-"""Evaluations as they travel: log events, carrier spans, annotations of Phoenix."""
+"""Wire formats of evaluations: log events, carrier spans, Phoenix annotations."""
 
 from __future__ import annotations
 

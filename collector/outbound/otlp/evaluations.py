@@ -34,7 +34,7 @@ _WHOLE: Final = frozenset({SubjectKind.AGENT_RUN, SubjectKind.TRACE, SubjectKind
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What was said of one span. `id`: 32 hex digits, the same whenever the same is said of it again.
+    """A finding or verdict about one span. `id`: 32 hex digits, the same whenever the same is said of it again.
 
     `score`: of a verdict 0 to 3 (3 best); of a finding its severity, 1 LOW to 3 HIGH, and 0 once it is retracted.
     `label`: of a finding its category. `error`: why there is no score, a class. `kind`: CODE or LLM. `at`: unix nanos.
@@ -57,18 +57,18 @@ class Evaluation:
 
     @property
     def digest(self) -> int:
-        """A hash of all that is said, not of when, below 2^64."""
+        """A 64-bit hash of the content, without its time."""
         said = (self.span_id, self.name, self.kind, self.score, self.label, self.explanation, self.error, self.details)
         return hash64(orjson.dumps(said, option=orjson.OPT_SORT_KEYS))
 
 
 def hash64(data: bytes) -> int:
-    """64 bits that are the same in every process."""
+    """A 64-bit hash that is the same in every process."""
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest())
 
 
 def shown(record: TraceRecord, sure: Confidence) -> Iterator[Finding]:
-    """The findings of the trace that hold and are as sure as asked."""
+    """The current findings of the trace whose confidence reaches the profile's threshold."""
     least = sure.least(record.conventions)
     for opinion in record.opinions:
         said = opinion.said
@@ -143,7 +143,7 @@ def _of_verdict(record: TraceRecord, opinion: Opinion, verdict: Verdict) -> Eval
 
 
 def span_attributes(findings: Iterable[Finding]) -> dict[str, dict[str, Plain]]:
-    """By span id what is written on spans with findings: how many, the worst severity, judges and categories."""
+    """Attributes for spans with findings, by span id: their number, worst severity, judges and categories."""
     by_span: dict[str, list[Finding]] = {}
     for finding in findings:
         by_span.setdefault(finding.span_id, []).append(finding)
@@ -151,7 +151,7 @@ def span_attributes(findings: Iterable[Finding]) -> dict[str, dict[str, Plain]]:
 
 
 def _in_all(found: list[Finding]) -> tuple[Plain, ...]:
-    """What `ON_SPANS` say of findings at one span."""
+    """The values of `ON_SPANS` for findings at one span."""
     return (
         len(found),
         max(found, key=lambda f: f.severity.rank).severity.value,

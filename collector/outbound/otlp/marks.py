@@ -1,4 +1,4 @@
-"""The mark on what we have changed or made: which installations did, and what the samplers before each had stated.
+"""The mark on spans that we changed or made: the installations that did, and what the samplers before each stated.
 
 An entry is the installation's id, then `@` and the value of the `ot` member of the tracestate as it came to that one.
 So what comes back to it is weighed as it was before its own choice: it has the traces that were left out, too.

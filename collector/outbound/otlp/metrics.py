@@ -1,4 +1,4 @@
-"""ExportCounts of what is passed on, by backend."""
+"""Metrics of forwarding, by backend."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ExportCounts:
-    """What became of spans, log records (with annotations sent beside spans) and traces at one backend."""
+    """Outcomes of spans, log records (with annotations sent beside spans) and traces at one backend."""
 
     sent_spans: int = 0
     sent_records: int = 0

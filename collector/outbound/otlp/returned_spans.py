@@ -1,4 +1,4 @@
-"""Spans that come back from where we have passed them on to: their tracestate is taken for what it was before."""
+"""Spans that come back from a backend that we forward to: their tracestate is restored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdict-driven tail sampling: every failing trace goes out, and a share of the healthy ones that says it is one."""
+"""Verdict-driven tail sampling: every failing trace is sent, and a share of the healthy ones, marked as a sample."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .config import SamplingConfig
 
 @dataclass(frozen=True, slots=True)
 class SamplingDecision:
-    """Whether a trace goes out, and with which share of its like: below 1, each of its spans says so.
+    """Whether a trace is sent, and at which sampling rate: below 1, each of its spans states it.
 
     `value`: the randomness that chose it, where that is another trace's; its spans state it, so that whoever samples
     after us keeps together what we have kept together.
@@ -37,7 +37,7 @@ ALL = SamplingDecision(goes=True)
 
 @dataclass(frozen=True, slots=True)
 class TailSampler:
-    """The rules of one backend."""
+    """The sampling rules of one backend."""
 
     healthy: float
     least: Severity

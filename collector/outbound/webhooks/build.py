@@ -1,4 +1,4 @@
-"""Webhooks put together from the configuration, and the listener that tells them what has changed."""
+"""Webhooks, built from the configuration, and the listener that notes changed traces for them."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class Webhooks:
             )
 
     def traces_judged(self, traces: Sequence[JudgedTrace]) -> None:
-        """Detectors looked at these."""
+        """See `Listener`."""
         self._hint([t.trace.trace_id for t in traces if t.changed or t.retracted])
 
     def subjects_judged(self, subjects: Sequence[JudgedSubject]) -> None:
-        """LLM judges looked at these."""
+        """See `Listener`."""
         self._hint([f.trace_id for s in subjects for f in (*s.changed, *s.retracted)])
 
     def forget(self, keys: Collection[TraceKey]) -> None:
@@ -110,7 +110,7 @@ def build_webhooks(
 
 
 def check_webhooks(configs: Sequence[WebhookConfig], environ: Mapping[str, str] = os.environ) -> None:
-    """What `build_webhooks` would refuse, without a store.
+    """Check all that `build_webhooks` would refuse, without a store.
 
     Raises:
         ConfigError: a variable is missing, or holds no secret, URL or certificates.
@@ -121,7 +121,7 @@ def check_webhooks(configs: Sequence[WebhookConfig], environ: Mapping[str, str] 
 
 
 def spec_of(config: WebhookConfig, environ: Mapping[str, str]) -> Callable[[str], WebhookSpec]:
-    """A webhook but for the address of the pages.
+    """A webhook's spec, but for the address of the pages.
 
     Raises:
         ConfigError: a variable of a secret is missing or holds none.
@@ -138,7 +138,7 @@ def spec_of(config: WebhookConfig, environ: Mapping[str, str]) -> Callable[[str]
 
 
 def url_of(config: WebhookConfig, environ: Mapping[str, str]) -> str:
-    """Where it points. Raises ConfigError where a variable is missing or holds no URL."""
+    """The URL of a webhook. Raises ConfigError: a variable is missing or holds no URL."""
     if not VARIABLE.match(config.url):
         return config.url
     try:
@@ -148,7 +148,7 @@ def url_of(config: WebhookConfig, environ: Mapping[str, str]) -> str:
 
 
 def tls_for(urls: Iterable[str]) -> ssl.SSLContext:
-    """Whom to trust: SSL_CERT_FILE or SSL_CERT_DIR of this process, for a CA of the user's own, else certifi's.
+    """The trusted certificates: SSL_CERT_FILE or SSL_CERT_DIR, for a CA of the user's own, else certifi's.
 
     Raises:
         ConfigError: one of the URLs needs it, and it cannot be read.

@@ -18,7 +18,7 @@ WHY: Final = 4_000
 
 
 def message(webhook: str, event: Event, found: Found, base: str) -> Message:
-    """What `webhook` is told; `base`: the address of API and pages."""
+    """The message for `webhook`; `base`: the address of API and pages."""
     finding = replace(found.finding, explanation=_cut(found.finding.explanation, WHY))
     name = message_id(webhook, finding.fingerprint, event)
     body = {

@@ -32,7 +32,7 @@ class DeliveryError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PostAnswer:
-    """What the endpoint said; `retry_after` as the header has it, "" without."""
+    """An answer of the endpoint; `retry_after`: the header's text, "" without."""
 
     status: int
     retry_after: str = ""
@@ -84,7 +84,7 @@ class CheckedNetwork(httpcore.AsyncNetworkBackend):
         return await self._inner.connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
 
     async def sleep(self, seconds: float) -> None:
-        """As httpcore asks."""
+        """See `httpcore.AsyncNetworkBackend`."""
         await self._inner.sleep(seconds)
 
 

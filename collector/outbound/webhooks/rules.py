@@ -1,4 +1,4 @@
-"""Of what a webhook is told: pure decisions over what the store holds."""
+"""Which findings a webhook is told of. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class WebhookRules:
 
     @classmethod
     def of(cls, config: WebhookConfig) -> WebhookRules:
-        """Those of the configuration.
+        """The rules of a configuration.
 
         Raises:
             ConfigError: no such profile.
@@ -62,7 +62,7 @@ def _among(value: str, wanted: frozenset[str]) -> bool:
 
 
 def news(looked: Looked, rules: WebhookRules, since: int) -> Iterator[tuple[Event, Found]]:
-    """What the webhook has not been told yet, an event a fingerprint.
+    """Events that the webhook was not told of yet, one for each fingerprint.
 
     `since`: when it was set up, unix nanos. Of several findings of one fingerprint the surest speaks; it counts as
     retracted only once none of them holds.

@@ -1,4 +1,4 @@
-"""Where a webhook may point: http(s), and never at an address where a cloud keeps its credentials."""
+"""URLs that a webhook may have: http(s), and never an address where a cloud keeps its credentials."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _IPV4_LAST: Final = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "64:ff9b:1
 """Networks whose addresses end in an IPv4 address: NAT64 (RFC 6052, 8215), SIIT (RFC 2765), IPv4-compatible."""
 
 _ISATAP: Final = 0x5EFE
-"""What stands before the IPv4 address, bit 57 aside (RFC 5214)."""
+"""The bits before the IPv4 address, bit 57 aside (RFC 5214)."""
 
 
 def checked_url(value: str) -> str:

@@ -30,11 +30,11 @@ MAX_TRACES: Final = 10_000
 READ_TRACES: Final = 100
 """Traces read in one go."""
 QUIET_NANOS: Final = 3600 * 10**9
-"""How often it is stored that nothing waits: from the last time on a sweep must read_findings."""
+"""How often it is stored that nothing waits: a sweep begins at the last such time."""
 
 
 class DeliveryStore(Protocol):
-    """What a webhook reads and writes; all but `stays` blocks and raises RetryableError, StoreError."""
+    """The store of deliveries; all methods but `stays` block and raise RetryableError, StoreError."""
 
     def since(self, webhook: str) -> int:
         """When it was first set up, unix nanos."""
@@ -55,7 +55,7 @@ class DeliveryStore(Protocol):
         """Store what it was told, but of traces that are deleted since."""
 
     def stays(self, trace_id: str, received: int) -> bool:
-        """Whether what was said of a trace as it was then (unix nanos) may be told: it is not deleted since."""
+        """Whether the trace, as it had arrived by then (unix nanos), is not deleted since."""
 
 
 class Webhook(Work[Item[Any, Any], Sequence[Delivered]]):

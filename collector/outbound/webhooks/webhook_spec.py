@@ -1,4 +1,4 @@
-"""What is set of one webhook."""
+"""The settings of one webhook."""
 
 from __future__ import annotations
 

@@ -16,15 +16,15 @@ from .rates import OTHER, UNNAMED
 SERVICES, CATEGORIES, TRACES = 50, 40, 10_000
 
 
-class Few:
-    """Up to so many values of a label, each shortened, the first that came; the others go by one name."""
+class BoundedLabel:
+    """A label with bounded values: the first ones, each shortened; all others share one name."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._known: set[str] = set()
 
     def __call__(self, value: str) -> str:
-        """The value as it is shown, or OTHER."""
+        """The shortened value, or OTHER."""
         value = shortened(value)
         if value in self._known:
             return value
@@ -45,17 +45,17 @@ class FindingCounts:
             "tracejury_findings", description="Findings seen for the first time, by service, category and severity"
         )
         self._least = threshold(DEFAULT_PROFILE)
-        self._service, self._category = Few(SERVICES), Few(CATEGORIES)
+        self._service, self._category = BoundedLabel(SERVICES), BoundedLabel(CATEGORIES)
         self._services: LRUCache[str, str] = LRUCache(TRACES)  # of traces judged lately: LLM judges come later
 
     def traces_judged(self, traces: Sequence[JudgedTrace]) -> None:
-        """Detectors looked at these."""
+        """See `Listener`."""
         for one in traces:
             self._services[one.trace.trace_id] = shortened(one.trace.service)
             self._count(one.changed, one.judgement.judged_at)
 
     def subjects_judged(self, subjects: Sequence[JudgedSubject]) -> None:
-        """LLM judges looked at these."""
+        """See `Listener`."""
         for subject in subjects:
             self._count(subject.changed, max((j.judged_at for j in subject.judgements), default=0))
 

@@ -1,4 +1,4 @@
-"""Error rates as gauges: asked now and then, kept, and read at the scrape."""
+"""Error rates for gauges."""
 
 from __future__ import annotations
 

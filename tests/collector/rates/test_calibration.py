@@ -12,11 +12,18 @@ from labels_world import StoredWorld
 from memory_labels import MemoryRun
 
 from tracejury.collector.rates import StoredRates
-from tracejury.collector.rates.calibration import ENOUGH, Calibration, LookedAt, Stratum, Unseen, calibration
+from tracejury.collector.rates.calibration import (
+    ENOUGH,
+    Calibration,
+    ReviewedRun,
+    UnseenStrata,
+    UnseenStratum,
+    calibration,
+)
 from tracejury.collector.rates.facts import Fact, FactFinding, FactKey, Standing
-from tracejury.collector.rates.frame import frame, unseen
-from tracejury.collector.rates.looked_at import Calibrating
+from tracejury.collector.rates.label_calibration import LabelCalibration
 from tracejury.collector.rates.question import exact
+from tracejury.collector.rates.sampling_frame import frame, unseen
 from tracejury.collector.store.client import Store
 from tracejury.judges.measures.people import seen_errors
 from tracejury.judges.measures.ppi import Pair
@@ -54,17 +61,17 @@ def marked(category: str = "Resource Abuse", opinion: Opinion = Opinion.MISSED, 
     return Annotation(f"{fields['annotator']}-{category}", "t", "s", category=category, opinion=opinion, **fields)
 
 
-def looked(fact: Fact, *annotations: Annotation, weight: float = 1.0) -> list[LookedAt]:
+def looked(fact: Fact, *annotations: Annotation, weight: float = 1.0) -> list[ReviewedRun]:
     """So many like it that they are enough."""
-    return [LookedAt(fact, seen_errors(annotations), weight)] * ENOUGH
+    return [ReviewedRun(fact, seen_errors(annotations), weight)] * ENOUGH
 
 
-def ask(runs: Sequence[LookedAt], population: Population = Population.BOTH, **query: Any) -> Calibration:
+def ask(runs: Sequence[ReviewedRun], population: Population = Population.BOTH, **query: Any) -> Calibration:
     """What labels tell of it."""
     return calibration(exact(RateQuery(0, UNTIL, **query), population, {"loops"}), runs)
 
 
-def the_pair(runs: Sequence[LookedAt], population: Population = Population.BOTH, **query: Any) -> Pair:
+def the_pair(runs: Sequence[ReviewedRun], population: Population = Population.BOTH, **query: Any) -> Pair:
     """Of the one kind of run."""
     (pair,) = set(ask(runs, population, **query).total)
     return pair
@@ -181,8 +188,8 @@ def test_strata_that_nobody_looked_at_are_not_guessed() -> None:
     runs = looked(a_fact(FOUND), marked(opinion=Opinion.AGREE)) + looked(a_fact(agent="other", at=110), marked())
     sums = Sums(n=50, units=50, hits=0, w=50, w2=50, wt=50, w2t2=50)
     question = exact(RateQuery(0, UNTIL, by=By.AGENT), Population.BOTH, {"loops"})
-    clean = Stratum("clean/0/shop", "shop", 12)
-    missing = Unseen([clean], frozenset({(0, "other")}))
+    clean = UnseenStratum("clean/0/shop", "shop", 12)
+    missing = UnseenStrata([clean], frozenset({(0, "other")}))
     found = calibration(question, runs, missing)
     assert found.refused == (
         "nobody has reviewed a drawn run of clean/0/shop (12 runs); they come first in: "
@@ -190,7 +197,7 @@ def test_strata_that_nobody_looked_at_are_not_guessed() -> None:
     )
     assert found.of_total(sums) is None
     assert set(found.groups) == {(0, "planner")}
-    more = [Stratum(f"found/{n}/$(x)", f"$(x)\n{n}", 1) for n in range(5)]
+    more = [UnseenStratum(f"found/{n}/$(x)", f"$(x)\n{n}", 1) for n in range(5)]
     told = calibration(question, runs, replace(missing, strata=more)).refused
     assert "found/2/$(x) (1 run) and 2 more; " in told
     assert "--service" not in told
@@ -220,7 +227,7 @@ def test_a_stratum_of_the_store_that_nobody_looked_at(store: Store) -> None:
     truth = {f"{n:032x}": n % 3 == 0 for n in range(200)}
     runs = [MemoryRun(i, f"run-{i[-4:]}", "shop", arrived=100, found=truth[i]) for i in truth]
     world.put([*runs[:190], *(replace(run, service="rare", agent="one") for run in runs[190:])])
-    rates = StoredRates(store, calibrate=Calibrating(store, world.labels))
+    rates = StoredRates(store, calibrate=LabelCalibration(store, world.labels))
     review_drawn(world, truth, 60, service="shop")
     answer = rates.ask(RateQuery(0, 10_000, calibrated=True, by=By.SERVICE))
     assert "clean/-/rare (7 runs), found/-/rare (3 runs); they come first in: " in answer.uncalibrated
@@ -267,7 +274,7 @@ def test_only_strata_that_the_population_judged_are_needed(store: Store) -> None
     world.put(
         [MemoryRun(i, f"run-{i[-4:]}", "shop", arrived=100, lowest=0 if n % 2 else None) for n, i in enumerate(truth)]
     )
-    rates = StoredRates(store, calibrate=Calibrating(store, world.labels))
+    rates = StoredRates(store, calibrate=LabelCalibration(store, world.labels))
     items = world.labels.queue(QueueQuery(Purpose.CALIBRATION, 0, 10_000, 100))
     scored = [i for i in items if i.stratum == "clean/0/shop"]
     reviews = [Review(i.trace_id, i.agent_run_id, "ann", i.stratum, i.probability, changed_at=5) for i in scored]
@@ -287,7 +294,7 @@ def test_a_calibrated_share_of_the_store(store: Store) -> None:
     truth = {f"{n:032x}": random.random() < 0.4 for n in range(400)}
     found = {i: random.random() < (0.5 if failed else 0.1) for i, failed in truth.items()}
     world.put([MemoryRun(i, f"run-{i[-4:]}", "shop", arrived=100, found=found[i]) for i in truth])
-    rates = StoredRates(store, calibrate=Calibrating(store, world.labels))
+    rates = StoredRates(store, calibrate=LabelCalibration(store, world.labels))
     query = RateQuery(0, 10_000, calibrated=True, by=By.SERVICE)
     told = f"people reviewed 0 runs, drawn or not; {ENOUGH} that the label queue drew are needed"
     assert rates.ask(query).uncalibrated == told

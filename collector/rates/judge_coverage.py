@@ -1,4 +1,4 @@
-"""What the words of LLM judges on a run, or on all runs of a trace, mean for rates."""
+"""LLM judges' coverage of a run, or of all runs of a trace: who scored it, who is missing, with which weight."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _HARMLESS: Final = frozenset({Outcome.FILTERED.value, Outcome.NOT_APPLICABLE.val
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What all judges together said. `scored`: those that gave a score, by name; `missed`: that were to and did not.
+class JudgeCoverage:
+    """All judges of a run or trace. `scored`: those that gave a score, by name; `missed`: that were to and did not.
 
     `asked`: whether there is a word at all; judges that look at other runs only have none.
     """
@@ -40,8 +40,8 @@ class Said:
         return self.standing.why in _HARMLESS
 
 
-def said_of_run(words: Iterable[BaseWord], scored: frozenset[tuple[str, str]]) -> Said:
-    """Of one run, from the last word of each judge on it; `scored`: (run id, judge) with a score."""
+def run_coverage(words: Iterable[BaseWord], scored: frozenset[tuple[str, str]]) -> JudgeCoverage:
+    """Coverage of one run, from the last word of each judge on it; `scored`: (run id, judge) with a score."""
     reasons: dict[str, str] = {}
     weights: dict[str, float] = {}
     spoken = sorted(words, key=lambda w: w.judge)
@@ -58,11 +58,11 @@ def said_of_run(words: Iterable[BaseWord], scored: frozenset[tuple[str, str]]) -
             weights[word.judge] = 1 / word.probability
     missed = tuple(sorted(judge for judge, why in reasons.items() if why not in _HARMLESS))
     standing = Standing(max(weights.values()), "") if weights and not missed else Standing(0.0, _why(reasons.values()))
-    return Said(standing, tuple(sorted(weights.items())), missed, bool(spoken))
+    return JudgeCoverage(standing, tuple(sorted(weights.items())), missed, bool(spoken))
 
 
-def said_of_trace(runs: Sequence[Said]) -> Said:
-    """Of a trace: every run that was to be looked at must have been, by all of its judges, and at least one was.
+def trace_coverage(runs: Sequence[JudgeCoverage]) -> JudgeCoverage:
+    """Coverage of a trace: every run to be judged must have been, by all of its judges, and at least one was.
 
     Runs that no judge looks at, such as sub-agents where all judges are those of managers, keep no trace out: the
     ledger has a word on every run of a closed trace for each judge that applies to it, so no word is no task. One judge
@@ -78,8 +78,8 @@ def said_of_trace(runs: Sequence[Said]) -> Said:
     scored = tuple(sorted((judge, weight) for judge, weight in weights.items() if judge not in missed))
     asked = [said.standing for said in runs if not said.left_out]
     if asked and all(standing.weight for standing in asked):
-        return Said(Standing(max(s.weight for s in asked)), scored, missed)
-    return Said(Standing(0.0, _why(said.standing.why for said in runs if said.standing.why)), scored, missed)
+        return JudgeCoverage(Standing(max(s.weight for s in asked)), scored, missed)
+    return JudgeCoverage(Standing(0.0, _why(said.standing.why for said in runs if said.standing.why)), scored, missed)
 
 
 def _why(reasons: Iterable[str]) -> str:

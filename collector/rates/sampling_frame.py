@@ -15,7 +15,7 @@ from ..labels.queue import DRAWABLE, printable
 from ..labels.runs import bounds
 from ..store.client import Store
 from ..store.scope import TENANT, Scope
-from .calibration import Stratum, Unseen
+from .calibration import UnseenStrata, UnseenStratum
 from .question import OF_RUNS, Question
 from .sql import WEIGHT
 
@@ -24,7 +24,7 @@ MOST_GROUPS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FrameStratum:
     """A stratum as the store names it: how many runs it has, and of how many of them the question is.
 
     `drawn`: (trace id, run id) of those that the queue drew and somebody reviewed.
@@ -36,17 +36,17 @@ class Part:
     drawn: Sequence[tuple[str, str]]
 
 
-def frame(store: Store, question: Question) -> list[Part]:
+def frame(store: Store, question: Question) -> list[FrameStratum]:
     """All strata that have runs of the question's time and population, by name."""
     columns = "Name, count(), countIf(Asked), arraySort(groupArrayIf((TraceId, RunId), Drawn > 0))"
     text = f"SELECT {columns} FROM {_judged(question)} GROUP BY Name ORDER BY Name"
-    return [Part(*row) for row in Scope(store, question.tenant).select(text, **_values(question))]
+    return [FrameStratum(*row) for row in Scope(store, question.tenant).select(text, **_values(question))]
 
 
-def unseen(store: Store, question: Question, strata: Sequence[Part], most: int = MOST_GROUPS) -> Unseen:
+def unseen(store: Store, question: Question, strata: Sequence[FrameStratum], most: int = MOST_GROUPS) -> UnseenStrata:
     """Strata that the question is about and of which nobody has reviewed a drawn run, the largest first."""
     if all(one.drawn or not one.asked for one in strata):
-        return Unseen()
+        return UnseenStrata()
     # Found anew rather than named: services are clients' to choose, and a server takes 128 KiB of a parameter.
     text = (
         f"SELECT groupArray((Name, Owner, Runs)), groupUniqArrayArray({most + 1})(Groups) FROM ("
@@ -55,11 +55,11 @@ def unseen(store: Store, question: Question, strata: Sequence[Part], most: int =
         "GROUP BY Name HAVING Runs > 0 AND countIf(Drawn > 0) = 0)"
     )
     ((found, groups),) = Scope(store, question.tenant).select(text, **_values(question))
-    blind = sorted((Stratum(printable(name), service, runs) for name, service, runs in found), key=_largest)
-    return Unseen(blind, frozenset(groups) if len(groups) <= most else None)
+    blind = sorted((UnseenStratum(printable(name), service, runs) for name, service, runs in found), key=_largest)
+    return UnseenStrata(blind, frozenset(groups) if len(groups) <= most else None)
 
 
-def _largest(one: Stratum) -> tuple[int, str]:
+def _largest(one: UnseenStratum) -> tuple[int, str]:
     return -one.runs, one.name
 
 

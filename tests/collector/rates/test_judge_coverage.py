@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from tracejury.collector.rates.base import BaseWord
-from tracejury.collector.rates.words import Said, said_of_run, said_of_trace
+from tracejury.collector.rates.judge_coverage import JudgeCoverage, run_coverage, trace_coverage
 from tracejury.schemas.verdicts import Outcome
 
 DONE = Outcome.DONE
 
 
-def said(*words: tuple[str, Outcome, float], scored: str = "abc") -> Said:
+def said(*words: tuple[str, Outcome, float], scored: str = "abc") -> JudgeCoverage:
     """Of run r; `scored`: names of judges whose verdict has a score."""
-    return said_of_run([BaseWord("r", *word) for word in words], frozenset(("r", judge) for judge in scored))
+    return run_coverage([BaseWord("r", *word) for word in words], frozenset(("r", judge) for judge in scored))
 
 
 @pytest.mark.parametrize(
@@ -70,15 +70,15 @@ def test_each_judge_has_a_weight_of_its_own() -> None:
         ([said(("a", Outcome.FILTERED, 0.0))], 0.0, "filtered"),
     ],
 )
-def test_a_trace(runs: list[Said], weight: float, why: str) -> None:
+def test_a_trace(runs: list[JudgeCoverage], weight: float, why: str) -> None:
     """Every run that was to be looked at must have been; the least likely gives the weight; others do not matter."""
-    standing = said_of_trace(runs).standing
+    standing = trace_coverage(runs).standing
     assert (standing.weight, standing.why) == (weight, why)
 
 
 def test_a_judge_of_a_trace_counts_where_it_missed_none_of_its_runs() -> None:
     """One that failed at one run has not judged the trace."""
-    found = said_of_trace(
+    found = trace_coverage(
         [said(("a", DONE, 1.0), ("b", DONE, 0.5)), said(("a", DONE, 0.25), ("b", Outcome.FAILED, 1.0))]
     )
     assert (found.scored, found.missed) == ((("a", 4.0),), ("b",))

@@ -12,10 +12,10 @@ from ...schemas.taxonomy import Dimension, Severity
 from ..queries.reader import Labels
 from ..store.client import Store
 from ..store.scope import TENANT, Scope
-from .calibration import ENOUGH, Calibration, LookedAt, calibration, refusal, too_few
+from .calibration import ENOUGH, Calibration, ReviewedRun, calibration, refusal, too_few
 from .facts import Fact, FactFinding, FactKey, Standing
-from .frame import frame, unseen
 from .question import Question
+from .sampling_frame import frame, unseen
 
 _PAGE: Final = 500
 
@@ -29,14 +29,14 @@ WHERE {TENANT} AND Unit = 'run' AND At >= {{since:UInt64}} AND At < {{until:UInt
 """
 
 
-class Calibrating:
-    """Calibrations of rates by the labels that stand."""
+class LabelCalibration:
+    """Calibrates rates by the current labels."""
 
     def __init__(self, store: Store, labels: Labels) -> None:
         self._store, self._labels = store, labels
 
     def __call__(self, question: Question) -> Calibration:
-        """What labels tell of a question. Raises RetryableError, StoreError."""
+        """The calibration of a question. Raises RetryableError, StoreError."""
         if refusal(question):
             return calibration(question, ())
         # Strata are made of all runs of that time; where hardly anybody has reviewed anything, that is no use.
@@ -45,9 +45,9 @@ class Calibrating:
             return too_few(reviewed)
         strata = frame(self._store, question)
         weights = {run: one.size / len(one.drawn) for one in strata for run in one.drawn}
-        return calibration(question, self._looked_at(question, weights), unseen(self._store, question, strata))
+        return calibration(question, self._reviewed_runs(question, weights), unseen(self._store, question, strata))
 
-    def _looked_at(self, q: Question, weights: Mapping[tuple[str, str], float]) -> Iterator[LookedAt]:
+    def _reviewed_runs(self, q: Question, weights: Mapping[tuple[str, str], float]) -> Iterator[ReviewedRun]:
         ids = sorted({trace_id for trace_id, _ in weights})
         for first in range(0, len(ids), _PAGE):
             bounds = {"since": q.since, "until": q.until, "trace_ids": ids[first : first + _PAGE]}
@@ -57,7 +57,7 @@ class Calibrating:
             for fact in facts:
                 own = [a for part in fact.parts if part in said for a in said[part].annotations]
                 errors = seen_errors(said_of_run(fact.key.run_id, own))
-                yield LookedAt(fact, errors, weights[fact.key.trace_id, fact.key.run_id])
+                yield ReviewedRun(fact, errors, weights[fact.key.trace_id, fact.key.run_id])
 
 
 def _fact(row: Sequence[Any]) -> Fact:
