@@ -27,14 +27,6 @@ WHOSE: Final[Mapping[Population, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
-    """What a page shows: the time and what is counted."""
-
-    window: Window
-    unit: Unit
-
-
-@dataclass(frozen=True, slots=True)
 class RateChange:
     """One share against another, in words. `kind`: worse, better, same or unknown."""
 
@@ -67,17 +59,17 @@ class Headline:
     from_rollups: bool
 
 
-def headline(answer: RateAnswer, compared: RateComparison, picture: Picture) -> Headline:
+def headline(answer: RateAnswer, compared: RateComparison, window: Window, unit: Unit) -> Headline:
     """The figures of an answer over time, against the period before."""
     unjudged = sorted(answer.unjudged.counts.items(), key=lambda item: (-item[1], item[0]))
     return Headline(
         answer.total,
-        UNITS[picture.unit],
+        UNITS[unit],
         answer.population,
         WHOSE[answer.population],
         change(compared),
-        chart(answer.rows, picture),
-        [Point(row.at, row.rate, step_link(row.at, picture.window)) for row in answer.rows if row.rate.judged],
+        chart(answer.rows, window, unit),
+        [Point(row.at, row.rate, step_link(row.at, window)) for row in answer.rows if row.rate.judged],
         [(why, count) for why, count in unjudged if count],
         answer.from_rollups,
     )
@@ -115,9 +107,8 @@ def spoken(p_value: float) -> str:
     return f"by chance in {percent(p_value)} of cases (p = {p_value:.2g})"
 
 
-def chart(rows: Sequence[RateRow], picture: Picture) -> Mapping[str, Any]:
+def chart(rows: Sequence[RateRow], window: Window, unit: Unit) -> Mapping[str, Any]:
     """The share over time with its interval; a step in which nothing was judged is a gap."""
-    window = picture.window
     step = window.step
     shown = {row.at // step * step: row for row in rows}
     times = range(window.since // step * step, window.until, step)
@@ -131,7 +122,7 @@ def chart(rows: Sequence[RateRow], picture: Picture) -> Mapping[str, Any]:
                 "values": [e and e.value for e in estimates],
                 "low": [e and e.low for e in estimates],
                 "high": [e and e.high for e in estimates],
-                "marks": [_counts(shown.get(at), picture.unit) for at in times],
+                "marks": [_counts(shown.get(at), unit) for at in times],
             }
         ],
         "links": [step_link(at, window) if at in shown else "" for at in times],

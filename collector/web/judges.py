@@ -10,7 +10,7 @@ from typing import Final
 from fastapi import FastAPI, Request, Response
 
 from ...judges.measures.rates import share, share_difference
-from ...schemas.errors import ConfigError, NotFoundError
+from ...schemas.errors import NotFoundError
 from ...schemas.llm_rows import Spend
 from ...schemas.queries.labels import JudgeQuality
 from ...schemas.queries.ledger import LedgerEntry, LedgerQuery
@@ -22,7 +22,7 @@ from ..api.params import read_cursor, write_cursor
 from ..queries.explain.glossary import find_term
 from ..queries.present_llm import day_start
 from .headline import RateChange, change_of
-from .site import Site, page
+from .site import Site, choice, page
 from .window import HOUR, Window
 
 WORDS: Final = 30
@@ -97,7 +97,8 @@ def add_judges(app: FastAPI, site: Site) -> None:
         outcomes = reader.vitals.outcomes(window.since, window.until, window.service).get(name, {})
         if not (outcomes or seen or (term and term.kind in ("judge", "detector"))):
             raise NotFoundError(f"no judge {name[:60]!r} has said anything in {window.words}")
-        outcome = _outcome(request.query_params.get("outcome", ""))
+        wanted = request.query_params.get("outcome")
+        outcome = choice(Outcome, "outcome", wanted) if wanted else None
         before = read_cursor("cursor", request.query_params.get("cursor", ""))
         words = _words(site, window, name, outcome, before)
         quality = reader.labels.quality(window.since, window.until, window.service)
@@ -175,12 +176,6 @@ def _next(words: Sequence[LedgerEntry]) -> str | None:
         return None
     last = words[WORDS - 1]
     return write_cursor("cursor", Position(last.word.judged_at, last.id))
-
-
-def _outcome(name: str) -> Outcome | None:
-    if name and name not in set(Outcome):
-        raise ConfigError(f"no outcome {name[:40]!r}: use one of {', '.join(Outcome)}")
-    return Outcome(name) if name else None
 
 
 def _is_rule(name: str) -> bool:

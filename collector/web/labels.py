@@ -9,22 +9,13 @@ from urllib.parse import quote, urlencode
 
 from fastapi import FastAPI, Request, Response
 
-from ...schemas.errors import ConfigError
 from ...schemas.queries.labels import JudgeQuality, Purpose, QueueItem, QueueQuery, Stratum
 from ..rates.calibration import ENOUGH
-from .site import Site, page
+from .site import Site, choice, page
 from .trace.pages import annotator
 
 LINES: Final = 25
 """Runs of the queue on the page."""
-
-
-@dataclass(frozen=True, slots=True)
-class QueueRow:
-    """A run to look at, with the address of its page: what the form there sends says how it was drawn."""
-
-    item: QueueItem
-    href: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +34,17 @@ def add_labels_page(app: FastAPI, site: Site) -> None:
     @page(app, "/labels")
     def labels(request: Request) -> Response:
         window, kept = site.window(request), site.reader.labels
-        purpose = request.query_params.get("purpose") or Purpose.CALIBRATION
-        if purpose not in set(Purpose):
-            raise ConfigError(f"no purpose {purpose[:40]!r}: use one of {', '.join(Purpose)}")
+        purpose = choice(Purpose, "purpose", request.query_params.get("purpose") or Purpose.CALIBRATION)
         who = annotator(request)
-        query = QueueQuery(Purpose(purpose), window.since, window.until, LINES, window.service, who)
+        query = QueueQuery(purpose, window.since, window.until, LINES, window.service, who)
         strata = kept.strata(window.since, window.until, window.service)
         return site.render(
             request,
             "labels.html",
             purpose=purpose,
             who=who,
-            rows=[queue_row(item) for item in kept.queue(query)],
+            rows=kept.queue(query),
+            queue_link=queue_link,
             progress=progress(strata),
             enough=ENOUGH,
             spoken=spoken,
@@ -71,8 +61,8 @@ def spoken(stratum: str) -> str:
     return f"{words}{scored} of {service or 'no service'}"
 
 
-def queue_row(item: QueueItem) -> QueueRow:
-    """The row of a run in the queue."""
+def queue_link(item: QueueItem) -> str:
+    """The page of a run in the queue; what the form there sends says how the run was drawn."""
     given = {
         "at": f"run:{item.agent_run_id}",
         "stratum": item.stratum,
@@ -80,7 +70,7 @@ def queue_row(item: QueueItem) -> QueueRow:
         "drawn": item.agent_run_id if item.stratum else "",
     }
     query = urlencode({name: value for name, value in given.items() if value})
-    return QueueRow(item, f"/traces/{quote(item.trace_id, safe='')}?{query}")
+    return f"/traces/{quote(item.trace_id, safe='')}?{query}"
 
 
 def progress(strata: Sequence[Stratum]) -> SampleProgress:

@@ -7,7 +7,7 @@ from typing import Final
 
 from fastapi import FastAPI, Request, Response
 
-from ...schemas.errors import ConfigError, NotFoundError
+from ...schemas.errors import NotFoundError
 from ...schemas.queries.labels import LabelQuery
 from ...schemas.queries.reader import Confidence, ErrorQuery, Position, TraceQuery
 from ...schemas.rates import By, Population, RateComparison, RateQuery, Unit
@@ -15,8 +15,8 @@ from ...schemas.taxonomy import Severity
 from ..queries.reader import Rates
 from .breakdown import break_down
 from .diagnosis_cache import DiagnosisCache
-from .headline import Picture, headline
-from .site import Site, page
+from .headline import headline
+from .site import Site, choice, page
 from .window import DAY, HOUR, Window
 
 SEVERE: Final = 8
@@ -41,7 +41,7 @@ def add_overview(app: FastAPI, site: Site) -> None:
         return site.render(
             request,
             "overview.html",
-            view=headline(answer, compared, Picture(window, query.unit)),
+            view=headline(answer, compared, window, query.unit),
             endpoints=() if known else site.services.endpoints(),
             known=known,
             more=MORE,
@@ -120,19 +120,16 @@ def asked(request: Request, window: Window) -> RateQuery:
     Raises:
         ConfigError: it names what there is not.
     """
-    unit = request.query_params.get("unit") or Unit.RUN
-    population = request.query_params.get("population") or None
+    unit = choice(Unit, "unit", request.query_params.get("unit") or Unit.RUN)
+    population = request.query_params.get("population")
+    whose = choice(Population, "population", population) if population else None
     profile = request.query_params.get("profile", "")
-    if unit not in set(Unit):
-        raise ConfigError(f"no unit {unit[:40]!r}: use one of {', '.join(Unit)}")
-    if population is not None and population not in set(Population):
-        raise ConfigError(f"no population {population[:40]!r}: use one of {', '.join(Population)}")
     Confidence.of(profile)
     return RateQuery(
         window.since,
         window.until,
-        unit=Unit(unit),
-        population=Population(population) if population else None,
+        unit=unit,
+        population=whose,
         profile=profile,
         service=window.service,
     )

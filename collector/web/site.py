@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial, wraps
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import Depends, FastAPI, Request
@@ -19,11 +20,14 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment
 from starlette.datastructures import Headers
 
+from ...schemas.errors import ConfigError
 from ..api.security import COOKIE, cookie_of, parse_form
 from ..api.services import Services
 from ..queries.reader import Reader
 from .change_feed import ChangeFeed
 from .window import Window, read_window
+
+Choice = TypeVar("Choice", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,17 @@ def rebuilding(app: FastAPI, path: str, few: CapacityLimiter) -> Callable[[Calla
 def action(app: FastAPI, path: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A decorator: the function answers forms posted to `path`; the guard has checked origin and token."""
     return app.post(path, include_in_schema=False, response_class=HTMLResponse)
+
+
+def choice(kind: type[Choice], name: str, text: str) -> Choice:
+    """A value that an address names.
+
+    Raises:
+        ConfigError: there is none of that name.
+    """
+    if text not in set(kind):
+        raise ConfigError(f"no {name} {text[:40]!r}: use one of {', '.join(kind)}")
+    return kind(text)
 
 
 async def _form(request: Request) -> Mapping[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from fastapi import FastAPI, Request, Response
@@ -27,33 +26,6 @@ _KINDS: Final = ("unspecified", "internal", "server", "client", "producer", "con
 _STATUS: Final = ("unset", "ok", "error")
 
 
-@dataclass(frozen=True, slots=True)
-class RawLine:
-    """One name with its value."""
-
-    name: str
-    value: Shown
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Lines under a heading; `left_out`: lines that are not shown."""
-
-    title: str
-    lines: Sequence[RawLine]
-    left_out: int
-
-
-@dataclass(frozen=True, slots=True)
-class RawView:
-    """A span as its page shows it."""
-
-    trace_id: str
-    span_id: str
-    name: str
-    groups: Sequence[Group]
-
-
 Pairs = Sequence[tuple[str, str]]
 
 
@@ -63,7 +35,7 @@ def add_raw(app: FastAPI, site: Site) -> None:
     @page(app, "/traces/{trace_id}/spans/{span_id}/raw")
     def raw(request: Request, trace_id: str, span_id: str) -> Response:
         span, logs = _found(site, trace_id, span_id)
-        return site.render(request, "trace/raw.html", view=raw_view(span, logs))
+        return site.render(request, "trace/raw.html", raw=span, groups=shown_groups(span, logs))
 
     @page(app, "/traces/{trace_id}/spans/{span_id}/raw.txt")
     def text(trace_id: str, span_id: str) -> Response:
@@ -106,8 +78,8 @@ def raw_text(span: Span, logs: Sequence[LogRecord]) -> Iterator[str]:
             yield "\n"
 
 
-def raw_view(span: Span, logs: Sequence[LogRecord]) -> RawView:
-    """A span as its page shows it: bounded in lines and characters."""
+def shown_groups(span: Span, logs: Sequence[LogRecord]) -> Sequence[tuple[str, Sequence[tuple[str, Shown]], int]]:
+    """Heading, lines and the number of lines left out: a span bounded in lines and characters."""
     left = MAX_ALL
     rows = 3 * MAX_ROWS
     groups = []
@@ -116,13 +88,13 @@ def raw_view(span: Span, logs: Sequence[LogRecord]) -> RawView:
         for name, value in pairs[: max(0, min(MAX_ROWS, rows))]:
             shown = show(value, limit=max(0, min(MAX_VALUE, left)))
             left -= min(len(value), MAX_VALUE)
-            lines.append(RawLine(name[:300], shown))
+            lines.append((name[:300], shown))
         rows -= len(lines)
         if pairs:
-            groups.append(Group(title, lines, len(pairs) - len(lines)))
+            groups.append((title, lines, len(pairs) - len(lines)))
         if len(groups) > MAX_ROWS:
             break
-    return RawView(span.trace_id, span.span_id, span.name, groups)
+    return groups
 
 
 def _span_pairs(span: Span) -> Pairs:

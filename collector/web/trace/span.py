@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from anyio import CapacityLimiter
 from fastapi import FastAPI, Request, Response
@@ -13,30 +13,10 @@ from ....schemas.filters import an_id
 from ....schemas.findings import Finding
 from ..site import Site, rebuilding
 from .pages import open_view, render
-from .parts import SpanDetail, SpanSection, TurnDetail
-from .view import TracePageView, detail_of
+from .parts import Detail, SpanDetail, SpanSection, TurnDetail
+from .view import detail_of
 
 MAX_CHOICES = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """A finding at another span that names this one; `how`: in words."""
-
-    finding: Finding
-    how: str
-
-
-@dataclass(frozen=True, slots=True)
-class SpanView:
-    """A span's page. `section`: what it says; None where the span is an agent run's own (see `trace.detail`)."""
-
-    span_id: str
-    home: str
-    trace: TracePageView
-    here: Sequence[Finding]
-    mentions: Sequence[Mention]
-    section: SpanSection | None
 
 
 def add_span(app: FastAPI, site: Site, few: CapacityLimiter) -> None:
@@ -54,31 +34,36 @@ def add_span(app: FastAPI, site: Site, few: CapacityLimiter) -> None:
         home = chosen or traces[0]
         view = open_view(site, request, home, span_id=wanted)
         view = replace(view, detail=detail_of(site.reader.trace_queries, view), lazy=False)
-        return render(site, request, "trace/span.html", view, span=span_view(view, wanted, home))
+        return render(
+            site,
+            request,
+            "trace/span.html",
+            view,
+            span_id=wanted,
+            home=home,
+            here=[finding for finding in view.findings if finding.span_id == wanted],
+            mentions=mentions(view.findings, wanted),
+            section=section_of(view.detail, wanted),
+        )
 
 
-def span_view(view: TracePageView, span_id: str, home: str) -> SpanView:
-    """A span's page from that of its trace, where it is selected."""
-    here = [f for f in view.findings if f.span_id == span_id]
-    detail = view.detail
-    section = None
+def section_of(detail: Detail | None, span_id: str) -> SpanSection | None:
+    """The section of a span; None where the span is an agent run's own."""
     if isinstance(detail, TurnDetail):
-        section = next((s for s in detail.sections if s.span_id == span_id), None)
-    elif isinstance(detail, SpanDetail):
-        section = detail.section
-    return SpanView(span_id, home, view, here, mentions(view.findings, span_id), section)
+        return next((section for section in detail.sections if section.span_id == span_id), None)
+    return detail.section if isinstance(detail, SpanDetail) else None
 
 
-def mentions(findings: Sequence[Finding], span_id: str) -> list[Mention]:
-    """Findings at other spans that name this one."""
+def mentions(findings: Sequence[Finding], span_id: str) -> list[tuple[Finding, str]]:
+    """Findings at other spans that name this one, and how."""
     found = []
     for finding in findings:
         if finding.span_id == span_id:
             continue
         if finding.tool_span_id == span_id:
-            found.append(Mention(finding, "it is the tool call of this error"))
+            found.append((finding, "it is the tool call of this error"))
         elif finding.seen_by_span_id == span_id:
-            found.append(Mention(finding, "the error showed here"))
+            found.append((finding, "the error showed here"))
         elif span_id in finding.also_at:
-            found.append(Mention(finding, "it relays this error"))
+            found.append((finding, "it relays this error"))
     return found

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tracejury.collector.web.breakdown import break_down
-from tracejury.collector.web.headline import Picture, change, chart, headline
+from tracejury.collector.web.headline import change, chart, headline
 from tracejury.collector.web.judges import against_caps, judge_rows, version_rows
-from tracejury.collector.web.labels import progress, queue_row, spoken
+from tracejury.collector.web.labels import progress, queue_link, spoken
 from tracejury.collector.web.window import HOUR, Window
 from tracejury.schemas.llm_rows import Spend
 from tracejury.schemas.queries.labels import QueueItem, Stratum
@@ -82,7 +82,7 @@ def test_without_anything_judged_there_is_no_comparison(judged: int, missing: st
 def test_a_chart_has_gaps_where_nothing_was_judged() -> None:
     """A step without runs is no rate of 0, and links nowhere."""
     rows = [RateRow("", DAY0 + HOUR, rate(10, 1)), RateRow("", DAY0 + 3 * HOUR, rate(4, 0))]
-    drawn = chart(rows, Picture(Window(DAY0, DAY0 + 60 * HOUR, "", "svc"), Unit.TURN))
+    drawn = chart(rows, Window(DAY0, DAY0 + 60 * HOUR, "", "svc"), Unit.TURN)
     (line,) = drawn["series"]
     assert len(drawn["times"]) == len(line["values"]) == 60
     assert drawn["times"][:2] == [DAY0 // 10**9, DAY0 // 10**9 + 3600]
@@ -96,7 +96,7 @@ def test_a_chart_has_gaps_where_nothing_was_judged() -> None:
 
 def test_what_was_not_judged_stands_by_its_weight() -> None:
     """Most first; what there is none of is not said."""
-    view = headline(answer(failed=2, open=7, filtered=0), compared(0, 1), Picture(WINDOW, Unit.RUN))
+    view = headline(answer(failed=2, open=7, filtered=0), compared(0, 1), WINDOW, Unit.RUN)
     assert view.unjudged == [("open", 7), ("failed", 2)]
 
 
@@ -176,9 +176,9 @@ def test_spend_of_this_hour_and_day() -> None:
 
 def test_a_run_of_the_queue_says_how_it_was_drawn() -> None:
     """The form of that run needs stratum and probability; all are only parameters, whatever they hold."""
-    drawn = queue_row(QueueItem("t/1", "run 1", "svc", "a", "why", "found/-/a&b", 0.25))
-    assert drawn.href == "/traces/t%2F1?at=run%3Arun+1&stratum=found%2F-%2Fa%26b&probability=0.25&drawn=run+1"
-    assert queue_row(QueueItem("t", "r", "svc", "a", "why")).href == "/traces/t?at=run%3Ar"
+    drawn = queue_link(QueueItem("t/1", "run 1", "svc", "a", "why", "found/-/a&b", 0.25))
+    assert drawn == "/traces/t%2F1?at=run%3Arun+1&stratum=found%2F-%2Fa%26b&probability=0.25&drawn=run+1"
+    assert queue_link(QueueItem("t", "r", "svc", "a", "why")) == "/traces/t?at=run%3Ar"
 
 
 @pytest.mark.parametrize(
