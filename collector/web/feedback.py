@@ -1,17 +1,19 @@
-"""What people say of findings, spans and runs: forms that answer with the same widget, or lead back to the page.
+"""Feedback forms on findings, spans and runs: each answers with the same widget, or leads back to the page.
 
-The name that stands beside it is kept in a cookie, and is whatever the latest form says.
+The name of the annotator is kept in a cookie; the latest form sets it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Final
 from urllib.parse import quote, urlencode
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
 
+from ...schemas.annotations import Annotation, HumanScore, Review
 from ...schemas.errors import ConfigError
-from ...schemas.findings import Finding
 from ..labels.labelling import Labelling
 from .site import Form, Site, action, is_fragment
 from .trace.opinions import TERMS, a_missed_error, a_review, a_score, an_opinion, annotator_of
@@ -19,13 +21,25 @@ from .trace.pages import ANNOTATOR, annotator
 from .trace.view import Ask, Opinions
 from .window import KEPT
 
-YEAR = 365 * 86_400
+YEAR: Final = 365 * 86_400
+
+Label = Annotation | HumanScore | Review
+
+
+TAKING: Final[Mapping[str, Callable[[Labelling, Form, str], Label]]] = {
+    "opinion": lambda labelling, form, who: labelling.take_opinion(an_opinion(form, who)),
+    "missed": lambda labelling, form, who: labelling.take_opinion(a_missed_error(form, who)),
+    "score": lambda labelling, form, who: labelling.take_score(a_score(form, who)),
+    "review": lambda labelling, form, who: labelling.take_review(a_review(form, who)),
+    "withdraw": lambda labelling, form, who: labelling.withdraw(form.get("annotation", ""), who, form.get("trace", "")),
+}
+"""How the form of each kind is taken; `who` labels."""
 
 
 def add_feedback(app: FastAPI, site: Site) -> None:
-    """`/feedback/…`."""
-    _add_saving(app, site)
-    _add_withdrawing(app, site)
+    """`/feedback/...`."""
+    for kind, take in TAKING.items():
+        _add_form(app, site, kind, take)
 
     @action(app, "/feedback/name")
     def name(form: Form) -> Response:
@@ -34,89 +48,39 @@ def add_feedback(app: FastAPI, site: Site) -> None:
         return _remember(response, annotator_of(form))
 
 
-def _add_saving(app: FastAPI, site: Site) -> None:
-    @action(app, "/feedback/opinion")
-    def opinion(request: Request, form: Form) -> Response:
-        who, labelling = _who(request, form), _labelling(site)
-        made = labelling.take_opinion(an_opinion(form, who))
-        _save(site, labelling, made.trace_id)
-        return _answer(site, request, form, who, finding=site.reader.labels.finding(made.finding_id))
-
-    @action(app, "/feedback/missed")
-    def missed(request: Request, form: Form) -> Response:
-        who, labelling = _who(request, form), _labelling(site)
-        made = labelling.take_opinion(a_missed_error(form, who))
-        _save(site, labelling, made.trace_id)
-        return _answer(site, request, form, who, span_id=made.span_id, run_id=made.agent_run_id)
-
-    @action(app, "/feedback/score")
-    def score(request: Request, form: Form) -> Response:
-        who, labelling = _who(request, form), _labelling(site)
-        made = labelling.take_score(a_score(form, who))
-        _save(site, labelling, made.trace_id)
-        return _answer(site, request, form, who, run_id=made.agent_run_id)
-
-    @action(app, "/feedback/review")
-    def review(request: Request, form: Form) -> Response:
-        who, labelling = _who(request, form), _labelling(site)
-        made = labelling.take_review(a_review(form, who))
-        _save(site, labelling, made.trace_id)
-        return _answer(site, request, form, who, run_id=made.agent_run_id)
+def _add_form(app: FastAPI, site: Site, kind: str, take: Callable[[Labelling, Form, str], Label]) -> None:
+    @action(app, f"/feedback/{kind}")
+    def save(request: Request, form: Form) -> Response:
+        who = _who(request, form)
+        labelling = Labelling(site.reader, site.clock())
+        label = take(labelling, form, who)
+        labelling.save()
+        site.change_feed.publish(label.trace_id)
+        return _remember(_answer(site, request, form, who, label), who)
 
 
-def _add_withdrawing(app: FastAPI, site: Site) -> None:
-    @action(app, "/feedback/withdraw")
-    def withdraw(request: Request, form: Form) -> Response:
-        who, labelling = _who(request, form), _labelling(site)
-        gone = labelling.withdraw(form.get("annotation", ""), who, form.get("trace", ""))
-        _save(site, labelling, gone.trace_id)
-        finding = site.reader.labels.finding(gone.finding_id) if gone.finding_id else None
-        return _answer(site, request, form, who, finding=finding, span_id=gone.span_id, run_id=gone.agent_run_id)
-
-
-def _labelling(site: Site) -> Labelling:
-    return Labelling(site.reader, site.clock())
-
-
-def _save(site: Site, labelling: Labelling, trace_id: str) -> None:
-    labelling.save()
-    site.change_feed.publish(trace_id)
-
-
-def _answer(
-    site: Site,
-    request: Request,
-    form: Form,
-    who: str,
-    *,
-    finding: Finding | None = None,
-    span_id: str = "",
-    run_id: str = "",
-) -> Response:
-    """The widget as it is now, or, without scripts, the way back; the name is remembered."""
+def _answer(site: Site, request: Request, form: Form, who: str, label: Label) -> Response:
+    """The widget as it is now, or, without scripts, the way back to the page."""
+    finding_id, span_id = (label.finding_id, label.span_id) if isinstance(label, Annotation) else ("", "")
+    finding = site.reader.labels.finding(finding_id) if finding_id else None
     trace_id = finding.trace_id if finding else form.get("trace", "")
     base = _page(form.get("base", ""), trace_id)
-    response: Response
-    if is_fragment(request.headers):
-        response = site.render(
-            request,
-            "trace/said.html",
-            opinions=Opinions.of(site.reader.labels.of_traces([trace_id])),
-            finding=finding,
-            span_id=span_id,
-            run_id=run_id,
-            trace_id=trace_id,
-            base=base,
-            annotator=who,
-            terms=TERMS,
-            ask=Ask(
-                stratum=form.get("stratum", ""), probability=form.get("probability", ""), drawn=form.get("run", "")
-            ),
-        )
-    else:
-        at = finding.span_id if finding else span_id or run_id
-        response = RedirectResponse(f"{base}?span={quote(at, safe='')}", status_code=303)
-    return _remember(response, who)
+    if not is_fragment(request.headers):
+        at = finding.span_id if finding else span_id or label.agent_run_id
+        return RedirectResponse(f"{base}?span={quote(at, safe='')}", status_code=303)
+    return site.render(
+        request,
+        "trace/said.html",
+        opinions=Opinions.of(site.reader.labels.of_traces([trace_id])),
+        finding=finding,
+        span_id=span_id,
+        run_id=label.agent_run_id,
+        trace_id=trace_id,
+        base=base,
+        annotator=who,
+        terms=TERMS,
+        ask=Ask(stratum=form.get("stratum", ""), probability=form.get("probability", ""), drawn=form.get("run", "")),
+    )
 
 
 def _who(request: Request, form: Form) -> str:

@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from ....schemas.annotations import HumanScore, Opinion, Review
 from ....schemas.errors import ConfigError
 from ....schemas.taxonomy import TRAIL_CATEGORIES, Dimension, Severity
-from ...labels.checks import MAX_NAME, name
+from ...labels.checks import name
 from ...labels.labelling import Said
 
-__all__ = ["MAX_NAME", "TERMS", "a_missed_error", "a_review", "a_score", "an_opinion", "annotator_of"]
-
-
-@dataclass(frozen=True, slots=True)
-class FormOptions:
-    """What forms offer. `dimensions`: key and name."""
-
-    categories: tuple[str, ...]
-    severities: tuple[str, ...]
-    dimensions: tuple[tuple[str, str], ...]
-
-
-TERMS: Final = FormOptions(
-    TRAIL_CATEGORIES,
-    tuple(severity.value for severity in Severity),
-    tuple((dimension.value, dimension.name.replace("_", " ").lower()) for dimension in Dimension),
-)
+TERMS: Final = {
+    "categories": TRAIL_CATEGORIES,
+    "severities": tuple(severity.value for severity in Severity),
+    "dimensions": tuple((dimension.value, dimension.name.replace("_", " ").lower()) for dimension in Dimension),
+}
+"""The options of the forms; dimensions by key and name."""
 
 Form = Mapping[str, str]
 Choice = TypeVar("Choice", Severity, Dimension)

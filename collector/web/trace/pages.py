@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import unquote
@@ -17,11 +17,13 @@ from ....schemas.filters import an_id
 from ....schemas.queries.labels import Labelled
 from ....schemas.queries.ledger import why_unscored
 from ....schemas.trajectory import TraceState
+from ....schemas.verdicts import Outcome
+from ...labels.checks import MAX_NAME
 from ...queries.trace.trace_index import TraceIndex
+from ...queries.trace.trace_queries import TraceQueries
 from ..site import Site, page, rebuilding
 from .detail import Details
-from .opinions import MAX_NAME, TERMS
-from .reasons import unscored
+from .opinions import TERMS
 from .tree import TreeOptions, TreeView
 from .view import Ask, TracePageView, detail_of, view_of
 
@@ -35,7 +37,7 @@ DOWNLOAD: Final[Mapping[str, str]] = {
 """Of texts as they were sent: nothing in them runs, whatever a browser takes them for."""
 
 MAX_START: Final = 10**7
-
+SCORING: Final = (Outcome.DONE, Outcome.CACHED)
 
 PAGE_THREADS: Final = 8
 """For what is shown of a trace in outline: only where one that is open has run ahead of its outline is it rebuilt."""
@@ -71,7 +73,7 @@ def add_trace(app: FastAPI, site: Site, few: CapacityLimiter) -> None:
         ask = Ask.of(request.query_params)
         view = view_of(trace_queries, {}, trace_index_of(site, trace_id), ask)
         key = request.query_params.get("key", "")
-        shown = TreeView(view.trace_index, TreeOptions("", view.findings, ask.errors_only)).branch(key, _start(request))
+        shown = TreeView(view.trace_index, TreeOptions("", view.findings, bool(ask.only))).branch(key, _start(request))
         return site.render(request, "trace/branch.html", view=view, branch=shown)
 
     @page(app, "/traces/{trace_id}/spans/{span_id}")
@@ -150,6 +152,15 @@ def _why(site: Site, view: TracePageView) -> str | None:
     words = site.reader.trace_queries.ledger_rows(outline)
     judged = site.reader.ledger.judged(outline.trace_id, outline.tenant)
     return why_unscored(words, judged, site.services.judges(), outline.trace_id)
+
+
+def unscored(queries: TraceQueries, view: TracePageView) -> Sequence[tuple[str, str]]:
+    """Outcomes and reasons for which judges left the selected run without a score, each once; blocks."""
+    kind, _, run_id = view.selected.partition(":")
+    if kind != "run" or view.verdicts.get(run_id):
+        return ()
+    rows = [row for row in queries.ledger_rows(view.outline) if row.subject_id == run_id]
+    return sorted({(row.outcome.value, row.reason) for row in rows if row.outcome not in SCORING})
 
 
 def _start(request: Request) -> int:

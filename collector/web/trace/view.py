@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import quote, urlencode
 
 from ....processors.trace_outline import TraceOutline
@@ -30,7 +30,7 @@ MAX_OPENED: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What an address asks of the page. `at`: a key, else `span`; `errors_only`: of the tree.
+    """What an address asks of the page. `at`: a key, else `span`; `only`: "errors" or all of the tree.
 
     `stratum` and `probability`: of the queue of labels that led here, for the run `drawn`.
     """
@@ -38,7 +38,7 @@ class Ask:
     span: str = ""
     at: str = ""
     profile: str = ""
-    errors_only: bool = False
+    only: str = ""
     opened: Sequence[str] = ()
     stratum: str = ""
     probability: str = ""
@@ -47,36 +47,38 @@ class Ask:
 
     @classmethod
     def of(cls, params: Mapping[str, str], opened: Sequence[str] = ()) -> Ask:
-        """From parameters; unknown ones are not ours."""
+        """From parameters; unknown ones are ignored."""
         return cls(
             span=params.get("span", "").strip().lower(),
-            at=params.get("at", ""),
-            profile=params.get("profile", ""),
-            errors_only=params.get("only") == "errors",
+            only="errors" if params.get("only") == "errors" else "",
             opened=opened[:MAX_OPENED],
-            stratum=params.get("stratum", ""),
-            probability=params.get("probability", ""),
-            drawn=params.get("drawn", ""),
             whole=params.get("whole") == "1",
+            **{name: params.get(name, "") for name in ("at", "profile", "stratum", "probability", "drawn")},
         )
 
     @property
     def kept(self) -> str:
-        """What links within the page carry on, to be put behind other parameters: "&…" or ""."""
-        pairs = {
-            "profile": self.profile,
-            "only": "errors" if self.errors_only else "",
-            "stratum": self.stratum,
-            "probability": self.probability,
-            "drawn": self.drawn,
-        }
-        query = urlencode({name: value for name, value in pairs.items() if value})
+        """The parameters that links within the page carry on, to be put behind others: "&..." or ""."""
+        named = {name: getattr(self, name) for name in ("profile", "only", "stratum", "probability", "drawn")}
+        query = urlencode({name: value for name, value in named.items() if value})
         return f"&{query}" if query else ""
+
+
+Key = TypeVar("Key")
+Item = TypeVar("Item")
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> Mapping[Key, list[Item]]:
+    """The items by key, in order."""
+    found: dict[Key, list[Item]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class Opinions:
-    """What people say. `of_finding`: by finding id; `missed`: by span id; `scores`, `reviews`: by run id."""
+    """Labels by what they are of: annotations by finding id (`missed`: by span id), scores and reviews by run id."""
 
     of_finding: Mapping[str, Sequence[Annotation]] = field(default_factory=dict)
     missed: Mapping[str, Sequence[Annotation]] = field(default_factory=dict)
@@ -85,22 +87,14 @@ class Opinions:
 
     @classmethod
     def of(cls, labelled: Mapping[str, Labelled]) -> Opinions:
-        """From all that stands of some traces."""
-        about: dict[str, list[Annotation]] = {}
-        missed: dict[str, list[Annotation]] = {}
-        scores: dict[str, list[HumanScore]] = {}
-        reviews: dict[str, list[Review]] = {}
-        for labels in labelled.values():
-            for one in labels.annotations:
-                if one.finding_id:
-                    about.setdefault(one.finding_id, []).append(one)
-                else:
-                    missed.setdefault(one.span_id, []).append(one)
-            for score in labels.scores:
-                scores.setdefault(score.agent_run_id, []).append(score)
-            for review in labels.reviews:
-                reviews.setdefault(review.agent_run_id, []).append(review)
-        return cls(about, missed, scores, reviews)
+        """From all labels of some traces."""
+        said = [one for labels in labelled.values() for one in labels.annotations]
+        return cls(
+            grouped((one for one in said if one.finding_id), lambda one: one.finding_id),
+            grouped((one for one in said if not one.finding_id), lambda one: one.span_id),
+            grouped((one for labels in labelled.values() for one in labels.scores), lambda one: one.agent_run_id),
+            grouped((one for labels in labelled.values() for one in labels.reviews), lambda one: one.agent_run_id),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,10 +192,7 @@ def view_of(
     assessment = trace_queries.assessment(outline, Confidence.of(ask.profile))
     findings = sort_findings(assessment.findings, trace_index)
     selected = select(ask, trace_index, findings)
-    choice = TreeOptions(selected, findings, ask.errors_only, frozenset(ask.opened))
-    verdicts: dict[str, list[Verdict]] = {}
-    for verdict in assessment.verdicts:
-        verdicts.setdefault(verdict.subject.id, []).append(verdict)
+    choice = TreeOptions(selected, findings, bool(ask.only), frozenset(ask.opened))
     return TracePageView(
         outline=outline,
         assessment=assessment,
@@ -211,7 +202,7 @@ def view_of(
         findings=findings,
         tree=TreeView(trace_index, choice).top(),
         opinions=Opinions.of(labelled),
-        verdicts=verdicts,
+        verdicts=grouped(assessment.verdicts, lambda verdict: verdict.subject.id),
     )
 
 
