@@ -10,12 +10,16 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlencode
 
+from fastapi import Request, Response
 from pydantic import ConfigDict, Field
 
 from ...schemas.queries.listing import SessionRow, Sort
 from ...schemas.queries.reader import Confidence, TraceQuery, TraceRow
 from ..api.params import Text
 from ..api.params_lists import FilterParams, ListParams, Order
+from ..queries.present_lists import searched
+from ..queries.reader import Reader
+from .site import Site
 from .window import DAY, RANGES, Window, field_time
 
 ROWS: Final = 50
@@ -113,16 +117,40 @@ class ListView:
     newest: int = 0
 
 
+Rows = Sequence[TraceRow] | Sequence[SessionRow]
+Head = tuple[str, Sort | None, bool]
+"""Title and order of a column, and whether it holds numbers."""
+
+
+def list_page(
+    site: Site,
+    request: Request,
+    asked: PageParams,
+    heads: Sequence[Head],
+    find_page: Callable[[Reader, TraceQuery], tuple[Rows, str | None]],
+    find: Callable[[TraceQuery], Rows],
+) -> Response:
+    """The page of a list, whose template is named as its path."""
+    path = request.url.path
+    window = site.window(request)
+    query = asked.query(window, site.clock())
+    rows, more = find_page(site.reader, query)
+    view = view_of(path, asked, window, rows, heads, more, searched(query))
+    if not rows and not asked.cursor:
+        view = explain_nothing(view, query, window, site.clock(), find)
+    return site.render(request, f"lists{path}.html", view=view)
+
+
 def view_of(
     path: str,
     asked: PageParams,
     window: Window,
     rows: Sequence[Any],
-    heads: Sequence[tuple[str, Sort | None, bool]],
+    heads: Sequence[Head],
     more: str | None,
     searched: str | None,
 ) -> ListView:
-    """The view of a page of rows. `heads`: title, order and whether it holds numbers, of each column."""
+    """The view of a page of rows."""
     params = {**window.params, **asked_params(asked)}
     return ListView(
         path,
@@ -147,7 +175,7 @@ def explain_nothing(
     query: TraceQuery,
     window: Window,
     now: int,
-    rows: Callable[[TraceQuery], Sequence[TraceRow] | Sequence[SessionRow]],
+    rows: Callable[[TraceQuery], Rows],
 ) -> ListView:
     """Why a list is empty: which filter, left out alone, would show something, and which other time would."""
     found = [chip for chip in view.chips[:LOOKS] if rows(_drop(query, chip.name))]

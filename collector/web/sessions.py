@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from typing import Annotated, Final
+from urllib.parse import urlencode
 
 from fastapi import FastAPI, Query, Request, Response
 from pydantic import ConfigDict
 
 from ...schemas.errors import NotFoundError
-from ...schemas.queries.listing import Sort
+from ...schemas.queries.listing import Exchange, SessionRow, Sort
 from ...schemas.queries.reader import Confidence
+from ...schemas.text.naming import is_whole
+from ...schemas.verdicts import Verdict
 from ..api.lists import sessions_page
 from ..api.params import Text
 from ..api.params_lists import SessionParams
 from ..api.paths import SOME
-from ..queries.present_lists import searched
-from .lists import PageParams, explain_nothing, view_of
-from .session import SessionPageView, conversation
+from .lists import PageParams, list_page
 from .site import Site, page
+from .window import field_time
 
 COLUMNS: Final = (
     ("Session", None, False),
@@ -46,13 +48,7 @@ def add_sessions(app: FastAPI, site: Site) -> None:
 
     @page(app, "/sessions")
     def sessions(request: Request, asked: Annotated[PageParams, Query()]) -> Response:
-        window = site.window(request)
-        query = asked.query(window, site.clock())
-        rows, more = sessions_page(site.reader, query)
-        view = view_of("/sessions", asked, window, rows, COLUMNS, more, searched(query))
-        if not rows and not asked.cursor:
-            view = explain_nothing(view, query, window, site.clock(), site.reader.sessions)
-        return site.render(request, "lists/sessions.html", view=view)
+        return list_page(site, request, asked, COLUMNS, sessions_page, site.reader.sessions)
 
     @page(app, f"/sessions/{{session_id:{SOME}}}")
     def session(request: Request, session_id: str, asked: Annotated[SessionPageParams, Query()]) -> Response:
@@ -66,5 +62,32 @@ def add_sessions(app: FastAPI, site: Site) -> None:
         found = site.reader.session(session_id, Confidence.of(asked.profile), asked.service)
         if found is None:
             raise NotFoundError(f"no session {session_id[:64]!r} is stored")
-        view: SessionPageView = conversation(found, asked.service, site.window(request), asked.profile)
-        return site.render(request, "lists/session.html", view=view)
+        several = len(found.services) > 1 or asked.service
+        return site.render(
+            request,
+            "lists/session.html",
+            view=found,
+            session=found.session,
+            services=found.services if several else (),
+            profile=asked.profile,
+            traces=traces_link(found.session, asked.profile),
+            lowest_scores=lowest_scores,
+        )
+
+
+def traces_link(session: SessionRow, profile: str) -> str:
+    """The list of a session's traces since its first arrival; "" where that cannot be asked for."""
+    if not (is_whole(session.session_id) and is_whole(session.service)):
+        return ""
+    asked = {"session": session.session_id, "service": session.service, "from": field_time(session.first_received)}
+    asked["profile"] = profile
+    return f"/traces?{urlencode({name: value for name, value in asked.items() if value})}"
+
+
+def lowest_scores(exchange: Exchange) -> list[Verdict]:
+    """The verdict with the lowest score of each judge, the worst first."""
+    scored = [(verdict.score, verdict.judge, verdict) for verdict in exchange.verdicts if verdict.score is not None]
+    lowest: dict[str, Verdict] = {}
+    for _, judge, verdict in sorted(scored, key=lambda one: one[:2]):
+        lowest.setdefault(judge, verdict)
+    return list(lowest.values())

@@ -8,8 +8,7 @@ from fastapi import FastAPI, Query, Request, Response
 
 from ...schemas.queries.listing import Sort
 from ..api.lists import traces_page
-from ..queries.present_lists import searched
-from .lists import PageParams, explain_nothing, view_of
+from .lists import PageParams, list_page
 from .site import Site, page
 
 COLUMNS: Final = (
@@ -30,13 +29,7 @@ def add_traces(app: FastAPI, site: Site) -> None:
 
     @page(app, "/traces")
     def traces(request: Request, asked: Annotated[PageParams, Query()]) -> Response:
-        window = site.window(request)
-        query = asked.query(window, site.clock())
-        rows, more = traces_page(site.reader, query)
-        view = view_of("/traces", asked, window, rows, COLUMNS, more, searched(query))
-        if not rows and not asked.cursor:
-            view = explain_nothing(view, query, window, site.clock(), site.reader.traces)
-        return site.render(request, "lists/traces.html", view=view)
+        return list_page(site, request, asked, COLUMNS, traces_page, site.reader.traces)
 
     @page(app, "/fragments/facets")
     def facets(request: Request) -> Response:

@@ -113,7 +113,7 @@ class Details:
         sections += self._steps(run, turn)
         return TurnDetail(
             run=run,
-            run_query=urlencode({"span": run.span.span_id if run.span else run.id}),
+            run_query=urlencode({"span": _span_id(run)}),
             index=turn.index,
             kind=turn.kind.value,
             closed=turn.closed,
@@ -126,7 +126,7 @@ class Details:
     def _call(self, run: AgentRun, turn: Turn, call: ToolCall, number: int, *, asked: bool) -> SpanSection:
         key = f"call:{number}:{turn.index}:{run.id}"
         sub = self._runs.get(call.sub_run_id)
-        started = (sub.span.span_id if sub.span else sub.id, agent_name(sub.name)) if sub else None
+        started = _link(sub)
         failed = "error" if call.error is not None else "refused" if call.executed is False else "ok"
         if call.span is not None:
             return self._section(
@@ -137,7 +137,7 @@ class Details:
                 folded=not asked and failed == "ok",
                 sub_run=started,
             )
-        blocks = [_shown(block, i, f"at={key}") for i, block in enumerate(made_call_blocks(call))]
+        blocks = _numbered(made_call_blocks(call), {"at": key})
         return SpanSection(
             kind="tool",
             title=call.name,
@@ -145,11 +145,7 @@ class Details:
             home=self.trace.trace_id,
             query=urlencode({"at": key}),
             state=failed if call.executed is not None else "",
-            start=0,
-            end=0,
-            facts=(),
             blocks=blocks,
-            findings=(),
             folded=not asked and failed == "ok",
             sub_run=started,
         )
@@ -159,7 +155,7 @@ class Details:
         held = [w for w in turn.wrappers if w.span_id in self._findings]
         sections = [self._section(w, span_blocks(w), folded=False) for w in held]
         key = f"turn:{turn.index}:{run.id}"
-        blocks = [_shown(block, i, urlencode({"at": key})) for i, block in enumerate(turn_blocks(turn))]
+        blocks = _numbered(turn_blocks(turn), {"at": key})
         if blocks and not held:
             first = turn.wrappers[0] if turn.wrappers else None
             sections.append(
@@ -170,11 +166,7 @@ class Details:
                     home=self.trace.home(first.span_id) if first else "",
                     query=urlencode({"at": key}),
                     state="error" if any(w.is_error for w in turn.wrappers) else "",
-                    start=0,
-                    end=0,
-                    facts=(),
                     blocks=blocks[:MAX_BLOCKS],
-                    findings=(),
                     folded=True,
                     left_out=max(0, len(blocks) - MAX_BLOCKS),
                 )
@@ -191,15 +183,14 @@ class Details:
             texts, left = with_quotes(texts, quotes)
             if own in self._findings or happened(run.span):
                 sections.append(self._section(run.span, happened(run.span), key=f"own:{run.id}", quotes=left))
-        query = {"span": own or run.id}
         return RunDetail(
             run=run,
-            query=urlencode(query),
-            texts=[_shown(b, i, urlencode({"at": f"goal:{run.id}"})) for i, b in enumerate(texts)],
+            query=urlencode({"span": _span_id(run)}),
+            texts=_numbered(texts, {"at": f"goal:{run.id}"}),
             tools=[(tool.name, tool.description) for tool in run.tools],
             sections=sections,
             turns=[_neighbour(run, turn) for turn in run.turns],
-            parent=(parent.span.span_id if parent.span else parent.id, agent_name(parent.name)) if parent else None,
+            parent=_link(parent),
         )
 
     def _section(
@@ -220,9 +211,8 @@ class Details:
             quotes = quotes_of((f.id, f.evidence) for f in findings)
         marked, left = with_quotes(blocks, quotes)
         marked += as_recorded(span, left)
-        query = urlencode({"at": key or f"text:{span.span_id}"})
-        numbered = list(enumerate(marked))
-        kept = numbered[-MAX_BLOCKS:]
+        shown = _numbered(marked, {"at": key or f"text:{span.span_id}"})
+        kept = shown[-MAX_BLOCKS:]
         return SpanSection(
             kind=span.kind.value or "span",
             title=title or span.tool_name or span.agent_name or span.raw.name,
@@ -233,11 +223,11 @@ class Details:
             start=span.raw.start,
             end=span.raw.end,
             facts=_facts(span),
-            blocks=[_shown(block, i, query) for i, block in kept],
+            blocks=kept,
             findings=findings,
             folded=folded and not findings,
             sub_run=sub_run,
-            left_out=len(numbered) - len(kept),
+            left_out=len(shown) - len(kept),
         )
 
 
@@ -253,23 +243,32 @@ def _run_blocks(run: AgentRun) -> list[Block]:
     return [*(block for block in texts if block.text), *more]
 
 
-def _shown(block: Block, number: int, query: str) -> ShownBlock:
-    shown = show(block.text, block.marks)
-    whole = f"{query}&{urlencode({'part': number})}" if shown.cut else ""
-    return ShownBlock(block.role, block.title, shown, block.folded, whole)
+def _numbered(blocks: Sequence[Block], place: Mapping[str, str]) -> list[ShownBlock]:
+    """The blocks as a page shows them; `place` and the number of one name all of its text."""
+    found = []
+    for number, block in enumerate(blocks):
+        shown = show(block.text, block.marks)
+        whole = urlencode({**place, "part": number}) if shown.cut else ""
+        found.append(ShownBlock(block.role, block.title, shown, block.folded, whole))
+    return found
+
+
+def _span_id(run: AgentRun) -> str:
+    return run.span.span_id if run.span else run.id
+
+
+def _link(run: AgentRun | None) -> tuple[str, str] | None:
+    return (_span_id(run), agent_name(run.name)) if run else None
 
 
 def _facts(span: NormalizedSpan) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    if span.model:
-        found.append(("model", span.model))
-    if span.input_tokens is not None:
-        found.append(("tokens in", str(span.input_tokens)))
-    if span.output_tokens is not None:
-        found.append(("tokens out", str(span.output_tokens)))
-    if span.finish_reasons:
-        found.append(("ended by", ", ".join(span.finish_reasons)))
-    return found
+    facts = (
+        ("model", span.model),
+        ("tokens in", span.input_tokens),
+        ("tokens out", span.output_tokens),
+        ("ended by", ", ".join(span.finish_reasons)),
+    )
+    return [(name, str(value)) for name, value in facts if value not in (None, "")]
 
 
 def _neighbour(run: AgentRun, turn: Turn) -> Neighbour:

@@ -35,12 +35,12 @@ class SpanSection:
     home: str
     query: str
     state: str
-    start: int
-    end: int
-    facts: Sequence[tuple[str, str]]
     blocks: Sequence[ShownBlock]
-    findings: Sequence[Finding]
     folded: bool
+    start: int = 0
+    end: int = 0
+    facts: Sequence[tuple[str, str]] = ()
+    findings: Sequence[Finding] = ()
     sub_run: tuple[str, str] | None = None
     left_out: int = 0
 
