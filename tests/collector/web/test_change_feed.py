@@ -19,7 +19,7 @@ from tracejury.schemas.verdicts import Outcome
 def told(change_feed: ChangeFeed, *findings: int) -> None:
     """Judge the trace from another thread, as the judging thread does."""
     judged = [a_judged_trace(*(a_finding(evidence=f"quote {n}") for n in findings))]
-    thread = threading.Thread(target=change_feed.judged, args=(judged,))
+    thread = threading.Thread(target=change_feed.traces_judged, args=(judged,))
     thread.start()
     thread.join()
 
