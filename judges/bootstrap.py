@@ -1,35 +1,32 @@
-"""Percentile bootstrap: how far a figure would move if other traces had been drawn (Efron 1979)."""
+"""Percentile bootstrap: the range of a figure over other draws of traces (Efron 1979)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from typing import TypeVar
+from typing import Final, TypeVar
 
 Unit = TypeVar("Unit")
 Interval = tuple[float, float]
 
 RESAMPLES = 1000
+LEVEL: Final = 0.95
 
 
 def intervals(
-    units: Sequence[Unit],
-    statistics: Callable[[Sequence[Unit]], Mapping[str, float]],
-    *,
-    level: float = 0.95,
-    seed: int = 0,
+    units: Sequence[Unit], statistics: Callable[[Sequence[Unit]], Mapping[str, float]]
 ) -> dict[str, Interval]:
     """Interval (low, high) of each statistic over resamples of the units, with replacement.
 
-    All statistics of one resample are computed from the same draw; the same seed gives the same intervals. A statistic
+    All statistics of one resample are computed from the same draw; the same units give the same intervals. A statistic
     that a draw leaves out is undefined there: its interval is over the draws that define it. Without units there is
     nothing to resample and the result is empty.
     """
     if not units:
         return {}
-    random = Random(seed)  # noqa: S311 - statistics, nothing secret
+    random = Random(0)  # noqa: S311 - statistics, nothing secret
     draws = [statistics(random.choices(units, k=len(units))) for _ in range(RESAMPLES)]
-    tail = (1 - level) / 2
+    tail = (1 - LEVEL) / 2
     return {
         name: (quantile(values, tail), quantile(values, 1 - tail))
         for name in dict.fromkeys(name for draw in draws for name in draw)

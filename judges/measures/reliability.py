@@ -55,13 +55,13 @@ class Reliability:
     spread: Spread
 
 
-def reliability(scores: Ratings, *, best: float = BEST_SCORE) -> Reliability:
-    """Alpha (interval) and spread of scores 0 to `best`, one row a trace or run, one rating a repetition.
+def reliability(scores: Ratings) -> Reliability:
+    """Alpha and spread of scores 0 to 3, one row a trace or run, one rating a repetition.
 
     Raises:
-        ValueError: a score is not in [0, best].
+        ValueError: a score is not in [0, 3].
     """
-    scaled = [[None if s is None else _scaled(s, best) for s in row] for row in scores]
+    scaled = [[None if s is None else _scaled(s) for s in row] for row in scores]
     return Reliability(krippendorff_alpha(scaled), spread(scaled))
 
 
@@ -133,10 +133,10 @@ def _valid(row: Sequence[float | None]) -> list[float]:
     return values
 
 
-def _scaled(score: float, best: float) -> float:
-    if not 0 <= score <= best:
-        raise ValueError(f"score {score} is not in 0 to {best}")
-    return score / best
+def _scaled(score: float) -> float:
+    if not 0 <= score <= BEST_SCORE:
+        raise ValueError(f"score {score} is not in 0 to {BEST_SCORE}")
+    return score / BEST_SCORE
 
 
 def _defined(alpha: float | None) -> dict[str, float]:
