@@ -51,7 +51,7 @@ class DerivedArchitecture:
     outside: int = 0
     agents: Mapping[str, AgentProfile] = field(default_factory=dict)
 
-    def take(self, trace: Trace) -> DerivedArchitecture:
+    def add(self, trace: Trace) -> DerivedArchitecture:
         """This and one more trace."""
         found: dict[str, AgentProfile] = {}
         for run in trace.runs:

@@ -72,8 +72,8 @@ class OpenTrace:
         """Number of spans and log records in memory."""
         return len(self.spans) + sum(map(len, self.logs.values()))
 
-    def take(self, span: Span) -> bool:
-        """Keep the span where it is news; True where the trace changed."""
+    def add_span(self, span: Span) -> bool:
+        """Add the span unless it is known already; True if the trace changed."""
         known = self.spans.get(span.span_id)
         if known is not None and (known.raw == span or not span.beats(known.raw)):
             return False
@@ -82,8 +82,8 @@ class OpenTrace:
         self.size += span_size(span) - (span_size(known.raw) if known else 0)
         return True
 
-    def take_logs(self, records: Iterable[LogRecord]) -> bool:
-        """Keep the records that are news, and read their spans again with them; True where there were any."""
+    def add_logs(self, records: Iterable[LogRecord]) -> bool:
+        """Add the new records and normalise their spans again; True if there were any."""
         touched: set[str] = set()
         for record in records:
             beside = self.logs.setdefault(record.span_id, {})
@@ -105,7 +105,7 @@ class OpenTrace:
         return self._ended
 
     def release(self) -> None:
-        """Forget the content; it stands in the store. Whether the root has ended stays known."""
+        """Drop the content, which is in the store. Whether the root has ended stays known."""
         self.root_ended()
         self.spans, self.logs, self.size, self.held = {}, {}, 0, False
         self.stored = self.cache = self.ledger = None
@@ -187,7 +187,7 @@ class Assembler:
         self._schedule(trace)
         self._bound(keep=key)
 
-    def hold(self, key: TraceKey) -> None:
+    def mark_complete(self, key: TraceKey) -> None:
         """The store has nothing beyond what was added: the trace is complete as it is."""
         trace = self._traces.get(key)
         if trace is not None:
@@ -195,7 +195,7 @@ class Assembler:
             self._schedule(trace)
 
     def due(self, now: int, limit: int, spans: int = 1000) -> list[OpenTrace]:
-        """Traces whose judging is due, the longest due first; each must be answered by `judged`.
+        """Traces whose judging is due, the longest due first; each must be answered by `mark_judged`.
 
         At most `limit` of them, and no more once they have `spans` spans. One that was dear to judge comes alone: the
         others' findings must not wait for it to be stored.
@@ -230,16 +230,16 @@ class Assembler:
             return TraceState.OPEN
         return TraceState.SETTLED if trace.root_ended() else TraceState.INCOMPLETE
 
-    def judged(self, trace: OpenTrace, state: TraceState, now: int, cost: int) -> None:
+    def mark_judged(self, trace: OpenTrace, state: TraceState, now: int, cost: int) -> None:
         """Note that the trace was judged in that state, at a cost in nanos; a closed trace is forgotten."""
         trace.dirty = trace.forced = False
         trace.last_judged, trace.cost = now, cost
         if state is TraceState.OPEN:
             self._schedule(trace)
         else:
-            self.forget(trace.key)
+            self.discard(trace.key)
 
-    def forget(self, key: TraceKey) -> None:
+    def discard(self, key: TraceKey) -> None:
         """Drop a trace from memory."""
         trace = self._traces.pop(key, None)
         if trace is not None:
@@ -256,10 +256,10 @@ class Assembler:
     def _take(self, trace: OpenTrace, spans: Iterable[Span], logs: Iterable[LogRecord]) -> bool:
         before = trace.size
         limit = self.config.max_spans_per_trace
-        changed = trace.take_logs(logs)
+        changed = trace.add_logs(logs)
         for span in spans:
             if len(trace.spans) < limit or span.span_id in trace.spans:
-                changed |= trace.take(span)
+                changed |= trace.add_span(span)
             else:
                 self.over_limit += 1
         self._bytes += trace.size - before
@@ -291,6 +291,6 @@ class Assembler:
                     break
         while len(self._traces) > self.config.max_traces:
             unasked = (t.key for t in self._traces.values() if not t.forced and t.key != keep)
-            self.forget(next(unasked, next(iter(self._traces))))
+            self.discard(next(unasked, next(iter(self._traces))))
             self.forgotten += 1
             self.forgotten_since += 1

@@ -37,7 +37,7 @@ def find_bare_runs(tree: SpanTree, owner: Mapping[str, str]) -> dict[str, str]:
     for span in free:
         speaker = _speaker(span)
         same = records[span.span_id]
-        conversation = next((t for s in same for key in _sent(s) if (t := known.get((speaker, key)))), None)
+        conversation = next((t for s in same for key in _input_keys(s) if (t := known.get((speaker, key)))), None)
         if conversation is None:
             conversation = known.get((speaker, ("session", span.session_id))) if span.session_id else None
         if conversation is None:
@@ -45,7 +45,7 @@ def find_bare_runs(tree: SpanTree, owner: Mapping[str, str]) -> dict[str, str]:
             conversations.append(conversation)
         conversation.calls.append(span)
         conversation.acts |= bool(span.tools) or asks(span)
-        for key in (k for s in same for k in _written(s)):
+        for key in (k for s in same for k in _output_keys(s)):
             known[speaker, key] = conversation
     found: dict[str, str] = {}
     for conversation in conversations:
@@ -89,7 +89,7 @@ def _speaker(span: NormalizedSpan) -> str:
     return f"{span.raw.service}\n{span.raw.scope_name}\n{span.agent_name or span.agent_hint}\n{prompt}"
 
 
-def _sent(span: NormalizedSpan) -> list[_Key]:
+def _input_keys(span: NormalizedSpan) -> list[_Key]:
     keys: list[_Key] = []
     for message in reversed(span.input_messages):
         keys += [("call", r.call_id) for r in message.tool_requests if r.call_id]
@@ -100,7 +100,7 @@ def _sent(span: NormalizedSpan) -> list[_Key]:
     return keys
 
 
-def _written(span: NormalizedSpan) -> list[_Key]:
+def _output_keys(span: NormalizedSpan) -> list[_Key]:
     keys = [("session", span.session_id)] if span.session_id else []
     for message in span.output_messages:
         keys += [("call", r.call_id) for r in message.tool_requests if r.call_id]

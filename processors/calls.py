@@ -55,7 +55,7 @@ def join_calls(turn: TurnSpans, context: CallContext) -> tuple[ToolCall, ...]:
             )
         else:
             calls.append(_unseen(request, turn, context))
-    written = _written(turn) if left or free else None
+    written = _model_text(turn) if left or free else None
     calls += [replace(_executed(s, turn, context), requested=_asked_in(written, s.tool_name)) for s in left]
     return (*_with_step_failure(calls, turn), *_written_calls(free, written))
 
@@ -233,7 +233,7 @@ def _refused(
     return refused(complaint, arguments, schema)
 
 
-def _written(turn: TurnSpans) -> str | None:
+def _model_text(turn: TurnSpans) -> str | None:
     """The model's text, None where it was not recorded."""
     llm = turn.llm
     return llm.output if llm is not None and (llm.output_messages or llm.output_text) else None

@@ -110,11 +110,11 @@ def _clash(one: set[str], other: set[str]) -> bool:
 
 def _ambiguous(traces: Traces) -> set[str]:
     """Keys of calls that more than one trace's model asked for."""
-    given = Counter(key for spans in traces.values() for key in {k for s in spans for k in _given(s)})
+    given = Counter(key for spans in traces.values() for key in {k for s in spans for k in _requested_keys(s)})
     return {key for key, times in given.items() if times > 1}
 
 
-def _given(span: NormalizedSpan) -> Iterator[str]:
+def _requested_keys(span: NormalizedSpan) -> Iterator[str]:
     if span.kind is Kind.LLM:
         client = f"{span.raw.service}:{span.raw.scope_name}"
         yield from (f"call:{client}:{r.call_id}" for r in span.tool_requests)

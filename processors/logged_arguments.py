@@ -31,27 +31,27 @@ def add_logged_arguments(turns: Sequence[TurnSpans], tree: SpanTree) -> None:
     lacking: defaultdict[tuple[str, str], list[tuple[TurnSpans, int]]] = defaultdict(list)
     for turn in turns:
         for at, call in enumerate(turn.calls):
-            if call.tool_arguments is None and (teller := _teller(call, tree)):
-                lacking[teller, call.tool_name].append((turn, at))
-    for (teller, name), places in lacking.items():
-        told = list(_told(tree.spans[teller], name))
-        if len(told) == len(places):
-            for (turn, at), arguments in zip(places, told, strict=True):
+            if call.tool_arguments is None and (source := _logging_span(call, tree)):
+                lacking[source, call.tool_name].append((turn, at))
+    for (source, name), places in lacking.items():
+        found = list(_arguments_in(tree.spans[source], name))
+        if len(found) == len(places):
+            for (turn, at), arguments in zip(places, found, strict=True):
                 turn.calls[at] = replace(turn.calls[at], tool_arguments=arguments)
 
 
-def _teller(call: NormalizedSpan, tree: SpanTree) -> str:
+def _logging_span(call: NormalizedSpan, tree: SpanTree) -> str:
     """The nearest span, from the tool's own to its agent's, whose log lines tell arguments of that tool."""
     for span_id in (call.raw.span_id, *islice(tree.ancestors(call.raw.span_id), _REACH)):
         span = tree.spans[span_id]
-        if span.log_text and next(_told(span, call.tool_name), None) is not None:
+        if span.log_text and next(_arguments_in(span, call.tool_name), None) is not None:
             return span_id
         if span.kind is Kind.AGENT:
             break
     return ""
 
 
-def _told(span: NormalizedSpan, tool: str) -> Iterator[Mapping[str, Any]]:
+def _arguments_in(span: NormalizedSpan, tool: str) -> Iterator[Mapping[str, Any]]:
     for line in span.log_text:
         found = _LINE.fullmatch(line)
         if found and tool in _WORD.findall(found[1]) and (arguments := parse_object(found[2])) is not None:

@@ -18,7 +18,7 @@ def searchable(trace: Trace, most: int = MOST) -> str:
     seen: set[str] = set()
     lines: list[str] = []
     left = most
-    for text in _said(trace):
+    for text in _texts(trace):
         if not text or text in seen:
             continue
         seen.add(text)
@@ -35,7 +35,7 @@ def searched(text: str) -> str:
     return " ".join(plain.casefold().split())
 
 
-def _said(trace: Trace) -> Iterator[str]:
+def _texts(trace: Trace) -> Iterator[str]:
     for run in trace.runs:
         yield from _of_run(run)
     for span in trace.spans.values():

@@ -39,12 +39,12 @@ def randomness(trace_id: str, trace_state: str) -> int:
     return int(trace_id[-_DIGITS:] or "0", 16)
 
 
-def thinned(trace_state: str, rate: float) -> int:
+def combined_threshold(trace_state: str, rate: float) -> int:
     """The threshold of a further sampler that keeps `rate` (0 to 1) of what the upstream one kept; 2^56: nothing."""
     return _SPACE - round((_SPACE - threshold(trace_state)) * Fraction(rate))
 
 
-def kept(trace_id: str, trace_state: str, rate: float) -> bool:
+def is_sampled(trace_id: str, trace_state: str, rate: float) -> bool:
     """Whether a further sampler keeps the trace; of two rates the lower keeps a part of what the higher does.
 
     Where the randomness contradicts the upstream threshold it cannot be what chose the trace, so a hash chooses.
@@ -52,7 +52,7 @@ def kept(trace_id: str, trace_state: str, rate: float) -> bool:
     value = randomness(trace_id, trace_state)
     if value < threshold(trace_state):
         return chosen(f"kept:{trace_id}", rate)
-    return value >= thinned(trace_state, rate)
+    return value >= combined_threshold(trace_state, rate)
 
 
 def with_threshold(trace_state: str, value: int) -> str:

@@ -37,7 +37,7 @@ class ServiceDescriptions:
             return cls(written=_read(Path(chosen)))
         services: defaultdict[str, Derived] = defaultdict(Derived)
         for trace in traces:
-            services[trace.service] = services[trace.service].take(trace)
+            services[trace.service] = services[trace.service].add(trace)
         return cls(derived={service: derived.text for service, derived in services.items()})
 
     @property

@@ -107,7 +107,7 @@ def unlinked_agents(facts: Facts) -> Iterator[DetectedGap]:
         foreign = [e for e in others if e.agent and e.trace_id not in own]
         calls = (c for run in trace.runs for turn in run.turns for c in turn.tool_calls) if foreign else ()
         for call in calls:
-            asked = _asked(call, foreign)
+            asked = _addressed_run(call, foreign)
             if asked and call.span:
                 spans.append(call.span)
                 services |= {asked.service} - {"", trace.service}
@@ -124,7 +124,7 @@ def _leaders(facts: Facts) -> Iterator[ExternalRun]:
                 yield ExternalRun(trace.trace_id, trace.service, run.name, trace.start, trace.end)
 
 
-def _asked(call: ToolCall, others: list[ExternalRun]) -> ExternalRun | None:
+def _addressed_run(call: ToolCall, others: list[ExternalRun]) -> ExternalRun | None:
     if call.span is None or call.sub_run_id:
         return None
     span, wanted = call.span.raw, addressee(call.name, call.arguments)

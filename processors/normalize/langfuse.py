@@ -80,12 +80,12 @@ def _failure(attributes: Mapping[str, str]) -> str:
 
 
 def _call(attributes: Mapping[str, str], sent: str, output: str) -> Fields:
-    items, tools = _asked(sent)
+    items, tools = _input_messages(sent)
     parameters = parse_object(attributes.get(f"{_OBSERVATION}model.parameters", "")) or {}
     usage = parse_object(attributes.get(f"{_OBSERVATION}usage_details", "")) or {}
     return {
         "input_messages": parse_messages(items),
-        "output_messages": _written(output),
+        "output_messages": _output_messages(output),
         "tools": tool_definitions(tools or parameters.get("tools")),
         "model": attributes.get(_MODEL, ""),
         "stop_sequences": text_list(parameters.get("stop") or parameters.get("stop_sequences")),
@@ -95,7 +95,7 @@ def _call(attributes: Mapping[str, str], sent: str, output: str) -> Fields:
     }
 
 
-def _asked(text: str) -> tuple[list[Any], list[Any]]:
+def _input_messages(text: str) -> tuple[list[Any], list[Any]]:
     """Messages and tools: the input is a list of messages, an object that holds both, or one text.
 
     The LangChain handler appends the tools to the messages, as messages of role "tool" whose content is a definition.
@@ -117,7 +117,7 @@ def _is_definition(message: Any) -> bool:
     return isinstance(content, dict) and isinstance(content.get("function"), dict)
 
 
-def _written(text: str) -> tuple[Message, ...]:
+def _output_messages(text: str) -> tuple[Message, ...]:
     value = parse_json(text)
     if value is NOT_JSON:
         told = read_result(text, quoted=True).text

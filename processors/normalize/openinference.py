@@ -16,7 +16,7 @@ from ..names import canonical, without_method
 from .arguments import as_schema, parse_arguments, unwrap
 from .convention import Fields
 from .openinference_llm import read_llm
-from .openinference_recorded import is_call, visible, written
+from .openinference_recorded import is_call, recorded_output, visible
 from .results import read_result
 from .states import last_reply, state_messages
 from .values import as_index, as_int, first, parse_array, parse_json, parse_object, text_list, text_of
@@ -77,7 +77,7 @@ class OpenInference:
             found["managed_agents"] = _crew(attributes)
         if kind is Kind.AGENT:
             found |= _agent(span)
-            found["output_messages"] = found["output_messages"] or written(found["output_text"])
+            found["output_messages"] = found["output_messages"] or recorded_output(found["output_text"])
         elif hint := _agent_hint(attributes, noted=kind is Kind.CHAIN):
             found["agent_hint"] = hint
         return found

@@ -11,7 +11,7 @@ from ...schemas.normalized import Message, ToolRequest
 from .arguments import definitions, parse_arguments, parse_definition, tool_definitions
 from .flat import Flat, put
 from .messages import ROLES
-from .openinference_recorded import sent, visible, written
+from .openinference_recorded import recorded_input, recorded_output, visible
 from .values import as_index, as_int, parse_object, text_list
 
 _INPUT: Final = "llm.input_messages."
@@ -48,13 +48,13 @@ def read_llm(attributes: Mapping[str, str]) -> dict[str, Any]:
     input_value = attributes.get("input.value", "")
     messages, late = _messages(inputs), bool(inputs) and 0 not in inputs and 1 not in inputs
     if late or not messages:
-        recorded = sent(input_value)
+        recorded = recorded_input(input_value)
         late = late and len(recorded) <= len(messages)
         messages = recorded if len(recorded) > len(messages) else messages
     return {
         "oldest_missing": late,
         "input_messages": messages,
-        "output_messages": _messages(outputs) or written(attributes.get("output.value", "")),
+        "output_messages": _messages(outputs) or recorded_output(attributes.get("output.value", "")),
         "tools": tuple(tools[i] for i in sorted(tools))
         or tool_definitions(parameters.get("tools"))
         or definitions(attributes.get("llm.tools", "")),

@@ -34,7 +34,7 @@ def is_call(name: str, found: Mapping[str, Any], output_value: str) -> bool:
     return not isinstance(given_back.get("messages"), list)
 
 
-def sent(input_value: str) -> tuple[Message, ...]:
+def recorded_input(input_value: str) -> tuple[Message, ...]:
     """Input messages out of the recorded arguments of the client, where the flattened ones are missing."""
     value = parse_json(input_value)
     messages = value.get("messages", value.get("input")) if isinstance(value, dict) else value
@@ -43,7 +43,7 @@ def sent(input_value: str) -> tuple[Message, ...]:
     return parse_messages([m for m in messages if isinstance(m, dict)]) if isinstance(messages, list) else ()
 
 
-def written(output_value: str) -> tuple[Message, ...]:
+def recorded_output(output_value: str) -> tuple[Message, ...]:
     """The reply out of the recorded response: a message itself, or an API response that holds some."""
     if output_value[:1] == "[":
         return _listed(parse_array(output_value))

@@ -59,7 +59,7 @@ class OpenLLMetry(MarkedConvention):
             "kind": kind,
             "session_id": first(attributes, *_SESSIONS),
             "agent_hint": attributes.get(f"{_PROPERTIES}lc_agent_name", ""),
-            "input_text": _sent(attributes.get(_INPUT, "")),
+            "input_text": _function_input(attributes.get(_INPUT, "")),
             "output_text": result.text if result else "",
         }
         if kind in (Kind.AGENT, Kind.CHAIN):
@@ -90,7 +90,7 @@ def _kind(attributes: Mapping[str, str]) -> Kind:
     return Kind.LLM if any(k.startswith((_PROMPT, _COMPLETION)) for k in attributes) else Kind.CHAIN
 
 
-def _sent(text: str) -> str:
+def _function_input(text: str) -> str:
     """Input of a decorated function: the one text among its arguments, else all as recorded."""
     value = parse_object(text)
     if value is None or not value.keys() <= {"args", "kwargs"}:

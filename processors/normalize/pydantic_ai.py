@@ -91,10 +91,10 @@ def _call(attributes: Mapping[str, str]) -> Fields:
 
 
 def _messages(items: Sequence[Any], role: str) -> tuple[Message, ...]:
-    return tuple(m for item in items for m in read_message(_told(item), role))
+    return tuple(m for item in items for m in read_message(_with_role(item), role))
 
 
-def _told(item: Any) -> Any:
+def _with_role(item: Any) -> Any:
     """An event that names its role only by its own name."""
     if not isinstance(item, dict) or "role" in item:
         return item

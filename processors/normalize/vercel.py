@@ -75,8 +75,8 @@ def _tool(attributes: Mapping[str, str]) -> Fields:
 def _call(attributes: Mapping[str, str]) -> Fields:
     text = first(attributes, "ai.response.text", "ai.response.object", "ai.result.text", "ai.result.object")
     return {
-        "input_messages": _sent(attributes),
-        "output_messages": _written(attributes, text),
+        "input_messages": _input_messages(attributes),
+        "output_messages": _output_messages(attributes, text),
         "output_text": text,
         "tools": definitions(attributes.get("ai.prompt.tools", "")),
         "model": first(attributes, "ai.response.model", "ai.model.id"),
@@ -87,7 +87,7 @@ def _call(attributes: Mapping[str, str]) -> Fields:
     }
 
 
-def _sent(attributes: Mapping[str, str]) -> tuple[Message, ...]:
+def _input_messages(attributes: Mapping[str, str]) -> tuple[Message, ...]:
     if items := parse_array(attributes.get("ai.prompt.messages", "")):
         return parse_messages(items)
     text = attributes.get("ai.prompt", "")
@@ -101,7 +101,7 @@ def _sent(attributes: Mapping[str, str]) -> tuple[Message, ...]:
     return with_system((Message("system", text_of(prompt.get("system"))),), messages)
 
 
-def _written(attributes: Mapping[str, str], text: str) -> tuple[Message, ...]:
+def _output_messages(attributes: Mapping[str, str], text: str) -> tuple[Message, ...]:
     calls = parse_array(first(attributes, "ai.response.toolCalls", "ai.result.toolCalls"))
     reasoning = attributes.get("ai.response.reasoning", "")
     if not (text or calls or reasoning):

@@ -41,7 +41,7 @@ def llm_step(label: str, turn: Turn, llm: NormalizedSpan, after: Turn | None, me
             lines += _input(label, turn.kind, message, memory)
     if not llm.input_messages and llm.input_text and llm.input_text not in memory.given:
         lines += ["input:", memory.render(f"input of {label}", llm.input_text, memory.limits.message)]
-    lines += _written(label, turn, llm, after, memory)
+    lines += _output(label, turn, llm, after, memory)
     if unusual := [r for r in llm.finish_reasons if r.lower() not in _NORMAL]:
         lines.append(f"finish reason: {name(', '.join(unusual))}")
     lines += failures(label, llm, memory)
@@ -121,7 +121,7 @@ def _input(label: str, kind: TurnKind, message: Message, memory: Memory) -> list
 _PROMPTED: Final = (TurnKind.PLAN, TurnKind.FACTS, TurnKind.ANSWER)
 
 
-def _written(label: str, turn: Turn, llm: NormalizedSpan, after: Turn | None, memory: Memory) -> list[str]:
+def _output(label: str, turn: Turn, llm: NormalizedSpan, after: Turn | None, memory: Memory) -> list[str]:
     lines: list[str] = []
     place = f"{_WRITES.get(turn.kind, 'reply')} of {label}"
     reasoning = "\n".join(m.reasoning for m in llm.output_messages if m.reasoning)

@@ -22,7 +22,7 @@ def describe(traces: Iterable[Trace]) -> str:
     """The description of the service that `traces` show."""
     architecture = DerivedArchitecture()
     for one in traces:
-        architecture = architecture.take(one)
+        architecture = architecture.add(one)
     return architecture.text
 
 
@@ -84,9 +84,9 @@ def test_neither_order_nor_grouping_matters(shapes: list[tuple[int, int]], chanc
     chance.shuffle(traces)
     left, right = DerivedArchitecture(), DerivedArchitecture()
     for one in traces[:cut]:
-        left = left.take(one)
+        left = left.add(one)
     for one in traces[cut:]:
-        right = right.take(one)
+        right = right.add(one)
     assert left.merge(right).text == right.merge(left).text == describe(traces) == text
 
 
@@ -127,10 +127,10 @@ def test_it_stays_small_whatever_comes() -> None:
             run(f"r{j}", acted(1, f"tool{i}-{j}" * 50), name=f"agent{i}-{j}" * 50, managed=("x" * 9000,))
             for j in range(40)
         ]
-        whole = whole.take(trace(*runs))
+        whole = whole.add(trace(*runs))
     assert len(whole.agents) <= 24
     assert len(whole.text) <= 6_000
-    many = whole.take(trace(run("r", tools=[tool(f"t{i}") for i in range(5_000)], name="a")))
+    many = whole.add(trace(run("r", tools=[tool(f"t{i}") for i in range(5_000)], name="a")))
     assert all(len(agent.facts) < 600 for agent in many.agents.values())
 
 

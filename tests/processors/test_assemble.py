@@ -32,14 +32,14 @@ def log(span_id: str, body: str) -> LogRecord:
 def added(*spans: Span, now: int = T0, config: AssemblerConfig = CONFIG) -> Assembler:
     assembler = Assembler(config)
     assembler.add(KEY, spans, (), now, now)
-    assembler.hold(KEY)
+    assembler.mark_complete(KEY)
     return assembler
 
 
 def judge(assembler: Assembler, now: int, cost: int = 0) -> TraceState:
     (trace,) = assembler.due(now, 10)
     state = assembler.state(trace, now)
-    assembler.judged(trace, state, now, cost)
+    assembler.mark_judged(trace, state, now, cost)
     return state
 
 
@@ -147,9 +147,9 @@ def test_a_trace_that_was_dear_to_judge_comes_alone() -> None:
     now = T0
     for key, cost in ((cheap, DEAR - 1), (dear, DEAR), (other, 0)):
         assembler.add(key, [span("1", pending=True)], (), now, now)
-        assembler.hold(key)
+        assembler.mark_complete(key)
         (trace,) = assembler.due(now + CONFIG.coalesce, 10)
-        assembler.judged(trace, TraceState.OPEN, now + CONFIG.coalesce, cost)
+        assembler.mark_judged(trace, TraceState.OPEN, now + CONFIG.coalesce, cost)
     for key in (cheap, dear, other):
         assembler.add(key, [span("2", "1")], (), now, now)
     later = now + 10 * SECOND
@@ -165,7 +165,7 @@ def test_beyond_the_memory_bound_the_least_recent_content_is_released() -> None:
     keys = [("", f"{n:032x}") for n in range(4)]
     for n, key in enumerate(keys):
         assembler.add(key, [span("1", text="x" * 4000)], (), T0 + n, T0 + n)
-        assembler.hold(key)
+        assembler.mark_complete(key)
     held = [assembler.get(k).held for k in keys]  # type: ignore[union-attr]  # all four are open
     assert held == [False, False, True, True]
     assert assembler.held_bytes <= config.max_bytes
@@ -199,7 +199,7 @@ def test_a_log_record_joins_its_span_in_either_order(log_first: bool) -> None:  
     trace = assembler.get(KEY)
     assert trace is not None
     assert trace.spans["1"].log_text == ("said so",)
-    assembler.hold(KEY)
+    assembler.mark_complete(KEY)
     judge(assembler, T0 + CONFIG.coalesce)
     assembler.add(KEY, [], [record], T0 + 1, T0 + 1)
     assert not assembler.due(T0 + SECOND, 10), "a re-sent record is no news"

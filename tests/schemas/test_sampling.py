@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tracejury.schemas.sampling import (
     chosen,
-    kept,
+    combined_threshold,
+    is_sampled,
     randomness,
-    thinned,
     threshold,
     upstream_probability,
     with_threshold,
@@ -82,7 +82,7 @@ def test_a_further_sampler_writes_the_product_of_both_probabilities(
     trace_state: str, rate: float, written: str
 ) -> None:
     """What else the tracestate holds stays; the changed member comes first."""
-    found = with_threshold(trace_state, thinned(trace_state, rate))
+    found = with_threshold(trace_state, combined_threshold(trace_state, rate))
     assert found == written
     assert upstream_probability(found) == pytest.approx(upstream_probability(trace_state) * rate, abs=1e-15)
 
@@ -104,24 +104,24 @@ def test_the_randomness_is_stated_or_the_end_of_the_trace_id() -> None:
 @given(st.integers(0, 2**128 - 1), st.floats(0.001, 1), st.floats(0, 1), st.floats(0, 1))
 def test_what_is_kept_is_consistent(trace_id: int, upstream: float, one: float, other: float) -> None:
     """A lower rate keeps a part of a higher one; all is kept at 1, nothing at 0, whatever came before."""
-    state = with_threshold("", thinned("", upstream))
+    state = with_threshold("", combined_threshold("", upstream))
     low, high = sorted((one, other))
     ids = f"{trace_id:032x}"
-    assert not (kept(ids, state, low) and not kept(ids, state, high))
-    assert kept(ids, state, 1.0)
-    assert not kept(ids, state, 0.0)
+    assert not (is_sampled(ids, state, low) and not is_sampled(ids, state, high))
+    assert is_sampled(ids, state, 1.0)
+    assert not is_sampled(ids, state, 0.0)
     if randomness(ids, state) >= threshold(state):
-        assert kept(ids, state, high) == (randomness(ids, state) >= thinned(state, high))
+        assert is_sampled(ids, state, high) == (randomness(ids, state) >= combined_threshold(state, high))
 
 
 @pytest.mark.parametrize("upstream", [1.0, 0.5, 0.01])
 def test_the_share_kept_is_the_rate_of_what_upstream_kept(upstream: float) -> None:
     """Also where the ids contradict the threshold: then a hash chooses; four standard deviations around a fifth."""
     random = Random(1)  # noqa: S311  ids
-    state = with_threshold("", thinned("", upstream))
+    state = with_threshold("", combined_threshold("", upstream))
     ids = [f"{random.getrandbits(128):032x}" for _ in range(20_000)]
     agreeing = [i for i in ids if randomness(i, state) >= threshold(state)]
     for some in (agreeing, sorted(set(ids) - set(agreeing))):
         if some:
-            share = sum(kept(i, state, 0.2) for i in some) / len(some)
+            share = sum(is_sampled(i, state, 0.2) for i in some) / len(some)
             assert abs(share - 0.2) < 4 * (0.2 * 0.8 / len(some)) ** 0.5

@@ -46,7 +46,7 @@ class Gathering:
             count = counts.get(trace.key[1], 0)
             if not trace.forced and count <= trace.rows:
                 trace.stored, trace.ledger = {}, {}
-                self._assembler.hold(trace.key)
+                self._assembler.mark_complete(trace.key)
             elif not keys or rows + count <= LOAD_ROWS:
                 keys.append(trace.key)
                 rows += count
@@ -118,9 +118,9 @@ def _closed(key: TraceKey, stored: StoredTraceRows, joined_to: str | None) -> Op
     """A trace that is not open here, for the moment in which it is judged with others."""
     newest = _newest(stored)
     trace = OpenTrace(key, first_arrival=newest, last_arrival=newest, held=True, received_through=newest)
-    trace.take_logs(stored.logs)
+    trace.add_logs(stored.logs)
     for span in stored.spans:
-        trace.take(span)
+        trace.add_span(span)
     trace.stored = {f.id: f for f in stored.findings}
     trace.ledger = dict(stored.ledger)
     trace.joined_to = joined_to

@@ -80,7 +80,7 @@ class TraceJudge:
             elif trace.spans:
                 judged.append(self._filtered(trace, task.now))
             else:
-                self._assembler.judged(trace, TraceState.SETTLED, task.now, 0)
+                self._assembler.mark_judged(trace, TraceState.SETTLED, task.now, 0)
         members = {t.key[1]: t for t in task.group if t.key[1] in judgeable}
         runs = groups_of(judgeable) if len(judgeable) > 1 else [tuple(judgeable)] if judgeable else ()
         if len(task.group) > 1 and any(_has_moved(members[i], ids[0]) for ids in runs for i in ids):
@@ -115,7 +115,7 @@ class TraceJudge:
         for trace in members:
             own = rebuilt if trace is first else part(rebuilt, trace, states[trace.key])
             one = self._done(trace, own, rebuilt, result, now, before) if result else self._failed(trace, own, why, now)
-            self._assembler.judged(trace, states[trace.key], now, cost)
+            self._assembler.mark_judged(trace, states[trace.key], now, cost)
             moved = _has_moved(trace, first.key[1])
             if trace.key in task.due or trace is first or moved or one.changed or one.retracted or one.ledger:
                 self._observer.judged(one, cost)
@@ -159,7 +159,7 @@ class TraceJudge:
         """Nobody judges what our own judges did."""
         state = self._assembler.state(trace, now)
         unbuilt = unbuilt_trace(trace, list(trace.spans.values()), state)
-        self._assembler.judged(trace, state, now, 0)
+        self._assembler.mark_judged(trace, state, now, 0)
         return JudgedTrace(unbuilt, self._judgement(unbuilt, now, Outcome.FILTERED, reason="calls of our own judges"))
 
     def _judgement(self, trace: Trace, now: int, outcome: Outcome, **said: Any) -> Judgement:

@@ -218,14 +218,14 @@ class DetectWorker(Work[OpenTrace, Step]):
         """
         at = self._clock() + (ALONE_AGAIN if self._max_traces == 1 else 0)
         for key in keys:
-            self.assembler.forget(key)
+            self.assembler.discard(key)
             self.assembler.request(key, at)
         self._max_traces = max(self._max_traces // 4, 1)
         self._inbox.done()
 
     def _take_in(self, taken: TakenBatches, now: int) -> None:
         for key in taken.gone:
-            self.assembler.forget(key)
+            self.assembler.discard(key)
         for batch, received_at in taken.batches:
             for key, rows in by_trace(batch).items():
                 self.assembler.add(key, rows.spans, rows.logs, received_at, now)
@@ -249,7 +249,7 @@ class DetectWorker(Work[OpenTrace, Step]):
         log.error("what was found in trace %s cannot be stored: %s", judged.trace.trace_id, error)
         self._observer.failed_trace()
         # What is remembered of it as stored is not.
-        self.assembler.forget((judged.trace.tenant, judged.trace.trace_id))
+        self.assembler.discard((judged.trace.tenant, judged.trace.trace_id))
 
 
 def keys_of(taken: TakenBatches) -> set[TraceKey]:

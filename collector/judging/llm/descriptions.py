@@ -80,7 +80,7 @@ class Descriptions:
         if kept is not None:
             return kept.text
         # The first trace of a service describes itself, once it is whole.
-        return Derived().take(trace).text if trace.state is not TraceState.OPEN else ""
+        return Derived().add(trace).text if trace.state is not TraceState.OPEN else ""
 
     def _learn(self, trace: Trace) -> None:
         service = self._services.get(trace.service)
@@ -89,7 +89,7 @@ class Descriptions:
             self._services[trace.service] = service
         if service.seen >= DERIVED_AT[-1]:
             return
-        service.derived = service.derived.take(trace)
+        service.derived = service.derived.add(trace)
         service.seen += 1
         if service.seen in DERIVED_AT and (service.new or service.seen >= ENOUGH):
             self._keep(trace.service, service.derived.text)

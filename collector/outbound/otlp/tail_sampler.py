@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ....schemas.findings import Finding, FindingState
 from ....schemas.queries.export_record import TraceRecord
 from ....schemas.queries.reader import Confidence
-from ....schemas.sampling import kept, randomness, thinned, with_randomness, with_threshold
+from ....schemas.sampling import combined_threshold, is_sampled, randomness, with_randomness, with_threshold
 from ....schemas.taxonomy import Severity
 from .config import SamplingConfig
 
@@ -29,7 +29,7 @@ class SamplingDecision:
         if self.rate >= 1.0:
             return trace_state
         stated = trace_state if self.value is None else with_randomness(trace_state, self.value)
-        return with_threshold(stated, thinned(trace_state, self.rate))
+        return with_threshold(stated, combined_threshold(trace_state, self.rate))
 
 
 ALL = SamplingDecision(goes=True)
@@ -59,7 +59,7 @@ class TailSampler:
         first = next((r for r in record.all if r.trace_id == record.leader), None) or record
         leader = record.leader or record.trace_id
         state = first.trace_state if first.trace_id == leader else ""
-        chosen = kept(leader, state, self.healthy)
+        chosen = is_sampled(leader, state, self.healthy)
         if not chosen and any(r.sent for r in record.all):
             return ALL  # sent as a failing one, it cannot be called back: it stands for itself alone
         value = randomness(leader, state)

@@ -22,7 +22,7 @@ from tracejury.collector.otlp.mark import MARK, is_ours, mark_of
 from tracejury.collector.outbound.otlp.marks import FORWARDED_BY
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.llm_judging import StoredLlmJudging
-from tracejury.schemas.sampling import randomness, thinned, with_threshold
+from tracejury.schemas.sampling import combined_threshold, randomness, with_threshold
 
 pytestmark = pytest.mark.store
 
@@ -388,5 +388,5 @@ async def test_traces_that_are_one_run_go_together(store_dsn: str) -> None:
     assert len(arrived) < runs
     for run, spans in arrived.items():
         states = {s.trace_state.partition(";")[0] for s in spans}
-        assert states == ({""} if run in failing else {with_threshold("", thinned("", 0.4))})
+        assert states == ({""} if run in failing else {with_threshold("", combined_threshold("", 0.4))})
         assert len({randomness(s.trace_id.hex(), s.trace_state) for s in spans}) == (3 if run in failing else 1)

@@ -18,7 +18,7 @@ from tracejury.judges.measures.rates import share
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.queries.export_record import Opinion, TraceRecord
 from tracejury.schemas.rates import Sums
-from tracejury.schemas.sampling import randomness, thinned, threshold, upstream_probability, with_threshold
+from tracejury.schemas.sampling import combined_threshold, randomness, threshold, upstream_probability, with_threshold
 from tracejury.schemas.taxonomy import Severity
 
 DAYS = int(os.environ.get("TRACEJURY_SIMULATED_DAYS", "60"))
@@ -97,7 +97,7 @@ def test_what_was_sent_as_failing_goes_on_for_itself() -> None:
 @given(st.integers(0, 2**128 - 1), st.floats(0.01, 1), st.floats(0.001, 0.999))
 def test_what_is_kept_passes_the_threshold_that_it_states(number: int, upstream: float, rate: float) -> None:
     """Whoever samples consistently downstream finds it right; the probability is the product of both."""
-    state, trace_id = with_threshold("", thinned("", upstream)), f"{number:032x}"
+    state, trace_id = with_threshold("", combined_threshold("", upstream)), f"{number:032x}"
     if randomness(trace_id, state) < threshold(state):
         return
     choice = sampler(healthy=rate).choose(record(trace_id=trace_id, trace_state=state))
@@ -116,7 +116,7 @@ def test_the_rate_downstream_covers_the_true_one(upstream: float, healthy: float
     """
     covered, arrived, offered = 0, 0, 0
     rules = sampler(healthy=healthy)
-    state = with_threshold("", thinned("", upstream)) if upstream < 1 else ""
+    state = with_threshold("", combined_threshold("", upstream)) if upstream < 1 else ""
     fails, healthy_one = record(a_finding()), record()
     for seed in range(DAYS):
         random = Random(seed)  # noqa: S311  a simulation
@@ -164,10 +164,10 @@ def test_of_traces_that_are_one_all_fail_where_one_does() -> None:
 @given(st.integers(0, 2**56 - 1), st.floats(0.01, 1), st.floats(0.001, 0.999))
 def test_of_traces_that_are_one_all_are_chosen_or_none(number: int, upstream: float, rate: float) -> None:
     """By the randomness of the first, which all state: whoever samples downstream keeps them together, too."""
-    first = with_threshold(f"ot=rv:{number:014x}", thinned("", upstream))
+    first = with_threshold(f"ot=rv:{number:014x}", combined_threshold("", upstream))
     if randomness(NONE_KEPT, first) < threshold(first):
         return
-    own = with_threshold("vendor=1", thinned("", upstream))
+    own = with_threshold("vendor=1", combined_threshold("", upstream))
     records = family(first, own, own)
     choices = [sampler(healthy=rate).choose(r) for r in records]
     assert len({c.goes for c in choices}) == 1
