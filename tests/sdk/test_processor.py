@@ -175,7 +175,7 @@ def test_a_failure_of_ours_is_told_once_and_never_raised(
         raise ValueError("ours")
 
     monkeypatch.setattr(processor_module, "_sampled", broken)
-    monkeypatch.setattr(trouble, "_told", set())
+    monkeypatch.setattr(trouble, "_logged", set())
     provider, _ = started()
     with caplog.at_level(logging.WARNING, "tracejury.sdk"):
         for _ in range(3):
