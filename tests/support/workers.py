@@ -16,7 +16,7 @@ from forwarding_store import OPTIONS, Kept
 from store_parts import a_finding, a_judged_trace, a_run
 
 from tracejury.collector.judging.detect.texts import TextWriter
-from tracejury.collector.otlp.client.client import ExportResult
+from tracejury.collector.otlp.codec.rejections import PartialSuccess
 from tracejury.collector.outbound.otlp.delivery import Delivery
 from tracejury.collector.outbound.otlp.forwarder import Forwarder, WaitLimits
 from tracejury.collector.outbound.otlp.metrics import ExportCounts
@@ -130,8 +130,8 @@ def texts() -> Rig:
 class Taking:
     """An OTLP client whose backend takes everything."""
 
-    async def send(self, _request: Any) -> ExportResult:
-        return ExportResult()
+    async def send(self, _request: Any) -> PartialSuccess:
+        return PartialSuccess()
 
     async def close(self) -> None:
         """Nothing to close."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError
 
 from ....schemas.errors import PermanentError
+from ..codec.rejections import PartialSuccess
 from .export_request import SCHEMAS, ExportRequest
 
 MAX_ANSWER: Final = 1 << 20
@@ -19,18 +19,10 @@ class EndpointError(PermanentError):
     """The endpoint takes no request of this signal: its address or our credentials are wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExportResult:
-    """An accepted request: the number of items that were rejected (partial success), and why."""
-
-    rejected: int = 0
-    message: str = ""
-
-
 class OtlpClient(Protocol):
     """A connection to one OTLP endpoint."""
 
-    async def send(self, request: ExportRequest) -> ExportResult:
+    async def send(self, request: ExportRequest) -> PartialSuccess:
         """Send one request.
 
         Raises:
@@ -43,16 +35,16 @@ class OtlpClient(Protocol):
         """Close the connection; safe to call twice."""
 
 
-def partial_success(request: ExportRequest, answer: bytes, *, json: bool = False) -> ExportResult:
+def partial_success(request: ExportRequest, answer: bytes, *, json: bool = False) -> PartialSuccess:
     """The partial success in an answer; an answer that is not OTLP says nothing against the request."""
     schema = SCHEMAS.get(request.signal)
     if schema is None:
-        return ExportResult()
+        return PartialSuccess()
     try:
         partial = parsed(schema.response(), answer, json=json).partial_success
     except DecodeError:
-        return ExportResult()
-    return ExportResult(max(getattr(partial, schema.rejected), 0), partial.error_message)
+        return PartialSuccess()
+    return PartialSuccess(max(getattr(partial, schema.rejected), 0), partial.error_message)
 
 
 def parsed(message: Any, answer: bytes, *, json: bool) -> Any:

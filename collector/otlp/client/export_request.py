@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import orjson
 from google.protobuf.message import Message
 from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
-from ....schemas.spans import StoredAttributes
+from ....schemas.spans import LogRecord, Span
 from ..codec import otlp_json
 from ..codec.encode import resource_of, scope_of
 from ..codec.groups import Request, count, group, rows, schema_of
@@ -44,11 +44,6 @@ class ExportRequest:
     encoding: Encoding = Encoding.PROTOBUF
 
     @property
-    def media_type(self) -> str:
-        """The content type over HTTP."""
-        return self.encoding.media_type
-
-    @property
     def compressible(self) -> bool:
         """Whether the endpoint takes it compressed: Phoenix does not."""
         return self.signal is not ExportSignal.PHOENIX
@@ -78,22 +73,6 @@ def phoenix_request(data: list[dict[str, Any]]) -> ExportRequest:
     return ExportRequest(ExportSignal.PHOENIX, orjson.dumps({"data": data}), len(data), Encoding.JSON)
 
 
-class HasOrigin(Protocol):
-    """A span or log record, as far as its origin goes."""
-
-    @property
-    def resource_attributes(self) -> StoredAttributes:
-        """Attributes of the resource."""
-
-    @property
-    def scope_name(self) -> str:
-        """Name of the instrumentation scope."""
-
-    @property
-    def scope_version(self) -> str:
-        """Version of the instrumentation scope."""
-
-
 @dataclass(frozen=True, slots=True)
 class ItemOrigin:
     """Resource and scope that items share, and `key`, their bytes."""
@@ -109,7 +88,7 @@ class OriginCache:
     def __init__(self) -> None:
         self._known: dict[Any, ItemOrigin] = {}
 
-    def of(self, item: HasOrigin, types: Mapping[str, str]) -> ItemOrigin:
+    def of(self, item: Span | LogRecord, types: Mapping[str, str]) -> ItemOrigin:
         """The origin of a span (`types` of its resource attributes) or log record."""
         names = (item.scope_name, item.scope_version)
         key = (tuple(item.resource_attributes.items()), tuple(types.items()), names)

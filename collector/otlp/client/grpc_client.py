@@ -14,8 +14,9 @@ from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
 
 from ....schemas.errors import PermanentError, RetryableError, TracejuryError
+from ..codec.rejections import PartialSuccess
 from .backend_connection import BackendConnection, metadata
-from .client import MAX_ANSWER, EndpointError, ExportResult, partial_success
+from .client import MAX_ANSWER, EndpointError, partial_success
 from .export_request import SCHEMAS, ExportRequest
 
 _RETRYABLE: Final = frozenset(
@@ -65,7 +66,7 @@ class GrpcClient:
         self._metadata = tuple(metadata(key.lower(), value) for key, value in connection.headers.items())
         self._timeout = connection.timeout
 
-    async def send(self, request: ExportRequest) -> ExportResult:
+    async def send(self, request: ExportRequest) -> PartialSuccess:
         """See `OtlpClient`."""
         try:
             answer = await self._calls[request.signal](request.body, timeout=self._timeout, metadata=self._metadata)

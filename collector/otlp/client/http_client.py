@@ -14,9 +14,10 @@ from google.rpc.status_pb2 import Status
 
 from ....schemas.errors import PermanentError, RetryableError
 from ...worker.retry import retry_after
+from ..codec.rejections import PartialSuccess
 from ..codec.signals import Encoding
 from .backend_connection import BackendConnection
-from .client import MAX_ANSWER, EndpointError, ExportResult, parsed, partial_success
+from .client import MAX_ANSWER, EndpointError, parsed, partial_success
 from .export_request import ExportRequest
 
 _RETRYABLE: Final = frozenset({429, 502, 503, 504})
@@ -39,9 +40,9 @@ class HttpClient:
         headers = {"user-agent": "tracejury", **connection.headers}
         self._client = httpx.AsyncClient(timeout=connection.timeout, verify=_context(connection), headers=headers)
 
-    async def send(self, request: ExportRequest) -> ExportResult:
+    async def send(self, request: ExportRequest) -> PartialSuccess:
         """See `OtlpClient`."""
-        body, headers, timeout = request.body, {"content-type": request.media_type}, self._connection.timeout
+        body, headers, timeout = request.body, {"content-type": request.encoding.media_type}, self._connection.timeout
         if self._connection.gzip and request.compressible:
             body = await asyncio.to_thread(gzip.compress, body, _FAST)
             headers["content-encoding"] = "gzip"

@@ -12,10 +12,11 @@ from typing import Final
 from ....schemas.errors import PermanentError, RetryableError
 from ...worker.retry import RetryPolicy
 from ..codec.groups import Request
+from ..codec.rejections import PartialSuccess
 from ..codec.signals import Encoding
 from ..files import BrokenFileError, find, read_file
 from .batches import batches
-from .client import ExportResult, OtlpClient
+from .client import OtlpClient
 from .connect import check_listening, connect
 from .export_request import ExportRequest, ExportSignal, encoded
 from .fresh_ids import FreshIds
@@ -46,7 +47,7 @@ class ReplayResult:
         """Items that the receiver took."""
         return self.spans + self.logs - self.rejected
 
-    def add(self, request: ExportRequest, result: ExportResult) -> None:
+    def add(self, request: ExportRequest, result: PartialSuccess) -> None:
         """Count a request that was answered; a new message is added to the list."""
         self.requests += 1
         if request.signal is ExportSignal.LOGS:
@@ -169,14 +170,14 @@ async def _next(iterator: Iterator[ExportRequest], drawing: asyncio.Lock) -> Exp
 
 async def _deliver(
     request: ExportRequest, client: OtlpClient, retry: RetryPolicy, counts: ReplayResult, sleep: Sleep
-) -> ExportResult:
+) -> PartialSuccess:
     tried = 0
     while True:
         tried += 1
         try:
             return await client.send(request)
         except PermanentError as error:
-            return ExportResult(request.items, str(error))
+            return PartialSuccess(request.items, str(error))
         except RetryableError as error:
             if tried >= retry.tries:
                 raise RetryableError(f"gave up after {tried} tries: {error}") from error

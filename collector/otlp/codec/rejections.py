@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import Final
 
 _REASONS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class PartialSuccess:
+    """The number of rejected items of an accepted request, and why; 0 and "" for a full success."""
+
+    rejected: int = 0
+    message: str = ""
 
 
 class Rejections:

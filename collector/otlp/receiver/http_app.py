@@ -13,9 +13,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ....schemas.errors import RetryableError, UnsupportedMediaTypeError
+from ..codec.rejections import PartialSuccess
 from ..codec.signals import Encoding, Signal
 from .http_body import read_body
-from .intake import Intake, Receipt
+from .intake import Intake
 from .status import ErrorResponse, refusal, success
 
 TRANSPORT: Final = "http"
@@ -52,7 +53,7 @@ def _endpoint(intake: Intake, signal: Signal, read_seconds: float) -> Callable[[
     return export
 
 
-async def _take(intake: Intake, signal: Signal, encoding: Encoding, request: Request, seconds: float) -> Receipt:
+async def _take(intake: Intake, signal: Signal, encoding: Encoding, request: Request, seconds: float) -> PartialSuccess:
     gzipped = _is_gzipped(request)
     announced = request.headers.get("content-length", "")
     if announced.isdecimal():

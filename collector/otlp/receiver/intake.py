@@ -7,7 +7,6 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Final
 
 from pydantic import Field
@@ -18,6 +17,7 @@ from ....schemas.errors import PermanentError, RetryableError, TracejuryError
 from ...worker.log_throttle import LogThrottle
 from ..codec.decode import Decoded, decode
 from ..codec.limits import MIB, Limits
+from ..codec.rejections import PartialSuccess
 from ..codec.signals import Encoding, Signal
 from .inflight import InFlight
 from .metrics import ACCEPTED, CUT_VALUES, FAILED, ITEMS, REFUSED, REFUSED_REQUESTS, ReceiverMetrics
@@ -41,14 +41,6 @@ class IntakeConfig(Section):
     """Requests being read, decoded or committed; beyond it they are refused retryably."""
     inflight_bytes: int = Field(default=256 * MIB, ge=MIB)
     """Bytes of their decompressed bodies; beyond it they are refused retryably."""
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """The acknowledgement of a request: the number of rejected items, and why ("" where none)."""
-
-    rejected: int = 0
-    message: str = ""
 
 
 class Intake:
@@ -79,7 +71,7 @@ class Intake:
         # One thread: more would share the interpreter's lock, and decode several huge bodies at one time.
         self._decoder = ThreadPoolExecutor(1, thread_name_prefix="otlp-decode")
 
-    async def take(self, transport: str, signal: Signal, encoding: Encoding, body: bytes) -> Receipt:
+    async def take(self, transport: str, signal: Signal, encoding: Encoding, body: bytes) -> PartialSuccess:
         """Decode and commit one request that is held in `inflight` already; returns after the commit.
 
         Raises:
@@ -95,7 +87,7 @@ class Intake:
             if self._throttle.due(f"rejected over {transport}"):
                 # Most clients keep what a partial success says to themselves.
                 log.warning("%s: %s", transport, decoded.message)
-        return Receipt(decoded.rejected, decoded.message)
+        return PartialSuccess(decoded.rejected, decoded.message)
 
     def refused(self, transport: str, signal: Signal, error: Exception) -> None:
         """Count a request that is answered with an error; one a minute and kind of error is logged."""

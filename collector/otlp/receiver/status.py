@@ -20,8 +20,8 @@ from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
 
 from ....schemas.errors import PermanentError, RetryableError, TooLargeError, UnsupportedMediaTypeError
+from ..codec.rejections import PartialSuccess
 from ..codec.signals import SCHEMAS, Encoding, Signal
-from .intake import Receipt
 
 DETAILS_KEY: Final = "grpc-status-details-bin"
 _UNFORESEEN: Final = "the collector failed for a reason of its own: try again"
@@ -78,13 +78,13 @@ def refusal(error: Exception) -> ErrorResponse:
     return ErrorResponse(code, http, _UNFORESEEN, _RETRY_AFTER)
 
 
-def success(signal: Signal, encoding: Encoding, receipt: Receipt) -> bytes:
+def success(signal: Signal, encoding: Encoding, partial: PartialSuccess) -> bytes:
     """The body of an acknowledgement; the partial success is unset where nothing was rejected."""
     schema = SCHEMAS[signal]
     response = schema.response()
-    if receipt.rejected:
-        setattr(response.partial_success, schema.rejected, receipt.rejected)
-        response.partial_success.error_message = receipt.message
+    if partial.rejected:
+        setattr(response.partial_success, schema.rejected, partial.rejected)
+        response.partial_success.error_message = partial.message
     return _encoded(response, encoding)
 
 

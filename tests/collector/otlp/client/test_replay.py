@@ -11,9 +11,9 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tracejury.collector.otlp.client import ReplayResult, connect, replay, replay_files, send_all
-from tracejury.collector.otlp.client.client import ExportResult
 from tracejury.collector.otlp.client.export_request import ExportRequest, encoded
 from tracejury.collector.otlp.codec.limits import Limits
+from tracejury.collector.otlp.codec.rejections import PartialSuccess
 from tracejury.collector.otlp.codec.signals import Encoding
 from tracejury.collector.otlp.files import BrokenFileError
 from tracejury.collector.otlp.receiver.grpc_server import GrpcConfig, GrpcReceiver
@@ -235,7 +235,7 @@ class ScriptedClient:
         self.now = self.most = 0
         self.refuse = refuse
 
-    async def send(self, request: ExportRequest) -> ExportResult:
+    async def send(self, request: ExportRequest) -> PartialSuccess:
         """Take one turn of the loop, so that others get in."""
         assert request.body
         self.now += 1
@@ -245,7 +245,7 @@ class ScriptedClient:
         if self.refuse:
             self.refuse -= 1
             raise RetryableError("later", retry_after=0.0)
-        return ExportResult()
+        return PartialSuccess()
 
     async def close(self) -> None:
         """Nothing to close."""

@@ -11,8 +11,9 @@ from otlp_parts import RecordingSink, spans, traces
 
 from tracejury.collector.otlp.codec import proto_decode
 from tracejury.collector.otlp.codec.limits import MIB, Limits
+from tracejury.collector.otlp.codec.rejections import PartialSuccess
 from tracejury.collector.otlp.codec.signals import Encoding, Signal
-from tracejury.collector.otlp.receiver.intake import Intake, IntakeConfig, Receipt
+from tracejury.collector.otlp.receiver.intake import Intake, IntakeConfig
 from tracejury.collector.otlp.receiver.metrics import ReceiverMetrics
 from tracejury.schemas.errors import PermanentError, RetryableError
 
@@ -98,7 +99,7 @@ async def test_big_bodies_are_decoded_like_small_ones() -> None:
     intake = Intake(sink, clock=lambda: 7)
     big = traces(*spans(*range(1, 9001))).SerializeToString()
     assert len(big) > MIB // 4
-    assert await intake.take("grpc", Signal.TRACES, Encoding.PROTOBUF, big) == Receipt()
+    assert await intake.take("grpc", Signal.TRACES, Encoding.PROTOBUF, big) == PartialSuccess()
     assert len(sink.spans) == 9000
     assert {kept.received_at for kept in sink.spans} == {7}
     with pytest.raises(PermanentError):
@@ -114,7 +115,7 @@ async def test_items_are_counted() -> None:
     request = traces(*spans(1, 2, 0))
     request.resource_spans[0].scope_spans[0].spans[0].name = "n" * 65
     receipt = await intake.take("http", Signal.TRACES, Encoding.PROTOBUF, request.SerializeToString())
-    assert receipt == Receipt(1, "1 spans rejected: span id is all zero (1)")
+    assert receipt == PartialSuccess(1, "1 spans rejected: span id is all zero (1)")
     assert metrics.counts == {
         ("otelcol_receiver_accepted_spans", "http"): 2,
         ("otelcol_receiver_failed_spans", "http"): 1,

@@ -9,8 +9,8 @@ import pytest
 from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
 
+from tracejury.collector.otlp.codec.rejections import PartialSuccess
 from tracejury.collector.otlp.codec.signals import Encoding, Signal
-from tracejury.collector.otlp.receiver.intake import Receipt
 from tracejury.collector.otlp.receiver.status import TABLE, refusal, success
 from tracejury.schemas.errors import (
     ConfigError,
@@ -82,8 +82,8 @@ def test_a_refusal_says_the_same_in_every_form() -> None:
 @pytest.mark.parametrize("signal", Signal)
 def test_full_success_is_empty(signal: Signal) -> None:
     """The partial success is unset."""
-    assert success(signal, Encoding.PROTOBUF, Receipt()) == b""
-    assert json.loads(success(signal, Encoding.JSON, Receipt())) == {}
+    assert success(signal, Encoding.PROTOBUF, PartialSuccess()) == b""
+    assert json.loads(success(signal, Encoding.JSON, PartialSuccess())) == {}
 
 
 @pytest.mark.parametrize(
@@ -96,5 +96,5 @@ def test_full_success_is_empty(signal: Signal) -> None:
 )
 def test_partial_success_counts_what_was_rejected(signal: Signal, field: str) -> None:
     """64-bit integers are strings in JSON."""
-    body = success(signal, Encoding.JSON, Receipt(2, "why"))
+    body = success(signal, Encoding.JSON, PartialSuccess(2, "why"))
     assert json.loads(body) == {"partialSuccess": {field: "2", "errorMessage": "why"}}
