@@ -1,4 +1,4 @@
-"""Who may reach us (only this machine, until there are keys), and where."""
+"""Endpoints of the collector: which receivers listen, and that all are loopback until there are keys."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ..otlp.receiver.ports import Endpoint, split_endpoint
 
 
 def bound_receivers(config: CollectorConfig, grpc_port: int, http_port: int) -> Sequence[Endpoint]:
-    """The receivers that listen, by the ports that they are bound to (0: not yet)."""
+    """Receivers that listen, by their bound ports (0: not yet)."""
     bound = (("OTLP/gRPC", config.grpc.endpoint, grpc_port), ("OTLP/HTTP", config.http.endpoint, http_port))
     return [Endpoint(name, f"http://{split_endpoint(at)[0]}:{port}") for name, at, port in bound if port]
 
 
 def check_loopback(config: CollectorConfig) -> None:
-    """Refuse endpoints that others can reach, unless the configuration says so.
+    """Refuse endpoints that other machines can reach, unless `insecure` is set.
 
     Raises:
         ConfigError: an endpoint is not loopback and `insecure` is not set, or it is not HOST:PORT.

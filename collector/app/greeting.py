@@ -1,4 +1,4 @@
-"""What `serve` prints once it is ready."""
+"""The text that `serve` prints once it is ready."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def ready_text(config: CollectorConfig, ports: Mapping[str, int], store: str) ->
 
 
 def judges_text(config: LlmConfig) -> str:
-    """Who judges, in one line."""
+    """The judges in one line."""
     if not config.on:
         return "detectors only; --model NAME adds LLM judges"
     where = f" at {config.api_base}" if config.api_base else ""

@@ -1,4 +1,4 @@
-"""Our own log: one line an event, on stderr, safe to show in a terminal."""
+"""The collector's log: one line per event, on stderr, safe to show in a terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 
 
 class CleanFormatter(logging.Formatter):
-    """Span content may stand in a log line: control characters are shown, not obeyed."""
+    """Formatter that escapes control characters: span content may stand in a log line."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as one clean line (several where there is a traceback)."""
@@ -19,7 +19,7 @@ class CleanFormatter(logging.Formatter):
 
 
 def set_up(level: str = "INFO") -> None:
-    """Send our own records to stderr, and only warnings of the libraries."""
+    """Log tracejury's records to stderr, and only warnings of libraries."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(CleanFormatter(FORMAT))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)

@@ -1,4 +1,4 @@
-"""The collector put together: starts downstream first, stops in reverse, drains within a deadline."""
+"""The collector process: starts downstream first, stops in reverse, drains within a deadline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gauges and counters of the parts of the running collector."""
+"""Metrics of the running collector's parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages' static files, from memory: the address of each holds a hash of its content, so browsers keep it."""
+"""Static files, served from memory; a URL holds a hash of the content, so browsers cache it for good."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ TYPES: Final[Mapping[str, str]] = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-"""What is served; other files of the folder are for people."""
+"""Media types by suffix; other files of the folder are not served."""
 _FOREVER: Final = "public, max-age=31536000, immutable"
 
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A file: its content, media type and address."""
+    """A static file."""
 
     content: bytes
     media_type: str
@@ -33,7 +33,7 @@ class Asset:
 
 
 def load_assets() -> Mapping[str, Asset]:
-    """The files of `static/` by their path there."""
+    """Files of `static/` by path."""
     root = resources.files(__package__) / "static"
     return dict(_read(root, ""))
 
@@ -52,7 +52,7 @@ def _read(folder: Traversable, prefix: str) -> list[tuple[str, Asset]]:
 
 
 def add_assets(app: FastAPI, assets: Mapping[str, Asset]) -> None:
-    """Serve them; an address with another hash is none of ours."""
+    """Serve static files; a URL with another hash is not found."""
     by_url = {asset.url: asset for asset in assets.values()}
 
     @page(app, "/static/{digest}/{path:path}")

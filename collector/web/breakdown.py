@@ -1,4 +1,4 @@
-"""Rates told apart by something: the rows of a table, each with its link to the traces it stands for."""
+"""Rates grouped by a dimension: the rows of a table, each with a link to its traces."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ TITLES: Final[Mapping[By, str]] = {
     By.TAXONOMY: "Taxonomies",
 }
 _NAMED: Final = frozenset({By.CATEGORY, By.DIMENSION, By.SEVERITY, By.JUDGE})
-"""What the glossary explains; other names are the users'."""
+"""Groups that the glossary explains; other names come from users."""
 
 
 @dataclass(frozen=True, slots=True)
 class BreakdownRow:
-    """One group. `name`: as it shows; `about`: its explanation, "" where it is a name of the user's.
+    """One group. `name`: as it shows; `about`: its explanation, "" for a name that comes from users.
 
     `href`: "" where no list can be asked for it.
     """
@@ -46,7 +46,7 @@ class BreakdownRow:
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """A table of groups, worst first. `most`: the share that fills a bar; `left`: groups that are not shown."""
+    """A table of groups, worst first. `most`: the share that fills a bar; `left`: groups not shown."""
 
     title: str
     by: By

@@ -1,4 +1,4 @@
-"""The pages put together."""
+"""Assembly of all pages."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from .trace.span import add_span
 from .traces import add_traces
 
 REBUILDING_THREADS: Final = 4
-"""A trace of 50,000 spans takes seconds to rebuild: those who wait for one must leave threads to the other pages."""
+"""A trace of 50,000 spans takes seconds to rebuild: requests for one must leave threads to other pages."""
 
 
 def add_pages(app: FastAPI, services: Services) -> None:
-    """Serve all pages with the application of the API."""
+    """Add all pages to the API's application."""
     assets = load_assets()
     templates = make_templates(assets, find_term, __version__)
     change_feed = app.state.change_feed = ChangeFeed(services.reader.trace_queries)

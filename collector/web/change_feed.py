@@ -22,17 +22,17 @@ from ..queries.trace.trace_queries import TraceQueries
 
 MAX_SUBSCRIBERS: Final = 256
 MAX_OF_ONE: Final = 64
-"""Of one address: nobody takes all of them."""
+"""Subscribers of one client address."""
 
 MAX_IDS: Final = 500
-"""Findings whose change a subscriber is told of at once; of more, only the latest."""
+"""Changed findings that wait for a subscriber; of more, only the latest."""
 
 MAX_REMEMBERED: Final = 10_000
-"""Traces of which the latest change is remembered."""
+"""Traces whose version is remembered."""
 
 
 class Subscriber:
-    """One open page, of a client's address. `trace_id` "" watches all traces.
+    """One open page of a client's address. `trace_id` "" watches all traces.
 
     Use it as an async context manager, in the event loop.
     """
@@ -54,7 +54,7 @@ class Subscriber:
         self._change_feed.unsubscribe(self)
 
     def wake(self, states: Mapping[str, str]) -> None:
-        """Something changed; `states`: of findings, by id. From any thread."""
+        """Report a change; `states`: of findings, by id. Callable from any thread."""
         with self._lock:
             self._states.update(states)
             if self._woken:
@@ -63,7 +63,7 @@ class Subscriber:
         self._wake()
 
     def close(self) -> None:
-        """End the wait for good. From any thread."""
+        """End the subscription. Callable from any thread."""
         self.closed = True
         self._wake()
         with suppress(RuntimeError):  # the loop has ended
@@ -83,7 +83,7 @@ class Subscriber:
         return states
 
     async def pause(self, seconds: float) -> None:
-        """Wait so long, or until it is closed."""
+        """Wait so long, or until the subscription is closed."""
         try:
             async with asyncio.timeout(seconds):
                 await self._ended.wait()
@@ -110,7 +110,7 @@ class ChangeFeed:
         self._stopped = False
 
     def traces_judged(self, traces: Sequence[JudgedTrace]) -> None:
-        """Detectors looked at these."""
+        """Publish what detectors found."""
         for one in traces:
             if one.judgement.outcome is Outcome.DONE and not one.trace.joined_to:
                 self._trace_queries.cache_judged(one.trace)
@@ -118,7 +118,7 @@ class ChangeFeed:
             self._publish(ids, (*one.changed, *one.retracted))
 
     def subjects_judged(self, subjects: Sequence[JudgedSubject]) -> None:
-        """LLM judges looked at these."""
+        """Publish what LLM judges found."""
         for one in subjects:
             ids = {judgement.subject.trace_id for judgement in one.judgements}
             self._publish(ids, (*one.changed, *one.retracted))
@@ -128,7 +128,7 @@ class ChangeFeed:
         self._publish({trace_id}, ())
 
     def subscribe(self, trace_id: str = "", client: str = "") -> Subscriber:
-        """A new subscriber; `client`: its address, "" for none that is told.
+        """A new subscriber; `client`: its address, "" if unknown.
 
         Raises:
             OverloadedError: there are too many, or too many of that address.
@@ -140,7 +140,7 @@ class ChangeFeed:
         return made
 
     def check_capacity(self, client: str = "") -> None:
-        """Raise OverloadedError where there is no room for one more of that address."""
+        """Raise OverloadedError where one more subscriber of that address would be too many."""
         with self._lock:
             self._check_capacity(client)
 
@@ -155,17 +155,17 @@ class ChangeFeed:
             )
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
-        """Stop telling it."""
+        """Remove a subscriber."""
         with self._lock:
             self._subscribers.discard(subscriber)
 
     @property
     def subscribers(self) -> int:
-        """How many there are."""
+        """The number of subscribers."""
         return len(self._subscribers)
 
     def version(self, trace_id: str) -> str:
-        """The version of a trace, for `is_behind`; of another process it is always another."""
+        """The version of a trace, for `is_behind`; versions of different processes never match."""
         with self._lock:
             return f"{self._boot}-{self._last.get(trace_id, 0)}"
 
@@ -174,11 +174,11 @@ class ChangeFeed:
         return bool(version) and version != self.version(trace_id)
 
     async def stop(self, _deadline: float = 0) -> None:
-        """End all streams: the server waits for them."""
+        """End all streams, since the server waits for them."""
         self.end()
 
     def end(self) -> None:
-        """The same from any thread."""
+        """End all streams; callable from any thread."""
         with self._lock:
             self._stopped = True
             subscribers = list(self._subscribers)

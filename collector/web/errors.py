@@ -1,4 +1,4 @@
-"""Refusals as pages, for people in a browser."""
+"""Error pages."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ DETAILS: Final = {
     "Not Found": "No page has this address.",
     "Method Not Allowed": "This address takes no such request.",
 }
-"""In place of what the framework says."""
+"""Texts in place of the framework's."""
 
 
 def refusal_pages(templates: Environment, clock: Callable[[], int]) -> Callable[[Scope, Refusal], Response]:
-    """What makes a page of a refusal, with the menu. It asks nothing of the store, which may be what failed."""
+    """A function that renders a refusal as a page. It asks nothing of the store, which may be what failed."""
 
     def show(scope: Scope, refusal: Refusal) -> Response:
         now = clock()
@@ -56,7 +56,7 @@ def refusal_pages(templates: Environment, clock: Callable[[], int]) -> Callable[
 
 
 def _window(scope: Scope, now: int) -> Window:
-    """That of the address, or, where it may be what is refused, the usual one."""
+    """The window of the URL, or the default where the URL's is invalid."""
     try:
         return read_window(QueryParams(scope["query_string"]), now)
     except ConfigError:

@@ -1,4 +1,4 @@
-"""What words and figures mean, as pages."""
+"""Pages of the glossary."""
 
 from __future__ import annotations
 

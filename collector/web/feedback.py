@@ -33,7 +33,7 @@ TAKING: Final[Mapping[str, Callable[[Labelling, Form, str], Label]]] = {
     "review": lambda labelling, form, who: labelling.take_review(a_review(form, who)),
     "withdraw": lambda labelling, form, who: labelling.withdraw(form.get("annotation", ""), who, form.get("trace", "")),
 }
-"""How the form of each kind is taken; `who` labels."""
+"""Saves the form of each kind as a label; `who` is the annotator."""
 
 
 def add_feedback(app: FastAPI, site: Site) -> None:
@@ -60,7 +60,7 @@ def _add_form(app: FastAPI, site: Site, kind: str, take: Callable[[Labelling, Fo
 
 
 def _answer(site: Site, request: Request, form: Form, who: str, label: Label) -> Response:
-    """The widget as it is now, or, without scripts, the way back to the page."""
+    """The updated widget, or, without scripts, a redirect to the page."""
     finding_id, span_id = (label.finding_id, label.span_id) if isinstance(label, Annotation) else ("", "")
     finding = site.reader.labels.finding(finding_id) if finding_id else None
     trace_id = finding.trace_id if finding else form.get("trace", "")
@@ -84,7 +84,7 @@ def _answer(site: Site, request: Request, form: Form, who: str, label: Label) ->
 
 
 def _who(request: Request, form: Form) -> str:
-    """Who says it: the name in the form, or the one that this browser gave before."""
+    """The annotator: the name in the form, or the one in the browser's cookie."""
     return annotator_of(form if form.get("annotator", "").strip() else {**form, "annotator": annotator(request)})
 
 
@@ -94,7 +94,7 @@ def _remember(response: Response, who: str) -> Response:
 
 
 def _page(base: str, trace_id: str) -> str:
-    """The page of a trace that the form is of; nothing else is led to."""
+    """The page of the form's trace; never another address."""
     head, _, rest = base.rpartition("/")
     if head != "/traces" or not rest or "\\" in rest:
         if not trace_id:

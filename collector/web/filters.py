@@ -1,6 +1,6 @@
-"""How figures, times and the text of spans are written on pages; filters of the templates.
+"""Template filters for figures, times and the text of spans.
 
-Markup is left to the templates: all of these give plain text, which the templates escape.
+Each returns plain text, which the templates escape.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ def line(text: object, limit: int = 160) -> str:
 
 
 def shell(name: str) -> str:
-    """A name as one word of a command for a shell, to be copied; "" where it cannot be: hidden in part, or long."""
+    """A name quoted for a shell command; "" where it cannot be: hidden in part, or long."""
     plain = name and is_whole(name) and "\n" not in name and safe(name) == name
     return shlex.quote(name) if plain else ""
 
 
 def cut(text: object, limit: int = 4000) -> str:
-    """Text of spans, safe, cut at `limit` characters; compare lengths to know whether it was."""
+    """Text of spans, safe, cut at `limit` characters."""
     return safe(str(text)[:limit])
 
 
@@ -58,12 +58,12 @@ def iso(nanos: int | None) -> str:
 
 
 def stamp(nanos: int | None) -> str:
-    """A time as machines read it, for `datetime` attributes."""
+    """A time in ISO 8601, for `datetime` attributes."""
     return iso_time(nanos or 0) or ""
 
 
 def ago(nanos: int | None, now: int) -> str:
-    """How long before `now` (both unix nanos): `3 min ago`."""
+    """The age of a time at `now` (both unix nanos): `3 min ago`."""
     if not nanos:
         return NONE
     seconds = (now - nanos) // SECOND
@@ -95,7 +95,7 @@ def _long(seconds: int) -> str:
 
 
 def number(value: float | None) -> str:
-    """A count with thin groups: `12 345`; other numbers to three digits."""
+    """A count with thin spaces between thousands: `12 345`; other numbers with two decimals."""
     if value is None:
         return NONE
     if not math.isfinite(value):
@@ -135,28 +135,7 @@ def usd(value: float | None) -> str:
     return f"${value:.4f}" if 0 < abs(value) < 0.1 else f"${value:,.2f}"  # noqa: PLR2004  below it cents tell nothing
 
 
-def agent(name: str) -> str:
-    """What an agent is called, also where it has no name."""
-    return agent_name(name)
-
-
 FILTERS: Final = {
-    function.__name__: function
-    for function in (
-        short,
-        shown,
-        line,
-        shell,
-        cut,
-        agent,
-        counted,
-        iso,
-        stamp,
-        ago,
-        duration,
-        number,
-        percent,
-        interval,
-        usd,
-    )
-}
+    filter_.__name__: filter_
+    for filter_ in (short, shown, line, shell, cut, counted, iso, stamp, ago, duration, number, percent, interval, usd)
+} | {"agent": agent_name}

@@ -1,4 +1,4 @@
-"""The overview's main figures and its chart, from what rates answer."""
+"""The overview's main figures and its chart, made from rates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .filters import SECOND, counted, percent
 from .window import Window, field_time
 
 PLAIN: Final = 0.05
-"""A difference whose p-value is below it is taken as real."""
+"""A difference with a smaller p-value counts as real."""
 RARE: Final = 0.001
 UNITS: Final[Mapping[Unit, str]] = {
     Unit.RUN: "runs",
@@ -76,7 +76,7 @@ def headline(answer: RateAnswer, compared: RateComparison, window: Window, unit:
 
 
 def change(compared: RateComparison) -> RateChange:
-    """What a comparison says; `a` is the period before."""
+    """A comparison in words; `a` is the period before."""
     if compared.difference is None or compared.p_value is None:
         missing = "before" if compared.b.total.judged else "now"
         return RateChange("unknown", f"nothing was judged {missing}, so there is nothing to compare", None)
@@ -86,7 +86,7 @@ def change(compared: RateComparison) -> RateChange:
 def change_of(
     difference: Estimate, p_value: float, before: str, kinds: tuple[str, str] = ("worse", "better")
 ) -> RateChange:
-    """A difference of shares in words; `kinds`: what a larger and a smaller share is."""
+    """A difference of shares in words; `kinds`: the words for a larger and a smaller share."""
     told = f"{points(difference.value)} points ({points(difference.low)} to {points(difference.high)})"
     chance = f"a difference as large would come {spoken(p_value)}"
     if p_value >= PLAIN:

@@ -1,4 +1,4 @@
-"""LLM judges: what they did and why not, what they cost, how far they agree with people, by version."""
+"""Pages of judges: outcomes, cost, agreement with labels, versions."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from .site import Site, choice, page
 from .window import HOUR, Window
 
 WORDS: Final = 30
-"""Words of the ledger on one page."""
+"""Ledger entries on one page."""
 SILENT: Final = (Outcome.FAILED, Outcome.OVER_BUDGET)
-"""Outcomes that somebody may want to do something about."""
+"""Outcomes that may need action."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeTableRow:
-    """One judge: its words by outcome, the share of runs in which it found an error, how it fares against labels."""
+    """One judge: outcomes, the share of runs in which it found an error, its quality against labels."""
 
     name: str
     about: str
@@ -53,7 +53,7 @@ class VersionRow:
 
 @dataclass(frozen=True, slots=True)
 class CapUsage:
-    """Spend against a cap. `part`: how much of it is used, None without a cap."""
+    """Spend against a cap."""
 
     name: str
     usd: float
@@ -62,7 +62,7 @@ class CapUsage:
 
     @property
     def part(self) -> float | None:
-        """Share of the cap that is used, at most 1."""
+        """Share of the cap that is used, at most 1; None without a cap."""
         return min(1.0, self.usd / self.cap) if self.cap else None
 
 
@@ -119,7 +119,7 @@ def add_judges(app: FastAPI, site: Site) -> None:
 def judge_rows(
     outcomes: Mapping[str, Mapping[Outcome, int]], rates: RateAnswer, quality: Sequence[JudgeQuality]
 ) -> Sequence[JudgeTableRow]:
-    """LLM judges with words or a rate, by name."""
+    """LLM judges with ledger entries or a rate, by name."""
     shares = {row.key: row.rate.share for row in rates.rows}
     fares = {one.judge: one for one in quality}
     names = sorted(name for name in {*outcomes, *shares} if name and not _is_rule(name))
@@ -139,7 +139,7 @@ def version_rows(seen: Sequence[VersionSeen]) -> Sequence[VersionRow]:
 
 
 def against_caps(spends: Sequence[Spend], caps: Mapping[str, float], now: int) -> Sequence[CapUsage]:
-    """What this hour and this day (UTC) cost, of all services together."""
+    """Spend of this hour and this day (UTC), of all services."""
     rows: list[CapUsage] = []
     for name, start, cap in (
         ("This hour", now // HOUR * HOUR, caps.get("usd_per_hour")),

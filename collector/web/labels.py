@@ -1,4 +1,4 @@
-"""What to label next, and how judges fare against what people said."""
+"""The labels page: the queue, the sample's progress, and the quality of judges against labels."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .site import Site, choice, page
 from .trace.pages import annotator
 
 LINES: Final = 25
-"""Runs of the queue on the page."""
+"""Queue items on the page."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampleProgress:
-    """Runs of the calibration sample. `missing`: strata that nobody has looked at, largest first."""
+    """Progress of the calibration sample, in runs. `missing`: strata without a review, largest first."""
 
     runs: int
     reviewed: int
@@ -62,7 +62,7 @@ def spoken(stratum: str) -> str:
 
 
 def queue_link(item: QueueItem) -> str:
-    """The page of a run in the queue; what the form there sends says how the run was drawn."""
+    """The URL of a queued run; its parameters tell the review form how the run was drawn."""
     given = {
         "at": f"run:{item.agent_run_id}",
         "stratum": item.stratum,
@@ -74,7 +74,7 @@ def queue_link(item: QueueItem) -> str:
 
 
 def progress(strata: Sequence[Stratum]) -> SampleProgress:
-    """How far the calibration sample has come."""
+    """The progress of the calibration sample."""
     missing = sorted((one for one in strata if one.size and not one.reviewed), key=lambda one: -one.size)
     return SampleProgress(
         sum(one.size for one in strata),
@@ -85,6 +85,6 @@ def progress(strata: Sequence[Stratum]) -> SampleProgress:
 
 
 def by_labels(quality: Sequence[JudgeQuality]) -> Sequence[JudgeQuality]:
-    """Judges and detectors of which something is known, those with most labels first."""
+    """Judges and detectors with labels, those with most labels first."""
     told = [one for one in quality if one.findings or one.errors]
     return sorted(told, key=lambda one: (-one.findings, -one.errors, one.judge))

@@ -1,4 +1,4 @@
-"""Addresses of traces and sessions, whatever these are called: names and ids of sessions are the clients' own."""
+"""URLs of traces and sessions; session ids are arbitrary text of clients."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from ...schemas.text.naming import is_whole
 from .window import Window
 
 DOTS: Final = frozenset({".", ".."})
-"""What no address can end with: browsers take them for steps in the path, also where they are quoted."""
+"""Ids that no path can end with: browsers resolve them as path steps, even percent-encoded."""
 
 
 def trace_link(window: Window, trace_id: str, **more: str) -> str:
-    """The page of a trace; the time and the service go along."""
+    """The URL of a trace, with the window's parameters."""
     return window.link(f"/traces/{quote(trace_id, safe='')}", **more)
 
 
 def session_link(window: Window, session_id: str, service: str = "", **more: str) -> str:
-    """The page of a session, of that service where one is named, since an id is unique within a service only.
+    """The URL of a session, of that service where one is named: an id is unique within a service only.
 
     "" where a list shows only the beginning of a name: it would ask for another one.
     """

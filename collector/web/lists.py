@@ -1,6 +1,6 @@
-"""What pages with lists of traces and sessions share: what an address asks, and how that is shown and taken back.
+"""Lists of traces and sessions: parameters, columns, filter chips, pages.
 
-Everything that is asked lives in the address, so a list can be sent to somebody, and the back button works.
+All state lives in the URL, so a list can be shared and the back button works.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from .site import Site
 from .window import DAY, RANGES, Window, field_time
 
 ROWS: Final = 50
-"""Of a page."""
+"""Rows of a page."""
 LOOKS: Final = 8
-"""Filters that are left out one by one where together they find nothing."""
+"""Filters that are dropped one by one to explain an empty list."""
 
 NAMES: Final[Mapping[str, str]] = {
     "q": "text",
@@ -43,11 +43,11 @@ NAMES: Final[Mapping[str, str]] = {
     "session": "session",
     "min_duration": "lasting at least",
 }
-"""The filters of a list and how a page calls them; what is in the window is not among them."""
+"""Labels of the filters by parameter, without those of the window."""
 
 
 class PageParams(FilterParams):
-    """What the address of a list asks. What it holds beside this is not ours to refuse."""
+    """Parameters of a list; unknown ones are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -58,16 +58,16 @@ class PageParams(FilterParams):
 
     @property
     def shown_sort(self) -> Sort:
-        """By what the list is sorted."""
+        """The order of the list."""
         return Sort(self.sort) if self.sort else Sort.RECEIVED
 
     @property
     def ascending(self) -> bool:
-        """Whether the least comes first."""
+        """Whether the list ascends."""
         return self.order == "asc"
 
     def query(self, window: Window, now: int) -> TraceQuery:
-        """As the reader's question. Raises ConfigError on a value that means nothing."""
+        """The query for the reader. Raises ConfigError for an invalid value."""
         given = {name: getattr(self, name) for name in FilterParams.model_fields}
         given |= {"text": self.q, "since": "", "until": "", "service": window.service}
         asked = ListParams(**given, sort=self.shown_sort, order=self.order or "desc", cursor=self.cursor, limit=ROWS)
@@ -77,7 +77,7 @@ class PageParams(FilterParams):
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A filter that is on: its name in the address, its words, and the address without it."""
+    """An active filter: parameter, label, value, and the URL without it."""
 
     name: str
     label: str
@@ -87,7 +87,7 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The head of a column; `href`: sorted by it, the other way round where it is sorted so already."""
+    """A column head; `href` sorts by it, or reverses the order."""
 
     title: str
     sort: Sort | None = None
@@ -98,7 +98,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class ListView:
-    """A list as its page shows it.
+    """View of a list.
 
     Where it is empty, `culprits`: filters without which there is something; `newest`: the last arrival (unix nanos) of
     what would show in a longer time, and `wider`: the address of a time that holds it.
@@ -130,7 +130,7 @@ def list_page(
     find_page: Callable[[Reader, TraceQuery], tuple[Rows, str | None]],
     find: Callable[[TraceQuery], Rows],
 ) -> Response:
-    """The page of a list, whose template is named as its path."""
+    """A list's page; the template has the name of its path."""
     path = request.url.path
     window = site.window(request)
     query = asked.query(window, site.clock())
@@ -150,7 +150,7 @@ def view_of(
     more: str | None,
     searched: str | None,
 ) -> ListView:
-    """The view of a page of rows."""
+    """The view of one page of rows."""
     params = {**window.params, **asked_params(asked)}
     return ListView(
         path,
@@ -165,7 +165,7 @@ def view_of(
 
 
 def asked_params(asked: PageParams) -> dict[str, str]:
-    """What goes into an address to ask the same, but for the window and the place in the list."""
+    """The list's own parameters, without the window and the cursor."""
     given = {name: str(getattr(asked, name)) for name in (*NAMES, "profile", "sort", "order")}
     return {name: value for name, value in given.items() if value}
 
@@ -177,7 +177,7 @@ def explain_nothing(
     now: int,
     rows: Callable[[TraceQuery], Rows],
 ) -> ListView:
-    """Why a list is empty: which filter, left out alone, would show something, and which other time would."""
+    """Explain an empty list: the filters without which, and the time in which, there would be rows."""
     found = [chip for chip in view.chips[:LOOKS] if rows(_drop(query, chip.name))]
     latest = replace(query, since=0, until=0, limit=1, before=None, sort=Sort.RECEIVED, ascending=False)
     newest = rows(latest)
@@ -189,7 +189,7 @@ def explain_nothing(
 
 
 def _time_of(at: int, now: int) -> dict[str, str]:
-    """The shortest range until now that holds a moment (both unix nanos), as parameters; else the day around it."""
+    """Parameters of the shortest range until now that holds a time (both unix nanos), else of its day."""
     for name, length in RANGES.items():
         if now - length <= at < now:
             return {"range": name}

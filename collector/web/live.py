@@ -1,4 +1,4 @@
-"""What happens just now: the stream of one trace, and the live tail of findings with its stream.
+"""Live pages: the event stream of one trace, and the tail of findings with its stream.
 
 A stream never holds what it has not sent: it is told that something changed and asks the store for what is new. A slow
 browser therefore costs a mark and a bounded list of ids, and misses only what stood in between; of findings it is told
@@ -26,13 +26,13 @@ from .tail import SHOWN, Tail, place_of, read_place, write_place
 from .window import Window
 
 PAUSE: Final = 0.3
-"""Least seconds between two events of one stream: a busy collector need not redraw a page more often."""
+"""Least seconds between two events of one stream: a page need not be redrawn more often."""
 
 KEEPALIVE_SECONDS: Final = 15.0
 """Seconds after which an idle stream sends a comment: proxies drop silent connections."""
 
 OPENING: Final = format_sse_event(retry=2000)
-"""The beginning of every stream: after how many milliseconds a browser reconnects."""
+"""Opens every stream: the milliseconds after which a browser reconnects."""
 
 KEEPALIVE: Final = format_sse_event(comment="beat")
 HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -40,7 +40,7 @@ HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What the tail shows; "" does not filter."""
+    """Filters of the tail; "" does not filter."""
 
     severity: str = ""
     service: str = ""
@@ -50,11 +50,11 @@ class Filters:
 
     @classmethod
     def of(cls, params: Mapping[str, str]) -> Filters:
-        """From an address."""
+        """From a URL's parameters."""
         return cls(*(params.get(name, "")[:200] for name in ("severity", "service", "judge", "category", "profile")))
 
     def query(self, limit: int) -> ErrorQuery:
-        """What to ask of the store. Raises ConfigError for a severity or profile that there is not."""
+        """The query for the reader. Raises ConfigError for an unknown severity or profile."""
         try:
             severity = Severity(self.severity.upper()) if self.severity else Severity.LOW
         except ValueError:
@@ -104,7 +104,7 @@ def _client(request: Request) -> str:
 
 
 async def _trace_events(change_feed: ChangeFeed, trace_id: str, mark: str, client: str = "") -> AsyncIterator[bytes]:
-    """Sends `changed` whenever the trace was judged, with what became of its findings."""
+    """Send `changed` after each judgement of the trace, with the states of its findings."""
     try:
         subscriber = change_feed.subscribe(trace_id, client)
     except OverloadedError:  # the last place went since there was room: who asks again is told
@@ -124,14 +124,14 @@ async def _trace_events(change_feed: ChangeFeed, trace_id: str, mark: str, clien
 
 
 class _TailEvents:
-    """One stream of findings: those after a place, each once."""
+    """The stream of findings after a position, each once."""
 
     def __init__(self, site: Site, window: Window, query: ErrorQuery, place: Position) -> None:
         self._site, self._window, self._query, self._place = site, window, query, place
         self._tail: Tail | None = None
 
     async def stream(self, change_feed: ChangeFeed, client: str) -> AsyncIterator[bytes]:
-        """Sends `found` with a row of the page, `skipped` with a count, `state` where a finding became current or went.
+        """Send `found` with a row of the page, `skipped` with a count, `state` where a finding became current or went.
 
         An event's id is the latest place that was told: where a browser that comes back goes on.
         """

@@ -1,4 +1,4 @@
-"""The overview: how often agents err, where, since when, and what was not judged."""
+"""The overview: error rates, breakdowns, recent severe findings, judging."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from .site import Site, choice, page
 from .window import DAY, HOUR, Window
 
 SEVERE: Final = 8
-"""Latest severe findings that are shown."""
+"""Latest severe findings shown."""
 GROUPS: Final = 12
 MORE: Final = (By.SERVICE, By.VERSION, By.MODEL, By.ROLE, By.SEVERITY, By.JUDGE)
-"""Break-downs that are shown one at a time."""
+"""Breakdowns shown one at a time."""
 NEW_SERVICES: Final = 2
 MOST_NEW: Final = 200
 
 
 def add_overview(app: FastAPI, site: Site) -> None:
-    """`/` and the parts of it that come after, since they may take longer."""
+    """`/` and its fragments, which load later since they may take longer."""
     diagnoses = DiagnosisCache(site.reader, site.clock)
 
     @page(app, "/")
@@ -101,7 +101,7 @@ def add_overview(app: FastAPI, site: Site) -> None:
 
 
 def against_before(rates: Rates, query: RateQuery, window: Window) -> RateComparison:
-    """The answer over time (`b`) and the period before (`a`), of the population that the time of `b` calls for."""
+    """Rates over time (`b`) and of the period before (`a`); without LLM judgements in `b`, of detectors."""
     before = replace(query, since=window.before.since, until=window.before.until)
     query = replace(query, step=window.step, calibrated=True)
     if query.population is None:
@@ -115,7 +115,7 @@ def against_before(rates: Rates, query: RateQuery, window: Window) -> RateCompar
 
 
 def asked(request: Request, window: Window) -> RateQuery:
-    """The question that an address asks: its window, unit, population and profile.
+    """The rate query of a URL: window, unit, population and profile.
 
     Raises:
         ConfigError: it names what there is not.
@@ -136,7 +136,7 @@ def asked(request: Request, window: Window) -> RateQuery:
 
 
 def _any_review(site: Site) -> bool:
-    """Whether labels are used at all: whoever has none needs no reason why they correct nothing."""
+    """Whether there are reviews: without any, a missing calibration needs no explanation."""
     return bool(site.reader.labels.reviews(LabelQuery(1)))
 
 

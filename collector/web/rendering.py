@@ -1,4 +1,4 @@
-"""The templates' environment: everything is escaped, and a name that is not there is an error."""
+"""The template environment: everything is escaped, and undefined names are errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .links import session_link, trace_link
 
 
 def make_templates(assets: Mapping[str, Asset], explained: Callable[[str], Any], version: str) -> Environment:
-    """The environment over `templates/`. `explained` gives what there is to say of a term, or None."""
+    """The environment over `templates/`. `explained` finds a term of the glossary, or None."""
     environment = Environment(
         loader=PackageLoader(__package__),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""The list of sessions: those that hold a trace of the filters; and one session as a conversation."""
+"""The list of sessions, and one session as a conversation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COLUMNS: Final = (
 
 
 class SessionPageParams(SessionParams):
-    """What the address of a session asks, beside what is the window's."""
+    """Parameters of a session's page, besides the window's."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -44,7 +44,7 @@ class SessionPageParams(SessionParams):
 
 
 def add_sessions(app: FastAPI, site: Site) -> None:
-    """`/sessions`, `/sessions/{id}`, and `/session?id=` for the ids that no path can end with."""
+    """`/sessions`, `/sessions/{id}`, and `/session?id=` for ids that no path can end with."""
 
     @page(app, "/sessions")
     def sessions(request: Request, asked: Annotated[PageParams, Query()]) -> Response:

@@ -1,4 +1,4 @@
-"""What every page has at hand, and the pattern of pages.
+"""Dependencies and decorators of pages.
 
 A page is a module of this folder: pure functions that make its view model (frozen dataclasses) from what the reader
 answers, and `add_<page>(app, site)`, which `build.py` lists. Its endpoints are plain functions that return
@@ -49,15 +49,15 @@ class Site:
         return self.services.clock
 
     def window(self, request: Request) -> Window:
-        """The time range and the filters that the address of the page names.
+        """The time range and service of the URL.
 
         Raises:
-            ConfigError: it names none that there are.
+            ConfigError: the range, a time or the service is invalid.
         """
         return read_window(request.query_params, self.clock())
 
     def render(self, request: Request, template: str, *, status: int = 200, **view: Any) -> HTMLResponse:
-        """A page or a fragment of one. Templates see `view`, `window`, `now` (unix nanos), `path` and `csrf`."""
+        """A rendered page or fragment. Templates see `view`, `window`, `now` (unix nanos), `path` and `csrf`."""
         cookie = cookie_of(request.headers) or self.services.tokens.new_cookie()
         text = self.templates.get_template(template).render(
             {
@@ -76,12 +76,12 @@ class Site:
 
 
 def page(app: FastAPI, path: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator: the function answers GET requests for `path` with a page."""
+    """Decorate the handler of GET requests for a page."""
     return app.get(path, include_in_schema=False, response_class=HTMLResponse)
 
 
 def rebuilding(app: FastAPI, path: str, few: CapacityLimiter) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator: a page that may rebuild a large trace, on `few` threads: the others are left to other pages."""
+    """Decorate the handler of a page that may rebuild a large trace; it runs on `few` threads."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @page(app, path)
@@ -95,15 +95,15 @@ def rebuilding(app: FastAPI, path: str, few: CapacityLimiter) -> Callable[[Calla
 
 
 def action(app: FastAPI, path: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator: the function answers forms posted to `path`; the guard has checked origin and token."""
+    """Decorate the handler of forms posted to `path`; the guard has checked origin and token."""
     return app.post(path, include_in_schema=False, response_class=HTMLResponse)
 
 
 def choice(kind: type[Choice], name: str, text: str) -> Choice:
-    """A value that an address names.
+    """A member of an enumeration by the value in a URL.
 
     Raises:
-        ConfigError: there is none of that name.
+        ConfigError: the enumeration has no such value.
     """
     if text not in set(kind):
         raise ConfigError(f"no {name} {text[:40]!r}: use one of {', '.join(kind)}")
@@ -115,9 +115,9 @@ async def _form(request: Request) -> Mapping[str, str]:
 
 
 Form = Annotated[Mapping[str, str], Depends(_form)]
-"""A parameter of an action: the fields of the form."""
+"""Handler parameter: the fields of the posted form."""
 
 
 def is_fragment(headers: Headers) -> bool:
-    """Whether htmx asks for a part of the page that is shown already."""
+    """Whether htmx asks for a fragment of the page."""
     return headers.get("hx-request") == "true" and headers.get("hx-history-restore-request") != "true"

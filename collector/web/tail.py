@@ -1,4 +1,4 @@
-"""The tail of findings: those from a place on, each once; who cannot keep up is told how many went by."""
+"""The tail of findings: each once, with a count of those skipped for a slow reader."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ...schemas.queries.reader import ErrorQuery, Position, Sighting
 from ..queries.reader import Reader
 
 SHOWN: Final = 100
-"""Findings that the page begins with, and that a poll returns at least where there are more."""
+"""Findings that the page begins with, and the least that a poll returns where there are more."""
 
 OVERLAP: Final = 10_000_000_000
 """Nanos by which a poll goes back: findings become readable in about the order of their times, not exactly."""
 
 REMEMBERED: Final = 2_000
-"""Findings of which it is known that they were given; no poll goes back further than they do."""
+"""Findings remembered as sent; no poll goes back further."""
 
 BACKLOG: Final = 500
-"""Findings that may wait, about as many as the page keeps: of more, only the latest are given."""
+"""Findings that may wait, about as many as the page keeps; of more, only the latest are sent."""
 
 _PAGE: Final = 200
 _START: Final = Position(0)
@@ -28,7 +28,7 @@ _END: Final = 2**63
 
 @dataclass(frozen=True, slots=True)
 class TailBatch:
-    """The result of a poll, earliest first: `found`, then `skipped` that nobody is shown, then the `latest`.
+    """The result of a poll, earliest first: `found`, then a count of `skipped` ones, then the `latest`.
 
     `more`: there is more already.
     """
@@ -40,7 +40,7 @@ class TailBatch:
 
 
 class Tail:
-    """Findings of a query after a place. Blocks; for one thread at a time.
+    """Findings of a query after a position. Blocks; for one thread at a time.
 
     It goes on by place (time and id), so nothing comes twice, however many there are of one moment. Once nothing is
     left, the next poll begins earlier, for what became readable late: what it has given it remembers, and never looks
@@ -57,7 +57,7 @@ class Tail:
         self._floor = place_of(before[-1]) if len(before) == SHOWN - 1 else _START
 
     def knows(self, finding_id: str) -> bool:
-        """Whether the page may show that finding."""
+        """Whether the page may show the finding."""
         return finding_id in self._given or finding_id in self._shown
 
     def poll(self) -> TailBatch:
@@ -100,17 +100,17 @@ class Tail:
 
 
 def place_of(row: Sighting) -> Position:
-    """Its place in the tail."""
+    """The position of a finding in the tail."""
     return Position(row.finding.first_seen, row.finding.id)
 
 
 def write_place(place: Position) -> str:
-    """As an address or an event carries it."""
+    """A position as text, for URLs and event ids."""
     return f"{place.time}-{place.id}" if place.id else str(place.time)
 
 
 def read_place(text: str) -> Position | None:
-    """What `write_place` wrote, None where it is none."""
+    """The position of a text by `write_place`, None for any other."""
     time, _, finding_id = text.partition("-")
     if not (time.isascii() and time.isdecimal()):
         return None

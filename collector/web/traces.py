@@ -1,4 +1,4 @@
-"""The list of traces: filters that compose and live in the address, search, orders, pages."""
+"""The list of traces."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COLUMNS: Final = (
 
 
 def add_traces(app: FastAPI, site: Site) -> None:
-    """`/traces`, and the names that its filters suggest."""
+    """`/traces`, and the suggestions of its filters."""
 
     @page(app, "/traces")
     def traces(request: Request, asked: Annotated[PageParams, Query()]) -> Response:

@@ -1,4 +1,4 @@
-"""The time range and the filters that all pages share; they live in the address and go along with every link."""
+"""The time range and service that all pages share; they live in the URL and pass on with every link."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ DAY: Final = 24 * HOUR
 RANGES: Final[Mapping[str, int]] = {"1h": HOUR, "6h": 6 * HOUR, "24h": DAY, "7d": 7 * DAY, "30d": 30 * DAY}
 DEFAULT_RANGE: Final = "24h"
 KEPT: Final = ("range", "from", "to", "service")
-"""The parameters that are the window's."""
+"""Parameters of the window."""
 
 STEPS: Final = (MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, DAY, 7 * DAY)
 POINTS: Final = 62
-"""At most so many points in a chart."""
+"""Points of a chart at most."""
 _TO_SECONDS: Final = len("2026-01-31T23:59:59")
 _LONGEST: Final = 1000
-"""Characters of a service's name that can be asked for, as of any text in an address."""
+"""Characters of a service's name in a URL at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Window:
 
     @property
     def params(self) -> dict[str, str]:
-        """What goes into an address so that it shows the same time and service."""
+        """Parameters that select the same time and service."""
         named: dict[str, str] = {}
         if not self.range:
             named = {"from": field_time(self.since), "to": field_time(self.until)}
@@ -58,13 +58,13 @@ class Window:
 
     @property
     def before(self) -> Window:
-        """The time of about the same length that ends where this one begins; of the first minute where none does."""
+        """The window of about the same length that ends where this one begins."""
         until = max(self.since, MINUTE)
         return replace(self, since=_begin(until, self.until - self.since), until=until, range="")
 
     @property
     def step(self) -> int:
-        """Nanos of one point of a chart: a round time that makes at most `POINTS` of them."""
+        """Nanoseconds of a chart's step: a round time that makes at most `POINTS` points."""
         length = max(1, self.until - self.since)
         return next((step for step in STEPS if length <= step * POINTS), -(-length // (POINTS * DAY)) * DAY)
 
@@ -79,12 +79,12 @@ class Window:
 
     @property
     def fields(self) -> tuple[str, str]:
-        """Both ends as fields for dates show them, in UTC, to the second."""
+        """Both ends for date fields, in UTC, to the second."""
         return field_time(self.since)[:_TO_SECONDS], field_time(self.until)[:_TO_SECONDS]
 
 
 def read_window(params: Mapping[str, str], now: int) -> Window:
-    """The window that an address names; `now` in unix nanos.
+    """The window of a URL's parameters; `now` in unix nanos.
 
     Raises:
         ConfigError: no such range, no such time, it ends before it begins, or too long a name; one line.
@@ -102,7 +102,7 @@ def read_window(params: Mapping[str, str], now: int) -> Window:
 
 
 def field_time(nanos: int) -> str:
-    """Unix nanos in an address, in UTC: `2026-01-31T23:59`; with seconds and microseconds where there are some."""
+    """Unix nanos for a URL, in UTC: `2026-01-31T23:59`; with seconds and microseconds where there are some."""
     text = (iso_time(nanos) or "1970-01-01T00:00:00.000000Z").removesuffix("Z")
     return text.removesuffix(".000000").removesuffix(":00")
 

@@ -1,4 +1,4 @@
-"""What a span says, block by block, each a text with a heading; and which block holds a finding's evidence.
+"""The texts of a span as blocks with headings, and the block that holds a finding's evidence.
 
 Blocks come in the order in which they are read. Evidence is looked for where an error shows first: in what the span put
 out, then in what happened, last in what it was sent and in its name.
@@ -24,14 +24,14 @@ from .marks import Quote, QuoteMark, find_exact, find_folded
 MAX_EVENTS: Final = 50
 MAX_MESSAGES: Final = 200
 MAX_VALUES: Final = 500
-"""Attributes of an event that are shown."""
+"""Attributes of an event shown."""
 
 _PRETTY: Final = 100_000
-"""Characters of JSON up to which it is indented."""
+"""Longest JSON that is indented, in characters."""
 
 
 class Rank(IntEnum):
-    """Where evidence is looked for first."""
+    """The order in which blocks are searched for evidence."""
 
     WRITTEN = 0
     ASKED = 1
@@ -59,7 +59,7 @@ class Block:
 
 
 def llm_blocks(span: NormalizedSpan, new: Sequence[Message], *, folded_roles: Sequence[str] = ()) -> list[Block]:
-    """Of an LLM call: the messages that are new to its run, what the model answered, what happened."""
+    """Blocks of an LLM call: the messages new to its run, the answer, status and events."""
     blocks = [b for message in new[-MAX_MESSAGES:] for b in _sent(message, folded_roles)]
     blocks += [b for message in span.output_messages for b in _written(message)]
     if not any(m.text or m.tool_requests or m.reasoning for m in span.output_messages) and span.output_text:
@@ -68,7 +68,7 @@ def llm_blocks(span: NormalizedSpan, new: Sequence[Message], *, folded_roles: Se
 
 
 def span_blocks(span: NormalizedSpan) -> list[Block]:
-    """Of any other span: what went in, what came out, what happened."""
+    """Blocks of any other span: input, output, status and events."""
     blocks = []
     if span.kind is Kind.TOOL:
         blocks += call_blocks(span.tool_arguments, span.tool_result)
@@ -82,7 +82,7 @@ def span_blocks(span: NormalizedSpan) -> list[Block]:
 
 
 def call_blocks(arguments: Json, result: str | None, error: str | None = None) -> list[Block]:
-    """Of a tool call: its arguments, and its result or its failure."""
+    """Blocks of a tool call: arguments, and result or error."""
     blocks = [] if arguments is None else [_laid_out("call", "Arguments", arguments, Rank.ASKED)]
     if error is not None:
         blocks.append(Block("error", "Failed", error, Rank.OUTCOME))
@@ -92,13 +92,13 @@ def call_blocks(arguments: Json, result: str | None, error: str | None = None) -
 
 
 def made_call_blocks(call: ToolCall) -> list[Block]:
-    """Of a tool call with all that its span adds."""
+    """Blocks of a tool call, with the status and events of its span."""
     blocks = call_blocks(call.arguments, call.result, call.error)
     return [*blocks, *happened(call.span)] if call.span else blocks
 
 
 def turn_blocks(turn: Turn) -> list[Block]:
-    """What the steps around a turn's calls put out, where they say what the calls do not."""
+    """Outputs of the steps around a turn's calls that the calls do not hold."""
     texts = {turn.text} | {c.result or "" for c in turn.tool_calls}
     pieces = [("Outcome of the step", turn.observation)]
     pieces += [(one_line(w.raw.name, 60) or "step", w.output_text) for w in turn.wrappers]
@@ -125,7 +125,7 @@ def happened(span: NormalizedSpan) -> list[Block]:
 
 
 def as_recorded(span: NormalizedSpan, quotes: Sequence[Quote]) -> list[Block]:
-    """The recorded texts in which quotes stand that no block holds."""
+    """Recorded texts with quotes that no block holds."""
     found: list[Block] = []
     open_quotes = list(quotes)
     for text in (span.raw.name, *raw_texts(span)):
@@ -210,7 +210,7 @@ _TITLES: Final = {
 
 
 def _laid_out(role: str, title: str, value: Json, rank: Rank) -> Block:
-    """Named values a line each, their texts as they are read; whatever else is JSON indented."""
+    """A block of a value: a line per name of a mapping, else indented JSON."""
     if isinstance(value, str) or value is None:
         return Block(role, title, value or "", rank)
     whole = json_text(value) or text_of(value)

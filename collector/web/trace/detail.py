@@ -1,4 +1,4 @@
-"""What stands at one place of a trace: a turn with its tool calls, an agent run, a span. From the rebuilt trace.
+"""Details of a node of a trace: a turn with its tool calls, an agent run or a span, from the rebuilt trace.
 
 Messages are those that are new to the run. Every finding's evidence is marked in the text that holds it.
 """
@@ -31,10 +31,10 @@ from .marks import Quote, show
 from .parts import Detail, Neighbour, RunDetail, ShownBlock, SpanDetail, SpanSection, TurnDetail
 
 MAX_SECTIONS: Final = 60
-"""Tool calls of a turn that are shown; the tree has all of them."""
+"""Tool calls of a turn shown; the tree has all of them."""
 
 MAX_BLOCKS: Final = 120
-"""Texts of one section that are shown; more are in the span as it was sent."""
+"""Texts of a section shown; the raw span has all of them."""
 
 
 class Details:
@@ -48,7 +48,7 @@ class Details:
             self._findings.setdefault(finding.span_id, []).append(finding)
 
     def at(self, key: str, around: int = 2) -> Detail | None:
-        """What stands at a key, with up to `around` turns before and after; None where nothing does."""
+        """The detail of a key, with up to `around` turns before and after; None for an unknown key."""
         kind, _, rest = key.partition(":")
         if kind == "run" and (run := self._runs.get(rest)):
             return self._run(run)
@@ -61,7 +61,7 @@ class Details:
         return self._turn_detail(run, turn, number, around)
 
     def blocks_at(self, key: str) -> Sequence[Block]:
-        """The texts of a place, in the order in which addresses number them."""
+        """The blocks of a key, in the order in which URLs number them."""
         kind, _, rest = key.partition(":")
         if kind == "text" and (span := self.trace.spans.get(rest)):
             return self._blocks_of(span)

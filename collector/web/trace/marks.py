@@ -35,7 +35,7 @@ _LONGEST: Final = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What a finding quotes."""
+    """The evidence of a finding."""
 
     finding_id: str
     text: str
@@ -43,7 +43,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class QuoteMark:
-    """Where a quote stands in a text: offsets, `end` exclusive."""
+    """The range of a quote in a text; `end` exclusive."""
 
     start: int
     end: int
@@ -74,13 +74,13 @@ class Shown:
 
 
 def find_exact(text: str, quotes: Iterable[Quote]) -> list[QuoteMark]:
-    """Where quotes stand letter by letter, each at its first place."""
+    """Exact matches of quotes, each at its first place."""
     found = ((quote, text.find(quote.text)) for quote in quotes if quote.text)
     return [QuoteMark(at, at + len(quote.text), quote.finding_id) for quote, at in found if at >= 0]
 
 
 def find_folded(text: str, quotes: Sequence[Quote]) -> list[QuoteMark]:
-    """Where quotes stand but for white space, case and what is not seen; nowhere in a text that is too long."""
+    """Matches of quotes that ignore white space, case and invisible characters; none in a text that is too long."""
     if not quotes or not text or len(text) > _FOLDED:
         return []
     shown = Folded.of(text)

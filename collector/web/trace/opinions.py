@@ -1,4 +1,4 @@
-"""Forms to labels: what a person says of a finding, a span or a run, as `labelling.Labelling` takes it."""
+"""Labels from the fields of feedback forms."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Choice = TypeVar("Choice", Severity, Dimension)
 
 
 def annotator_of(form: Form) -> str:
-    """The name that stands beside what is said. Raises ConfigError where there is none."""
+    """The annotator's name. Raises ConfigError where it is missing."""
     return name("your name", form.get("annotator", ""))
 
 
 def an_opinion(form: Form, annotator: str) -> Said:
-    """What somebody says of a finding. Raises ConfigError where it is no such opinion."""
+    """An opinion on a finding. Raises ConfigError for an unknown opinion."""
     opinion = form.get("opinion", "")
     if opinion not in (Opinion.AGREE, Opinion.DISAGREE, Opinion.OTHER_SPAN):
         raise ConfigError("an opinion on a finding is agree, disagree or other-span")
@@ -44,7 +44,7 @@ def an_opinion(form: Form, annotator: str) -> Said:
 
 
 def a_missed_error(form: Form, annotator: str) -> Said:
-    """An error that no finding names. Raises ConfigError where the severity is none that there is."""
+    """A missed error. Raises ConfigError for an unknown severity."""
     return Said(
         annotator,
         Opinion.MISSED,
@@ -58,10 +58,10 @@ def a_missed_error(form: Form, annotator: str) -> Said:
 
 
 def a_score(form: Form, annotator: str) -> HumanScore:
-    """A score of 0 to 3, not applicable, or one's own taken back.
+    """A score of 0 to 3 or not applicable, or its withdrawal.
 
     Raises:
-        ConfigError: dimension or score are none that there are.
+        ConfigError: unknown dimension or score.
     """
     text = form.get("score", "")
     if text not in ("0", "1", "2", "3", "na", "withdraw"):
@@ -78,7 +78,7 @@ def a_score(form: Form, annotator: str) -> HumanScore:
 
 
 def a_review(form: Form, annotator: str) -> Review:
-    """Somebody has looked at the whole run, or has not after all. Raises ConfigError where the probability is none."""
+    """A review of a run, or its withdrawal. Raises ConfigError for an invalid probability."""
     try:
         probability = float(form.get("probability", "") or 0.0)
     except ValueError:

@@ -28,23 +28,23 @@ from .tree import TreeOptions, TreeView
 from .view import Ask, TracePageView, detail_of, view_of
 
 ANNOTATOR: Final = "tracejury_annotator"
-"""The cookie with the name that a person gave."""
+"""The cookie with the annotator's name."""
 
 DOWNLOAD: Final[Mapping[str, str]] = {
     "Content-Security-Policy": "sandbox; default-src 'none'",
     "X-Content-Type-Options": "nosniff",
 }
-"""Of texts as they were sent: nothing in them runs, whatever a browser takes them for."""
+"""Headers of raw texts: nothing in them runs, whatever a browser takes them for."""
 
 MAX_START: Final = 10**7
 SCORING: Final = (Outcome.DONE, Outcome.CACHED)
 
 PAGE_THREADS: Final = 8
-"""For what is shown of a trace in outline: only where one that is open has run ahead of its outline is it rebuilt."""
+"""Threads for pages from an outline, which seldom rebuild the trace."""
 
 
 def add_trace(app: FastAPI, site: Site, few: CapacityLimiter) -> None:
-    """The page of a trace; what needs all of it is made on `few` threads."""
+    """The page of a trace; fragments that need the rebuilt trace run on `few` threads."""
     trace_queries = site.reader.trace_queries
     some = CapacityLimiter(PAGE_THREADS)
 
@@ -94,7 +94,7 @@ def add_trace(app: FastAPI, site: Site, few: CapacityLimiter) -> None:
 
 
 def open_view(site: Site, request: Request, trace_id: str, span_id: str = "") -> TracePageView:
-    """The page's view, of that span where one is given; blocks.
+    """The view of a trace's page, at `span_id` where one is given; blocks.
 
     Raises:
         NotFoundError: no such trace, or it has no such span.
@@ -123,7 +123,7 @@ def trace_index_of(site: Site, trace_id: str) -> TraceIndex:
 
 
 def labelled(site: Site, outline: TraceOutline) -> Mapping[str, Labelled]:
-    """What people say of it."""
+    """Labels of a trace."""
     return site.reader.labels.of_traces(outline.trace_ids, outline.tenant)
 
 
@@ -134,12 +134,12 @@ def render(site: Site, request: Request, template: str, view: TracePageView, **m
 
 
 def annotator(request: Request) -> str:
-    """The name that this browser gave, "" for none."""
+    """The annotator's name in the cookie, "" for none."""
     return unquote(request.cookies.get(ANNOTATOR, ""))[:MAX_NAME]
 
 
 def plain(text: str, name: str) -> Response:
-    """A text as it is, to be saved under a name of ours."""
+    """A text as a download under a fixed name."""
     content = text.encode("utf-8", "replace")
     headers = {**DOWNLOAD, "Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
     return PlainTextResponse(content, headers=headers)
@@ -169,5 +169,5 @@ def _start(request: Request) -> int:
 
 
 def _local(target: str) -> str:
-    """An address on this site: two slashes at its start would name another."""
+    """The URL kept on this site: two leading slashes would name another host."""
     return "/" + target.lstrip("/\\")

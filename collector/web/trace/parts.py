@@ -1,4 +1,4 @@
-"""The shapes in which details of a trace's places are shown."""
+"""View models of a trace's details."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A span as it was sent: attributes, events, links, resource, scope and joined log records, as text."""
+"""The raw span: attributes, events, links, resource, scope and joined log records, as text."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .marks import Shown, show
 from .pages import plain
 
 MAX_ROWS: Final = 300
-"""Attributes, events and so on of one kind that the page shows; the text has all."""
+"""Lines of one group on the page; the text has all."""
 
 MAX_VALUE: Final = 2_000
 MAX_ALL: Final = 400_000
-"""Characters of all values together that the page shows."""
+"""Characters of all values on the page."""
 
 _KINDS: Final = ("unspecified", "internal", "server", "client", "producer", "consumer")
 _STATUS: Final = ("unset", "ok", "error")
@@ -50,7 +50,7 @@ def _found(site: Site, trace_id: str, span_id: str) -> tuple[Span, Sequence[LogR
 
 
 def raw_groups(span: Span, logs: Sequence[LogRecord]) -> Iterator[tuple[str, Pairs]]:
-    """All of a span by heading: names and values, whole."""
+    """All names and values of a span by heading."""
     yield "Span", _span_pairs(span)
     yield "Attributes", _typed(span.attributes, span.attribute_types)
     for number, event in enumerate(span.events):
@@ -69,7 +69,7 @@ def raw_groups(span: Span, logs: Sequence[LogRecord]) -> Iterator[tuple[str, Pai
 
 
 def raw_text(span: Span, logs: Sequence[LogRecord]) -> Iterator[str]:
-    """All of a span as plain text, exactly as it is stored."""
+    """The span as plain text, exactly as stored."""
     for title, pairs in raw_groups(span, logs):
         if pairs:
             yield f"== {title}\n"

@@ -1,4 +1,4 @@
-"""`/spans/{id}`: what is wrong with this span, in which run, what came before and after."""
+"""The page of a span: its findings, its run, the turns before and after."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_CHOICES = 50
 
 
 def add_span(app: FastAPI, site: Site, few: CapacityLimiter) -> None:
-    """The page of a span, made on `few` threads; where several traces have a span of that id, a choice of them."""
+    """`/spans/{id}`, on `few` threads; where several traces have a span of that id, a choice of them."""
 
     @rebuilding(app, "/spans/{span_id}", few)
     def span(request: Request, span_id: str) -> Response:

@@ -1,6 +1,6 @@
-"""The tree of a trace as a page shows it: a bounded number of nodes, each with its bar in the timeline and findings.
+"""The tree of a trace on a page: a bounded number of nodes with their timeline bars and findings.
 
-What is not shown at first opens one step at a time: a closed node, or the rest of a list.
+The rest opens step by step: a closed node, or the rest of a list.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from ....schemas.text.naming import agent_name
 from ...queries.trace.trace_index import REST, TOP, TraceIndex
 
 WHOLE: Final = 300
-"""A trace of at most so many nodes is shown open."""
+"""A trace of at most this many nodes is expanded."""
 
 MOST: Final = 500
-"""Nodes of a larger one that are shown at first, besides those on the way to what is selected."""
+"""Nodes of a larger trace shown at first, besides those on the path to the selected one."""
 
 WINDOW: Final = 100
-"""Of one list."""
+"""Nodes of one list shown at once."""
 
 THIN: Final = 0.4
 """Least width of a bar, percent."""
@@ -41,7 +41,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class More:
-    """What a list leaves out before or behind what is shown of it: `count` nodes from `start` on."""
+    """Nodes left out before or after the shown part of a list: `count` from `start` on."""
 
     key: str
     start: int
@@ -80,7 +80,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class TreeOptions:
-    """What of a tree to show: the `selected` key, findings, and whether only what failed; `opened`: keys."""
+    """What a tree shows: the `selected` key, findings, only errors or all, and the `opened` keys."""
 
     selected: str = ""
     findings: Sequence[Finding] = ()
@@ -90,7 +90,7 @@ class TreeOptions:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A part of a list of nodes with what it leaves out."""
+    """Part of a list of nodes."""
 
     nodes: Sequence[Node]
     before: More | None
@@ -98,7 +98,7 @@ class Branch:
 
 
 class TreeView:
-    """Makes nodes of places. One that is used once: it counts what it has shown."""
+    """Builds the nodes of a trace once: it counts those shown."""
 
     def __init__(self, trace_index: TraceIndex, choice: TreeOptions) -> None:
         self._trace_index, self._choice = trace_index, choice
@@ -199,7 +199,7 @@ class TreeView:
 
 
 def sort_findings(findings: Iterable[Finding], trace_index: TraceIndex) -> list[Finding]:
-    """Findings in reading order, those of one place the worst first."""
+    """Findings in reading order, those of one node the worst first."""
     order = trace_index.order
     last = len(order)
     return sorted(

@@ -1,4 +1,4 @@
-"""The page of a trace as its templates take it."""
+"""View model of a trace's page."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from .parts import Detail
 from .tree import Branch, TreeOptions, TreeView, sort_findings
 
 MAX_FINDINGS: Final = 200
-"""In the list above the tree."""
+"""Findings in the list above the tree."""
 
 MAX_OPENED: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What an address asks of the page. `at`: a key, else `span`; `only`: "errors" or all of the tree.
+    """Parameters of a trace's page. `at`: a key, else `span`; `only`: "errors" or all of the tree.
 
     `stratum` and `probability`: of the queue of labels that led here, for the run `drawn`.
     """
@@ -99,7 +99,7 @@ class Opinions:
 
 @dataclass(frozen=True, slots=True)
 class TracePageView:
-    """All of the page. `selected`: key of the place shown; `lazy`: its details are read after the page.
+    """View of a trace's page. `selected`: key of the place shown; `lazy`: its details are read after the page.
 
     `why`: no judge has spoken of the trace; `unscored`: outcomes, with reasons, that left the selected run unscored.
     """
@@ -121,7 +121,7 @@ class TracePageView:
 
     @property
     def base(self) -> str:
-        """The address of the trace."""
+        """The path of the trace."""
         return f"/traces/{quote(self.outline.trace_id, safe='')}"
 
     @property
@@ -134,17 +134,17 @@ class TracePageView:
 
     @property
     def other_verdicts(self) -> Sequence[Verdict]:
-        """Those on the trace or its session, not on one of its runs."""
+        """Verdicts on the trace or its session, not on a run."""
         runs = {run.id for run in self.outline.runs}
         return [v for subject, verdicts in self.verdicts.items() if subject not in runs for v in verdicts]
 
     @property
     def selected_query(self) -> str:
-        """Selects the same again."""
+        """Parameters that select the same again."""
         return query_of(self.trace_index, self.selected)
 
     def place_of(self, finding: Finding) -> str:
-        """Where a finding stands, in words: the agent, the turn."""
+        """The agent and turn of a finding, in words."""
         run = self.trace_index.items.get(f"run:{finding.agent_run_id}")
         name = agent_name(getattr(run, "name", "")) if run else ""
         turn = "" if finding.turn is None else f"turn {finding.turn}"
@@ -152,14 +152,14 @@ class TracePageView:
 
 
 def query_of(trace_index: TraceIndex, key: str) -> str:
-    """The parameters that select a key: its span where it has one, so that the address says something."""
+    """Parameters that select a key: its span where it has one."""
     item = trace_index.items.get(key)
     span_id = getattr(item, "span_id", "")
     return urlencode({"span": span_id} if span_id else {"at": key})
 
 
 def select(ask: Ask, trace_index: TraceIndex, findings: Sequence[Finding]) -> str:
-    """The key to show: the asked one, else that of the first finding, else the first run or span.
+    """The selected key: the asked one, else that of the first finding, else the first run or span.
 
     Raises:
         NotFoundError: the asked span is not of this trace.

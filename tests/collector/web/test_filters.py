@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracejury.collector.web.filters import (
-    agent,
+    FILTERS,
     ago,
     counted,
     cut,
@@ -171,4 +171,5 @@ def test_a_count_has_its_noun_in_the_right_number(value: int, told: str) -> None
 
 def test_an_agent_without_a_name_is_called_so() -> None:
     """By one name everywhere."""
+    agent = FILTERS["agent"]
     assert (agent("planner"), agent("")) == ("planner", "unnamed agent")
