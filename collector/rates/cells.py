@@ -19,39 +19,32 @@ RULE, SCORED, LEAST = "rule", "scored", "least"
 """Facets beside those of `By`: a detector's name, units that one LLM judge scored, errors at least so severe."""
 
 
-def kept(question: Question) -> bool:
-    """Whether sums of what is asked are kept: one attribute of findings at most, no sessions, a profile with a name."""
+def has_sums(question: Question) -> bool:
+    """Whether its sums are stored: at most one attribute of findings, no sessions, a profile with a name."""
     q = question
     if q.profile is None or q.unit is Unit.SESSION or q.by is By.SESSION or OF_RUNS[By.SESSION] in q.runs:
         return False
     return len(q.findings) + (q.severity > 0) + (q.judge is not None) + q.of_findings <= 1
 
 
-class Cells:
-    """Reads the sums of one store."""
+def add_sums(
+    store: Store,
+    tally: Tally,
+    q: Question,
+    generations: Sequence[int],
+    keys: Sequence[str] | None = None,
+    most: int = 0,
+) -> None:
+    """Add the sums of these generations; `keys`: only of these groups; `most`: as of `sql.bounded`.
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def add(
-        self,
-        tally: Tally,
-        question: Question,
-        generations: Sequence[int],
-        keys: Sequence[str] | None = None,
-        most: int = 0,
-    ) -> None:
-        """Add the sums of these generations; `keys`: only of these groups; `most`: as of `sql.bounded`.
-
-        Raises:
-            RetryableError, StoreError: the store failed.
-        """
-        if not generations:
-            return
-        scope, values = Scope(self._store, question.tenant), values_of(question, keys)
-        text = sql.bounded(_statement(question, keyed=keys is not None), question.unit, most)
-        for row in scope.select(text, generations=generations, **values):
-            tally.add(row)
+    Raises:
+        RetryableError, StoreError: the store failed.
+    """
+    if not generations:
+        return
+    text = sql.bounded(_statement(q, keyed=keys is not None), q.unit, most)
+    for row in Scope(store, q.tenant).select(text, generations=generations, **values_of(q, keys)):
+        tally.add(row)
 
 
 def values_of(q: Question, keys: Sequence[str] | None = None) -> dict[str, Any]:
@@ -69,7 +62,7 @@ def ranks(q: Question) -> str:
     if q.of_findings:
         facet, key, n, wt = f"Facet = '{q.by}'", "toString(Value)", "sum(one.errors)", "toFloat64(0)"
     else:
-        facet, key = f"Facet != '{UNJUDGED}'", _key(q)
+        facet, key = f"Facet != '{UNJUDGED}'", key_column(q)
         n, wt = (f"sum({_sign(q)}one.{term})" for term in ("n", "wt"))
     return (
         f"SELECT {key} AS key, {n} AS n, sum(one.wb) AS wb, {wt} AS wt, sum(one.hits) AS hits "
@@ -84,7 +77,7 @@ def _statement(q: Question, *, keyed: bool) -> str:
         of_all = f" OR Facet = '{JUDGED}'" if q.of_findings else ""
         where += f" AND ({'Value' if q.of_findings else 'key'} IN {{keys:Array(String)}}{of_all})"
     return (
-        f"SELECT {at} AS at, {_key(q)} AS key, {_about(q)} AS about, {_value(q)} AS value, "
+        f"SELECT {at} AS at, {key_column(q)} AS key, {_about(q)} AS about, {_value(q)} AS value, "
         f"{', '.join(f'sum({_sign(q)}{term})' for term in TERMS)} FROM rate_cells WHERE {where} "
         "GROUP BY at, key, about, value"
     )
@@ -157,7 +150,8 @@ def _sign(q: Question) -> str:
     return f"if(Facet = '{MISSED}', -1, 1) * " if q.judge else ""
 
 
-def _key(q: Question) -> str:
+def key_column(q: Question) -> str:
+    """The group of a row."""
     if q.by is None or q.of_findings:
         return "''"
     return "{judge:String}" if q.by is By.JUDGE else f"toString({OF_RUNS[q.by]})"

@@ -11,10 +11,10 @@ from ..store.client import Store
 from ..store.scope import Scope
 from . import cells, scan, sql
 from .buckets import Plan, marks, plan
-from .cells import Cells, kept
+from .cells import add_sums, has_sums
 from .facts import HOUR
 from .question import Question
-from .scan import Scan
+from .scan import add_facts
 from .tally import Place, Tally
 
 FEW: Final = 2_000
@@ -48,7 +48,7 @@ class Reading:
     """Reads facts and kept sums of one store. Blocks; methods raise RetryableError, StoreError."""
 
     def __init__(self, store: Store) -> None:
-        self._store, self._cells, self._scan = store, Cells(store), Scan(store)
+        self._store = store
 
     def read(self, question: Question, limit: int) -> Read:
         """At most `limit` groups, and at most `MOST` groups at points in time."""
@@ -61,7 +61,7 @@ class Reading:
             rows = dict(sorted(rows.items(), key=lambda row: (order[row[0][1]], row[0][0])))
         else:
             rows = {(q.since, key): sums for key, sums in found.shown.items()}
-        return Read(found.total, rows, found.unjudged, found.count - len(found.shown), from_rollups=kept(q))
+        return Read(found.total, rows, found.unjudged, found.count - len(found.shown), from_rollups=has_sums(q))
 
     def _groups(self, q: Question, limit: int) -> _Groups:
         tally = self._tally(q, most=0 if q.of_judges else FEW)
@@ -94,13 +94,13 @@ class Reading:
     def _tally(self, q: Question, keys: Sequence[str] | None = None, most: int = 0) -> Tally:
         """`keys`: only of these groups; `most`: of more sums only so many and one are read, no matter which."""
         tally, todo = Tally(), self._plan(q)
-        self._cells.add(tally, q, todo.generations, keys, most)
-        self._scan.add(tally, q, todo.hours, keys, most)
+        add_sums(self._store, tally, q, todo.generations, keys, most)
+        add_facts(self._store, tally, q, todo.hours, keys, most)
         return tally
 
     def _plan(self, q: Question) -> Plan:
         found = marks(self._store, q.tenant, q.since // HOUR, (q.until - 1) // HOUR)
-        return plan(q, found) if kept(q) else Plan((), tuple(found.hours))
+        return plan(q, found) if has_sums(q) else Plan((), tuple(found.hours))
 
 
 def _by_key(q: Question, tally: Tally) -> dict[str, Sums]:

@@ -9,40 +9,30 @@ from ...schemas.rates import By, Population, Unit
 from ..store.client import Store
 from ..store.scope import TENANT, Scope
 from . import sql
-from .question import OF_RUNS, Question
+from .cells import key_column
+from .question import Question
 from .tally import TERMS, UNJUDGED, Tally
 
 _LEFT_OUT: Final = "('filtered', 'not-applicable')"
 """Why a trace may stand in no rate without hiding anything of its session."""
 
 
-class Scan:
-    """Reads facts of one store."""
+def add_facts(
+    store: Store, tally: Tally, q: Question, hours: Sequence[int], keys: Sequence[str] | None = None, most: int = 0
+) -> None:
+    """Add what arrived in the question's time and in these hours (since 1970).
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    `keys`: only of these groups; `most`: as of `sql.bounded`.
 
-    def add(
-        self,
-        tally: Tally,
-        question: Question,
-        hours: Sequence[int],
-        keys: Sequence[str] | None = None,
-        most: int = 0,
-    ) -> None:
-        """Add what arrived in the question's time and in these hours (since 1970).
-
-        `keys`: only of these groups; `most`: as of `sql.bounded`.
-
-        Raises:
-            RetryableError, StoreError: the store failed.
-        """
-        if not hours:
-            return
-        scope, values = Scope(self._store, question.tenant), values_of(question, hours, keys)
-        for text in _statements(question, keyed=keys is not None):
-            for row in scope.select(sql.bounded(text, question.unit, most), **values):
-                tally.add(row)
+    Raises:
+        RetryableError, StoreError: the store failed.
+    """
+    if not hours:
+        return
+    scope, values = Scope(store, q.tenant), values_of(q, hours, keys)
+    for text in _statements(q, keyed=keys is not None):
+        for row in scope.select(sql.bounded(text, q.unit, most), **values):
+            tally.add(row)
 
 
 def values_of(q: Question, hours: Sequence[int], keys: Sequence[str] | None = None) -> dict[str, Any]:
@@ -76,7 +66,7 @@ def _clusters(q: Question, *, keyed: bool) -> str:
     if keyed and q.of_findings:
         found = f"arrayFilter(v -> has({{keys:Array(String)}}, v), {values})"
     row = (
-        f"SELECT {_at(q)} AS at, {_key(q)} AS key, {weight} AS W, {sql.units(q.unit)} AS t, "
+        f"SELECT {_at(q)} AS at, {key_column(q)} AS key, {weight} AS W, {sql.units(q.unit)} AS t, "
         f"{sql.vals(condition, found, q.unit)} AS vals, '' AS own, {missed} AS missed, Session, {blocks} AS blocks "
         f"FROM run_facts FINAL WHERE {_where(q)}{where}{_keyed(q, keyed=keyed)}"
     )
@@ -180,9 +170,3 @@ def _keyed(q: Question, *, keyed: bool) -> str:
 
 def _at(q: Question) -> str:
     return "intDiv(At, {step:UInt64}) * {step:UInt64}" if q.step else "toUInt64(0)"
-
-
-def _key(q: Question) -> str:
-    if q.by is None or q.of_findings:
-        return "''"
-    return "{judge:String}" if q.by is By.JUDGE else f"toString({OF_RUNS[q.by]})"

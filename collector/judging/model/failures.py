@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ import httpx
 
 from ....schemas.errors import LlmError, PromptTooLongError, RetryableError, TracejuryError
 from ...otlp.secrets import hidden, without
+from ...worker.retry import retry_after
 from .config import ModelConfig
 
 RETRY_SECONDS: Final = 30.0
@@ -60,7 +62,7 @@ def _passing(error: Exception, asked: ModelConfig, said: str) -> RetryableError 
     if cooldown is not None:
         return RetryableError(f"{name} has failed too often and is left alone for a while", retry_after=float(cooldown))
     if status in AWAY:
-        return RetryableError(f"{name} is not available (HTTP {status}): {said}", retry_after=retry_after(error))
+        return RetryableError(f"{name} is not available (HTTP {status}): {said}", retry_after=asked_delay(error))
     if unreachable(error):
         return RetryableError(f"{name} cannot be reached{where}: {said}", retry_after=RETRY_SECONDS)
     return None
@@ -114,12 +116,10 @@ def causes(error: BaseException) -> Iterator[BaseException]:
         at = at.__cause__ or at.__context__
 
 
-def retry_after(error: Exception) -> float:
+def asked_delay(error: Exception) -> float:
     """Seconds that the provider asks for (Retry-After), within bounds; otherwise a default."""
     headers: Any = getattr(getattr(error, "response", None), "headers", None) or {}
     more: Any = getattr(error, "litellm_response_headers", None) or {}
-    try:
-        wanted = float(headers.get("retry-after") or more.get("retry-after") or RETRY_SECONDS)
-    except ValueError:  # a date
-        return RETRY_SECONDS
-    return max(1.0, min(wanted, LONGEST_RETRY_SECONDS)) if wanted == wanted else RETRY_SECONDS  # noqa: PLR0124  not a number
+    header = headers.get("retry-after") or more.get("retry-after") or ""
+    asked = retry_after(str(header), time.time(), LONGEST_RETRY_SECONDS)
+    return RETRY_SECONDS if asked is None else max(1.0, asked)

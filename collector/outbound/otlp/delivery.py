@@ -55,10 +55,6 @@ class Delivery:
         """Number of signals beside spans that the backend takes none of just now."""
         return len(self._closed)
 
-    def wait(self, failures: int, asked: float) -> float:
-        """Seconds to leave a backend alone that has failed so often in a row."""
-        return self._retry.delay(failures, asked)
-
     async def deliver(self, request: ExportRequest, tries: int = QUICK_TRIES) -> None:
         """Send all that the backend takes of it, and count what it never will.
 

@@ -26,6 +26,7 @@ def test_delays_double_are_jittered_and_bounded(attempt: int, share: float) -> N
 def test_delays_of_many_clients_differ() -> None:
     """Without a share, the jitter is drawn."""
     assert len({POLICY.delay(5) for _ in range(20)}) > 1
+    assert 150.0 <= POLICY.delay(100_000) <= 300.0, "also after days"
 
 
 def test_the_server_may_ask_for_longer_not_for_shorter() -> None:
