@@ -27,7 +27,7 @@ _LINE = 300  # characters of a quote or a reason that a failing test shows
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The traces in order of start, and what the detectors said of each."""
+    """The traces in order of start, and the detectors' result for each."""
 
     traces: tuple[Trace, ...]
     results: tuple[SuiteResult, ...]
@@ -72,7 +72,7 @@ class Outcome:
 
 
 def judge(spans: Sequence[ReadableSpan]) -> Outcome:
-    """What a collector would find in these spans."""
+    """Judge spans as a collector would."""
     received = stored([encode_spans(spans)])
     built = sorted(traces(normalized(received.spans, received.logs)), key=lambda t: (t.start, t.trace_id))
     return Outcome(tuple(built), tuple(_suite().judge(trace) for trace in built))

@@ -1,4 +1,4 @@
-"""What earlier judgements say of the runs of a trace."""
+"""Ledger entries of the runs of a trace."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from ...schemas.verdicts import LedgerKey, LedgerRecord, Outcome, SubjectKind
 
 
 def run_of(key: LedgerKey) -> str:
-    """The run that a word is about; a window's subject id is its run's, a colon and its turns."""
+    """Id of the run that an entry is about; a window's subject id is its run's, a colon and its turns."""
     kind, subject_id, _ = key
     return subject_id.rpartition(":")[0] if kind == SubjectKind.TURN_WINDOW else subject_id
 
 
 def stands(word: LedgerRecord) -> bool:
-    """Whether it was not taken back."""
+    """Whether the entry is not superseded."""
     return word.outcome is not Outcome.SUPERSEDED
 
 
 def elsewhere(ledgers: Iterable[Mapping[LedgerKey, LedgerRecord]]) -> dict[LedgerKey, LedgerRecord]:
-    """What stands in any of these ledgers, the latest word of each, and of windows also what stands no more."""
+    """The latest entry of each key in these ledgers that is not superseded; of windows, superseded ones, too."""
     found: dict[LedgerKey, LedgerRecord] = {}
     for ledger in ledgers:
         for key, word in ledger.items():

@@ -1,4 +1,4 @@
-"""What judging reads from the store and writes to it. All of it blocks."""
+"""The store of the judging thread. All methods block."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class StoredJudging:
         return found
 
     def load_ledger(self, trace_ids: Sequence[str]) -> dict[str, LedgerEntries]:
-        """What LLM judges last said of the subjects in each trace, or are to say; absent: nothing."""
+        """The latest entries of LLM judges on the subjects of each trace; absent: none."""
         found: dict[str, LedgerEntries] = {}
         for trace_id, words in ledger.outcomes(self._store, trace_ids, self._scope.tenant).items():
             said: LedgerEntries = {key: word for key, word in words.items() if word.judge != DETECTORS}
@@ -123,9 +123,9 @@ class StoredJudging:
         return [(tenant, trace_id) for tenant, trace_id in rows]
 
     def save(self, judged: Sequence[JudgedTrace]) -> None:
-        """Store what was judged, each judgement last: before it stands, the trace counts as not judged.
+        """Store judged traces, each judgement last: until then the trace counts as not judged.
 
-        What LLM judges are to do about a trace stands before its own judgement, so that no agent run is forgotten.
+        Pending entries of a trace are stored before its own judgement, so that no agent run is forgotten.
         Storing the same again, or an older judging after a newer one, changes nothing.
 
         Raises:

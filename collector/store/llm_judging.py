@@ -1,4 +1,4 @@
-"""The store as LLM judging sees it. All of it blocks."""
+"""The store of LLM judging for one tenant. All methods block."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .ledger import LedgerKey
 from .scope import TENANT, Scope
 
 PendingRow = LedgerRow
-"""A word of the ledger that says `pending`."""
+"""A pending entry of the ledger."""
 
 _FINDINGS = f"""
 SELECT {FINDING_SELECT} FROM findings FINAL
@@ -40,7 +40,7 @@ WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} AND JudgedBy != '{DETE
 
 
 class StoredLlmJudging:
-    """What LLM judging of one tenant reads and writes.
+    """Reads and writes of LLM judging for one tenant.
 
     `answer_age`: nanoseconds for which an answer is given again, 0: never; `clock` gives unix nanos.
     Methods raise RetryableError for what may pass, StoreError for the rest.
@@ -54,7 +54,7 @@ class StoredLlmJudging:
         self._architectures = StoredArchitectures(store, tenant, clock=clock)
 
     def save(self, subjects: Sequence[JudgedSubject]) -> None:
-        """Store what was said of subjects, the judgements last: before they stand, the subjects count as not judged.
+        """Store judged subjects, the judgements last: until then the subjects count as not judged.
 
         Storing the same again, or an older judging after a newer one, changes nothing.
 
@@ -79,11 +79,11 @@ class StoredLlmJudging:
         )
 
     def pending(self, limit: int) -> list[PendingRow]:
-        """What was left pending, of all tenants, the oldest first; about `limit`, all judges of a subject together."""
+        """Pending entries of all tenants, the oldest first; about `limit`, all judges of a subject together."""
         return ledger.pending(self._store, limit)
 
     def outcomes(self, trace_ids: Sequence[str]) -> dict[str, dict[LedgerKey, LedgerRow]]:
-        """By trace id: what each judge, the detectors too, last said of each subject; absent: nothing was said."""
+        """By trace id: the latest entry of each judge, the detectors too, on each subject; absent: none."""
         return ledger.outcomes(self._store, trace_ids, self._tenant)
 
     def run_findings(self, trace_ids: Sequence[str]) -> dict[str, list[Finding]]:
@@ -103,7 +103,7 @@ class StoredLlmJudging:
         self._answers.keep(rows)
 
     def spend(self, since_nanos: int) -> list[Spend]:
-        """What calls since then cost, by hour (of UTC) and service."""
+        """Cost of calls since then, by hour (of UTC) and service."""
         return self._answers.spend(since_nanos)
 
     def architecture(self, service: str) -> Architecture | None:
@@ -119,7 +119,7 @@ class StoredLlmJudging:
         return self._architectures.clear_edit(service)
 
     def architecture_versions(self, service: str) -> list[Architecture]:
-        """What was derived, edited and cleared, latest first."""
+        """Derived, edited and cleared versions, latest first."""
         return self._architectures.versions(service)
 
     def mark_key(self) -> bytes:

@@ -1,4 +1,4 @@
-"""What is put before the judges at one time, and what they said."""
+"""Cases for LLM judges, and their answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .client import Prompt, Reply
 
 
 class Stage(StrEnum):
-    """What of a run is judged now."""
+    """The part of a run that is judged."""
 
     PLAN = "plan"  # one plan, by what was known then
     WINDOW = "window"  # newly closed turns; findings are provisional
@@ -24,7 +24,7 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One run before the judges.
+    """One run to be judged.
 
     `judges`: names of those asked. `transcript`: the run so far; a WINDOW case asks for findings at the steps from
     label `first` on, a CLOSING case has first = "". `plans`: the views of the plans to judge (all of the run's at
@@ -47,7 +47,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Deliberation:
-    """What came of a case.
+    """The answer to a case.
 
     `verdicts`: one a judge asked (at WINDOW none); `findings`: gated, identified, those that hold (at CLOSING with the
     confirmed provisional ones). `failures`: judge name to one line why it has no answer. `dropped`: claims by why they

@@ -23,7 +23,7 @@ CUT_OFF: Final = "length"
 
 @dataclass(frozen=True, slots=True)
 class AskResult:
-    """What came of asking: the answer, or why there is none; `replies`: all that were had."""
+    """The answer, or why there is none; `replies`: all that were received."""
 
     answer: Answer | None
     failure: str = ""
@@ -52,7 +52,7 @@ def ask(prompt: Prompt, read: Callable[[str], Answer], lacks: Callable[[Answer],
 
 
 def _read(reply: Reply, read: Callable[[str], Answer], lacks: Callable[[Answer], str]) -> tuple[Answer | None, str]:
-    """The answer if it can be used, and what should be mended, "" for nothing."""
+    """The answer if it can be used, and the problem to repair, "" for none."""
     try:
         answer = read(reply.text)
     except AnswerError as error:

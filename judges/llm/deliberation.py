@@ -1,4 +1,4 @@
-"""A case put to the judges: which prompts, in which order, and what is made of the answers."""
+"""The prompts of a case, their order, and the evaluation of the answers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class _Deliberator:
         self.gate = Gate(self.case.trace, self.case.run, self.panel)
 
     def conversations(self) -> list[Asking[None]]:
-        """All that must be asked; what needs no asking is ruled."""
+        """The conversations of the case; what needs no prompt is decided at once."""
         case = self.case
         if not captured(case.run):
             self.ruling.spare(case.judges, NO_CONTENT)
@@ -118,7 +118,7 @@ class _Deliberator:
         return said.answer
 
     def _lacks(self, answer: Answer) -> str:
-        """What an answer should be sent again for."""
+        """The problem for which an answer should be repaired, "" for none."""
         for judge, why in answer.unscored.items():
             if not may_stay_unscored(judge, self.case.run):
                 return f'"verdicts": {judge}: {why}'
@@ -138,7 +138,7 @@ class _Deliberator:
         return [Part(chapter, number, count) for number, chapter in enumerate(self.chapters, 1)] or [None]
 
     def deliberation(self) -> Deliberation:
-        """What came of it."""
+        """The answer to the case."""
         dropped = Counter(self.gate.dropped)
         dropped["unsound"] += self.unsound
         return Deliberation(

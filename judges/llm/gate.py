@@ -1,4 +1,4 @@
-"""The evidence gate for what LLM judges claim: a claim whose quote stands nowhere is no finding."""
+"""The evidence gate for claims of LLM judges: a claim whose quote stands nowhere is no finding."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Gate:
         return found if sent else found and self._words(span_id)
 
     def _words(self, span_id: str) -> str:
-        """What the span wrote or gave back, as far as it was sent so, else its name."""
+        """The span's output or result, as far as it was sent so, else its name."""
         span = self._trace.spans[span_id]
         said = (cut(text) for text in (span.output, span.tool_result, span.tool_name) if text)
         return next((text for text in said if text and self._own.as_sent(span_id, text)), span.raw.name)

@@ -1,4 +1,4 @@
-"""Claims that stand, as findings: who makes them, how sure they are, what they are called."""
+"""Findings from claims that passed the gate: judge, confidence and id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A panel: which judges sit, by which criteria, with which model; and what makes a version of one of them."""
+"""The configured LLM judges: their criteria, model and versions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .case import Stage
 from .criteria import Criteria, CriteriaSet
 
 PROMPT_VERSION: Final = 2
-"""Counts changes of what the prompts say besides the criteria."""
+"""Counts changes of the prompts apart from the criteria."""
 
 Mode = Literal["panel", "separate"]
 _RUNS: Final[Mapping[str, tuple[str, ...]]] = {"manager": ("all", "manager"), "sub-agent": ("all", "sub-agents")}
@@ -22,7 +22,7 @@ _RUNS: Final[Mapping[str, tuple[str, ...]]] = {"manager": ("all", "manager"), "s
 
 @dataclass(frozen=True, slots=True)
 class LlmJudges:
-    """The judges of a service. `judges`: those of `criteria` that sit. `parameters`: sent with each call.
+    """LLM judges with one model. `judges`: the enabled ones of `criteria`. `parameters`: sent with each call.
 
     `mode`: "panel" puts all judges of a subject into one call, "separate" makes one call a judge. `max_answer_tokens`
     bounds each answer.
@@ -36,15 +36,15 @@ class LlmJudges:
     max_answer_tokens: int = 4096
 
     def judge(self, name: str) -> Criteria:
-        """The sitting judge of that name.
+        """The enabled judge of that name.
 
         Raises:
-            KeyError: it does not sit.
+            KeyError: there is none.
         """
         return {j.name: j for j in self.judges}[name]
 
     def version(self, judge: str) -> str:
-        """12 hex digits over all that may change what the judge says: rules, criteria, prompt, parser, model."""
+        """12 hex digits over all that may change an answer: rules, criteria, prompt, parser, model."""
         parameters = json.dumps(self.parameters, sort_keys=True, default=str)
         parts = (
             self.criteria.version_text(judge),
@@ -76,7 +76,7 @@ def llm_judges_of(
     mode: Mode = "panel",
     max_answer_tokens: int = 4096,
 ) -> LlmJudges:
-    """A panel of the judges of `criteria` that are named, by name or code; of all of them where none is.
+    """The judges of `criteria` that are named, by name or code; all of them where none is.
 
     Raises:
         ConfigError: no judge has such a name.

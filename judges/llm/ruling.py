@@ -1,4 +1,4 @@
-"""What came of a case once everybody has answered: verdicts, and which provisional findings stand."""
+"""Verdicts of a case, and which provisional findings stand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_PLAN, NO_CONTENT, UNFINISHED = "no plan", "no content captured", "the run did
 
 @dataclass(slots=True)
 class Ruling:
-    """Gathers what judges say of a case.
+    """Collects the answers to a case.
 
     `scores` and `failures` by judge; `silent`: judges without any answer; `models`: that answered, by judge; `decided`:
     id of a provisional finding to whether it stands; `plans`: by judge, each plan's name and score.
@@ -67,7 +67,7 @@ class Ruling:
         self.score({}, {judge: f"plan at {where}: {why}" for judge, why in unscored.items()})
 
     def decide(self, provisional: Sequence[Finding], stands: Mapping[int, bool], judges: Sequence[str]) -> None:
-        """One answer's decisions by number, each on findings of `judges`; what was not listed stands."""
+        """One answer's decisions by number, each on findings of `judges`; unlisted findings stand."""
         for number, finding in enumerate(provisional, 1):
             if finding.judge in judges and (number in stands or number > MOST_LISTED):
                 self.decided[finding.id] = stands.get(number, True)
@@ -119,7 +119,7 @@ def may_stay_unscored(judge: str, run: AgentRun) -> bool:
 
 
 def subject(case: Case) -> Subject:
-    """What the case's verdicts are about: its run, or the turns of the plans that are judged while it goes on."""
+    """The subject of the verdicts: the run, or the turns of the plans that are judged while it goes on."""
     trace = case.trace
     if case.stage is Stage.PLAN and case.plans:
         turns = [view.turn for view in case.plans]

@@ -1,4 +1,4 @@
-"""When a run goes before the judges while its trace is still open."""
+"""When a run is judged while its trace is still open."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _characters(turn: Turn) -> int:
 
 
 def content_hash(trace: Trace, run: AgentRun) -> str:
-    """What a closing pass over the run looks at, without rendering it (32 hex digits).
+    """Hash of what a closing pass over the run looks at, without rendering it (32 hex digits).
 
     Its spans told by end, status and size, the answers of its sub-agents, and, for a manager, the trace's state.
     """

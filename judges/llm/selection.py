@@ -1,4 +1,4 @@
-"""Which agent runs LLM judges look at: rules by service, agent and attributes, a rate, and what is always judged."""
+"""Selection of agent runs for LLM judges: rules by service, agent and attributes, a rate, and what is always judged."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What becomes of a run: PENDING (to be judged), SAMPLED_OUT or FILTERED, with one line why.
+    """The decision on a run: PENDING (to be judged), SAMPLED_OUT or FILTERED, with one line why.
 
     `probability`: that a run like this is judged, the upstream sampler's included. `judges`: to be asked, empty: all.
     """
@@ -58,7 +58,7 @@ class Decision:
 
 
 def decide(policy: Policy, trace: Trace, run: AgentRun, findings: Iterable[Finding]) -> Decision:
-    """Whether `run` goes before the judges; `findings`: the detectors' in its trace."""
+    """Whether `run` is judged; `findings`: the detectors' in its trace."""
     rule = next((r for r in policy.rules if _holds(r, trace, run)), None)
     if rule is None:
         return Decision(Outcome.FILTERED, "no policy of judges.policies fits it", 0.0)

@@ -26,7 +26,7 @@ SpanKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class DecodedSpans:
-    """Spans and log records as the receiver hands them on, and how many it refuses."""
+    """Decoded spans and log records, and how many were refused."""
 
     spans: list[Span]
     logs: list[LogRecord]
@@ -34,7 +34,7 @@ class DecodedSpans:
 
 
 def stored(requests: Iterable[Request]) -> DecodedSpans:
-    """What a receiver makes of the requests."""
+    """Decode requests as a receiver does."""
     refused = 0
     spans: list[Span] = []
     logs: list[LogRecord] = []

@@ -18,7 +18,7 @@ LOAD_ROWS: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class StoredTraceRows:
-    """What the store has of one trace."""
+    """All stored rows of one trace."""
 
     spans: list[Span]
     logs: list[LogRecord]
@@ -27,7 +27,7 @@ class StoredTraceRows:
 
 
 class Gathering:
-    """Fills traces of `assembler` from the store. `reads_ledger`: whether what LLM judges said is wanted, too."""
+    """Fills traces of `assembler` from the store. `reads_ledger`: whether the entries of LLM judges are read, too."""
 
     def __init__(self, store: StoredJudging, assembler: Assembler, *, reads_ledger: bool) -> None:
         self._store, self._assembler, self._reads_ledger = store, assembler, reads_ledger
@@ -35,7 +35,7 @@ class Gathering:
         self._tied: set[str] = set()
 
     def read(self, due: Sequence[OpenTrace]) -> dict[TraceKey, StoredTraceRows]:
-        """What the store has of the traces that are not held, as far as about `LOAD_ROWS` rows go."""
+        """Stored rows of the traces that are not held, up to about `LOAD_ROWS` rows."""
         cold = [t for t in due if not t.held]
         if not cold:
             return {}
@@ -58,7 +58,7 @@ class Gathering:
         trace.ledger = dict(stored.ledger)
         self._assembler.fill(trace.key, stored.spans, stored.logs, _newest(stored) or trace.last_arrival)
 
-    def note(self, traces: Sequence[OpenTrace]) -> None:
+    def save_join_keys(self, traces: Sequence[OpenTrace]) -> None:
         """Keep the keys of these traces, which are held, where they lead to others."""
         keys = {t.key[1]: own for t in traces if (own := _leading(t))}
         if keys:
@@ -66,8 +66,8 @@ class Gathering:
             self._joins = True
             self._tied |= keys.keys()
 
-    def look(self, due: Sequence[OpenTrace]) -> None:
-        """Ask which of the traces of this step are tied to others at all: for most stores, and most traces, none is."""
+    def find_tied(self, due: Sequence[OpenTrace]) -> None:
+        """Find the traces of this step that are tied to others at all: in most stores none is."""
         if self._joins is None:
             self._joins = self._store.any_joins()
         self._tied = self._store.tied([t.key[1] for t in due]) if self._joins and due else set()
@@ -76,7 +76,7 @@ class Gathering:
         """Whether it is an open trace here, and all of it is."""
         return self._assembler.get(trace.key) is trace and trace.held
 
-    def group(self, trace: OpenTrace) -> tuple[OpenTrace, ...]:
+    def group_of(self, trace: OpenTrace) -> tuple[OpenTrace, ...]:
         """The trace with those that may be one with it, which are read where they are not held here."""
         tenant, trace_id = trace.key
         together = self._store.joined([trace_id]).get(trace_id) if trace_id in self._tied else None
@@ -90,7 +90,7 @@ class Gathering:
         return tuple(members)
 
     def refresh(self, group: Sequence[OpenTrace]) -> None:
-        """Read what LLM judges have said of these traces: of an open one it is not followed while they work."""
+        """Read the ledger of these traces again: LLM judges write to it meanwhile."""
         if not self._reads_ledger:
             return
         ledgers = self._store.load_ledger([t.key[1] for t in group])

@@ -1,4 +1,4 @@
-"""The one line at a service's first trace: what was recognised, what is missing, and what mends it."""
+"""One log line at a service's first trace: its convention, its agents, what is missing and how to add it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def first_trace_line(trace: Trace) -> str:
     found = diagnose([trace])
     convention = ", ".join(trace.conventions) or "none recognised (findings start at the strict profile)"
     service = one_line(trace.service, SHOWN_NAME) or "unknown"
-    gaps = "; ".join(map(told, found.real_gaps)) or "nothing"
-    return f"service {service}: convention {convention}; agents: {agents(found)}; missing: {gaps}"
+    gaps = "; ".join(map(gap_text, found.real_gaps)) or "nothing"
+    return f"service {service}: convention {convention}; agents: {agent_names(found)}; missing: {gaps}"
 
 
-def agents(found: Diagnosis) -> str:
+def agent_names(found: Diagnosis) -> str:
     """The names of its agents, the first ones where there are many."""
     names = list(dict.fromkeys(agent.name for agent in found.agents))
     shown = [one_line(name, SHOWN_NAME) or "unnamed agent" for name in names[:SHOWN_AGENTS]]
@@ -36,7 +36,7 @@ def agents(found: Diagnosis) -> str:
     return ", ".join(shown + more) or "none"
 
 
-def told(gap: Gap) -> str:
+def gap_text(gap: Gap) -> str:
     """A gap with its first remedy."""
     return f"{gap.title} ({gap.remedies[0].do})" if gap.remedies else gap.title
 

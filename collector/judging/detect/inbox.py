@@ -26,7 +26,7 @@ class Arrivals:
 
 @dataclass(frozen=True, slots=True)
 class TakenBatches:
-    """What one call of `Inbox.take` hands over.
+    """The result of one `Inbox.take`.
 
     `asked`: traces to judge (again) from the store; `gone`: traces that were deleted and must be forgotten first.
     """
@@ -88,7 +88,7 @@ class Inbox:
         self.wake_event.wake()
 
     def done(self) -> None:
-        """What was taken has been worked off."""
+        """Note that what was taken is processed."""
         with self._lock:
             self._in_hand = False
 

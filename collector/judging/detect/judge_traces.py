@@ -156,7 +156,7 @@ class TraceJudge:
         )
 
     def _filtered(self, trace: OpenTrace, now: int) -> JudgedTrace:
-        """Nobody judges what our own judges did."""
+        """A trace of our own judge calls is not judged."""
         state = self._assembler.state(trace, now)
         unbuilt = unbuilt_trace(trace, list(trace.spans.values()), state)
         self._assembler.mark_judged(trace, state, now, 0)

@@ -19,7 +19,7 @@ def standing(state: TraceState) -> FindingState:
 
 
 def input_hash(trace: Trace) -> str:
-    """What a judgement saw: the trace's state and each of its spans, told by end, status and size (32 hex digits)."""
+    """Hash of a trace's state and of each span's end, status and size (32 hex digits)."""
     digest = hashlib.blake2b(trace.state.encode(), digest_size=16)
     for span_id in sorted(trace.spans):
         span = trace.spans[span_id]
@@ -29,7 +29,7 @@ def input_hash(trace: Trace) -> str:
 
 
 def part(joined: Trace, trace: OpenTrace, state: TraceState) -> Trace:
-    """What stands for one of the traces that were judged as one: the runs of all of them, spans of its own."""
+    """One of several traces that were judged as one: with the runs of all of them, and its own spans."""
     own = {i: span for i, span in joined.spans.items() if span.raw.trace_id == trace.key[1]}
     return replace(
         joined,
@@ -51,7 +51,7 @@ def upstream(trace: Trace) -> float:
 
 
 def unbuilt_trace(trace: OpenTrace, spans: Iterable[NormalizedSpan], state: TraceState) -> Trace:
-    """What stands for a trace that could not be rebuilt: its spans, all in the remainder."""
+    """A trace that could not be rebuilt: all its spans are in the remainder."""
     ordered = sorted(spans, key=lambda s: (s.raw.start, s.span_id))
     return Trace(
         trace_id=trace.key[1],

@@ -1,4 +1,4 @@
-"""Those who wait for traces to be judged: each is answered, whatever happens."""
+"""Requests that wait for traces to be judged; each is answered in any case."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ....schemas.verdicts import JudgedTrace, Judgement
 
 @dataclass(slots=True)
 class WaitingRequest:
-    """Traces that somebody waits for."""
+    """Requested traces and their judgements so far."""
 
     wanted: set[TraceKey]
     judgements: list[Judgement] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What judging reports about itself."""
+"""The events that detecting counts."""
 
 from __future__ import annotations
 

@@ -174,8 +174,8 @@ class DetectWorker(Work[OpenTrace, Step]):
         """Judge; traces for which memory has no room beside the others wait for the next step."""
         now = self._now
         missing = self._gathering.read(batch)
-        self._gathering.note([t for t in batch if t.held])
-        self._gathering.look(batch)
+        self._gathering.save_join_keys([t for t in batch if t.held])
+        self._gathering.find_tied(batch)
         keys = {t.key for t in batch}
         judged: list[JudgedTrace] = []
         done: set[TraceKey] = set()
@@ -184,11 +184,11 @@ class DetectWorker(Work[OpenTrace, Step]):
                 continue
             if trace.key in missing:
                 self._gathering.fill(trace, missing.pop(trace.key))
-                self._gathering.note([trace])
+                self._gathering.save_join_keys([trace])
             if not trace.held:
                 self.assembler.request(trace.key, now)
                 continue
-            group = self._gathering.group(trace)
+            group = self._gathering.group_of(trace)
             judged += self._judge.ask(TraceTask(group, keys, now))
             done |= {t.key for t in group if t is trace or (t.key in keys and self._gathering.holds(t))}
         return judged, list(done)

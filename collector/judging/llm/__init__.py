@@ -1,1 +1,1 @@
-"""LLM judges at work: which runs go before them, the calls, and what is stored of it. A thread of its own."""
+"""LLM judging: selects runs, queues them, asks the model and stores the outcome, on threads of its own."""

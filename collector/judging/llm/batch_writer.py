@@ -1,4 +1,4 @@
-"""Saves what LLM judges said in groups: one insert for all that waits."""
+"""Group commit of LLM judgements: one insert for all that waits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Waiting = tuple[JudgedSubject, "Future[None]"]
 
 
 class BatchWriter(Work[Waiting, Sequence[Waiting]]):
-    """Saves in the order in which subjects came. `publish` is told of each group stored.
+    """Saves subjects in the order in which they came. `publish` is called with each stored group.
 
     Whoever puts a subject waits, so that at most as many wait as there are threads.
     """

@@ -44,9 +44,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LlmJudging:
-    """All of it: `selector` for the judging thread, `worker` to be started and stopped, `status` for whoever asks.
+    """The parts of LLM judging: `selector` belongs to the judging thread, `worker` is started and stopped.
 
-    `drop`: take the runs of deleted traces from the judges' hands.
+    `status` is for API and CLI; `drop` forgets the runs of deleted traces.
     """
 
     panel: LlmJudges
@@ -141,7 +141,7 @@ def check_judges(config: LlmConfig) -> None:
 
 
 def panel_from(config: LlmConfig) -> tuple[LlmJudges, tuple[str, ...]]:
-    """The panel that sits, and one line for each judge of an installed package that cannot be had.
+    """The configured judges, and one line for each judge of an installed package that cannot be loaded.
 
     Raises:
         ConfigError: criteria or a judge that the configuration names cannot be had.
@@ -163,7 +163,7 @@ def panel_from(config: LlmConfig) -> tuple[LlmJudges, tuple[str, ...]]:
 
 
 def policy_from(config: LlmConfig, panel: LlmJudges) -> Policy:
-    """Whom the panel judges; findings count here as they do in the profile that users start with.
+    """The runs to judge; findings count as in the default profile.
 
     Raises:
         ConfigError: a policy names a judge that does not sit.

@@ -1,4 +1,4 @@
-"""The tasks of what is stored as pending: of traces that were just judged, and of what an earlier process left."""
+"""Tasks for pending ledger entries: of traces that were just judged, and of an earlier process."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def tasks_left(rows: Iterable[LedgerRow], judges: Collection[str]) -> Iterator[J
 
 
 def resume(queue: JudgeQueue, rows: Iterable[LedgerRow], judges: Collection[str]) -> int:
-    """Queue what an earlier process, or a full queue, left pending; returns the number of runs."""
+    """Queue the runs that an earlier process, or a full queue, left pending; returns their number."""
     new = [task for task in tasks_left(rows, judges) if not queue.holds(task.run_key)]
     for task in new:
         queue.put(task)

@@ -1,4 +1,4 @@
-"""What keeps the model from answering, for whoever asks and for the log."""
+"""The latest failure of the model, for the status page and the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What waits for the judges: bounded, each run once, one at a time; what does not fit stays pending in the store."""
+"""The queue of LLM judging: bounded, each run once; what does not fit stays pending in the store."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ....schemas.trajectory import Trace
 from ...worker.wake_event import WakeEvent
 
 AGAIN: Final = "asked for again after it failed"
-"""Why something is pending for which no known answer will do: it may be what the judge failed of."""
+"""The reason of a pending entry that bypasses the answer cache: the cached answer may have caused the failure."""
 
 RunKey = tuple[TraceKey, str]
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeTask:
-    """A run that is to go before the judges.
+    """A run to be judged.
 
     `content`: hash of what it will show, `received_through`: unix nanos of the newest arrival in it. `noted_at`: unix
-    nanos of the ledger's word on it. `trace`: None where it must be read from the store. `findings`: the detectors'.
+    nanos of its ledger entry. `trace`: None where it must be read from the store. `findings`: the detectors'.
     `turns`: of a window, positions of its first turn and one past its last; `plans`: indices of the planning turns to
     judge by then. `fresh`: nothing of LLM judges is stored of this run. `bypass_cache`: known
     answers were of no use. `tries`: how often it was put back, not to be taken before `not_before` (unix nanos).
@@ -48,13 +48,13 @@ class JudgeTask:
     tries: int = 0
     not_before: int = 0
 
-    def later(self, now: int) -> int:
-        """`now`, but after the run was noted as pending, even where the clock was set back: the later word counts."""
+    def judged_at(self, now: int) -> int:
+        """`now`, but after the run was noted as pending, even where the clock was set back: the later entry counts."""
         return max(now, self.noted_at + 1)
 
     @property
     def run_key(self) -> RunKey:
-        """Which run of which trace."""
+        """The run's trace and id."""
         return (self.key, self.run_id)
 
 
@@ -94,7 +94,7 @@ class JudgeQueue:
 
     @property
     def in_flight(self) -> int:
-        """Runs before the judges just now."""
+        """Number of runs that are being judged."""
         return len(self._taken)
 
     @property
@@ -150,7 +150,7 @@ class JudgeQueue:
             return min(times, default=None)
 
     def done(self, task: JudgeTask) -> None:
-        """The run's judging is over, for now."""
+        """End the judging of a run that was taken."""
         with self._lock:
             self._taken.pop(task.run_key, None)
             self._dropped.discard(task.run_key)
@@ -161,7 +161,7 @@ class JudgeQueue:
         self._drop(lambda run_key: run_key[0] in keys)
 
     def withdraw(self, key: TraceKey, but: Collection[str]) -> None:
-        """The same for the runs of one trace, `but` these."""
+        """Do the same for the runs of one trace, except `but`."""
         self._drop(lambda run_key: run_key[0] == key and run_key[1] not in but)
 
     def _drop(self, gone: Callable[[RunKey], bool]) -> None:

@@ -24,7 +24,7 @@ LEAST_BUDGET: Final = 2000
 
 @dataclass(frozen=True, slots=True)
 class JudgeRequest:
-    """One case with its transcript cut to what the model can read. `turns`: indices of the first and last judged."""
+    """One case with its transcript cut to the model's context. `turns`: indices of the first and last judged."""
 
     case: Case
     chapters: tuple[Chapter, ...]
@@ -33,7 +33,7 @@ class JudgeRequest:
 
 @dataclass(frozen=True, slots=True)
 class PromptBudget:
-    """How cases are made: `budget` tokens for a transcript, `count` tells those of a text, `hints` shows findings."""
+    """Limits of requests: `budget` tokens for a transcript, counted by `count`; `hints`: whether findings are shown."""
 
     panel: LlmJudges
     budget: int

@@ -13,7 +13,7 @@ from .run_prompts import run_prompts
 async def judge_with_fallback(
     request: JudgeRequest, how: PromptBudget, client: Client, *, bypass_cache: bool = False
 ) -> Deliberation:
-    """What the judges said.
+    """The judges' answer.
 
     Raises:
         OverBudgetError, RetryableError: the case was not judged and can be later.

@@ -38,7 +38,7 @@ LONGEST_SECONDS: Final = 900.0
 """Between two tries of a run while the model cannot be reached: so it is tried for a day."""
 RESUME_ROWS: Final = 5000
 RESUME_BELOW: Final = 200
-"""Waiting runs below which what a full queue left to the store is read back."""
+"""Number of waiting runs below which pending runs are read back after an overflow."""
 
 OpenJudge = Callable[[LoopRunner], AbstractAsyncContextManager[Judge[JudgeTask, JudgedSubject]]]
 
@@ -85,7 +85,7 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Start the threads; what an earlier process left pending comes first."""
+        """Start the threads; runs that an earlier process left pending come first."""
         self._queue.overflowed = True
         self._thread = threading.Thread(target=self._run, name="llm-judges-loop", daemon=True)
         self._thread.start()
@@ -139,7 +139,7 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
             await asyncio.Event().wait()  # until it is cancelled
 
     def due(self, now: int) -> Sequence[JudgeTask]:
-        """The next run; what a full queue left to the store is read back first."""
+        """The next run; after an overflow, pending runs are read back first."""
         queue = self._queue
         if queue.overflowed and len(queue) < RESUME_BELOW and self._resuming.acquire(blocking=False):
             try:
@@ -154,7 +154,7 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
         return None if self._queue.next_due() is None else self._clock() + round(TICK_SECONDS * SECOND)
 
     def process(self, batch: Sequence[JudgeTask]) -> Iterator[JudgedSubject]:
-        """What is said of a run, subject by subject; each is saved before the next is asked for."""
+        """The judgements of a run, subject by subject; each is saved before the next request."""
         return (subject for task in batch for subject in self._subjects(task))
 
     def save(self, result: Iterable[JudgedSubject]) -> None:
@@ -163,7 +163,7 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
             self._writer.put(subject)
 
     def done(self, batch: Sequence[JudgeTask]) -> None:
-        """Have the next state of these runs judged."""
+        """Allow the next revision of these runs to be judged."""
         for task in batch:
             self._queue.done(task)
 
@@ -203,7 +203,7 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
             yield from self._give_up(task, Outcome.FAILED, f"{type(error).__name__}: {error}"[:200])
 
     def _try_later(self, task: JudgeTask, error: RetryableError) -> Iterator[JudgedSubject]:
-        """Try again later, ever later; a window is let go: the closing pass sees what it would have seen."""
+        """Back off and try again; a window is dropped, since the closing pass covers it."""
         self.health.failed(str(error), self._clock())
         self._observer.put_back(type(error).__name__)
         if task.stage is not Stage.CLOSING:
@@ -216,9 +216,9 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
         self._queue.put_again(later)
 
     def _give_up(self, task: JudgeTask, outcome: Outcome, reason: str) -> Iterator[JudgedSubject]:
-        """A closing pass that was not held leaves a row of the ledger; a window none, since one is still to come."""
+        """Record why a closing pass did not happen; a window leaves no entry, since a closing pass is to come."""
         if task.stage is Stage.CLOSING and not self._queue.replaced(task):
-            yield unjudged(task, outcome, reason, self._versions, task.later(self._clock()))
+            yield unjudged(task, outcome, reason, self._versions, task.judged_at(self._clock()))
 
     def _publish(self, subjects: Sequence[JudgedSubject]) -> None:
         self._observer.saved(subjects, self._clock())

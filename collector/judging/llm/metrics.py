@@ -1,4 +1,4 @@
-"""The panel's metrics, each declared once."""
+"""Metrics of LLM judging, each declared once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NANOS = 1e9
 
 
 class LlmJudgingMetrics:
-    """Counts of the judges' thread."""
+    """Counts of LLM judging."""
 
     def __init__(self, telemetry: Telemetry) -> None:
         meter = telemetry.meter

@@ -1,4 +1,4 @@
-"""From what the judges said of a run to what must be stored: findings, verdicts, and a row of the ledger a judge."""
+"""What is stored of an answer: findings, verdicts, and one ledger entry for each judge."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Versions = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class StoredJudgements:
-    """What the store has of a trace's LLM judging: `findings` of any state, `windows`: rows of the ledger to close."""
+    """Earlier LLM judgements of a trace: `findings` of any state, `windows`: ledger entries to close."""
 
     findings: tuple[Finding, ...] = ()
     windows: tuple[Judgement, ...] = ()
@@ -29,7 +29,7 @@ class StoredJudgements:
 def closing(
     task: JudgeTask, case: Case, said: Deliberation, stored: StoredJudgements, versions: Versions, now: int
 ) -> JudgedSubject:
-    """The closing pass: what holds is current, the rest of the run is retracted, its windows are superseded.
+    """The result of a closing pass: what holds is current, the rest is retracted, windows are superseded.
 
     A judge that gave no answer retracts nothing: its failure is not a verdict.
     """
@@ -61,7 +61,7 @@ def window(
     versions: Versions,
     now: int,
 ) -> JudgedSubject:
-    """A window or a plan: what was found is provisional, and takes nothing back. `span`: indices of its turns."""
+    """The result of a window or a plan: findings are provisional, none is retracted. `span`: indices of its turns."""
     own = {f.id: f for f in stored if f.agent_run_id == task.run_id}
     # What a closing pass has confirmed before a late span re-opened the run stays confirmed.
     new = [f for f in said.findings if f.id not in own or own[f.id].state is not FindingState.CURRENT]
@@ -76,7 +76,7 @@ def window(
 
 
 def unjudged(task: JudgeTask, outcome: Outcome, reason: str, versions: Versions, now: int) -> JudgedSubject:
-    """The run has no judgement, and why."""
+    """Entries that say why a run has no judgement."""
     tenant, trace_id = task.key
     subject = Subject(SubjectKind.AGENT_RUN, task.run_id, trace_id, tenant)
     rows = (
@@ -87,7 +87,7 @@ def unjudged(task: JudgeTask, outcome: Outcome, reason: str, versions: Versions,
 
 
 def renewed(rows: Iterable[LedgerRow], versions: Versions, now: int) -> Iterator[JudgedSubject]:
-    """What an earlier version of a judge left pending is pending for the version that sits now, if any does."""
+    """Entries that make what another version of a judge left pending, pending for the configured version, if any."""
     for row in rows:
         version = versions.get(row.judge, "")
         if version == row.version:
@@ -99,7 +99,7 @@ def renewed(rows: Iterable[LedgerRow], versions: Versions, now: int) -> Iterator
 
 
 def judgement_of(row: LedgerRow) -> Judgement:
-    """The judgement behind a row of the ledger, without what it found."""
+    """The judgement of a ledger entry, without its findings."""
     return Judgement(
         subject=Subject(row.kind, row.subject_id, row.trace_id, row.tenant),
         judge=row.judge,

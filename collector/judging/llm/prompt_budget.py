@@ -11,7 +11,7 @@ from ....judges.llm.prompt_rules import system_text
 from .judge_request import PromptBudget
 
 RESERVED: Final = 6_000
-"""Tokens kept for what stands beside rules and transcript: the question, provisional findings, hints."""
+"""Tokens reserved for the rest of a prompt: the question, provisional findings, hints."""
 
 
 def prompt_budget(panel: LlmJudges, max_input_tokens: int, count: Callable[[str], int], *, hints: bool) -> PromptBudget:

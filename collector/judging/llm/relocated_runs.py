@@ -1,4 +1,4 @@
-"""Runs that show at another trace than before, or are none any more: what was said of them there is taken back."""
+"""Runs that moved to another trace or no longer exist: their former ledger entries and scores are withdrawn."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _MOVED: Final = "was to be judged where it showed before"
 _LEFT_OUT: Final = frozenset({Outcome.SAMPLED_OUT, Outcome.FILTERED})
 
 
-def kept(decision: Decision, run_id: str, before: Mapping[LedgerKey, LedgerRecord]) -> Decision:
-    """The decision, as far as chance has not decided already: a run is drawn once, wherever it shows.
+def with_earlier_draw(decision: Decision, run_id: str, before: Mapping[LedgerKey, LedgerRecord]) -> Decision:
+    """The decision, unless the run was sampled before: a run is drawn once, wherever it shows.
 
     `before`: what stands of it elsewhere. What a policy says of its errors goes before that.
     """
@@ -34,7 +34,7 @@ def kept(decision: Decision, run_id: str, before: Mapping[LedgerKey, LedgerRecor
 
 
 def withdrawn(words: Mapping[LedgerKey, LedgerRecord], trace: Trace, now: int) -> tuple[Judgement, ...]:
-    """Rows in the place of these words at `trace`, each with a verdict that takes a score back."""
+    """Entries that supersede these at `trace`, each with a verdict that withdraws the score."""
     return tuple(_withdrawn(key, word, trace, max(now, word.judged_at + 1)) for key, word in words.items())
 
 

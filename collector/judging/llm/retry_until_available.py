@@ -1,4 +1,4 @@
-"""Reads without which judging cannot begin: whoever needs one waits for a store that is away."""
+"""Reads that are repeated until the store is available."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One run before the judges: read, put to them, and what must be stored of it."""
+"""LLM judges as a `Judge` of agent runs: read the run, ask, and compare with what is stored."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class RunJudge:
         run = trace.run(task.run_id) if trace is not None else None
         if trace is None or run is None:
             why = "its spans are gone" if trace is None else "it became part of another run"
-            yield unjudged(task, Outcome.SUPERSEDED, why, self._versions, task.later(self._clock()))
+            yield unjudged(task, Outcome.SUPERSEDED, why, self._versions, task.judged_at(self._clock()))
             return
         stored = StoredJudgements() if task.fresh else self._store.stored(trace, task.run_id)
         open_findings = [f for f in stored.findings if f.state is FindingState.PROVISIONAL and f.judge in task.judges]
@@ -84,7 +84,7 @@ class RunJudge:
     def _outcome(
         self, task: JudgeTask, request: JudgeRequest, said: Deliberation, stored: StoredJudgements
     ) -> JudgedSubject:
-        now = task.later(self._clock())
+        now = task.judged_at(self._clock())
         if request.case.stage is Stage.CLOSING:
             return closing(task, request.case, said, stored, self._versions, now)
         return window(task, request.case, request.turns, said, stored.findings, self._versions, now)

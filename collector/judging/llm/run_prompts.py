@@ -12,7 +12,7 @@ from ....schemas.errors import TracejuryError
 
 
 async def run_prompts(deliberating: Deliberating, client: Client, *, bypass_cache: bool = False) -> Deliberation:
-    """What came of the case; the prompts of a batch are sent at once.
+    """The result of a deliberation; the prompts of a batch are sent at once.
 
     Errors of ours become outcomes, and the deliberation decides what they mean. Any other error is a fault of ours: it
     cancels the batch's other calls and is raised.

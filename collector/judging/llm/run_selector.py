@@ -1,4 +1,4 @@
-"""In the judging thread: decides which agent runs go before LLM judges, and says so in the ledger."""
+"""Selection of agent runs for LLM judges, recorded in the ledger. Belongs to the judging thread."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from ..ledger import run_of, stands
 from ..pipeline import NOTHING, Elsewhere, Selection
 from .enqueue import closing_tasks
 from .judge_queue import AGAIN, JudgeQueue, RunKey
-from .relocated_runs import kept, withdrawn
+from .relocated_runs import with_earlier_draw, withdrawn
 from .windows import Windows
 
 MAX_RUNS: Final = 500
-"""Agent runs of one trace that go before LLM judges; later ones do not, and are counted."""
+"""Agent runs of one trace that LLM judges look at; later ones are counted only."""
 MAX_NOTED: Final = 5000
 """Agent runs of one trace that stand in the ledger."""
 
 RETRIED: Final = frozenset({Outcome.FAILED, Outcome.OVER_BUDGET})
-"""What is judged again when somebody asks to catch up."""
+"""Outcomes that are judged again on a request to catch up."""
 
 MAX_REQUESTED: Final = 100_000
 """Traces that somebody asked for and that were not seen since; beyond it the first are forgotten."""
@@ -47,7 +47,7 @@ MAX_REQUESTED: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """How somebody asked for a trace: `by_hand` for this one, else to catch up with what was left."""
+    """A request for a trace: `by_hand` for this one, else to catch up with what was left."""
 
     by_hand: bool
 
@@ -74,7 +74,7 @@ class RunSelector:
         self._lock = threading.Lock()
 
     def request(self, keys: Iterable[TraceKey], *, by_hand: bool) -> None:
-        """Somebody asks for these traces; it holds for their next judging."""
+        """Judge these traces again at their next pass."""
         with self._lock:
             self._requested.update(dict.fromkeys(keys, Requested(by_hand)))
             for key in list(islice(self._requested, max(len(self._requested) - MAX_REQUESTED, 0))):
@@ -83,7 +83,7 @@ class RunSelector:
     def select(
         self, trace: Trace, findings: Sequence[Finding], ledger: LedgerEntries, now: int, elsewhere: Elsewhere = NOTHING
     ) -> Selection:
-        """What is new in the ledger of `trace`, whose detector findings are `findings`; `ledger` is brought up to date.
+        """New ledger entries of `trace`, whose detector findings are `findings`; updates `ledger`.
 
         A run is considered when it is over, and again when what a closing pass looks at has changed, or when it showed
         at another trace before. What was said of runs that are none any more is taken back.
@@ -106,10 +106,9 @@ class RunSelector:
         return Selection((*rows, *gone), known_runs)
 
     def withdraw(self, trace: Trace, whole: Trace, ledger: LedgerEntries, *, moved: bool) -> tuple[Judgement, ...]:
-        """What stands at `trace`, whose runs show at `whole` now, is taken back; `moved`: it has only just joined.
+        """Entries that withdraw those at `trace`, whose runs show at `whole` now; `moved`: it has only just joined.
 
-        What was said of a run stands until it is over, when there is another word on it. `ledger` is brought up to
-        date.
+        Entries about a run hold until it is over, when it gets new ones. Updates `ledger`.
         """
         if not moved and not any(map(stands, ledger.values())):
             return ()
@@ -120,7 +119,7 @@ class RunSelector:
         return gone
 
     def _take_back(self, trace: Trace, ledger: Elsewhere, known: Collection[str]) -> tuple[Judgement, ...]:
-        """Of these words none stands but of the runs that are `known`, and no other run goes on at this trace."""
+        """Withdraw the entries of runs that are not `known`, and drop those runs from the queue."""
         gone = {key: word for key, word in ledger.items() if run_of(key) not in known and stands(word)}
         if not gone and known:
             return ()
@@ -189,7 +188,7 @@ class RunSelector:
         ledger: Mapping[LedgerKey, LedgerRecord],
         elsewhere: Elsewhere,
     ) -> Decision:
-        decision = kept(decide(self._policy, trace, run, findings), run.id, elsewhere)
+        decision = with_earlier_draw(decide(self._policy, trace, run, findings), run.id, elsewhere)
         if decision.outcome is Outcome.PENDING:
             return decision
         if asked is not None and asked.by_hand:

@@ -1,4 +1,4 @@
-"""The store as the judges' thread sees it. All of it blocks."""
+"""The store of LLM judging, for every tenant. All methods block."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .outcome import StoredJudgements, judgement_of
 
 
 class StoredCases:
-    """Traces, and what LLM judges said of them, of every tenant. `ours` tells the spans of our own judge calls."""
+    """Traces and their LLM judgements, of every tenant. `ours` recognises the spans of our own judge calls."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class StoredCases:
         return trace, tuple(f for i in trace.trace_ids for f in findings.get(i, ()) if f.state in LIVE)
 
     def stored(self, trace: Trace, run_id: str) -> StoredJudgements:
-        """What LLM judges have said of the trace; the windows are those of the run that still stand."""
+        """Earlier LLM judgements of the trace; the windows are those of the run that are not superseded."""
         panel = StoredLlmJudging(self._store, trace.tenant)
         rows = panel.outcomes([trace.trace_id]).get(trace.trace_id, {}).values()
         found = panel.run_findings(trace.trace_ids)
@@ -52,9 +52,9 @@ class StoredCases:
         )
 
     def pending(self, limit: int) -> Sequence[LedgerRow]:
-        """What was left pending, of all tenants, the oldest first."""
+        """Pending ledger entries of all tenants, the oldest first."""
         return StoredLlmJudging(self._store).pending(limit)
 
     def save(self, subjects: Sequence[JudgedSubject]) -> None:
-        """Store what was said."""
+        """Store judgements with their findings and verdicts."""
         StoredLlmJudging(self._store).save(subjects)

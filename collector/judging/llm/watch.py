@@ -1,4 +1,4 @@
-"""What LLM judging reports about itself."""
+"""The events that LLM judging counts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ....schemas.verdicts import JudgedSubject
 
 
 class LlmJudgingObserver(Protocol):
-    """Counts items, never logs one line an item. Called from the panel's thread."""
+    """Counts items, never logs one line an item. Any thread."""
 
     def judged(self, stage: Stage, said: Deliberation, seconds: float) -> None:
         """A case was judged, in so many seconds."""

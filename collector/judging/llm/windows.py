@@ -1,4 +1,4 @@
-"""Runs of open traces: which of them have a window of turns, or a plan, to be judged before they are over."""
+"""Windows of turns and plans of live runs, which are judged before the run is over."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Windows:
             watched = WatchedTrace(trace, findings, size, old.progress if old else {})
             self._watched[key] = watched
             self._bytes += size - (old.size if old else 0)
-            self._look(key, watched, now)
+            self._queue_due(key, watched, now)
             while self._bytes > MAX_BYTES or len(self._watched) > MAX_TRACES:
                 self._bytes -= self._watched.popitem(last=False)[1].size
 
@@ -61,10 +61,10 @@ class Windows:
         """Time has passed: windows close by it, too."""
         with self._lock:
             for key, watched in self._watched.items():
-                self._look(key, watched, now)
+                self._queue_due(key, watched, now)
 
     def begun(self, run_key: RunKey) -> bool:
-        """Whether a window or a plan of this run went before the judges in this process."""
+        """Whether a window or a plan of this run was queued in this process."""
         with self._lock:
             watched = self._watched.get(run_key[0])
             progress = watched.progress.get(run_key[1]) if watched else None
@@ -76,7 +76,7 @@ class Windows:
             watched = self._watched.pop(key, None)
             self._bytes -= watched.size if watched else 0
 
-    def _look(self, key: TraceKey, watched: WatchedTrace, now: int) -> None:
+    def _queue_due(self, key: TraceKey, watched: WatchedTrace, now: int) -> None:
         for run in watched.trace.runs:
             if run.turns and not is_over(watched.trace, run):
                 before = watched.progress.get(run.id, Progress())

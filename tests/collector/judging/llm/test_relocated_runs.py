@@ -10,7 +10,7 @@ from hens import hens
 from llm_court import NAMES, Court, agent
 
 from tracejury.collector.judging.ledger import elsewhere
-from tracejury.collector.judging.llm.relocated_runs import kept
+from tracejury.collector.judging.llm.relocated_runs import with_earlier_draw
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.ledger import StoredLedger
 from tracejury.collector.store.pipeline_stats import StoredVitals
@@ -255,6 +255,6 @@ def test_a_run_is_drawn_once_wherever_it_shows(
     decision: Decision, before: Outcome, expected: tuple[Outcome, float]
 ) -> None:
     """So that its sampling probability is what the ledger says; errors are judged whatever was drawn."""
-    made = kept(decision, "r", ledger(word(before)))
+    made = with_earlier_draw(decision, "r", ledger(word(before)))
     assert (made.outcome, made.probability) == expected
-    assert kept(decision, "another", ledger(word(before))) == decision
+    assert with_earlier_draw(decision, "another", ledger(word(before))) == decision
