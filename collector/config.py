@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import Field, ValidationError
 
 from ..judges.llm.problems import place_of, told
 from ..processors.assemble import SECOND, AssemblerConfig
-from ..schemas.config_base import Section
+from ..schemas.config_base import MIB, Seconds, Section
 from ..schemas.errors import ConfigError
 from .judging.model.config import LlmConfig
 from .judging.prices.config import ModelPrice
@@ -24,9 +24,6 @@ from .outbound.otlp.config import ExportConfig
 from .outbound.webhooks.config import WebhookConfigs
 from .store.config import StoreConfig, WriterConfig
 from .store.dsn import parse_dsn
-
-MIB: Final = 1024 * 1024
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class ApiConfig(Section):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
+MIB: Final = 1 << 20
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 

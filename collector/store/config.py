@@ -6,9 +6,8 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from ...schemas.config_base import Section
+from ...schemas.config_base import MIB, Section
 
-MIB: Final = 1024 * 1024
 MAX_RETENTION_DAYS: Final = 10_000
 """The engine counts expiry in 32-bit seconds: what would expire after 2106 it drops at once."""
 

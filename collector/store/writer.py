@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...schemas.batch import Batch
+from ...schemas.config_base import MIB
 from ...schemas.errors import OverloadedError, RetryableError
 from .client import Store
 from .committer import Committed, Committer, Outcome, WriterCounters
-from .config import MIB, WriterConfig
+from .config import WriterConfig
 from .dead_letter import DeadLetterFolder
 
 log = logging.getLogger(__name__)

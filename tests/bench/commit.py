@@ -18,7 +18,7 @@ import time
 
 from store_parts import a_span
 
-from tracejury.collector.store import upkeep
+from tracejury.collector.store import opening
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.migrate import migrate
@@ -53,7 +53,7 @@ async def run(dsn: str, config: StoreConfig, seconds: float, senders: int) -> tu
     """Submit for so long: spans a second, milliseconds of the median and of the 99th percentile."""
     store = Store.open(dsn, config)
     migrate(store)
-    upkeep.apply(store)
+    opening.apply_settings(store)
     writer = GroupCommitWriter(store)
     await writer.start()
     # Words, so that compression has what it has with prompts.

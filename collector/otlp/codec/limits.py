@@ -6,10 +6,9 @@ from typing import Final
 
 from pydantic import Field
 
-from ....schemas.config_base import Section
+from ....schemas.config_base import MIB, Section
 from ....schemas.errors import TooLargeError
 
-MIB: Final = 1 << 20
 DEEPEST: Final = 64
 """Levels of arrays and key-value lists in one value that are read at all (protobuf's own parser stops at 48 arrays)."""
 

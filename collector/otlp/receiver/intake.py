@@ -12,11 +12,11 @@ from typing import Final
 from pydantic import Field
 
 from ....schemas.batch import Sink
-from ....schemas.config_base import Section
+from ....schemas.config_base import MIB, Section
 from ....schemas.errors import PermanentError, RetryableError, TracejuryError
 from ...worker.log_throttle import LogThrottle
 from ..codec.decode import Decoded, decode
-from ..codec.limits import MIB, Limits
+from ..codec.limits import Limits
 from ..codec.rejections import PartialSuccess
 from ..codec.signals import Encoding, Signal
 from .inflight import InFlight

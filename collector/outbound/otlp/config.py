@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
-from ....schemas.config_base import Section
+from ....schemas.config_base import MIB, Seconds, Section
 from ....schemas.errors import ConfigError
 from ....schemas.profiles import threshold
 
-MIB: Final = 1024 * 1024
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Rate = Annotated[float, Field(ge=0, le=1)]
 Annotations = Literal["attributes", "events", "carriers", "phoenix"]
 

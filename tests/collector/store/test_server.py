@@ -12,7 +12,7 @@ import pytest
 from clickhouse_http import ClickHouseServer, clickhouse_server
 from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a_log, a_span
 
-from tracejury.collector.store import upkeep
+from tracejury.collector.store import opening
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import WriterConfig
 from tracejury.collector.store.judging import StoredJudging
@@ -58,7 +58,7 @@ def test_pending_migrations_stop_the_start(remote: Store) -> None:
 async def test_commit_judge_and_read(remote: Store, tmp_path: Path) -> None:
     """Spans, logs and findings there and back; a culprit is isolated; the server's disk is not ours to judge."""
     ensure(remote, allowed=True)
-    upkeep.apply(remote)
+    opening.apply_settings(remote)
     assert not remote.embedded
     assert remote.free_bytes() is None
     writer = GroupCommitWriter(remote, WriterConfig(dead_letter=str(tmp_path)))

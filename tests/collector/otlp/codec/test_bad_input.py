@@ -30,10 +30,10 @@ from otlp_parts import (
 )
 
 from tracejury.collector.otlp.codec.build import LATEST
-from tracejury.collector.otlp.codec.limits import MIB
 from tracejury.collector.otlp.receiver.grpc_server import GrpcConfig, GrpcReceiver
 from tracejury.collector.otlp.receiver.http_server import HttpConfig, HttpReceiver
 from tracejury.collector.otlp.receiver.intake import Intake
+from tracejury.schemas.config_base import MIB
 
 # One server for all: starting and stopping it would take longer than the tests.
 pytestmark = pytest.mark.asyncio(loop_scope="module")

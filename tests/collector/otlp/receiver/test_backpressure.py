@@ -15,9 +15,9 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter
 from otlp_clients import Client
 from otlp_parts import RecordingSink, logs, span, spans, traces
 
-from tracejury.collector.otlp.codec.limits import MIB
 from tracejury.collector.otlp.receiver.intake import Intake
 from tracejury.collector.otlp.receiver.metrics import COUNTERS, ReceiverMetrics
+from tracejury.schemas.config_base import MIB
 from tracejury.schemas.errors import OverloadedError, PermanentError, RetryableError
 
 CODES = {

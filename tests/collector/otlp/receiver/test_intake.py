@@ -10,11 +10,12 @@ import pytest
 from otlp_parts import RecordingSink, spans, traces
 
 from tracejury.collector.otlp.codec import proto_decode
-from tracejury.collector.otlp.codec.limits import MIB, Limits
+from tracejury.collector.otlp.codec.limits import Limits
 from tracejury.collector.otlp.codec.rejections import PartialSuccess
 from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.collector.otlp.receiver.intake import Intake, IntakeConfig
 from tracejury.collector.otlp.receiver.metrics import ReceiverMetrics
+from tracejury.schemas.config_base import MIB
 from tracejury.schemas.errors import PermanentError, RetryableError
 
 BODY = traces(*spans(1)).SerializeToString()
