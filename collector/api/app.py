@@ -153,7 +153,7 @@ def _errors(reader: Reader, query: ErrorQuery) -> Response:
         more: str | None = write_cursor("after", last or query.after)
     else:
         more = write_cursor("cursor", last) if last and len(found) > len(shown) else None
-    return json_answer({"items": [present_error(sighting) for sighting in shown], "next": more})
+    return json_answer({"items": [present_error(located) for located in shown], "next": more})
 
 
 def _unknown(query: ErrorQuery) -> str:

@@ -45,9 +45,9 @@ from .params_labels import (
     AnnotationItem,
     AnnotationsBody,
     AnnotationsParams,
-    ExportParams,
     ForgetBody,
     ImportBody,
+    LabelExportParams,
     LabelsParams,
     QualityParams,
     QueueParams,
@@ -76,7 +76,7 @@ def add_labels(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
     @app.post("/api/labels/delete", responses=documented(DeletedLabelsJson))
     def forget(body: ForgetBody) -> Response:
         """Delete labels for good, withdrawn ones too: of whom, of which trace or run, or the annotations of an id."""
-        return json_answer({"deleted": reader.labels.forget(body.query())})
+        return json_answer({"deleted": reader.labels.delete(body.query())})
 
 
 def _add_annotations(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
@@ -90,7 +90,7 @@ def _add_annotations(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> 
         """Take opinions and missed errors; one replaces what its annotator said of the same before."""
         now = clock()
         labelling = Labelling(reader, now)
-        taken = [labelling.take_opinion(item.said(now)) for item in body.items]
+        taken = [labelling.take_opinion(item.draft(now)) for item in body.items]
         return _taken(labelling, taken, present_annotation)
 
     @app.delete("/api/annotations/{annotation_id:path}", responses=documented(AnnotationJson, 404))
@@ -157,7 +157,7 @@ def _add_exchange(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> Non
     answers[200] = {"content": {JSON_LINES: {}}, "description": "One label a line, the earliest change first"}
 
     @app.get("/api/labels/export", responses=answers, response_class=StreamingResponse)
-    def export(params: Annotated[ExportParams, Query()]) -> Response:
+    def export(params: Annotated[LabelExportParams, Query()]) -> Response:
         """Every annotation, score and review, withdrawn ones too, as JSON lines that the import takes."""
         query = params.query(clock(), EXPORT_PAGE)
         safe = {"X-Content-Type-Options": "nosniff"}
@@ -182,7 +182,7 @@ def _add_exchange(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> Non
 def _take(labelling: Labelling, line: dict[str, Any], now: int) -> None:
     item = item_of(line)
     if isinstance(item, AnnotationItem):
-        labelling.take_opinion(item.said(now))
+        labelling.take_opinion(item.draft(now))
     elif isinstance(item, ScoreItem):
         labelling.take_score(item.label(now))
     else:

@@ -86,4 +86,4 @@ def add_architectures(app: FastAPI, architectures: Architectures) -> None:
 
 def _why(reader: Reader, trace_id: str, status: JudgesStatus) -> str | None:
     words = [e.word for e in reader.ledger.entries(LedgerQuery(EVERY_WORD, trace_id, everything=True))]
-    return why_unscored(words, reader.ledger.judged(trace_id), status, trace_id)
+    return why_unscored(words, reader.ledger.judged_trace(trace_id), status, trace_id)

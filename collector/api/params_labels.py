@@ -12,7 +12,7 @@ from ...schemas.filters import ANNOTATION_FILTERS, LABEL_FILTERS, Filter, an_id,
 from ...schemas.queries.labels import OVERLAP, LabelQuery, Purpose, QueueQuery
 from ...schemas.queries.reader import Position
 from ...schemas.taxonomy import Dimension, Severity
-from ..labels.labelling import Said
+from ..labels.labelling import AnnotationDraft
 from .params import Cursor, Limit, Params, Since, Text, late_moment, moment, read_cursor, with_filters
 
 MAX_ITEMS = 100
@@ -56,10 +56,10 @@ class AnnotationItem(Params):
     withdrawn: bool = False
     changed_at: Changed = ""
 
-    def said(self, now: int) -> Said:
+    def draft(self, now: int) -> AnnotationDraft:
         """As it is taken. Raises ConfigError for a time that means nothing."""
         given = self.model_dump(exclude={"kind", "changed_at"})
-        return Said(**given, changed_at=late_moment("changed_at", self.changed_at, now))
+        return AnnotationDraft(**given, changed_at=late_moment("changed_at", self.changed_at, now))
 
 
 class ScoreItem(Params):
@@ -189,11 +189,11 @@ class AnnotationsParams(LabelsParams):
 
 
 @with_filters(*named(LABEL_FILTERS, "trace", "annotator", "service"))
-class _ExportFilters(Params):
+class _LabelExportFilters(Params):
     pass
 
 
-class ExportParams(_ExportFilters):
+class LabelExportParams(_LabelExportFilters):
     """Of an export: of everything, withdrawn ones too, unless narrowed."""
 
     since: Since = ""

@@ -16,7 +16,7 @@ from ...schemas.annotations import Annotation, Opinion
 from ...schemas.taxonomy import TRAIL, Severity
 from ...schemas.text.moments import parse_since
 from ..api.client import ApiClient
-from ..labels.lines import Line, read_lines
+from ..labels.lines import LabelLine, read_lines
 from ..otlp.files import BrokenFileError
 from ..otlp.files.files import read_json
 from .judges_result import WHOLE_TRACE
@@ -88,7 +88,7 @@ def named(scores: Iterable[ScaleRating], names: Mapping[str, str]) -> list[Scale
     return [replace(score, trace_id=names.get(score.trace_id, score.trace_id)) for score in scores]
 
 
-def _people(name: str, lines: Iterable[Line]) -> People:
+def _people(name: str, lines: Iterable[LabelLine]) -> People:
     rows = list(_standing(_good(lines)))
     reviewed: defaultdict[str, set[str]] = defaultdict(set)
     for row in _of(rows, "review"):
@@ -100,7 +100,7 @@ def _people(name: str, lines: Iterable[Line]) -> People:
     return People(scores, list(_marked(annotations)), {trace: frozenset(runs) for trace, runs in reviewed.items()})
 
 
-def _good(lines: Iterable[Line]) -> Iterator[Mapping[str, Any]]:
+def _good(lines: Iterable[LabelLine]) -> Iterator[Mapping[str, Any]]:
     """Rows with what each kind must have."""
     for line in lines:
         needed = _NEEDED.get(str(line.item.get("kind")))

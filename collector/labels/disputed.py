@@ -10,7 +10,7 @@ from ...schemas.queries.labels import QueueItem, QueueQuery
 from ...schemas.taxonomy import Severity
 from ..store.lists.findings import whole
 from ..store.scope import TENANT, Scope
-from .disputes import NEAR, Claim, Known, Run, Said, Scored, disputes
+from .disputes import NEAR, JudgeClaim, Known, PersonOpinion, Run, Scored, disputes
 from .runs import FOUND, OPINIONS, REVIEWED, RUNS, bounds
 
 NEWEST: Final = 5_000
@@ -64,7 +64,7 @@ def disputed(scope: Scope, query: QueueQuery, newest: int = NEWEST) -> list[Queu
 
     known = Known(
         [_claim(row) for row in of_these(_CLAIMS)],
-        [Said((t, r), f, p, Opinion(o), *who) for t, r, f, p, o, *who in of_these(_SAID)],
+        [PersonOpinion((t, r), f, p, Opinion(o), *who) for t, r, f, p, o, *who in of_these(_SAID)],
         [Scored((t, r), judge, score) for t, r, judge, score in of_these(_SCORED)],
         least=values["balanced"],
     )
@@ -72,9 +72,9 @@ def disputed(scope: Scope, query: QueueQuery, newest: int = NEWEST) -> list[Queu
     return [_item(run, runs[run], why) for run, why in told[: query.limit]]
 
 
-def _claim(row: Sequence[Any]) -> Claim:
+def _claim(row: Sequence[Any]) -> JudgeClaim:
     trace_id, run_id, span_id, id_, print_, judge, by, category, severity, confidence = row
-    return Claim((trace_id, run_id), span_id, id_, print_, judge, by, category, Severity(severity), confidence)
+    return JudgeClaim((trace_id, run_id), span_id, id_, print_, judge, by, category, Severity(severity), confidence)
 
 
 def _item(run: Run, who: Sequence[str], why: str) -> QueueItem:

@@ -21,7 +21,7 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class JudgeClaim:
     """A finding that holds, however sure. `by`: who judged, DETECTORS or a judge."""
 
     run: Run
@@ -36,7 +36,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PersonOpinion:
     """What one person says of a finding, which may be an earlier wording of one that holds."""
 
     run: Run
@@ -61,11 +61,11 @@ class Scored:
 class Known:
     """All that is known of some runs. `least`: the confidence from which on findings show."""
 
-    claims: Sequence[Claim]
-    said: Sequence[Said]
+    claims: Sequence[JudgeClaim]
+    said: Sequence[PersonOpinion]
     scored: Sequence[Scored]
     least: float
-    shown: Sequence[Claim] = field(init=False)
+    shown: Sequence[JudgeClaim] = field(init=False)
 
     def __post_init__(self) -> None:
         """Set what follows."""
@@ -90,7 +90,7 @@ def disputes(known: Known) -> Mapping[Run, str]:
     return told
 
 
-def _standing(known: Known) -> Iterator[Said]:
+def _standing(known: Known) -> Iterator[PersonOpinion]:
     # An opinion outlives a new wording by its fingerprint, see schemas/opinions.py. It is about the finding's run, also
     # where it moves the error to another one.
     claims = sorted(known.shown, key=lambda c: c.run, reverse=True)

@@ -27,7 +27,7 @@ Label = TypeVar("Label", Annotation, HumanScore, Review)
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class AnnotationDraft:
     """What a person says of the finding `finding_id`, or, without one, that there is an error at a span (MISSED).
 
     Whatever follows from the finding may be left out. `changed_at` 0: now. `id`: of a missed error, where it has one.
@@ -81,7 +81,7 @@ class Labelling:
             )
         )
 
-    def take_opinion(self, said: Said) -> Annotation:
+    def take_opinion(self, said: AnnotationDraft) -> Annotation:
         """An opinion on a finding, or a missed error."""
         said = _clean(said)
         old = self._about.kept(said.trace_id).annotations.get(self._id(said)) if said.trace_id else None
@@ -148,19 +148,19 @@ class Labelling:
         gone = replace(old, withdrawn=True, changed_at=0)
         return self._take(gone, self._about.kept(old.trace_id).annotations, old.id)
 
-    def _id(self, said: Said) -> str:
+    def _id(self, said: AnnotationDraft) -> str:
         if said.opinion is not Opinion.MISSED:
             return opinion_id(self._tenant, said.annotator, said.finding_id)
         parts = (said.trace_id, said.span_id, said.taxonomy, said.category)
         return said.id or missed_id(self._tenant, said.annotator, *parts)
 
-    def _missed(self, said: Said) -> Annotation:
+    def _missed(self, said: AnnotationDraft) -> Annotation:
         if not said.trace_id or not said.span_id:
             raise ConfigError("a missed error needs trace_id, span_id and category")
         self._about.must_know(said.trace_id, said.span_id)
         return self._annotation(said, agent_run_id=self._about.run_of_span(said.trace_id, said.span_id))
 
-    def _opinion(self, said: Said) -> Annotation:
+    def _opinion(self, said: AnnotationDraft) -> Annotation:
         if not said.finding_id:
             raise ConfigError(f"an opinion other than {Opinion.MISSED} needs finding_id")
         finding = self._labels.finding(said.finding_id, self._tenant)
@@ -181,7 +181,7 @@ class Labelling:
         run_id = self._about.run_of_span(finding.trace_id, said.span_id) if moved else ""
         return self._annotation(_completed(said, finding), run_id or finding.agent_run_id)
 
-    def _of_elsewhere(self, said: Said) -> Annotation:
+    def _of_elsewhere(self, said: AnnotationDraft) -> Annotation:
         """An opinion on a finding that is not stored here, such as that of another version or store."""
         if not (said.trace_id and said.span_id and said.category and said.judge):
             raise NotFoundError(f"no finding {said.finding_id[:64]!r} is stored")
@@ -191,7 +191,7 @@ class Labelling:
             said = replace(said, fingerprint=fingerprint(self._tenant, *parts))
         return self._annotation(said, said.agent_run_id or self._about.run_of_span(said.trace_id, said.span_id))
 
-    def _annotation(self, said: Said, agent_run_id: str) -> Annotation:
+    def _annotation(self, said: AnnotationDraft, agent_run_id: str) -> Annotation:
         return Annotation(
             id=self._id(said),
             trace_id=said.trace_id,
@@ -240,7 +240,7 @@ def _still_drawn(review: Review, old: Review | None) -> Review:
     return replace(review, stratum=old.stratum, probability=old.probability)
 
 
-def _clean(said: Said) -> Said:
+def _clean(said: AnnotationDraft) -> AnnotationDraft:
     taxonomy = name("taxonomy", said.taxonomy or TRAIL)
     return replace(
         said,
@@ -259,7 +259,7 @@ def _clean(said: Said) -> Said:
     )
 
 
-def _completed(said: Said, finding: Finding) -> Said:
+def _completed(said: AnnotationDraft, finding: Finding) -> AnnotationDraft:
     """With what follows from the finding; the severity that an older finding of that id had is kept."""
     return replace(
         said,

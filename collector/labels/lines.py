@@ -24,7 +24,7 @@ _SUFFIXES: Final = (".json", ".json.gz")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LabelLine:
     """One label as it stands in a file, or (`problem`) why it is none. `place`: where it stands, for people.
 
     `settled`: it says when it was said; else it counts only where nothing was said in its place before.
@@ -41,7 +41,7 @@ class Line:
         return bool(self.item.get("changed_at"))
 
 
-def read_lines(name: str, stream: IO[bytes], annotator: str) -> Iterator[Line]:
+def read_lines(name: str, stream: IO[bytes], annotator: str) -> Iterator[LabelLine]:
     """Each line of JSON lines; blank ones are passed over; `annotator` of those that name none."""
     number = 0
     while data := stream.readline(MAX_LINE + 1):
@@ -50,22 +50,22 @@ def read_lines(name: str, stream: IO[bytes], annotator: str) -> Iterator[Line]:
         if len(data) > MAX_LINE and not data.endswith(b"\n"):
             while len(data) > MAX_LINE and not data.endswith(b"\n"):
                 data = stream.readline(MAX_LINE + 1)
-            yield Line(place, problem=f"the line is longer than {MAX_LINE:,} bytes")
+            yield LabelLine(place, problem=f"the line is longer than {MAX_LINE:,} bytes")
         elif data.strip():
             yield _line(place, data, annotator)
 
 
-def read_trail(paths: Iterable[Path], annotator: str) -> Iterator[Line]:
+def read_trail(paths: Iterable[Path], annotator: str) -> Iterator[LabelLine]:
     """Each error of TRAIL's files of annotations, as a missed one: it names an error, whatever any judge found."""
     for path in paths:
         try:
             document = read_json(path)
         except BrokenFileError as error:
-            yield Line(str(path), problem=str(error))
+            yield LabelLine(str(path), problem=str(error))
             continue
         errors = document.get("errors") if isinstance(document, dict) else None
         if not isinstance(errors, list):
-            yield Line(str(path), problem='no annotations: expected {"errors": [...]}')
+            yield LabelLine(str(path), problem='no annotations: expected {"errors": [...]}')
             continue
         trace_id = _text(document, "trace_id") or path.name.removesuffix(".gz").removesuffix(".json")
         for number, marked in enumerate(errors, 1):
@@ -73,10 +73,12 @@ def read_trail(paths: Iterable[Path], annotator: str) -> Iterator[Line]:
             if isinstance(marked, dict):
                 yield _trail(place, marked, trace_id, annotator)
             else:
-                yield Line(place, problem="it is no JSON object")
+                yield LabelLine(place, problem="it is no JSON object")
 
 
-def reviews_of(lines: Iterable[Line], annotator: str, run_ids: Callable[[str], Iterable[str]]) -> Iterator[Line]:
+def reviews_of(
+    lines: Iterable[LabelLine], annotator: str, run_ids: Callable[[str], Iterable[str]]
+) -> Iterator[LabelLine]:
     """A review of each agent run of the traces of these lines; what cannot be asked of a trace is its problem."""
     traces = {str(line.item["trace_id"]): line for line in lines if not line.problem}
     for trace_id, line in traces.items():
@@ -98,9 +100,9 @@ def trail_files(path: Path) -> list[Path]:
     return sorted(p for p in folder.iterdir() if p.name.endswith(_SUFFIXES))
 
 
-def pages(lines: Iterable[Line]) -> Iterator[list[Line]]:
+def pages(lines: Iterable[LabelLine]) -> Iterator[list[LabelLine]]:
     """Good lines in requests of bounded size; settled ones and others apart, in order."""
-    page: list[Line] = []
+    page: list[LabelLine] = []
     size = 0
     for line in lines:
         full = len(page) == PAGE_LINES or size + line.size > PAGE_BYTES
@@ -113,17 +115,17 @@ def pages(lines: Iterable[Line]) -> Iterator[list[Line]]:
         yield page
 
 
-def _line(place: str, data: bytes, annotator: str) -> Line:
+def _line(place: str, data: bytes, annotator: str) -> LabelLine:
     try:
         item = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        return Line(place, problem=f"it is no JSON: {' '.join(str(error).split())[:200]}")
+        return LabelLine(place, problem=f"it is no JSON: {' '.join(str(error).split())[:200]}")
     if not isinstance(item, dict):
-        return Line(place, problem="it is no JSON object")
+        return LabelLine(place, problem="it is no JSON object")
     return _sized(place, {"annotator": annotator} | item)
 
 
-def _trail(place: str, error: Mapping[str, Any], trace_id: str, annotator: str) -> Line:
+def _trail(place: str, error: Mapping[str, Any], trace_id: str, annotator: str) -> LabelLine:
     impact = _text(error, "impact").upper()
     item = {
         "kind": "annotation",
@@ -140,14 +142,14 @@ def _trail(place: str, error: Mapping[str, Any], trace_id: str, annotator: str) 
     return _sized(place, item | {"id": digest(("trail", *(str(value) for value in item.values())))})
 
 
-def _sized(place: str, item: Mapping[str, Any]) -> Line:
+def _sized(place: str, item: Mapping[str, Any]) -> LabelLine:
     try:
         size = len(json.dumps(item, ensure_ascii=False, allow_nan=False).encode())
     except (ValueError, RecursionError) as error:
-        return Line(place, problem=f"it cannot be sent as JSON: {' '.join(str(error).split())[:200]}")
+        return LabelLine(place, problem=f"it cannot be sent as JSON: {' '.join(str(error).split())[:200]}")
     if size > MAX_LINE:
-        return Line(place, problem=f"it is longer than {MAX_LINE:,} bytes")
-    return Line(place, item, size=size)
+        return LabelLine(place, problem=f"it is longer than {MAX_LINE:,} bytes")
+    return LabelLine(place, item, size=size)
 
 
 def _text(document: Mapping[str, Any], key: str) -> str:

@@ -91,7 +91,7 @@ class StoredLabels:
         """Up to `limit`, latest change first."""
         return self._find(_REVIEWS, query)
 
-    def forget(self, query: LabelQuery) -> int:
+    def delete(self, query: LabelQuery) -> int:
         """Delete what it names by id, trace, run and annotator, withdrawn or not; returns the number of labels.
 
         Raises:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from ...processors.tokens import sum_tokens
 from ...schemas.findings import Finding
 from ...schemas.normalized import Json
-from ...schemas.queries.reader import Sighting, TraceRow
+from ...schemas.queries.reader import LocatedFinding, TraceRow
 from ...schemas.text.jsontext import text_of
 from ...schemas.trajectory import AgentRun, ToolCall, Trace, Turn
 from ...schemas.verdicts import Judgement, Verdict
@@ -39,9 +39,9 @@ def present_trace(trace: Trace, findings: Iterable[Finding], verdicts: Iterable[
     )
 
 
-def present_error(sighting: Sighting) -> ErrorJson:
+def present_error(located: LocatedFinding) -> ErrorJson:
     """A finding outside its trace."""
-    return fill(ErrorJson, sighting.finding, service=sighting.service, agent=sighting.agent)
+    return fill(ErrorJson, located.finding, service=located.service, agent=located.agent)
 
 
 def present_row(row: TraceRow) -> TraceRowJson:

@@ -9,10 +9,10 @@ from ...schemas.annotations import Annotation, HumanScore, Review
 from ...schemas.findings import Finding
 from ...schemas.llm_rows import Architecture, Source, Spend
 from ...schemas.queries.labels import JudgeQuality, Labelled, LabelQuery, QueueItem, QueueQuery, Stratum
-from ...schemas.queries.ledger import Judged, LedgerEntry, LedgerQuery
+from ...schemas.queries.ledger import JudgedState, LedgerEntry, LedgerQuery
 from ...schemas.queries.listing import Facets, SessionRow, SessionView
 from ...schemas.queries.pipeline_stats import Timeliness, VersionSeen
-from ...schemas.queries.reader import Confidence, ErrorQuery, Received, Sighting, TraceQuery, TraceRow, TraceView
+from ...schemas.queries.reader import Confidence, ErrorQuery, LocatedFinding, Received, TraceQuery, TraceRow, TraceView
 from ...schemas.rates import RateAnswer, RateComparison, RateQuery
 from ...schemas.verdicts import Outcome
 from .trace.trace_queries import TraceQueries
@@ -71,7 +71,7 @@ class Reader(Protocol):
         """How often agents fail."""
 
     @property
-    def vitals(self) -> Vitals:
+    def pipeline_stats(self) -> PipelineStats:
         """What else the overview shows."""
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
@@ -91,7 +91,7 @@ class Reader(Protocol):
     def services(self, since: int, limit: int, tenant: str = "") -> Sequence[str]:
         """Up to `limit` services with traces that arrived from `since` (unix nanos) on, latest first; "" for none."""
 
-    def errors(self, query: ErrorQuery) -> Sequence[Sighting]:
+    def errors(self, query: ErrorQuery) -> Sequence[LocatedFinding]:
         """Up to `limit` findings that hold now."""
 
     def count_errors(self, query: ErrorQuery) -> int:
@@ -129,7 +129,7 @@ class Labels(Protocol):
     def reviews(self, query: LabelQuery) -> Sequence[Review]:
         """Up to `limit` of them; their place is (changed_at, place)."""
 
-    def forget(self, query: LabelQuery) -> int:
+    def delete(self, query: LabelQuery) -> int:
         """Delete for good what it names by id, trace, run and annotator, withdrawn or not; returns how many labels.
 
         Raises:
@@ -174,7 +174,7 @@ class Ledger(Protocol):
     def summary(self, query: LedgerQuery) -> Mapping[Outcome, int]:
         """How many words of each outcome there are, whatever outcome and place in the list the query names."""
 
-    def judged(self, trace_id: str, tenant: str = "") -> Judged | None:
+    def judged_trace(self, trace_id: str, tenant: str = "") -> JudgedState | None:
         """What was seen of a trace; None where it has not been judged."""
 
     def pending_runs(self, trace_ids: Sequence[str], tenant: str = "") -> Mapping[str, int]:
@@ -184,8 +184,8 @@ class Ledger(Protocol):
         """What calls from `since` (unix nanos) on cost, by hour and service."""
 
 
-class Vitals(Protocol):
-    """Vitals in the store. Every method may block: call it on a thread. Times in unix nanos."""
+class PipelineStats(Protocol):
+    """PipelineStats in the store. Every method may block: call it on a thread. Times in unix nanos."""
 
     def timeliness(self, since: int, until: int, service: str = "", tenant: str = "") -> Timeliness:
         """Of findings that were first seen in [since, until), the latest of them where there are very many."""

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from ...processors.assemble import AssemblerConfig
 from ...schemas.findings import LIVE
 from ...schemas.queries.listing import Facets, SessionRow, SessionView
-from ...schemas.queries.reader import Confidence, ErrorQuery, Received, Sighting, TraceQuery, TraceRow, TraceView
+from ...schemas.queries.reader import Confidence, ErrorQuery, LocatedFinding, Received, TraceQuery, TraceRow, TraceView
 from ..store.architectures import StoredArchitectures
 from ..store.client import Store
 from ..store.judging import StoredJudging
 from ..store.ledger import StoredLedger
 from ..store.lists import SessionLists, TraceLists
-from ..store.pipeline_stats import StoredVitals
+from ..store.pipeline_stats import StoredPipelineStats
 from ..store.reading import StoredReading
 from ..store.stored_trace import stored_trace
 from .reader import Architectures, Labels, Ledger, Rates
@@ -34,7 +34,7 @@ class StoredReader:
         self.architectures: Architectures = StoredArchitectures(store, clock=clock)
         self.trace_queries: TraceQueries = StoredTraceQueries(store, config, clock)
         self.labels, self.rates = labels, rates
-        self.vitals = StoredVitals(store)
+        self.pipeline_stats = StoredPipelineStats(store)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """Up to `limit` traces."""
@@ -58,7 +58,7 @@ class StoredReader:
         """Services of which a trace arrived from `since` on, the latest first."""
         return self._reading.find_services(since, limit, tenant)
 
-    def errors(self, query: ErrorQuery) -> Sequence[Sighting]:
+    def errors(self, query: ErrorQuery) -> Sequence[LocatedFinding]:
         """Up to `limit` findings that hold now."""
         return self._reading.find_findings(query)
 

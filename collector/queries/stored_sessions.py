@@ -28,7 +28,7 @@ def stored_session(
     if not rows:
         return None
     # Rows tell the beginning of a long id.
-    whole, said = replace(together(rows), session_id=session_id), lists.said(session_id, service)
+    whole, said = replace(together(rows), session_id=session_id), lists.exchanges(session_id, service)
     own = {one.trace_id: one.trace_id for one in said}
     parts = own | lists.parts(list(own))
     least = {one.trace_id: confidence.least(one.recognised) for one in said}

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ...schemas.filters import LEDGER_FILTERS, conditions
 from ...schemas.llm_rows import LATEST, LEDGER_SELECT, LedgerRow, Spend, ledger_from_row
-from ...schemas.queries.ledger import Judged, LedgerEntry, LedgerQuery
+from ...schemas.queries.ledger import JudgedState, LedgerEntry, LedgerQuery
 from ...schemas.trajectory import TraceState
 from ...schemas.verdicts import DETECTORS, Outcome, SubjectKind
 from .answers import StoredAnswers
@@ -94,10 +94,10 @@ class StoredLedger:
         counts = {Outcome(row[0]): row[1] for row in Scope(self._store, query.tenant).select(sql, **values)}
         return {outcome: counts[outcome] for outcome in Outcome if outcome in counts}
 
-    def judged(self, trace_id: str, tenant: str = "") -> Judged | None:
+    def judged_trace(self, trace_id: str, tenant: str = "") -> JudgedState | None:
         """What was seen of a trace; None where it has not been judged."""
         for state, runs in Scope(self._store, tenant).select(_JUDGED, trace_id=trace_id):
-            return Judged(TraceState(state), runs)
+            return JudgedState(TraceState(state), runs)
         return None
 
     def pending_runs(self, trace_ids: Sequence[str], tenant: str = "") -> dict[str, int]:

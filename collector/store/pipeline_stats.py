@@ -1,4 +1,4 @@
-"""Vitals of the overview that are no rates. All of it blocks."""
+"""PipelineStats of the overview that are no rates. All of it blocks."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ GROUP BY Version, Model ORDER BY max(JudgedAt) DESC LIMIT {MOST_VERSIONS}
 """
 
 
-class StoredVitals:
-    """Vitals as people ask for them. Methods raise RetryableError for what may pass, StoreError for the rest."""
+class StoredPipelineStats:
+    """PipelineStats as people ask for them. Methods raise RetryableError for what may pass, StoreError for the rest."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -12,7 +12,7 @@ from typing import Any, Final
 from ...schemas.filters import ERROR_FILTERS, SPAN_FILTER, conditions
 from ...schemas.findings import Finding
 from ...schemas.judged_rows import FINDING_SELECT, STANDS, VERDICT_SELECT, finding_from_row, verdict_from_row
-from ...schemas.queries.reader import ErrorQuery, Sighting, TraceQuery, TraceRow
+from ...schemas.queries.reader import ErrorQuery, LocatedFinding, TraceQuery, TraceRow
 from ...schemas.taxonomy import Severity
 from ...schemas.verdicts import Verdict
 from .client import Store
@@ -49,7 +49,7 @@ class StoredReading:
         )
         return [row[0] for row in rows]
 
-    def find_findings(self, query: ErrorQuery) -> list[Sighting]:
+    def find_findings(self, query: ErrorQuery) -> list[LocatedFinding]:
         """Up to `query.limit` findings: latest first sight first, or, with `query.after`, earliest first."""
         where, values = _finding_conditions(query)
         order = "FirstSeen, Id" if query.after else "FirstSeen DESC, Id DESC"
@@ -61,7 +61,7 @@ class StoredReading:
         findings = [finding_from_row(row) for row in rows]
         names = places(self._store, {f.trace_id for f in findings}, query.tenant)
         return [
-            Sighting(
+            LocatedFinding(
                 f,
                 names.get((f.trace_id, ""), ""),
                 names.get((f.trace_id, f.agent_run_id), "") if f.agent_run_id else "",

@@ -79,7 +79,7 @@ def add_judges(app: FastAPI, site: Site) -> None:
             request,
             "judges.html",
             rows=judge_rows(
-                reader.vitals.outcomes(window.since, window.until, window.service),
+                reader.pipeline_stats.outcomes(window.since, window.until, window.service),
                 reader.rates.ask(_by_judge(window, request.query_params.get("profile", ""))),
                 quality,
             ),
@@ -93,8 +93,8 @@ def add_judges(app: FastAPI, site: Site) -> None:
     def judge(request: Request, name: str) -> Response:
         window, reader = site.window(request), site.reader
         term = find_term(name)
-        seen = reader.vitals.versions(name, window.since, window.until, window.service)
-        outcomes = reader.vitals.outcomes(window.since, window.until, window.service).get(name, {})
+        seen = reader.pipeline_stats.versions(name, window.since, window.until, window.service)
+        outcomes = reader.pipeline_stats.outcomes(window.since, window.until, window.service).get(name, {})
         if not (outcomes or seen or (term and term.kind in ("judge", "detector"))):
             raise NotFoundError(f"no judge {name[:60]!r} has said anything in {window.words}")
         wanted = request.query_params.get("outcome")

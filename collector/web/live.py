@@ -17,7 +17,7 @@ from fastapi.sse import EventSourceResponse, format_sse_event
 
 from ...schemas.errors import ConfigError, OverloadedError, RetryableError
 from ...schemas.filters import an_id
-from ...schemas.queries.reader import Confidence, ErrorQuery, Position, Sighting
+from ...schemas.queries.reader import Confidence, ErrorQuery, LocatedFinding, Position
 from ...schemas.taxonomy import Severity
 from ...schemas.text.jsontext import text_of
 from .change_feed import ChangeFeed
@@ -166,7 +166,7 @@ class _TailEvents:
         known = {finding_id: state for finding_id, state in states.items() if self._tail.knows(finding_id)}
         return [*texts, _event("state", known)] if known else texts, batch.more
 
-    def _found(self, one: Sighting) -> bytes:
+    def _found(self, one: LocatedFinding) -> bytes:
         template = self._site.templates.get_template("live_row.html")
         context = {"one": one, "now": self._site.clock(), "window": self._window, "params": []}
         html = template.render({**context, "path": "/live", "csrf": ""})

@@ -75,22 +75,22 @@ def add_overview(app: FastAPI, site: Site) -> None:
     @page(app, "/overview/judging")
     def judging(request: Request) -> Response:
         window = site.window(request)
-        vitals = site.reader.vitals
+        pipeline_stats = site.reader.pipeline_stats
         spent = [s for s in site.reader.ledger.spend(window.since // HOUR * HOUR) if s.hour < window.until]
         return site.render(
             request,
             "judging.html",
-            late=vitals.timeliness(window.since, window.until, window.service),
+            late=pipeline_stats.timeliness(window.since, window.until, window.service),
             spent=[s for s in spent if window.service in ("", s.service)],
             working=site.services.judges(),
-            outcomes=vitals.outcomes(window.since, window.until, window.service),
+            outcomes=pipeline_stats.outcomes(window.since, window.until, window.service),
         )
 
     @page(app, "/overview/doctor")
     def doctor(request: Request) -> Response:
         now = site.clock()
         asked_for = site.window(request).service
-        new = site.reader.vitals.new_services(now - DAY, MOST_NEW if asked_for else NEW_SERVICES)
+        new = site.reader.pipeline_stats.new_services(now - DAY, MOST_NEW if asked_for else NEW_SERVICES)
         new = [service for service in new if asked_for in ("", service)]
         found = [(service, diagnoses.get(service)) for service in new]
         return site.render(request, "doctor.html", found=[(service, one) for service, one in found if one])

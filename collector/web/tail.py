@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ...schemas.queries.reader import ErrorQuery, Position, Sighting
+from ...schemas.queries.reader import ErrorQuery, LocatedFinding, Position
 from ..queries.reader import Reader
 
 SHOWN: Final = 100
@@ -33,9 +33,9 @@ class TailBatch:
     `more`: there is more already.
     """
 
-    found: Sequence[Sighting] = ()
+    found: Sequence[LocatedFinding] = ()
     skipped: int = 0
-    latest: Sequence[Sighting] = ()
+    latest: Sequence[LocatedFinding] = ()
     more: bool = False
 
 
@@ -63,7 +63,7 @@ class Tail:
     def poll(self) -> TailBatch:
         """New findings. Raises RetryableError: poll again then."""
         place = self._place if self._behind else self._earlier()
-        found: list[Sighting] = []
+        found: list[LocatedFinding] = []
         while rows := self._reader.errors(replace(self._query, after=place, limit=_PAGE)):
             found += self._new(rows)
             place = place_of(rows[-1])
@@ -74,7 +74,7 @@ class Tail:
             return TailBatch(found, more=self._behind)
         return self._skip(found)
 
-    def _skip(self, found: Sequence[Sighting]) -> TailBatch:
+    def _skip(self, found: Sequence[LocatedFinding]) -> TailBatch:
         since = self._place
         rows = self._reader.errors(replace(self._query, since=since.time, limit=SHOWN))
         latest = [row for row in reversed(rows) if _key(place_of(row)) > _key(since)]
@@ -84,7 +84,7 @@ class Tail:
         skipped = self._waiting(self._floor)
         return TailBatch(found, skipped, self._new(latest), more=True)
 
-    def _new(self, rows: Sequence[Sighting]) -> list[Sighting]:
+    def _new(self, rows: Sequence[LocatedFinding]) -> list[LocatedFinding]:
         new = [row for row in rows if row.finding.id not in self._given]
         self._given.update((row.finding.id, place_of(row)) for row in new)
         self._place = _later(self._place, place_of(rows[-1]))
@@ -99,7 +99,7 @@ class Tail:
         return self._reader.count_errors(replace(self._query, after=self._place, before=before))
 
 
-def place_of(row: Sighting) -> Position:
+def place_of(row: LocatedFinding) -> Position:
     """The position of a finding in the tail."""
     return Position(row.finding.first_seen, row.finding.id)
 

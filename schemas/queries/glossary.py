@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class TermSection:
     """A heading and its lines."""
 
     title: str
@@ -21,5 +21,5 @@ class Term:
     kind: str
     title: str
     text: str
-    sections: tuple[Section, ...] = ()
+    sections: tuple[TermSection, ...] = ()
     see: tuple[str, ...] = ()

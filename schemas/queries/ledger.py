@@ -62,14 +62,16 @@ class LedgerEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedState:
     """What the detectors' judging has seen of a trace."""
 
     state: TraceState
     runs: int
 
 
-def why_unscored(words: Sequence[LedgerRow], judged: Judged | None, status: JudgesStatus, trace_id: str) -> str | None:
+def why_unscored(
+    words: Sequence[LedgerRow], judged: JudgedState | None, status: JudgesStatus, trace_id: str
+) -> str | None:
     """One line on why LLM judges have not said anything of a trace, or will not; None where the words tell.
 
     `words`: all that stand of the trace; `judged`: None where it was not judged at all.

@@ -132,7 +132,7 @@ class TraceRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class LocatedFinding:
     """A finding with the service and the agent it belongs to ("" outside any agent run)."""
 
     finding: Finding

@@ -17,7 +17,7 @@ from memory_labels import MemoryLabels
 from memory_ledger import KNOWN, NOW, SECOND, MemoryArchitectures, MemoryLedger
 from memory_rates import MemoryRates
 from memory_trace_queries import MemoryTraceQueries
-from memory_vitals import MemoryVitals
+from memory_vitals import MemoryPipelineStats
 
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
@@ -25,7 +25,15 @@ from tracejury.collector.web.change_feed import ChangeFeed
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.queries.ledger import JudgesStatus
 from tracejury.schemas.queries.listing import Facets, SessionRow, SessionView
-from tracejury.schemas.queries.reader import Confidence, ErrorQuery, Received, Sighting, TraceQuery, TraceRow, TraceView
+from tracejury.schemas.queries.reader import (
+    Confidence,
+    ErrorQuery,
+    LocatedFinding,
+    Received,
+    TraceQuery,
+    TraceRow,
+    TraceView,
+)
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.trajectory import Trace, TraceState
 from tracejury.schemas.verdicts import Judgement, Outcome, Subject, SubjectKind, Verdict
@@ -86,7 +94,7 @@ class MemoryReader:
     conversations: list[SessionRow] = field(default_factory=list)
     trace_queries: MemoryTraceQueries = field(default_factory=MemoryTraceQueries)
     rates: MemoryRates = field(default_factory=MemoryRates)
-    vitals: MemoryVitals = field(default_factory=MemoryVitals)
+    pipeline_stats: MemoryPipelineStats = field(default_factory=MemoryPipelineStats)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """By latest arrival."""
@@ -126,13 +134,13 @@ class MemoryReader:
         latest = sorted(self.rows, key=lambda r: r.received, reverse=True)
         return list(dict.fromkeys(r.service for r in latest if r.received >= since))[:limit]
 
-    def errors(self, query: ErrorQuery) -> Sequence[Sighting]:
+    def errors(self, query: ErrorQuery) -> Sequence[LocatedFinding]:
         """By first sight."""
         self.asked.append(query)
         if self.error:
             raise self.error
         kept = sorted(self._held(query), key=lambda f: (f.first_seen, f.id), reverse=query.after is None)
-        return [Sighting(f, "svc", "agent") for f in kept[: query.limit]]
+        return [LocatedFinding(f, "svc", "agent") for f in kept[: query.limit]]
 
     def count_errors(self, query: ErrorQuery) -> int:
         """Of all."""
@@ -217,7 +225,7 @@ class Api:
         self.reader.architectures.kept.clear()
         self.reader.labels.clear()
         self.reader.rates = MemoryRates()
-        self.reader.vitals = MemoryVitals()
+        self.reader.pipeline_stats = MemoryPipelineStats()
 
     @property
     def url(self) -> str:

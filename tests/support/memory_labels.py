@@ -90,7 +90,7 @@ class MemoryLabels:
         """Latest change first."""
         return self._find(self.kept_reviews.values(), query, ("agent_run_id", "annotator"), lambda r: r.place)
 
-    def forget(self, query: LabelQuery) -> int:
+    def delete(self, query: LabelQuery) -> int:
         """By what it names."""
         everywhere: list[dict[Any, Any]] = [self.kept_annotations, self.kept_scores, self.kept_reviews]
         named = ("trace_id", "id", "agent_run_id", "annotator")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tracejury.schemas.llm_rows import Architecture, LedgerRow, Source, Spend, text_version
-from tracejury.schemas.queries.ledger import Judged, LedgerEntry, LedgerQuery
+from tracejury.schemas.queries.ledger import JudgedState, LedgerEntry, LedgerQuery
 from tracejury.schemas.verdicts import Outcome, Subject, SubjectKind, Verdict
 
 NOW = 1_795_169_386_000_000_000
@@ -21,7 +21,7 @@ class MemoryLedger:
     """A ledger over a list, with the order and the limits that the protocol asks for; keeps what it was asked."""
 
     words: list[LedgerEntry] = field(default_factory=list)
-    seen: dict[str, Judged] = field(default_factory=dict)
+    seen: dict[str, JudgedState] = field(default_factory=dict)
     spent: list[Spend] = field(default_factory=list)
     asked: list[LedgerQuery] = field(default_factory=list)
 
@@ -43,7 +43,7 @@ class MemoryLedger:
         """Of all words of the trace."""
         return Counter(e.word.outcome for e in self.words if query.trace_id in ("", e.word.trace_id))
 
-    def judged(self, trace_id: str, tenant: str = "") -> Judged | None:  # noqa: ARG002  the protocol's signature
+    def judged_trace(self, trace_id: str, tenant: str = "") -> JudgedState | None:  # noqa: ARG002  the protocol's signature
         """As it was put here."""
         return self.seen.get(trace_id)
 

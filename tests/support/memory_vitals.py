@@ -10,7 +10,7 @@ from tracejury.schemas.verdicts import Outcome
 
 
 @dataclass
-class MemoryVitals:
+class MemoryPipelineStats:
     """Answers with what was put in."""
 
     late: Timeliness = field(default_factory=lambda: Timeliness(0, None, None))

@@ -15,7 +15,7 @@ from ..options import url_option
 
 if TYPE_CHECKING:
     from ...api.client import ApiClient
-    from ...labels.lines import Line
+    from ...labels.lines import LabelLine
 
 
 @click.command("import")
@@ -44,7 +44,7 @@ def import_labels(*, paths: tuple[str, ...], reviewed: bool, annotator: str, url
         raise click.exceptions.Exit(EXIT_ERROR)
 
 
-def _bring(client: ApiClient, page: list[Line]) -> tuple[int, int, int]:
+def _bring(client: ApiClient, page: list[LabelLine]) -> tuple[int, int, int]:
     """Lines of one request that were taken, known already, and refused."""
     answer = client.import_labels([line.item for line in page], only_new=not page[0].settled)
     for refusal in answer.refused:
@@ -52,7 +52,7 @@ def _bring(client: ApiClient, page: list[Line]) -> tuple[int, int, int]:
     return answer.changed, answer.unchanged, len(answer.refused)
 
 
-def _good(lines: Iterable[Line], bad: list[str]) -> Iterator[Line]:
+def _good(lines: Iterable[LabelLine], bad: list[str]) -> Iterator[LabelLine]:
     for line in lines:
         if line.problem:
             _complain(line.place, line.problem)
@@ -61,7 +61,7 @@ def _good(lines: Iterable[Line], bad: list[str]) -> Iterator[Line]:
             yield line
 
 
-def _lines(client: ApiClient, paths: Iterable[str], annotator: str, *, reviewed: bool) -> Iterator[Line]:
+def _lines(client: ApiClient, paths: Iterable[str], annotator: str, *, reviewed: bool) -> Iterator[LabelLine]:
     from ...labels.lines import read_lines, read_trail, reviews_of, trail_files
 
     for path in paths:

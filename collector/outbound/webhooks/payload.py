@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import quote
 
-from ....schemas.queries.reader import Sighting
+from ....schemas.queries.reader import LocatedFinding
 from ....schemas.queries.webhook_events import NAME, Event, Found, Message, message_id
 from ....schemas.text.jsontext import bytes_of
 from ....schemas.text.moments import iso_time
@@ -28,7 +28,7 @@ def message(webhook: str, event: Event, found: Found, base: str) -> Message:
         "id": name,
         "webhook": webhook,
         "data": {
-            "finding": present_error(Sighting(finding, _cut(found.service), _cut(found.agent))),
+            "finding": present_error(LocatedFinding(finding, _cut(found.service), _cut(found.agent))),
             "trace": {
                 "trace_id": finding.trace_id,
                 "session_id": _cut(found.session_id) or None,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ....schemas.queries.labels import Labelled
-from ....schemas.queries.reader import Confidence, ErrorQuery, Position, Sighting, TraceQuery, TraceView
+from ....schemas.queries.reader import Confidence, ErrorQuery, LocatedFinding, Position, TraceQuery, TraceView
 from ....schemas.wire.dataset import FindingRow, RunRow, TrailRow
 from ..reader import Reader
 from .rows import TraceRows, trail_row
@@ -30,13 +30,13 @@ class Exporter:
         What is found while it runs is not among them.
         """
         for page in self._pages(query, limit):
-            by_trace: dict[str, list[Sighting]] = {}
-            for sighting in page:
-                by_trace.setdefault(sighting.finding.trace_id, []).append(sighting)
+            by_trace: dict[str, list[LocatedFinding]] = {}
+            for located in page:
+                by_trace.setdefault(located.finding.trace_id, []).append(located)
             for trace_id, view, told in self._views(list(by_trace), query.confidence, query.tenant):
                 rows = TraceRows(view, told, transcripts=self.transcripts)
-                for sighting in sorted(by_trace[trace_id], key=lambda s: s.finding.agent_run_id):
-                    yield rows.finding(sighting)
+                for located in sorted(by_trace[trace_id], key=lambda s: s.finding.agent_run_id):
+                    yield rows.finding(located)
 
     def runs(self, query: TraceQuery, limit: int, trace_id: str = "") -> Iterator[RunRow]:
         """Agent runs, those of the latest traces first."""
@@ -69,7 +69,7 @@ class Exporter:
             every = told | (dict(self.reader.labels.of_traces(others, tenant)) if others else {})
             yield trace_id, view, _together([every[i] for i in ids if i in every])
 
-    def _pages(self, query: ErrorQuery, limit: int) -> Iterator[list[Sighting]]:
+    def _pages(self, query: ErrorQuery, limit: int) -> Iterator[list[LocatedFinding]]:
         left = limit
         while True:
             size = min(FINDINGS, left) if limit else FINDINGS

@@ -8,7 +8,7 @@ from ....processors.transcript import transcribe
 from ....schemas.annotations import Annotation
 from ....schemas.findings import Finding
 from ....schemas.queries.labels import Labelled
-from ....schemas.queries.reader import Sighting, TraceView
+from ....schemas.queries.reader import LocatedFinding, TraceView
 from ....schemas.taxonomy import TRAIL
 from ....schemas.trajectory import AgentRun, Trace
 from ....schemas.transcript import Transcript
@@ -26,13 +26,13 @@ class TraceRows:
         self._runs = {run.id: run for run in view.trace.runs}
         self._last: tuple[str, Transcript] | None = None  # findings come by run: each is written once
 
-    def finding(self, sighting: Sighting) -> FindingRow:
+    def finding(self, located: LocatedFinding) -> FindingRow:
         """A finding of the trace with its run."""
-        finding, trace = sighting.finding, self._view.trace
+        finding, trace = located.finding, self._view.trace
         run = self._runs.get(finding.agent_run_id)
         said = self._transcript(run.id) if run else None
         return FindingRow(
-            **vars(present_error(sighting)),
+            **vars(present_error(located)),
             session_id=trace.session_id,
             trace_state=trace.state,
             conventions=list(trace.conventions),

@@ -15,7 +15,7 @@ from ....judges.llm.criteria import BUILT_IN, GPA_JUDGES, load_set, offered_judg
 from ....judges.llm.criteria_types import Criteria
 from ....judges.registry import default_suite
 from ....schemas.errors import NotFoundError
-from ....schemas.queries.glossary import Section, Term
+from ....schemas.queries.glossary import Term, TermSection
 from .rules import rule_texts
 
 KINDS: Final[Mapping[str, str]] = {
@@ -127,9 +127,9 @@ def judge_term(criteria: Criteria) -> Term:
         criteria.title,
         criteria.definition,
         (
-            Section("Counts", criteria.in_scope),
-            Section("Does not count", criteria.out_of_scope),
-            Section(
+            TermSection("Counts", criteria.in_scope),
+            TermSection("Does not count", criteria.out_of_scope),
+            TermSection(
                 "Scores", tuple(f"{score}: {criteria.scale[score]}" for score in sorted(criteria.scale, reverse=True))
             ),
         ),
@@ -146,7 +146,7 @@ def _detectors() -> Iterator[Term]:
             slug(str(getattr(detector, "category", ""))),
             *(slug(str(d)) for d in getattr(detector, "dimensions", ())),
         )
-        sections = (Section("Reports", tuple(facts)),) if facts else ()
+        sections = (TermSection("Reports", tuple(facts)),) if facts else ()
         yield Term(detector.name, "detector", detector.name, text, sections, tuple(key for key in see if key))
 
 

@@ -17,7 +17,7 @@ _ORDER: Final = (TraceState.OPEN, TraceState.INCOMPLETE, TraceState.SETTLED)
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class TraceExchanges:
     """A trace of a conversation: its exchanges, and the exchange (by its run) that each of its runs is part of."""
 
     trace_id: str
@@ -70,7 +70,7 @@ def together(rows: Sequence[SessionRow]) -> SessionRow:
     )
 
 
-def said_in(row: Sequence[Any]) -> Said:
+def exchanges_of(row: Sequence[Any]) -> TraceExchanges:
     """What was said in the trace of a row: see `sessions._SAID`. A trace without an agent run is one exchange, too."""
     trace_id, state, start, end, usd, ids, names, parents, goals, answers, statuses, turns, conventions = row
     above = dict(zip(ids, parents, strict=True))
@@ -89,10 +89,10 @@ def said_in(row: Sequence[Any]) -> Said:
         if tops[i] == i
     ] or [Exchange(trace_id, "", "", "", "", "", TraceState(state), start, end, 0, None)]
     exchanges[0] = replace(exchanges[0], usd=usd)
-    return Said(trace_id, tuple(exchanges), tops, conventions)
+    return TraceExchanges(trace_id, tuple(exchanges), tops, conventions)
 
 
-def pinned(said: Said, findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> Iterator[Exchange]:
+def pinned(said: TraceExchanges, findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> Iterator[Exchange]:
     """The exchanges with what was found in each; what is of no run, or of a run nobody knows, stands at the first."""
     first = said.exchanges[0].run_id
     by_run: defaultdict[str, list[Finding]] = defaultdict(list)

@@ -14,7 +14,7 @@ from ....schemas.queries.reader import Confidence, TraceQuery
 from ..client import Store
 from ..scope import TENANT, Scope
 from .conditions import ARRIVED, EVERY, conditions
-from .conversation import Said, said_in, session_row
+from .conversation import TraceExchanges, exchanges_of, session_row
 from .findings import JOINED, counts, thresholds, worst
 from .names import is_whole, short, shorts
 from .order import BY_FINDINGS, after, missing, order
@@ -93,10 +93,10 @@ class SessionLists:
         these, values = _named(session_id, service)
         return self._rows(these, confidence, **values)
 
-    def said(self, session_id: str, service: str) -> list[Said]:
+    def exchanges(self, session_id: str, service: str) -> list[TraceExchanges]:
         """What was said in its traces, in order of time; at most `MOST_TRACES`."""
         these, values = _named(session_id, service)
-        return [said_in(row) for row in self._scope.select(_SAID.format(f"{_OURS} AND {these}"), **values)]
+        return [exchanges_of(row) for row in self._scope.select(_SAID.format(f"{_OURS} AND {these}"), **values)]
 
     def parts(self, trace_ids: Sequence[str]) -> dict[str, str]:
         """The traces that show as part of one of these, by their id: the one they are part of."""

@@ -9,7 +9,7 @@ from ....schemas.annotations import HumanScore, Opinion, Review
 from ....schemas.errors import ConfigError
 from ....schemas.taxonomy import TRAIL_CATEGORIES, Dimension, Severity
 from ...labels.checks import name
-from ...labels.labelling import Said
+from ...labels.labelling import AnnotationDraft
 
 TERMS: Final = {
     "categories": TRAIL_CATEGORIES,
@@ -27,13 +27,13 @@ def annotator_of(form: Form) -> str:
     return name("your name", form.get("annotator", ""))
 
 
-def an_opinion(form: Form, annotator: str) -> Said:
+def an_opinion(form: Form, annotator: str) -> AnnotationDraft:
     """An opinion on a finding. Raises ConfigError for an unknown opinion."""
     opinion = form.get("opinion", "")
     if opinion not in (Opinion.AGREE, Opinion.DISAGREE, Opinion.OTHER_SPAN):
         raise ConfigError("an opinion on a finding is agree, disagree or other-span")
     # The same form holds the field for another span, which may be filled in beside the other buttons.
-    return Said(
+    return AnnotationDraft(
         annotator,
         Opinion(opinion),
         finding_id=_needed(form, "finding"),
@@ -43,9 +43,9 @@ def an_opinion(form: Form, annotator: str) -> Said:
     )
 
 
-def a_missed_error(form: Form, annotator: str) -> Said:
+def a_missed_error(form: Form, annotator: str) -> AnnotationDraft:
     """A missed error. Raises ConfigError for an unknown severity."""
-    return Said(
+    return AnnotationDraft(
         annotator,
         Opinion.MISSED,
         trace_id=_needed(form, "trace"),

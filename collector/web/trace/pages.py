@@ -150,7 +150,7 @@ def _why(site: Site, view: TracePageView) -> str | None:
     if view.assessment.verdicts:
         return None
     words = site.reader.trace_queries.ledger_rows(outline)
-    judged = site.reader.ledger.judged(outline.trace_id, outline.tenant)
+    judged = site.reader.ledger.judged_trace(outline.trace_id, outline.tenant)
     return why_unscored(words, judged, site.services.judges(), outline.trace_id)
 
 

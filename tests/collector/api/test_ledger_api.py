@@ -14,7 +14,7 @@ from memory_ledger import ledger_entry
 from tracejury.collector.api.params import LEDGER_SINCE
 from tracejury.collector.cli.root import root
 from tracejury.schemas.llm_rows import Spend
-from tracejury.schemas.queries.ledger import Judged, JudgesStatus, LedgerQuery
+from tracejury.schemas.queries.ledger import JudgedState, JudgesStatus, LedgerQuery
 from tracejury.schemas.text.moments import parse_since
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import Outcome, SubjectKind
@@ -126,7 +126,7 @@ def test_what_the_process_does_with_judges(api: Api) -> None:
 
 def test_a_trace_without_a_word_says_why(api: Api) -> None:
     """Also past its last page, and whatever the filters leave over; lists over traces have no such line."""
-    api.reader.ledger.seen[KNOWN] = Judged(TraceState.OPEN, 1)
+    api.reader.ledger.seen[KNOWN] = JudgedState(TraceState.OPEN, 1)
     assert "no LLM judge is switched on" in api.get("/api/ledger", trace=KNOWN)["why"]
     api.status[0] = ON
     assert "not settled yet" in api.get("/api/ledger", trace=KNOWN)["why"]

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracejury.collector.labels.disputes import SIGNALS, Claim, Known, Said, Scored, disputes
+from tracejury.collector.labels.disputes import SIGNALS, JudgeClaim, Known, PersonOpinion, Scored, disputes
 from tracejury.schemas.annotations import Opinion
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.verdicts import DETECTORS
@@ -16,19 +16,21 @@ ONE, TWO = ("a", "1"), ("b", "1")
 SURE = 0.9
 
 
-def claim(run: tuple[str, str] = ONE, **changes: Any) -> Claim:
+def claim(run: tuple[str, str] = ONE, **changes: Any) -> JudgeClaim:
     values: dict[str, Any] = {
         "run": run, "span_id": "s", "id": "f" + run[0], "fingerprint": "p" + run[0], "judge": "loops",
         "by": DETECTORS, "category": "Goal Deviation", "severity": Severity.HIGH, "confidence": SURE,
     }  # fmt: skip
-    return Claim(**(values | changes))
+    return JudgeClaim(**(values | changes))
 
 
-def said(run: tuple[str, str], annotator: str, opinion: Opinion) -> Said:
-    return Said(run, "f" + run[0], "", opinion, annotator, "loops", "Goal Deviation")
+def said(run: tuple[str, str], annotator: str, opinion: Opinion) -> PersonOpinion:
+    return PersonOpinion(run, "f" + run[0], "", opinion, annotator, "loops", "Goal Deviation")
 
 
-def whys(*claims: Claim, people: tuple[Said, ...] = (), scored: tuple[Scored, ...] = ()) -> list[tuple[str, str]]:
+def whys(
+    *claims: JudgeClaim, people: tuple[PersonOpinion, ...] = (), scored: tuple[Scored, ...] = ()
+) -> list[tuple[str, str]]:
     return [(run[0], why) for run, why in disputes(Known(claims, people, scored, 0.38)).items()]
 
 
@@ -82,7 +84,7 @@ scores = st.builds(Scored, st.sampled_from([ONE, TWO]), st.sampled_from(["loops"
 
 @given(st.lists(claims), st.lists(opinions), st.lists(scores), st.randoms())
 def test_reasons_do_not_depend_on_the_order_of_what_is_known(
-    found: list[Claim], people: list[Said], scored: list[Scored], random: Any
+    found: list[JudgeClaim], people: list[PersonOpinion], scored: list[Scored], random: Any
 ) -> None:
     """Each run has the strongest kind of reason that there is for it, whatever order the store answers in."""
     known = Known(found, people, scored, 0.38)

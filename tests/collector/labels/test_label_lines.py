@@ -16,7 +16,7 @@ from tracejury.collector.labels.lines import (
     MAX_LINE,
     PAGE_BYTES,
     PAGE_LINES,
-    Line,
+    LabelLine,
     pages,
     read_lines,
     read_trail,
@@ -28,7 +28,7 @@ from tracejury.schemas.errors import NotFoundError
 TRACE = "a" * 32
 
 
-def lines_of(data: bytes) -> list[Line]:
+def lines_of(data: bytes) -> list[LabelLine]:
     return list(read_lines("file", io.BytesIO(data), "ann"))
 
 
@@ -62,8 +62,8 @@ def test_an_annotator_who_is_not_named() -> None:
 
 def test_pages_are_bounded_and_keep_the_order() -> None:
     """By lines, by bytes, and apart by whether lines say when they were said."""
-    settled = Line("s", {"changed_at": "2026-01-01"}, size=10)
-    small, large = Line("n", {}, size=10), Line("l", {}, size=PAGE_BYTES - 15)
+    settled = LabelLine("s", {"changed_at": "2026-01-01"}, size=10)
+    small, large = LabelLine("n", {}, size=10), LabelLine("l", {}, size=PAGE_BYTES - 15)
     given = [*[small] * (PAGE_LINES + 1), large, small, small, settled, settled, small]
     found = list(pages(given))
     assert [line for page in found for line in page] == given

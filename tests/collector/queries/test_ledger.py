@@ -6,13 +6,17 @@ import pytest
 from memory_ledger import KNOWN, ledger_entry
 
 from tracejury.schemas.llm_rows import LedgerRow
-from tracejury.schemas.queries.ledger import Judged, JudgesStatus, why_unscored
+from tracejury.schemas.queries.ledger import JudgedState, JudgesStatus, why_unscored
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import Outcome, SubjectKind
 
 OFF, ON = JudgesStatus(), JudgesStatus(on=True, model="some/model")
 BROKEN = JudgesStatus(on=True, model="some/model", trouble="no key")
-SETTLED, OPEN, EMPTY = Judged(TraceState.SETTLED, 1), Judged(TraceState.OPEN, 1), Judged(TraceState.SETTLED, 0)
+SETTLED, OPEN, EMPTY = (
+    JudgedState(TraceState.SETTLED, 1),
+    JudgedState(TraceState.OPEN, 1),
+    JudgedState(TraceState.SETTLED, 0),
+)
 DETECTED = ledger_entry(1, kind=SubjectKind.TRACE, judge="detectors").word
 DONE, PENDING = ledger_entry(2).word, ledger_entry(3, outcome=Outcome.PENDING).word
 
@@ -34,7 +38,7 @@ DONE, PENDING = ledger_entry(2).word, ledger_entry(3, outcome=Outcome.PENDING).w
     ],
 )
 def test_every_case_has_its_line(
-    words: list[LedgerRow], judged: Judged | None, status: JudgesStatus, part: str | None
+    words: list[LedgerRow], judged: JudgedState | None, status: JudgesStatus, part: str | None
 ) -> None:
     """Nothing is said only where the judges' own words tell."""
     why = why_unscored(words, judged, status, KNOWN)

@@ -16,7 +16,7 @@ from tracejury.collector.queries.present import (
 )
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.normalized import Json, Kind, Message, NormalizedSpan, ToolRequest
-from tracejury.schemas.queries.reader import Sighting, TraceRow
+from tracejury.schemas.queries.reader import LocatedFinding, TraceRow
 from tracejury.schemas.spans import Span
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.text.jsontext import text_of
@@ -203,7 +203,7 @@ def test_findings_come_by_place() -> None:
 
 def test_an_error_outside_its_trace_names_service_and_agent() -> None:
     """The same keys as in the trace, and two more."""
-    shown = present_error(Sighting(finding("llm1"), "svc", ""))
+    shown = present_error(LocatedFinding(finding("llm1"), "svc", ""))
     assert plain(shown) == {**plain(FindingJson.model_validate(finding("llm1"))), "service": "svc", "agent": None}
 
 

@@ -49,8 +49,8 @@ def test_named_labels_are_deleted(world: World, named: dict[str, Any], gone: int
     world.labels.save(
         Labelled([ONE, moved, other], [SCORE, bob], [REVIEW, replace(REVIEW, trace_id=OTHER, annotator="x")])
     )
-    assert world.labels.forget(LabelQuery(0, **named)) == gone
-    assert world.labels.forget(LabelQuery(0, **named)) == 0
+    assert world.labels.delete(LabelQuery(0, **named)) == gone
+    assert world.labels.delete(LabelQuery(0, **named)) == 0
     everything = LabelQuery(100, withdrawn=True)
     kept = (world.labels.annotations, world.labels.scores, world.labels.reviews)
     assert sum(len(ask(everything)) for ask in kept) == left

@@ -11,7 +11,7 @@ from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.ledger import StoredLedger
 from tracejury.collector.store.llm_judging import StoredLlmJudging
-from tracejury.schemas.queries.ledger import Judged, LedgerEntry, LedgerQuery
+from tracejury.schemas.queries.ledger import JudgedState, LedgerEntry, LedgerQuery
 from tracejury.schemas.queries.reader import Position
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import Outcome, Subject, SubjectKind
@@ -138,10 +138,10 @@ def test_runs_that_wait_are_counted(store: Store) -> None:
 
 def test_what_was_seen_of_a_trace(store: Store) -> None:
     """Its state and how many agent runs it has; nothing before it was judged."""
-    assert StoredLedger(store).judged(TRACE_ID) is None
+    assert StoredLedger(store).judged_trace(TRACE_ID) is None
     StoredJudging(store).save([a_judged_trace(state=TraceState.OPEN, runs=(a_run(), a_run(id="run-2")))])
-    assert StoredLedger(store).judged(TRACE_ID) == Judged(TraceState.OPEN, 2)
-    assert StoredLedger(store).judged(TRACE_ID, "x") is None
+    assert StoredLedger(store).judged_trace(TRACE_ID) == JudgedState(TraceState.OPEN, 2)
+    assert StoredLedger(store).judged_trace(TRACE_ID, "x") is None
 
 
 def test_a_failed_detector_is_the_reason_of_its_word(store: Store) -> None:

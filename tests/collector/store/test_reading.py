@@ -26,7 +26,7 @@ OTHER = "f" * 32
 def errors(store: Store, **query: Any) -> list[Finding]:
     fields: dict[str, Any] = {"confidence": ALL, "limit": 100}
     found = StoredReading(store).find_findings(ErrorQuery(**fields | query))
-    return [sighting.finding for sighting in found]
+    return [located.finding for located in found]
 
 
 def traces(store: Store, **query: Any) -> list[str]:
@@ -89,7 +89,7 @@ def test_filters_of_findings(
     assert errors(store, **query) == [two_traces[n] for n in expected]
 
 
-def test_a_sighting_names_service_and_agent(store: Store, two_traces: list[Finding]) -> None:
+def test_a_located_finding_names_service_and_agent(store: Store, two_traces: list[Finding]) -> None:
     """From the trace as it was last judged; no agent for a finding outside any run."""
     found = StoredReading(store).find_findings(ErrorQuery(ALL, 100))
     assert {(s.finding.judge, s.service, s.agent) for s in found} == {

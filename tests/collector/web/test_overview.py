@@ -72,11 +72,11 @@ def told(api: Api) -> Api:
         finding(-n, id=str(n), severity=Severity.HIGH, category=HOSTILE, explanation=HOSTILE) for n in (1, 2, 3)
     ]
     api.reader.rates = Told()
-    api.reader.vitals.late = Timeliness(12, 1_500_000_000, 9_000_000_000)
-    api.reader.vitals.words = {HOSTILE: {Outcome.DONE: 3}, "plan-quality": {Outcome.FAILED: 1}}
+    api.reader.pipeline_stats.late = Timeliness(12, 1_500_000_000, 9_000_000_000)
+    api.reader.pipeline_stats.words = {HOSTILE: {Outcome.DONE: 3}, "plan-quality": {Outcome.FAILED: 1}}
     api.reader.ledger.spent = [Spend(NOW - NOW % HOUR, "svc", 0.42, 12_345, 7, unpriced=100)]
     sums = Sums(9, 9, 3, 3, 9, 9, 9, 9, 3, 3, 3, 3, 3, 3, 3)
-    api.reader.vitals.seen = [VersionSeen(f"v{n}", HOSTILE, NOW - 9, NOW - n, sums) for n in range(2)]
+    api.reader.pipeline_stats.seen = [VersionSeen(f"v{n}", HOSTILE, NOW - 9, NOW - n, sums) for n in range(2)]
     word = LedgerRow(
         "", "a" * 32, SubjectKind.AGENT_RUN, "run", "plan-quality", "v1", "h", Outcome.FAILED, HOSTILE, "m", 1.0, 0, 0,
         NOW, NOW - 1,
@@ -234,7 +234,7 @@ def test_what_the_address_gets_wrong_is_said(api: Api, query: str, why: str) -> 
 def test_new_services_are_diagnosed_once(api: Api) -> None:
     """What the doctor said is kept for a while: he reads whole traces."""
     api.reader.rows = [row(0)]
-    api.reader.vitals.new = ["svc"]
+    api.reader.pipeline_stats.new = ["svc"]
     first = api.client.get("/overview/doctor").text
     asked = len(api.reader.asked)
     assert "New service: svc" in first
@@ -246,7 +246,7 @@ def test_new_services_are_diagnosed_once(api: Api) -> None:
 def test_of_one_service_no_other_is_diagnosed(api: Api) -> None:
     """The page of a service speaks of it alone, however many others are newer."""
     api.reader.rows = [row(0)]
-    api.reader.vitals.new = ["one", "two", "three", "svc"]
+    api.reader.pipeline_stats.new = ["one", "two", "three", "svc"]
     said = api.client.get("/overview/doctor?service=svc").text
     assert "New service: svc" in said
     assert "New service: one" not in said
@@ -257,7 +257,7 @@ def test_the_judge_page_knows_whom_it_is_about(api: Api) -> None:
     """A judge of the sets always, others where they said something, nobody else."""
     assert api.client.get("/judges/plan-quality").status_code == 200
     assert api.client.get("/judges/mine").status_code == 404
-    api.reader.vitals.words = {"mine": {Outcome.DONE: 1}}
+    api.reader.pipeline_stats.words = {"mine": {Outcome.DONE: 1}}
     assert api.client.get("/judges/mine").status_code == 200
     assert api.client.get("/judges/mine?outcome=lost").status_code == 422
 
@@ -267,7 +267,7 @@ def test_the_ledger_goes_on_page_by_page(api: Api) -> None:
     word = LedgerRow(
         "", "a" * 32, SubjectKind.AGENT_RUN, "r", "mine", "v", "h", Outcome.DONE, "", "m", 1.0, 0, 0, NOW, NOW
     )
-    api.reader.vitals.words = {"mine": {Outcome.DONE: 40}}
+    api.reader.pipeline_stats.words = {"mine": {Outcome.DONE: 40}}
     api.reader.ledger.words = [LedgerEntry(replace(word, judged_at=NOW - n), str(n)) for n in range(1, 41)]
     text = api.client.get("/judges/mine?range=7d").text
     href = text.split('rel="next" href="')[1].split('"')[0].replace("&amp;", "&")

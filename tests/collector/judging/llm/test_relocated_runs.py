@@ -13,7 +13,7 @@ from tracejury.collector.judging.ledger import elsewhere
 from tracejury.collector.judging.llm.relocated_runs import with_earlier_draw
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.ledger import StoredLedger
-from tracejury.collector.store.pipeline_stats import StoredVitals
+from tracejury.collector.store.pipeline_stats import StoredPipelineStats
 from tracejury.collector.store.reading import StoredReading
 from tracejury.judges.llm.case import Stage
 from tracejury.judges.llm.client import Prompt
@@ -58,7 +58,7 @@ def shown(store: Store) -> dict[str, set[str]]:
     assert len(verdicts) == len({(v.subject.id, v.judge) for v in verdicts}) == len(words)
     for v in verdicts:
         found.setdefault(v.subject.trace_id, set()).add(v.subject.id)
-    sums = StoredVitals(store).outcomes(0, 1 << 62)
+    sums = StoredPipelineStats(store).outcomes(0, 1 << 62)
     assert sum(sum(of.values()) for of in sums.values()) == len(words)
     scored = "SELECT count() FROM verdicts FINAL WHERE isNotNull(Score) AND SamplingProbability > 0"
     assert store.rows(scored) == [(sum(v.score is not None for v in verdicts),)]

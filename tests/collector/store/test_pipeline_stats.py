@@ -8,7 +8,7 @@ from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
-from tracejury.collector.store.pipeline_stats import MOST_FINDINGS, StoredVitals
+from tracejury.collector.store.pipeline_stats import MOST_FINDINGS, StoredPipelineStats
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.queries.pipeline_stats import Timeliness
 from tracejury.schemas.rates import Sums
@@ -43,13 +43,13 @@ def test_lateness_is_from_the_spans_first_arrival_to_the_first_finding(store: St
         span_arrived(store, number, 0)
     span_arrived(store, 3, 50 * SECOND)
     found(store, *((f"{n:016x}", (n + 1) * SECOND) for n in range(20)))
-    told = StoredVitals(store).timeliness(T0, T0 + 3600 * SECOND)
+    told = StoredPipelineStats(store).timeliness(T0, T0 + 3600 * SECOND)
     assert told == Timeliness(20, 10 * SECOND, 19 * SECOND)
 
 
 def test_nothing_found_is_not_fast(store: Store) -> None:
     """Without findings there is no figure."""
-    assert StoredVitals(store).timeliness(T0, T0 + SECOND) == Timeliness(0, None, None)
+    assert StoredPipelineStats(store).timeliness(T0, T0 + SECOND) == Timeliness(0, None, None)
 
 
 def test_lateness_counts_what_holds_in_that_time_and_service(store: Store) -> None:
@@ -60,10 +60,10 @@ def test_lateness_counts_what_holds_in_that_time_and_service(store: Store) -> No
     early = a_finding(span_id=f"{1:016x}", first_seen=T0 + 9 * SECOND)
     later = a_finding(span_id=f"{2:016x}", first_seen=T0 + 99 * SECOND)
     StoredJudging(store).save([a_judged_trace(gone, early, later, service="shop")])
-    vitals = StoredVitals(store)
-    assert vitals.timeliness(T0, T0 + 99 * SECOND) == Timeliness(1, 0, 0)
-    assert vitals.timeliness(T0, T0 + 99 * SECOND, "shop").findings == 1
-    assert vitals.timeliness(T0, T0 + 99 * SECOND, "desk").findings == 0
+    pipeline_stats = StoredPipelineStats(store)
+    assert pipeline_stats.timeliness(T0, T0 + 99 * SECOND) == Timeliness(1, 0, 0)
+    assert pipeline_stats.timeliness(T0, T0 + 99 * SECOND, "shop").findings == 1
+    assert pipeline_stats.timeliness(T0, T0 + 99 * SECOND, "desk").findings == 0
 
 
 def test_lateness_rests_on_the_latest_findings(store: Store) -> None:
@@ -74,7 +74,7 @@ def test_lateness_rests_on_the_latest_findings(store: Store) -> None:
     spans_columns = "TraceId, SpanId, SpanName, StartNanos, EndNanos, ReceivedAt"
     store.command(f"INSERT INTO spans ({spans_columns}) SELECT {spans}")
     store.command(f"INSERT INTO findings (TraceId, SpanId, Id, State, FirstSeen, JudgedAt) SELECT {findings}")
-    told = StoredVitals(store).timeliness(T0, T0 + SECOND)
+    told = StoredPipelineStats(store).timeliness(T0, T0 + SECOND)
     assert told.findings == MOST_FINDINGS
     assert told.p50 == 5 + MOST_FINDINGS // 2 - 1
 
@@ -84,10 +84,10 @@ def test_new_services_have_no_older_trace(store: Store) -> None:
     judging = StoredJudging(store)
     for number, (service, received) in enumerate([("old", 1), ("old", 50), ("new", 40), ("newer", 60), ("", 70)]):
         judging.save([a_judged_trace(trace_id=f"{number:032x}", service=service, received=T0 + received)])
-    vitals = StoredVitals(store)
-    assert vitals.new_services(T0 + 30, 10) == ["newer", "new"]
-    assert vitals.new_services(T0 + 30, 1) == ["newer"]
-    assert vitals.new_services(T0 + 30, 10, tenant="someone") == []
+    pipeline_stats = StoredPipelineStats(store)
+    assert pipeline_stats.new_services(T0 + 30, 10) == ["newer", "new"]
+    assert pipeline_stats.new_services(T0 + 30, 1) == ["newer"]
+    assert pipeline_stats.new_services(T0 + 30, 10, tenant="someone") == []
 
 
 def of_run(number: int) -> Subject:
@@ -107,12 +107,12 @@ def test_outcomes_are_the_last_words_on_runs(store: Store) -> None:
             a_judged_subject(judged_at=9, received=T0, subject=window),
         ]
     )
-    vitals = StoredVitals(store)
-    told = vitals.outcomes(T0, T0 + 1)
+    pipeline_stats = StoredPipelineStats(store)
+    told = pipeline_stats.outcomes(T0, T0 + 1)
     assert told == {"goal-fulfilment": {Outcome.DONE: 2}, "other": {Outcome.OVER_BUDGET: 1}}
-    assert vitals.outcomes(T0 + 1, T0 + 2) == {}
-    assert vitals.outcomes(T0, T0 + 1, "shop") == told
-    assert vitals.outcomes(T0, T0 + 1, "desk") == {}
+    assert pipeline_stats.outcomes(T0 + 1, T0 + 2) == {}
+    assert pipeline_stats.outcomes(T0, T0 + 1, "shop") == told
+    assert pipeline_stats.outcomes(T0, T0 + 1, "desk") == {}
 
 
 def test_versions_are_summed_as_they_were_sampled(store: Store) -> None:
@@ -129,7 +129,7 @@ def test_versions_are_summed_as_they_were_sampled(store: Store) -> None:
         a_judged_subject("goal-fulfilment", finding, judged_at=9, received=T0, version="v2", subject=of_run(0)),
     ]
     StoredLlmJudging(store).save(said)
-    newer, older = StoredVitals(store).versions("goal-fulfilment", T0, T0 + 1)
+    newer, older = StoredPipelineStats(store).versions("goal-fulfilment", T0, T0 + 1)
     assert (newer.version, newer.first, newer.last) == ("v2", 9, 9)
     assert newer.sums == Sums(1, 1, 1, 1, *([1.0] * 11))
     assert (older.version, older.first, older.last) == ("v1", 1, 4)
@@ -156,5 +156,5 @@ def test_what_was_said_of_a_run_that_went_to_another_trace_is_in_no_version(stor
         a_judged_subject(judged_at=4, received=T0, content="newer", subject=of_run(2)),
     ]
     StoredLlmJudging(store).save(said)
-    (only,) = StoredVitals(store).versions("goal-fulfilment", T0, T0 + 1)
+    (only,) = StoredPipelineStats(store).versions("goal-fulfilment", T0, T0 + 1)
     assert (only.first, only.last, only.sums.n) == (4, 4, 1)
