@@ -18,8 +18,9 @@ class Filter:
     """A filter: `name` of the parameter and, with dashes, of the option; `field` of the query, if that is another one.
 
     `help` of the option; `description` of the parameter. `choices`: the values that there are, besides `default` where
-    that is "" and not None; in the option of any case where `any_case`. `is_id`: lower case, without white space.
-    `condition`: on rows, with the query's field as its parameter.
+    that is "" and not None; the option takes any case of them where `any_case`, and `option_choices` instead of them
+    (empty: any text). `is_id`: lower case, without white space. `condition`: on rows, with the query's field as its
+    parameter.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Filter:
     default: Any = ""
     any_case: bool = False
     metavar: str = ""
+    option_choices: tuple[str, ...] | None = None
     is_id: bool = False
     condition: str = ""
 
@@ -247,3 +249,36 @@ ANNOTATION_FILTERS: Final = (
     Filter("opinion", choices=Opinion, default=None),
 )
 """Of lists of annotations, besides those of all labels."""
+
+RATE_FILTERS: Final = (
+    Filter("service", "Only of this service."),
+    Filter("version", "Only of this version of the service.", "The service's version"),
+    Filter("agent", "Only runs of this agent."),
+    Filter("role", "Only runs in this role.", choices=_ROLES, option_choices=_ROLES),
+    Filter("model", "Only runs with this model."),
+    Filter("session", "Only of this session."),
+    Filter("judge", "Only errors found by this detector or judge, in what it looked at."),
+    Filter(
+        "dimension",
+        "Only errors in this dimension.",
+        choices=Dimension,
+        option_choices=(),
+        metavar=OF_FINDINGS[3].metavar,
+    ),
+    Filter("taxonomy", "Only errors of this taxonomy."),
+    Filter(
+        "category",
+        'Only errors of this category, e.g. "Formatting Errors".',
+        "Of TRAIL, or with its taxonomy as in answers: own/My Category",
+    ),
+    Filter(
+        "severity",
+        "Only errors this severe or more.",
+        "This severe or more",
+        choices=Severity,
+        option_choices=(),
+        metavar=_SEVERITIES,
+    ),
+    Filter("tool", "Only errors at this tool."),
+)
+"""Of error rates: of runs and of errors."""

@@ -207,11 +207,6 @@ def text_row(trace: Trace, judgement: Judgement, text: str) -> Row:
     return trace.tenant, trace.trace_id, text, judgement.judged_at, judgement.received_through
 
 
-def run_model(run: AgentRun) -> str:
-    """The model of most of the run's calls, of equals the first; "" where none names one."""
-    return _model(run.turns)
-
-
 def service_version(trace: Trace) -> str:
     """`service.version` of the resource of the trace's first span that has one, else ""."""
     stated = (span.raw.resource_attributes.get("service.version", "") for span in trace.spans.values())

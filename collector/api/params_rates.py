@@ -9,10 +9,10 @@ from fastapi import Request
 from pydantic import Field
 
 from ...schemas.errors import ConfigError
+from ...schemas.filters import RATE_FILTERS
 from ...schemas.rates import By, Population, RateQuery, Unit
-from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.text.moments import parse_length
-from .params import MAX_LIMIT, Params, Profile, Since, Text, late_moment, moment
+from .params import MAX_LIMIT, Params, Profile, Since, Text, late_moment, moment, with_filters
 
 DEFAULT_SINCE: Final = "1d"
 PERIOD: Final = ".."
@@ -20,9 +20,8 @@ PERIOD: Final = ".."
 Step = Annotated[Text, Field(description="A length of time: 15m, 1h, 1d; points in time are its multiples")]
 
 
-class RatesParams(Params):
-    """Which rates: of what, when, told apart by what, and of which runs and errors only."""
-
+@with_filters(*RATE_FILTERS)
+class _RateFilters(Params):
     by: By | Literal[""] = ""
     unit: Annotated[Unit, Field(description="What has at least one error, or none")] = Unit.RUN
     population: Annotated[
@@ -33,18 +32,11 @@ class RatesParams(Params):
     since: Annotated[Since, Field(description="As elsewhere, by arrival; by default a day")] = ""
     until: Annotated[Text, Field(description="Before this point in time, as in `since`; by default now")] = ""
     profile: Profile = ""
-    service: Text = ""
-    version: Annotated[Text, Field(description="The service's version")] = ""
-    agent: Text = ""
-    role: Literal["", "manager", "sub-agent"] = ""
-    model: Text = ""
-    session: Text = ""
-    judge: Text = ""
-    dimension: Dimension | Literal[""] = ""
-    taxonomy: Text = ""
-    category: Annotated[Text, Field(description="Of TRAIL, or with its taxonomy as in answers: own/My Category")] = ""
-    severity: Annotated[Severity | Literal[""], Field(description="This severe or more")] = ""
-    tool: Text = ""
+
+
+class RatesParams(_RateFilters):
+    """Which rates: of what, when, told apart by what, and of which runs and errors only."""
+
     calibrated: Annotated[bool, Field(description="Also the shares corrected by human labels")] = False
     limit: Annotated[
         int, Field(ge=1, le=MAX_LIMIT, description="Groups at most, the worst first; `left` says how many more")

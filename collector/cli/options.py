@@ -54,10 +54,11 @@ def filter_options(*filters: Filter) -> Decorator:
 
 
 def _settings(one: Filter) -> dict[str, Any]:
-    if not one.choices:
+    choices = one.choices if one.option_choices is None else one.option_choices
+    if not choices:
         return {"default": ""}
-    blank = [""] if one.default == "" else []
-    kind = click.Choice([*blank, *map(str, one.choices)], case_sensitive=not one.any_case)
+    blank = [""] if one.default == "" and one.option_choices is None else []
+    kind = click.Choice([*blank, *map(str, choices)], case_sensitive=not one.any_case)
     return {"type": kind, "default": "" if blank else None}
 
 

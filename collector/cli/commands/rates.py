@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
+from ....schemas.filters import RATE_FILTERS
 from ....schemas.rates import By, Population, Unit
-from ..options import format_option, profile_option, since_option, url_option
+from ..options import filter_options, format_option, profile_option, since_option, url_option
 
 
 @click.command("rates")
@@ -20,18 +21,7 @@ from ..options import format_option, profile_option, since_option, url_option
 @since_option
 @click.option("--until", default="", metavar="1h|ISO", help="Only before this point in time.")
 @profile_option
-@click.option("--service", default="", help="Only of this service.")
-@click.option("--version", default="", help="Only of this version of the service.")
-@click.option("--agent", default="", help="Only runs of this agent.")
-@click.option("--role", type=click.Choice(["manager", "sub-agent"]), help="Only runs in this role.")
-@click.option("--model", default="", help="Only runs with this model.")
-@click.option("--session", default="", help="Only of this session.")
-@click.option("--judge", default="", help="Only errors found by this detector or judge, in what it looked at.")
-@click.option("--dimension", default="", metavar="PQ|PA|GF|LC|EE|TS|TC", help="Only errors in this dimension.")
-@click.option("--taxonomy", default="", help="Only errors of this taxonomy.")
-@click.option("--category", default="", help='Only errors of this category, e.g. "Formatting Errors".')
-@click.option("--severity", default="", metavar="LOW|MEDIUM|HIGH", help="Only errors this severe or more.")
-@click.option("--tool", default="", help="Only errors at this tool.")
+@filter_options(*RATE_FILTERS)
 @click.option("--calibrated", is_flag=True, help="Also the shares corrected by human labels.")
 @click.option("--limit", type=click.IntRange(min=1, max=1000), default=100, show_default=True, help="Groups at most.")
 @click.option(

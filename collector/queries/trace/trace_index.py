@@ -64,15 +64,6 @@ class TraceIndex:
             return self._of_span[span_id]
         return f"run:{span_id}" if f"run:{span_id}" in self.items else None
 
-    def turn_of(self, key: str) -> tuple[RunOutline, TurnOutline] | None:
-        """The run and the turn that a turn's or a call's key is of."""
-        while key and not key.startswith("turn:"):
-            if not key.startswith("call:"):
-                return None
-            key = self.above(key)
-        turn, run = self.items.get(key), self.items.get(self.above(key))
-        return (run, turn) if isinstance(turn, TurnOutline) and isinstance(run, RunOutline) else None
-
     @cached_property
     def extent(self) -> Extent:
         """Of all that is shown; a clock that was not set counts for nothing."""
