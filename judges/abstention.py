@@ -1,6 +1,6 @@
 """Texts that claim nothing: an honest "could not be found", a question to the user.
 
-A text is read sentence by sentence. It is *candid* where it opens by admitting that nothing was obtained and claims
+A text is read sentence by sentence. It *abstains* where it opens by admitting that nothing was obtained and claims
 nothing afterwards; "the search failed, but to my knowledge it is 1900" admits and claims.
 """
 
@@ -29,7 +29,7 @@ _OPENING: Final = 2
 """Sentences, those that tell of attempts aside, in which an admission must come."""
 
 
-def candid(text: str, seen: Sequence[str] = ()) -> bool:
+def abstains(text: str, seen: Sequence[str] = ()) -> bool:
     """Whether a text says that nothing was obtained and claims nothing.
 
     `seen`: texts that its names and numbers may come from.
@@ -110,7 +110,7 @@ def _claims(sentence: str, seen: Sequence[str]) -> bool:
 
 
 def _unseen(sentence: str, seen: Sequence[str]) -> bool:
-    """Whether a sentence has a number or a name that stands in nothing seen."""
+    """Whether a sentence has a number or a name that no seen text holds."""
     return any(not any(found in text for text in seen) for found in islice(tokens(sentence), _MOST_TOKENS))
 
 

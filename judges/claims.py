@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from .abstention import asks, candid, tokens
+from .abstention import abstains, asks, tokens
 from .facts import RunFacts, TurnFacts
 from .names import Role
 from .quoting import values_of
@@ -44,7 +44,7 @@ def gives_up_honestly(facts: RunFacts, turn: TurnFacts) -> bool:
 
 
 def needs_no_support(facts: RunFacts, turn: TurnFacts) -> bool:
-    """Whether what a turn says needs no look-up: it admits a failure, asks, or restates what it was told."""
+    """Whether a turn's statement needs no look-up: it admits a failure, asks, or restates its input."""
     return gives_up_honestly(facts, turn) or _remembered("unclaiming", facts, turn, _asks_or_restates)
 
 
@@ -59,7 +59,7 @@ def _remembered(
 
 
 _MOST_SEEN: Final = 300_000
-"""Characters of what a run was told that are looked through for one turn: the task, and the latest messages."""
+"""Characters of a run's input that are searched for one turn: the task, and the latest messages."""
 
 
 def _latest(seen: Sequence[str]) -> list[str]:
@@ -73,7 +73,7 @@ def _latest(seen: Sequence[str]) -> list[str]:
 
 
 def _gives_up(_: TurnFacts, text: str, seen: Sequence[str]) -> bool:
-    return candid(text, seen)
+    return abstains(text, seen)
 
 
 def _asks_or_restates(turn: TurnFacts, text: str, seen: Sequence[str]) -> bool:
@@ -81,7 +81,7 @@ def _asks_or_restates(turn: TurnFacts, text: str, seen: Sequence[str]) -> bool:
 
 
 def _restates(turn: TurnFacts, text: str, seen: Sequence[str]) -> bool:
-    """Whether all names and numbers of a text stand in what was seen, or come out of sums of such that are written."""
+    """Whether all names and numbers of a text were seen, or result from written sums of such."""
     if len(text) > _LONG or first_of(turn.low, _UNSUPPORTED) >= 0:
         return False
     found = list(tokens(text))

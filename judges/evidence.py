@@ -1,4 +1,4 @@
-"""The evidence gate: a finding's quote must stand in its own span's own text.
+"""The evidence gate: a finding's quote must be part of its own span's own text.
 
 Own text is what the span itself adds to the trace: its name, status message, events, output, joined logs, and the
 input messages that its run had not been sent before, as read or as sent; for a tool span also the call it executed. A
@@ -107,20 +107,20 @@ class OwnText:
         return self._places.get(span_id)
 
     def holds(self, span_id: str, evidence: str) -> bool:
-        """Whether the quote stands in the span's own text: exactly, or as it is shown, but for white space and case."""
+        """Whether the span's own text holds the quote: exactly, or as it is shown, but for white space and case."""
         if self.verbatim(span_id, evidence):
             return True
         wanted = folded(evidence)
         return bool(wanted) and any(wanted in piece.text for piece in self.texts(span_id))
 
     def verbatim(self, span_id: str, evidence: str) -> bool:
-        """Whether the quote stands in the span's own text letter by letter."""
+        """Whether the span's own text holds the quote verbatim."""
         if any(evidence in piece for piece in self._pieces(span_id)):
             return True
         return any(evidence in text for text in raw_texts(self._trace.spans[span_id]))
 
     def as_sent(self, span_id: str, evidence: str) -> bool:
-        """Whether the quote stands letter by letter in the span's own text as it was sent: no JSON of our making."""
+        """Whether the span's own text as it was sent, not JSON of our making, holds the quote verbatim."""
         made = self.made(span_id)
         if any(evidence in piece for piece in self._pieces(span_id) if piece not in made):
             return True
@@ -144,7 +144,7 @@ class OwnText:
         return self._tolerant[span_id]
 
     def settle(self, span_id: str, evidence: str) -> str | None:
-        """The span at which the quote stands: `span_id`, or the only other one of its run, or None."""
+        """The span that holds the quote: `span_id`, or the only other one of its run, or None."""
         if not evidence.strip() or len(evidence) > MAX_EVIDENCE:
             return None
         if self.holds(span_id, evidence):
@@ -166,7 +166,7 @@ class OwnText:
 
 
 def told_texts(trace: Trace) -> dict[str, list[str]]:
-    """By span, what is told at it besides its own text: see the top of this file."""
+    """Texts that a transcript shows at a span besides its own: see the top of this file."""
     runs = {run.id: run for run in trace.runs}
     told: dict[str, list[str]] = {}
     for run in trace.runs:

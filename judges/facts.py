@@ -224,7 +224,7 @@ def _read_turn(
 
 
 def _turn_text(turn: Turn, calls: tuple[CallFacts, ...]) -> str:
-    """A call without message text is recorded as JSON: what it says then stands in the answer that it hands over."""
+    """The text of a turn; of a call without message text, which is recorded as JSON, the answer it hands over."""
     messages = turn.llm.output_messages if turn.llm else ()
     if any(m.text for m in messages):
         return turn.text

@@ -79,7 +79,7 @@ class Folded:
 
 
 def _plain(word: str) -> bool:
-    """Whether the word folds letter by letter, as far as can be told at a glance."""
+    """Whether the word folds letter by letter, by a cheap test."""
     if "|" in word or not word.isprintable():
         return False
     return word.isascii() or (unicodedata.is_normalized("NFC", word) and len(word.casefold()) == len(word))

@@ -31,7 +31,7 @@ def role_of(name: str) -> Role:
 
 
 def find_name(text: str, name: str) -> int:
-    """Offset at which `name` stands in `text` as a whole word, -1 where it does not."""
+    """Offset of `name` as a whole word in `text`, -1 for none."""
     at = text.find(name)
     while at >= 0:
         end = at + len(name)

@@ -112,7 +112,7 @@ def quote_executed(span: NormalizedSpan, call: ToolCall) -> str:
 
 
 def _quote_arguments(texts: tuple[str, ...], call: ToolCall) -> str:
-    """The call's arguments as one of `texts` has them, with the tool's name where that stands beside them."""
+    """The call's arguments as one of `texts` has them, with the tool's name beside them if it is there."""
     best = ""
     for form in _forms(call.arguments):
         for text in texts:

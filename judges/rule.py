@@ -14,7 +14,7 @@ from .facts import RunFacts
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One place where a rule fires; fields as in `Draft`. Without evidence the span's name stands for it."""
+    """One place where a rule fires; fields as in `Draft`. Without evidence the span's name is quoted."""
 
     span_id: str
     evidence: str

@@ -13,7 +13,7 @@ from ..schemas.trajectory import Trace, TraceState
 from .base import Context, Detector
 from .evidence import OwnText
 from .text import TextCache
-from .validate_draft import problem
+from .validate_draft import validation_error
 
 MAX_DRAFTS: Final = 10_000
 """Drafts taken from one detector for one trace; more is a failure of the detector."""
@@ -77,27 +77,27 @@ class Suite:
 
 
 def _run(detector: Detector, trace: Trace, ctx: Context) -> tuple[list[Draft], str]:
-    """One detector's sound drafts, and why it failed ("" where it did not)."""
+    """One detector's valid drafts, and why it failed ("" where it did not)."""
     try:
         drafts = list(islice(detector.detect(trace, ctx), MAX_DRAFTS + 1))
     except Exception as error:  # noqa: BLE001 - whatever a user's detector raises must not cost the others' findings
         return [], f"{type(error).__name__}: {error}"[:200].replace("\n", " ")
     if len(drafts) > MAX_DRAFTS:
         return [], f"more than {MAX_DRAFTS} drafts for one trace"
-    sound: list[Draft] = []
+    valid: list[Draft] = []
     failure = ""
     for draft in drafts:
-        why_not = problem(draft, trace)
-        if why_not:
-            failure = failure or why_not
+        invalid = validation_error(draft, trace)
+        if invalid:
+            failure = failure or invalid
         else:
-            sound.append(replace(draft, judge=detector.name))
-    return sound, failure
+            valid.append(replace(draft, judge=detector.name))
+    return valid, failure
 
 
 @dataclass(slots=True)
 class _Gate:
-    """Puts each draft at the span where its evidence stands, in a closed turn, or drops it."""
+    """Moves each draft to the span that holds its evidence, in a closed turn, or drops it."""
 
     trace: Trace
     dropped: int = 0

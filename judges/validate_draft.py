@@ -10,7 +10,7 @@ from ..schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, Dimension, Severity
 from ..schemas.trajectory import Trace
 
 
-def problem(draft: object, trace: Trace) -> str:
+def validation_error(draft: object, trace: Trace) -> str:
     """Why `draft` cannot be a finding of `trace`, in one line; "" if it can."""
     if not isinstance(draft, Draft):
         return f"yielded {type(draft).__name__}, not a Draft"

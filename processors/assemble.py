@@ -22,7 +22,7 @@ TraceKey = tuple[str, str]  # (tenant, trace id)
 
 SECOND: Final = 1_000_000_000
 UNREAD_SPANS: Final = 30  # what a trace counts whose spans are not in memory
-DEAR: Final = SECOND // 10
+EXPENSIVE: Final = SECOND // 10
 COST_SHARE: Final = 4  # an open trace is judged at most a quarter of the time
 
 
@@ -197,7 +197,7 @@ class Assembler:
     def due(self, now: int, limit: int, spans: int = 1000) -> list[OpenTrace]:
         """Traces whose judging is due, the longest due first; each must be answered by `mark_judged`.
 
-        At most `limit` of them, and no more once they have `spans` spans. One that was dear to judge comes alone: the
+        At most `limit` of them, and no more once they have `spans` spans. An expensive one comes alone: the
         others' findings must not wait for it to be stored.
         """
         ready: list[OpenTrace] = []
@@ -210,12 +210,12 @@ class Assembler:
                 continue
             if self._due_at(trace) > now:  # an older entry of a trace that was scheduled again
                 continue
-            if trace.cost >= DEAR and ready:
+            if trace.cost >= EXPENSIVE and ready:
                 self._schedule(trace)
                 break
             seen.add(key)
             ready.append(trace)
-            if trace.cost >= DEAR:
+            if trace.cost >= EXPENSIVE:
                 break
             weight += len(trace.spans) or UNREAD_SPANS
         return ready

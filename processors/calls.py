@@ -70,7 +70,7 @@ def _with_step_failure(calls: list[ToolCall], turn: TurnSpans) -> list[ToolCall]
 
 
 def _addressing(requests: Sequence[ToolRequest], context: CallContext) -> set[int]:
-    """The requests that name an agent run started in the turn, for which no tool span vouches."""
+    """The requests that name an agent run started in the turn, without a tool span of its own."""
     if not context.sub_runs:
         return set()
     vouched = set(context.started_by.values())
@@ -79,7 +79,7 @@ def _addressing(requests: Sequence[ToolRequest], context: CallContext) -> set[in
 
 
 def _beside(calls: Sequence[NormalizedSpan], context: CallContext) -> dict[str, str]:
-    """TOOL span id to the run that stands beside it in the turn, and which its name or arguments name."""
+    """TOOL span id to the run beside it in the turn that its name or arguments name."""
     named: dict[str, deque[str]] = {}
     vouched = set(context.started_by.values())
     for key, run in ((k, r) for k, r in context.sub_runs.items() if k not in vouched):

@@ -21,7 +21,7 @@ def arguments_of(code: str, name: str) -> list[dict[str, Any]]:
 
 
 def caller_with(code: str, task: str, least: int) -> str:
-    """The function that the code calls with a text of at least `least` characters that stands in `task`, or ""."""
+    """The function that the code calls with a text of at least `least` characters of `task`, or ""."""
     for function, arguments in _calls(code):
         if any(isinstance(v, str) and len(v) >= least and v in task for _, v in arguments):
             return function

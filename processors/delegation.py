@@ -22,7 +22,7 @@ _BY_ARGUMENT: Final = frozenset(
         "ask_agent", "call_agent", "task", "agent",
     }
 )  # fmt: skip
-"""Tools (canonical names) that reach any agent, and are told in an argument which."""
+"""Tools (canonical names) that reach any agent, named by an argument."""
 _HANDOFFS: Final = frozenset({"transfer_to_agent", "transfer", "handoff_to_agent", "handoff", "hand_off"})
 
 _AGENT_KEYS: Final = (

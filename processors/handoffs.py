@@ -21,7 +21,7 @@ _LONGEST_LINE: Final = 64  # agents between one and the return to it
 
 
 def find_handoffs(tree: SpanTree, owner: Mapping[str, str], runs: Mapping[str, str]) -> InferredParents:
-    """Runs started by one beside them, and runs that are one beside them, gone on (`adopted`).
+    """Runs started by a sibling, and runs that continue a sibling (`adopted`).
 
     `owner`: span to run, `runs`: run to the run above ("" for none). An agent that is handed the conversation back
     goes on: its later spans are of its earlier run, however many others came in between.

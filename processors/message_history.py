@@ -41,7 +41,7 @@ def _completed(llm: NormalizedSpan, before: Sequence[Message]) -> NormalizedSpan
 
 
 def _place(message: Message, history: Sequence[Message]) -> int:
-    """Last index of `message` in `history`, -1 for none, or if it is too short to be told apart."""
+    """Last index of `message` in `history`, -1 for none, or if it is too short to be identified."""
     if len(message.text) < _LEAST_TEXT and not message.tool_requests:
         return -1
     alike = (i for i in range(len(history) - 1, -1, -1) if _same(history[i], message))

@@ -192,7 +192,7 @@ def _stated_parents(tree: SpanTree, ownership: Ownership) -> dict[str, RunStart]
 
 
 def _is_below(run: str, other: str, above: Mapping[str, str]) -> bool:
-    """Whether `run` is `other` or stands below it."""
+    """Whether `run` is `other` or below it."""
     seen = set()
     while run and run != other and run not in seen:
         seen.add(run)

@@ -1,4 +1,4 @@
-"""Runs that only a missing parent vouches for: whose step they are, or who started them.
+"""Inferring the parents of runs below a missing span: the run that they belong to, or that started them.
 
 While a step or an agent is still running (or its span was lost), its LLM and TOOL spans name a parent that nobody
 knows. What such a call was sent tells more: the replies and requests of earlier calls of the same run stand in it, and
@@ -153,7 +153,7 @@ class _History:
         return ""
 
     def _quoted_request(self, message: Message) -> str:
-        """The run whose request's id stands in the text: smolagents writes earlier calls into messages so."""
+        """The run whose request's id the text holds: smolagents writes earlier calls into messages so."""
         if message.role != "tool-call":
             return ""
         ids = ((start.call_id, start.run) for _, start in self.requests if len(start.call_id) >= _LEAST_ID)

@@ -42,7 +42,7 @@ class SpanTree:
 
 
 def time_key(span: NormalizedSpan) -> tuple[int, int, str]:
-    """Order in time: by start (the end stands in for a missing start), then end, then id."""
+    """Sort key by time: start (the end replaces a missing start), then end, then id."""
     raw = span.raw
     return (raw.start or raw.end, raw.end, raw.span_id)
 

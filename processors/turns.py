@@ -143,7 +143,7 @@ class _Grouper:
         self._turn_of(span).calls.append(span)
 
     def add_run(self, run: StartedRun) -> None:
-        """A run started by the turn in which its AGENT span stands, or which asked for it."""
+        """A run started by the turn that holds its AGENT span, or that asked for it."""
         turn = self._by_llm.get(run.asked_by) or self._by_action.get(run.span.raw.span_id) or self._turn_of(run.span)
         turn.agents[run.id] = run.span
 
@@ -168,7 +168,7 @@ class _Grouper:
         return _latest_before(self._acting, span)
 
     def add_wrappers(self, own: Sequence[NormalizedSpan]) -> None:
-        """Give each other span to the one turn that it holds, else to the one in which it stands."""
+        """Give each other span to the one turn that it holds, else to the one that holds it."""
         held: dict[str, TurnSpans | None] = {}  # None: spans of several turns
         stepping: set[str] = set()  # spans that hold an LLM call
         for span in reversed(own):

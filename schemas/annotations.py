@@ -48,7 +48,7 @@ class Annotation:
 
     @property
     def place(self) -> str:
-        """Key of the annotation: trace and id, since an imported id may stand in several traces."""
+        """Key of the annotation: trace and id, since an imported id may occur in several traces."""
         return f"{self.trace_id}/{self.id}"
 
 

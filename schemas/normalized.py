@@ -11,7 +11,7 @@ from .spans import STATUS_ERROR, Span
 
 
 class Kind(StrEnum):
-    """The kind of operation that a span stands for."""
+    """The kind of operation that a span records."""
 
     AGENT = "agent"
     LLM = "llm"
@@ -140,7 +140,7 @@ class NormalizedSpan:
 
     @property
     def is_error(self) -> bool:
-        """Whether the span says that what it stands for failed; an exception event alone does not."""
+        """Whether the span states that its operation failed; an exception event alone does not."""
         return self.raw.status_code == STATUS_ERROR or bool(self.failure)
 
     @property

@@ -144,7 +144,7 @@ class RateRow:
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """Runs of that time that stand in no rate, by why: `open` traces, `failed` (unscored), and so on."""
+    """Runs of that time that count in no rate, by reason: `open` traces, `failed` (unscored), and so on."""
 
     counts: dict[str, int] = field(default_factory=dict)
 

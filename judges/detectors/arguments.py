@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...schemas.normalized import Json
-from ..abstention import candid
+from ..abstention import abstains
 from ..base import Context
 from ..claims import answer_text
 from ..facts import RunFacts, TurnFacts
@@ -50,7 +50,7 @@ _WORD: Final = re.compile(r"\w{1,60}")
 
 
 def unsupported_share(answer: str, texts: list[str]) -> float:
-    """Share of a short answer's words that stand in none of `texts` (whatever the case); 0 for a long answer."""
+    """Share of a short answer's words that none of `texts` holds (whatever the case); 0 for a long answer."""
     words = _WORD.findall(answer[:200])
     if not words or len(words) > MOST_WORDS:
         return 0.0
@@ -68,7 +68,7 @@ _STEM: Final = 6
 def _unobserved_answer(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turn in facts.acts[-1:]:
         answer = answer_text(turn)
-        if not answer or not facts.tools or _computes(turn, answer) or not _names_something(answer) or candid(answer):
+        if not answer or not facts.tools or _computes(turn, answer) or not _names_something(answer) or abstains(answer):
             continue
         # Sorting or judging what was given needs neither plan nor look-up, and its outcome stands nowhere before.
         if facts.plan_at[turn.position] < 0 and not any(t.attempted for t in facts.acts):

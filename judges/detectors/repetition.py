@@ -76,7 +76,7 @@ def _surveyed(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 
 def _repeated_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    """Wrong arguments: the last of the run stands for all. Any other failure: each call from the second on."""
+    """Wrong arguments: one hit for the run, at its last call. Any other failure: each call from the second on."""
     for turns in failure_runs(facts):
         for number, turn in enumerate(turns[1:], start=2):
             call = turn.failed_call

@@ -67,7 +67,7 @@ class Content:
 
 
 def read_content(span: Span, logs: Sequence[LogRecord]) -> Content:
-    """All content of `span`, wherever it stands."""
+    """All content of `span`, wherever it is recorded."""
     content = _from_attributes(span.attributes)
     content.output_text = next((v for k in _OUTPUT_TEXT_KEYS if (v := span.attributes.get(k))), "")
     if span.events and not content.complete:

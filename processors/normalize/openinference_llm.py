@@ -124,7 +124,7 @@ def _function_call(fields: Mapping[str, str]) -> tuple[ToolRequest, ...]:
 
 
 def _smolagents_call_id(role: str, text: str) -> str:
-    """In smolagents the id of the call that is answered stands in the text."""
+    """The id of the answered call, which smolagents writes into the text."""
     if role != "tool-response" or not text.startswith("Call id: "):
         return ""
     return text[len("Call id: ") : 200].partition("\n")[0].strip()

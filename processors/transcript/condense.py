@@ -67,7 +67,7 @@ def _weight(line: str) -> int:
 
 
 def _once(lines: Iterable[str]) -> Iterator[str]:
-    """Lines below list items that say the same of several items are told of the first."""
+    """Drop repeated lines below list items; the first of them stays."""
     told: set[str] = set()
     for line in lines:
         if line not in told or not line.strip():

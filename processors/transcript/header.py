@@ -20,7 +20,7 @@ _TELLING: Final = 40  # characters of a description by which a prompt is known t
 _LONGEST: Final = 60_000  # characters of a prompt in which lines are weighed
 _READ: Final = 20_000  # characters in which the beginning of the task is looked for
 _HEAD_OF_TASK: Final = 0.4
-"""A task stands at the end of the words that a framework puts around it."""
+"""Frameworks put the task at the end of their own words."""
 
 _ANNOUNCED: Final = re.compile(
     r"^[ \t#*]{0,6}(?:(?:now,? )?here(?: is|'s) (?:the|your) (?:new )?|(?:the|your|new|current|user(?:'s)?) )?"

@@ -51,7 +51,7 @@ def _last_plan(step: Step) -> str:
 
 
 def _worth(step: Step, last: Step | None) -> str:
-    """A step's text without prompts, what the agent was told of itself, and what its calls or the `last` step show."""
+    """A step's text without prompts, facts on the agent, and what its calls or the `last` step show."""
     dropped = _INPUT if _ASKED.match(step.text) else _KNOWN
     called = _CALLED.match(last.outline) if last and last.kind is not StepKind.LLM else None
     result = f"({called[1]})" if called else "\n"

@@ -22,7 +22,7 @@ def recorded(text: str) -> str:
 
 
 def block(text: str, limit: int, head: float = HEAD) -> str:
-    """Recorded text as it stands in a transcript: shown, indented, cut in the middle beyond `limit` characters.
+    """Recorded text as a transcript shows it: shown, indented, cut in the middle beyond `limit` characters.
 
     Cost is bounded by `limit`, however long the text.
     """

@@ -53,7 +53,7 @@ class Memory:
         head: float = HEAD,
         shorter: Shorten | None = None,
     ) -> str:
-        """`text` as recorded lines, what was told before by reference; from now on it stands at `place`."""
+        """`text` as recorded lines, shown lines by reference; from now on it is shown at `place`."""
         return self.shown.render(place, text, limit, head, least, shorter)
 
     def prompted(self, text: str) -> None:
@@ -75,11 +75,11 @@ class Memory:
         return ""
 
     def holds(self, text: str) -> bool:
-        """Whether `text` was told before, as far as it is not only words around a recent result."""
+        """Whether `text` was shown before, or only wraps a recent result."""
         return bool(self.handed_on(text)) or self.shown.contains(text)
 
     def wraps(self, failure: str) -> bool:
-        """Whether the text of a failure was told before, or tells a recent one in more words."""
+        """Whether the text of a failure was shown before, or wraps a recent one."""
         return self.shown.contains(failure) or any(result in failure for _, result in self._recent)
 
     def replied(self, text: str, requested: tuple[str, ...]) -> None:

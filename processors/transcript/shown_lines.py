@@ -37,7 +37,7 @@ class ShownLines:
         self._origin: dict[int, str] = {}
 
     def record(self, place: str, text: str) -> None:
-        """Note that `text` stands at `place`."""
+        """Record that `text` is shown at `place`."""
         begin, _, end = halves(text, _LONGEST)
         for part in (begin, end) if end else (begin,):
             self._note(place, _keys(shown(part).split("\n")))

@@ -137,7 +137,7 @@ def _ended(run: AgentRun | None, moment: int) -> bool:
 
 
 def _told_by(after: Turn | None, text: str) -> bool:
-    """Whether the next call was sent `text`: its first and last telling lines stand in one new message."""
+    """Whether the next call was sent `text`: one new message holds its first and last long lines."""
     if after is None:
         return False
     lines = [bare for line in text.split("\n") if len(bare := line.strip()) >= _TELLING] or [text.strip()]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_traces import Did, Said, run, trace
 
-from tracejury.judges.abstention import asks, candid, tokens
+from tracejury.judges.abstention import abstains, asks, tokens
 from tracejury.judges.base import Context
 from tracejury.judges.claims import gives_up_honestly, needs_no_support, statement
 from tracejury.judges.registry import suite_of
@@ -89,15 +89,15 @@ DISHONEST = (
 
 
 @pytest.mark.parametrize("text", HONEST)
-def test_an_admission_without_a_claim_is_candid(text: str) -> None:
+def test_an_admission_without_a_claim_abstains(text: str) -> None:
     """In many wordings and languages, short or as a report."""
-    assert candid(text, SEEN)
+    assert abstains(text, SEEN)
 
 
 @pytest.mark.parametrize("text", DISHONEST)
-def test_a_claim_is_not_candid_whatever_it_admits(text: str) -> None:
+def test_a_claim_is_no_abstention_whatever_it_admits(text: str) -> None:
     """From memory, by assumption, after a "but", or simply stated."""
-    assert not candid(text, SEEN)
+    assert not abstains(text, SEEN)
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,8 @@ def test_numbers_and_names_are_what_can_be_looked_for() -> None:
 
 @given(st.text(max_size=400))
 def test_any_text_can_be_read(text: str) -> None:
-    """Whatever it holds; what is candid admits something or is empty."""
-    assert candid(text) in (True, False)
+    """Whatever it holds; an abstention admits something or is empty."""
+    assert abstains(text) in (True, False)
     assert asks(text) in (True, False)
 
 

@@ -15,7 +15,7 @@ from tracejury.judges.detectors import BUILT_IN
 from tracejury.judges.evidence import MAX_EVIDENCE, OwnText
 from tracejury.judges.suite import Suite
 from tracejury.judges.text import TextCache
-from tracejury.judges.validate_draft import problem
+from tracejury.judges.validate_draft import validation_error
 from tracejury.schemas.findings import Draft
 from tracejury.schemas.trajectory import AgentRun, Trace, TraceState, TurnKind
 
@@ -90,12 +90,12 @@ def _renamed(run_id: str, whole: Trace) -> AgentRun:
 
 
 @every
-def test_every_draft_is_sound_and_quotes_its_span(detector: Detector) -> None:
+def test_every_draft_is_valid_and_quotes_its_span(detector: Detector) -> None:
     """Its span exists, its category is one of its taxonomy, and its quote stands in that span's own text."""
     for faulty in FAULTY.values():
         own = OwnText(faulty)
         for draft in drafts(detector, faulty):
-            assert problem(draft, faulty) == ""
+            assert validation_error(draft, faulty) == ""
             assert own.settle(draft.span_id, draft.evidence) == draft.span_id
             assert len(draft.evidence) <= MAX_EVIDENCE
 

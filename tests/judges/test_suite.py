@@ -25,9 +25,9 @@ TRACE = trace(
 
 
 def draft(**fields: Any) -> Draft:
-    """A sound draft, changed in some fields."""
-    sound = Draft("mine", "a1", "Resource Abuse", (Dimension.TOOL_CALLING,), Severity.LOW, 0.6, "First text.", "Why.")
-    return replace(sound, **fields)
+    """A valid draft, changed in some fields."""
+    valid = Draft("mine", "a1", "Resource Abuse", (Dimension.TOOL_CALLING,), Severity.LOW, 0.6, "First text.", "Why.")
+    return replace(valid, **fields)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def test_a_broken_detector_costs_nobody_elses_findings(yields: Callable[[], Iter
     assert "\n" not in result.failures[0][1]
 
 
-def test_sound_drafts_of_a_detector_survive_its_unsound_ones() -> None:
+def test_valid_drafts_of_a_detector_survive_its_invalid_ones() -> None:
     """One wrong draft is refused and reported; the rest of that detector's are kept."""
     result = Suite([Fixed(lambda: [draft(), draft(span_id="nowhere")])]).judge(TRACE)
     assert len(result.findings) == 1

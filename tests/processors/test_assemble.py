@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tracejury.processors.assemble import (
-    DEAR,
+    EXPENSIVE,
     SECOND,
     Assembler,
     AssemblerConfig,
@@ -145,7 +145,7 @@ def test_a_trace_that_was_dear_to_judge_comes_alone() -> None:
     assembler = Assembler()
     cheap, dear, other = (("", f"{n:032x}") for n in range(3))
     now = T0
-    for key, cost in ((cheap, DEAR - 1), (dear, DEAR), (other, 0)):
+    for key, cost in ((cheap, EXPENSIVE - 1), (dear, EXPENSIVE), (other, 0)):
         assembler.add(key, [span("1", pending=True)], (), now, now)
         assembler.mark_complete(key)
         (trace,) = assembler.due(now + CONFIG.coalesce, 10)
