@@ -9,7 +9,7 @@ from typing import Final
 from ...judges.llm.client import Reply
 from ...schemas.llm_rows import ANSWER_COLUMNS, AnswerRow, Spend, answer_row
 from .client import Store
-from .inserting import insert_rows, storing
+from .inserting import store_rows
 from .scope import TENANT, Scope
 
 DAY: Final = 86_400 * 1_000_000_000
@@ -53,8 +53,8 @@ class StoredAnswers:
 
     def keep(self, rows: Sequence[AnswerRow]) -> None:
         """Keep answers; keeping the same again changes nothing. Raises RetryableError, StoreError."""
-        with storing("answers"):
-            insert_rows(self._store, "answers", ANSWER_COLUMNS, (answer_row(row, self._scope.tenant) for row in rows))
+        made = (answer_row(row, self._scope.tenant) for row in rows)
+        store_rows(self._store, "answers", "answers", ANSWER_COLUMNS, made)
 
     def spend(self, since: int) -> list[Spend]:
         """What calls from `since` (unix nanos) on cost, by hour (of UTC) and service."""

@@ -16,7 +16,7 @@ from ...schemas.llm_rows import (
     text_version,
 )
 from .client import Store
-from .inserting import insert_rows, storing
+from .inserting import store_rows
 from .scope import TENANT, Scope
 
 MAX_VERSIONS: Final = 200
@@ -85,7 +85,6 @@ class StoredArchitectures:
 
     def _write(self, service: str, text: str, source: Source) -> Architecture:
         kept = Architecture(service, text_version(text), source, text, self._clock())
-        with storing("architectures"):
-            rows = [architecture_row(kept, self._scope.tenant)]
-            insert_rows(self._store, "architectures", ARCHITECTURE_COLUMNS, rows)
+        rows = [architecture_row(kept, self._scope.tenant)]
+        store_rows(self._store, "architectures", "architectures", ARCHITECTURE_COLUMNS, rows)
         return kept

@@ -17,7 +17,7 @@ from . import folder_lock
 from .changes import Changes
 from .config import StoreConfig
 from .dsn import Target, parse_dsn
-from .failures import is_passing, one_line, root_cause
+from .failures import is_transient, one_line, root_cause
 
 if TYPE_CHECKING:
     from clickhouse_connect.datatypes.base import ClickHouseType
@@ -181,7 +181,7 @@ class Store:
             except Exception as error:
                 if not mapped:
                     raise
-                kind = RetryableError if is_passing(error) else StoreError
+                kind = RetryableError if is_transient(error) else StoreError
                 raise kind(f"the store failed: {one_line(error)}") from error
 
     def _take(self) -> Client:

@@ -12,7 +12,7 @@ from ...schemas.errors import PermanentError, RetryableError, TracejuryError
 from ...schemas.rows import LOG_COLUMNS, SPAN_COLUMNS, log_columns, span_columns
 from .client import Store
 from .dead_letter import DeadLetterFolder
-from .failures import is_passing, is_worth_splitting, one_line
+from .failures import is_transient, is_worth_splitting, one_line
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +95,7 @@ class Committer:
         """Try the batch by itself; `failure`: how its first attempt ended, None where it has had none."""
         left = self._attempts - (failure is not None)
         while True:
-            if failure is not None and is_passing(failure):
+            if failure is not None and is_transient(failure):
                 return _refusal(failure)
             if failure is not None and left <= 0:
                 return self._bury(batch, failure)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from ...schemas.judged_rows import FINDING_SELECT, finding_from_row
 from ...schemas.queries.webhook_events import NAME, Delivered, Event, Found, Looked
 from .client import Store
-from .inserting import insert_rows, storing
+from .inserting import insert_rows, store_rows, storing
 from .install import install_once
 from .scope import TENANT, Scope
 
@@ -70,8 +70,8 @@ class StoredDeliveries:
         Raises:
             RetryableError, StoreError: the store failed.
         """
-        with storing("what webhooks were told"):
-            insert_rows(self._store, "deliveries", _COLUMNS, [(self._tenant, "", webhook, "", "", "quiet", at, at)])
+        row = (self._tenant, "", webhook, "", "", "quiet", at, at)
+        store_rows(self._store, "what webhooks were told", "deliveries", _COLUMNS, [row])
 
     def recent(self, changed: int, since: int, after: str, limit: int) -> list[str]:
         """Up to `limit` traces, by id and beyond `after`, of whose findings one first seen from `since` on changed."""

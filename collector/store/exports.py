@@ -16,7 +16,7 @@ from ...schemas.spans import LogRecord, Span
 from ...schemas.verdicts import Outcome, SubjectKind, Verdict
 from . import ledger
 from .client import Store
-from .inserting import insert_rows, storing
+from .inserting import store_rows
 from .install import install_once
 from .joins import StoredJoins
 from .scope import TENANT, Scope
@@ -182,9 +182,8 @@ class StoredExports:
 
     def save(self, progress: Sequence[Progress]) -> None:
         """Keep what the backend has by now; keeping the same again changes nothing."""
-        with storing("what was passed on"):
-            rows = (export_row(p, self._tenant, self._backend) for p in progress)
-            insert_rows(self._store, "exports", EXPORT_COLUMNS, rows)
+        rows = (export_row(p, self._tenant, self._backend) for p in progress)
+        store_rows(self._store, "what was passed on", "exports", EXPORT_COLUMNS, rows)
 
     def _opinions(self, trace_ids: Sequence[str]) -> Mapping[str, list[Opinion]]:
         found: dict[str, list[Opinion]] = defaultdict(list)

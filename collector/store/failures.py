@@ -11,7 +11,7 @@ MEMORY_LIMIT_EXCEEDED: Final = 241
 _DEEPEST: Final = 10
 """Chained errors that are examined."""
 
-PASSING_CODES: Final = frozenset(
+TRANSIENT_CODES: Final = frozenset(
     {
         16,  # NO_SUCH_COLUMN_IN_TABLE: the schema is not the one of this version
         20,  # NUMBER_OF_COLUMNS_DOESNT_MATCH
@@ -49,20 +49,20 @@ PASSING_CODES: Final = frozenset(
 )
 
 
-def is_passing(error: BaseException) -> bool:
+def is_transient(error: BaseException) -> bool:
     """Whether the failure is a transient one of the store (disk, memory, parts, network, schema), not of the batch.
 
     A ProgrammingError of the driver is about our statement or the table, never about a value.
     """
     if isinstance(error, Error):
         ours = isinstance(error, OperationalError | ProgrammingError) and error.code is None
-        return ours or error.code in PASSING_CODES
+        return ours or error.code in TRANSIENT_CODES
     return isinstance(error, OSError | MemoryError)
 
 
 def is_worth_splitting(error: BaseException) -> bool:
     """Whether the same work in smaller pieces may succeed: true unless the store itself is away."""
-    return not is_passing(error) or getattr(error, "code", None) == MEMORY_LIMIT_EXCEEDED
+    return not is_transient(error) or getattr(error, "code", None) == MEMORY_LIMIT_EXCEEDED
 
 
 def root_cause(error: BaseException) -> str:

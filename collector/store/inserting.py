@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from ...schemas.columns import Row
 from ...schemas.errors import RetryableError, StoreError, TracejuryError
 from .client import Store
-from .failures import is_passing, one_line
+from .failures import is_transient, one_line
 
 
 def insert_rows(store: Store, table: str, names: Sequence[str], rows: Iterable[Row]) -> None:
@@ -16,6 +16,12 @@ def insert_rows(store: Store, table: str, names: Sequence[str], rows: Iterable[R
     columns = list(zip(*rows, strict=True))
     if columns:
         store.insert(table, names, columns)
+
+
+def store_rows(store: Store, what: str, table: str, names: Sequence[str], rows: Iterable[Row]) -> None:
+    """Insert rows; `what` and errors: see `storing`."""
+    with storing(what):
+        insert_rows(store, table, names, rows)
 
 
 @contextmanager
@@ -31,5 +37,5 @@ def storing(what: str) -> Iterator[None]:
     except TracejuryError:
         raise
     except Exception as error:
-        kind = RetryableError if is_passing(error) else StoreError
+        kind = RetryableError if is_transient(error) else StoreError
         raise kind(f"{what} cannot be stored: {one_line(error)}") from error

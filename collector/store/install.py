@@ -8,7 +8,7 @@ from typing import Final
 
 from ...schemas.errors import StoreError
 from .client import Store
-from .inserting import insert_rows, storing
+from .inserting import store_rows
 from .scope import TENANT, Scope
 
 KEY_BYTES: Final = 32
@@ -40,8 +40,7 @@ def install_once(scope: Scope, name: str, value: str, at: int) -> tuple[str, int
     """
     rows = scope.select(_FIRST, name=name)
     if not rows:
-        with storing("facts of the installation"):
-            insert_rows(scope.store, "install", _COLUMNS, [(scope.tenant, name, value, at)])
+        store_rows(scope.store, "facts of the installation", "install", _COLUMNS, [(scope.tenant, name, value, at)])
         rows = scope.select(_FIRST, name=name)
     if not rows:
         raise StoreError(f"the installation's {name!r} was stored and is not found")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from .client import Store
-from .inserting import insert_rows, storing
+from .inserting import store_rows
 from .scope import TENANT, Scope
 
 MOST: Final = 256
@@ -37,8 +37,7 @@ class StoredJoins:
     def keep(self, keys: Mapping[str, Iterable[str]], received_at: int) -> None:
         """Keep the keys of these traces; keeping the same again changes nothing. Raises RetryableError, StoreError."""
         rows = [(self._tenant, key, trace, received_at) for trace, own in keys.items() for key in sorted(own)]
-        with storing("keys of traces"):
-            insert_rows(self._store, "joins", ("tenant", "Key", "TraceId", "ReceivedAt"), rows)
+        store_rows(self._store, "keys of traces", "joins", ("tenant", "Key", "TraceId", "ReceivedAt"), rows)
 
     def tied(self, trace_ids: Sequence[str]) -> set[str]:
         """Those of these traces that have keys, or that a key of another names."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from .client import Store
-from .inserting import insert_rows, storing
+from .inserting import store_rows
 from .scope import TENANT, Scope
 
 _COLUMNS: Final = ("tenant", "TraceId", "Outline", "ReceivedAt")
@@ -49,6 +49,5 @@ class StoredOutlines:
         Raises:
             RetryableError, StoreError: the store failed.
         """
-        with storing("outlines"):
-            row = (self._scope.tenant, trace_id, outline, received_through)
-            insert_rows(self._store, "outlines", _COLUMNS, [row])
+        row = (self._scope.tenant, trace_id, outline, received_through)
+        store_rows(self._store, "outlines", "outlines", _COLUMNS, [row])

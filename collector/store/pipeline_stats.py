@@ -1,4 +1,4 @@
-"""PipelineStats of the overview that are no rates. All of it blocks."""
+"""Statistics of the overview other than rates. All of it blocks."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ GROUP BY Version, Model ORDER BY max(JudgedAt) DESC LIMIT {MOST_VERSIONS}
 
 
 class StoredPipelineStats:
-    """PipelineStats as people ask for them. Methods raise RetryableError for what may pass, StoreError for the rest."""
+    """Reads pipeline statistics. Methods raise RetryableError for what may pass, StoreError for the rest."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

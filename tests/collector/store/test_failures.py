@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from clickhouse_connect.driver.exceptions import DatabaseError, DataError, OperationalError, ProgrammingError
 
-from tracejury.collector.store.failures import is_passing, is_worth_splitting, one_line
+from tracejury.collector.store.failures import is_transient, is_worth_splitting, one_line
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ from tracejury.collector.store.failures import is_passing, is_worth_splitting, o
 )
 def test_kinds(error: Exception, *, passing: bool, splitting: bool) -> None:
     """The store's own state (disk, parts, network, memory) passes; the rest is the batch's."""
-    assert is_passing(error) == passing
+    assert is_transient(error) == passing
     assert is_worth_splitting(error) == splitting
 
 
