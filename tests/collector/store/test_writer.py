@@ -136,7 +136,7 @@ async def test_a_group_too_large_for_memory_is_split(watched: WatchedStore) -> N
     await writer.stop(10)
 
 
-async def test_a_missing_table_is_passing(watched: WatchedStore) -> None:
+async def test_a_missing_table_is_transient(watched: WatchedStore) -> None:
     """A real outage: refused retryably, stored once the table is back."""
     writer = GroupCommitWriter(watched)
     await writer.start()
