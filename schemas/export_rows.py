@@ -1,4 +1,4 @@
-"""What was passed on to a backend, and its ClickHouse rows (table `exports`)."""
+"""The export progress of a trace at a backend, and its ClickHouse rows (table `exports`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .columns import ColumnTable, StoredColumn, enum_column
 
 
 class Passed(StrEnum):
-    """What became of a trace at a backend."""
+    """The outcome of a trace at a backend."""
 
     SENT = "sent"
     SAMPLED_OUT = "sampled-out"

@@ -1,4 +1,4 @@
-"""What judging wrote as ClickHouse rows: tables `findings`, `judgements`, `verdicts` and `traces`, there and back.
+"""The results of judging as ClickHouse rows: tables `findings`, `judgements`, `verdicts` and `traces`, there and back.
 
 Each `*_row` gives one row in the order of its `*_COLUMNS`; `finding_from_row` and `verdict_from_row` take rows of
 `FINDING_SELECT` and `VERDICT_SELECT`.
@@ -177,7 +177,7 @@ def judgement_row(judgement: Judgement, state: TraceState) -> Row:
 
 
 STANDS: Final = f"UnscoredReason != '{TAKEN_BACK}'"
-"""What holds of the verdicts that people are shown."""
+"""The condition on the verdicts that people are shown."""
 
 
 def verdict_row(verdict: Verdict, judgement: Judgement) -> Row:
@@ -203,7 +203,7 @@ def trace_row(trace: Trace, judgement: Judgement, spent: TraceSpend) -> Row:
 
 
 def text_row(trace: Trace, judgement: Judgement, text: str) -> Row:
-    """What is said in `trace`, to be searched."""
+    """The searchable text of `trace`."""
     return trace.tenant, trace.trace_id, text, judgement.judged_at, judgement.received_through
 
 

@@ -1,4 +1,4 @@
-"""What LLM judging keeps besides findings and verdicts, and its ClickHouse rows: ledger, answers, architectures."""
+"""Results of LLM judging besides findings and verdicts, as ClickHouse rows: ledger, answers, architectures."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ LATEST: Final = (
     "ORDER BY JudgedAt DESC, Outcome = 'superseded', ReceivedAt DESC, Version, InputHash "
     "LIMIT 1 BY tenant, TraceId, SubjectKind, SubjectId, Judge"
 )
-"""What makes rows of `judgements FINAL` the ledger; as in the view `ledger`."""
+"""The clause that reduces `judgements FINAL` to the ledger; the same as in the view `ledger`."""
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """What one judge last said of one subject, or is to say. `findings`: how many hold; times in unix nanos.
+    """The latest entry of one judge on one subject, or a pending one. `findings`: how many hold; times in unix nanos.
 
     `reason`: one line on the outcome, what failed included. `probability`: as a verdict's `sampling_probability`.
     """
@@ -66,7 +66,7 @@ class AnswerRow:
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """What the calls for one service cost in one hour. `hour`: its first unix nano; `tokens`: read and written.
+    """The cost of the calls for one service in one hour. `hour`: its first unix nano; `tokens`: read and written.
 
     `unpriced`: those of the tokens that no price is known for, and that are not in `usd`.
     """

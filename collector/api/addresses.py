@@ -38,7 +38,7 @@ class Heads:
 
 
 class Slashes:
-    """What a router does with an address that it does not know: without its last slashes it may know it.
+    """The default of a router: redirects an unknown address to the one without its last slashes, if that exists.
 
     Where the address leads is a path of ours, never another host: it matched a route.
     """

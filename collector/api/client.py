@@ -87,7 +87,7 @@ class ApiClient:
         return self._get(TraceJson, f"/api/traces/{in_path(trace_id)}", {"profile": profile})
 
     def received(self, trace_id: str) -> Iterator[bytes]:
-        """What was received of a trace as OTLP/JSON, in pieces. Raises NotFoundError."""
+        """The spans and logs of a trace as OTLP/JSON, in pieces. Raises NotFoundError."""
         return self.stream(f"/api/traces/{in_path(trace_id)}/otlp", {})
 
     def delete_trace(self, trace_id: str, *, labels: bool = False) -> int:
@@ -156,7 +156,7 @@ class ApiClient:
         return self._get(ArchitectureJson, _architecture(service))
 
     def architecture_versions(self, service: str) -> list[ArchitectureJson]:
-        """What was derived, edited and cleared, latest first."""
+        """The versions that were derived, edited and cleared, latest first."""
         return self._get(ArchitecturePage, _architecture(service), {"history": "true"}).items
 
     def edit_architecture(self, service: str, text: str) -> ArchitectureJson:
@@ -210,7 +210,7 @@ class ApiClient:
         return self._send(DeletedLabelsJson, "POST", "/api/labels/delete", dict(named)).deleted
 
     def label_queue(self, filters: Mapping[str, str]) -> list[QueueItemJson]:
-        """What to label next."""
+        """The runs to label next."""
         return self._get(QueuePage, "/api/labels/queue", filters).items
 
     def drawn_run(self, trace_id: str, run_id: str, filters: Mapping[str, str]) -> QueueItemJson:

@@ -50,7 +50,7 @@ def add_export(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
 
 
 def rows_of(exporter: Exporter, params: ExportParams, now: int) -> Iterator[WireModel]:
-    """What the parameters ask for. Raises ConfigError, before the first row, on a value that means nothing."""
+    """The rows that the parameters ask for. Raises ConfigError, before the first row, on a value that means nothing."""
     if params.rows == "findings":
         return exporter.findings(params.errors(now), params.limit or 0)
     query = params.traces(now)

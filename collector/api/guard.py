@@ -1,4 +1,4 @@
-"""What a request must be before it reaches an endpoint: for a name of this machine, and, to change something, ours.
+"""Checks before a request reaches an endpoint: its host is this machine, and a change comes from our own origin.
 
 Without the first a page in the user's browser reads the API through a name of its own that it re-points to
 127.0.0.1 (DNS rebinding). Without the second it posts to it with a plain form, which browsers send without asking: so

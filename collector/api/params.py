@@ -209,7 +209,7 @@ def opaque(value: list[str | int]) -> str:
 
 
 def from_opaque(text: str) -> object:
-    """What `opaque` wrote; None for a text of nobody."""
+    """The value that `opaque` encoded; None for any other text."""
     try:
         value: object = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
     except (ValueError, binascii.Error):
@@ -223,7 +223,7 @@ def write_cursor(kind: Literal["cursor", "after"], position: Position) -> str:
 
 
 def read_cursor(kind: Literal["cursor", "after"], text: str) -> Position | None:
-    """What `write_cursor` wrote, None for an empty text. Raises ConfigError."""
+    """The position that `write_cursor` encoded, None for an empty text. Raises ConfigError."""
     if not text:
         return None
     match from_opaque(text):

@@ -72,7 +72,7 @@ def write_place(sort: Sort, position: Position, *, ascending: bool) -> str:
 
 
 def read_place(sort: Sort, text: str, *, ascending: bool) -> Position | None:
-    """What `write_place` wrote for that order, None for an empty text.
+    """The position that `write_place` encoded for that order, None for an empty text.
 
     Raises:
         ConfigError: it is of another order, or of nothing of ours.

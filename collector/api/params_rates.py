@@ -66,7 +66,7 @@ class CompareParams(RatesParams):
     ] = "previous"
 
     def queries(self, now: int) -> tuple[RateQuery, RateQuery]:
-        """What is compared to, and what is asked. Raises ConfigError on a value that means nothing."""
+        """The baseline, and the query that is compared to it. Raises ConfigError on a value that means nothing."""
         query = self.query(now)
         return _other(query, self.to.strip(), now), query
 

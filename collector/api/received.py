@@ -1,4 +1,4 @@
-"""What was received of a trace, for a file of it."""
+"""The endpoint for the OTLP/JSON of a trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What keeps other origins from reading or changing anything through a page of ours in the user's browser.
+"""Protection against other origins that read or change data through the user's browser.
 
 Sources: https://www.w3.org/TR/CSP3/ (content security policy), https://www.w3.org/TR/fetch-metadata/ (Sec-Fetch-Site),
 OWASP's cheat sheet on cross-site request forgery (signed double submit).

@@ -26,7 +26,7 @@ def reference(model: type[BaseModel] = CollectorConfig) -> str:
 
 
 def section(path: str, model: type[BaseModel], meaning: str = "") -> Iterator[str]:
-    """What a section means as a whole, a table of its plain keys, then its subsections."""
+    """The description of a section, a table of its plain keys, then its subsections."""
     fields = model.model_fields.items()
     plain = [(name, field) for name, field in fields if nested(field) is None]
     if plain:
@@ -43,7 +43,7 @@ def section(path: str, model: type[BaseModel], meaning: str = "") -> Iterator[st
 
 
 def several(field: FieldInfo) -> str:
-    """What follows the name of a list or mapping of sections; "" for a single one."""
+    """The suffix of the name of a list or mapping of sections; "" for a single one."""
     kind = get_origin(field.annotation)
     return "[]" if kind is tuple else ".*" if kind is dict else ""
 
@@ -63,7 +63,7 @@ def row(name: str, field: FieldInfo) -> str:
 
 
 def text(field: FieldInfo) -> str:
-    """What the class says of a field, on one line; "" where it says nothing."""
+    """The description of a field in its class, on one line; "" where there is none."""
     return " ".join((field.description or "").split())
 
 

@@ -29,7 +29,7 @@ class Follower:
         self._earliest: datetime | None = None
 
     def look(self) -> Iterator[ErrorJson]:
-        """What is new since the last look, earliest first. Raises what the client raises; look again then."""
+        """The findings since the last call, earliest first. Raises what the client raises; call it again then."""
         if not self._after:
             rows, self._after = self._client.errors_after(self._filters, "now")
             yield from self._fresh(rows)

@@ -1,1 +1,1 @@
-"""What people say of findings and runs, and what to label next."""
+"""Human labels of findings and runs, and the label queue."""

@@ -1,4 +1,4 @@
-"""What a label may say: known categories, scores in range, texts of bounded length. Pure."""
+"""Checks of labels: known categories, scores in range, texts of bounded length. Pure."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class JudgeClaim:
 
 @dataclass(frozen=True, slots=True)
 class PersonOpinion:
-    """What one person says of a finding, which may be an earlier wording of one that holds."""
+    """One person's opinion of a finding, which may be an earlier wording of one that holds."""
 
     run: Run
     finding_id: str
@@ -50,7 +50,7 @@ class PersonOpinion:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What an LLM judge gives a run: 0 to 3."""
+    """An LLM judge's score of a run: 0 to 3."""
 
     run: Run
     judge: str

@@ -28,7 +28,7 @@ Label = TypeVar("Label", Annotation, HumanScore, Review)
 
 @dataclass(frozen=True, slots=True)
 class AnnotationDraft:
-    """What a person says of the finding `finding_id`, or, without one, that there is an error at a span (MISSED).
+    """A person's opinion of the finding `finding_id`, or, without one, of an error at a span (MISSED).
 
     Whatever follows from the finding may be left out. `changed_at` 0: now. `id`: of a missed error, where it has one.
     """

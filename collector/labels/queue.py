@@ -1,4 +1,4 @@
-"""What to label next, asked of the store: a random stratified sample, and what is disputed.
+"""The label queue in SQL: a random stratified sample, and disputed runs.
 
 Each run has a random number in [0, 1) for good, a hash of its ids; a second one says whether everybody is asked for it.
 A stratum of N runs gets a share of the sample in proportion to sqrt(N) (Bankier, "Power allocations", 1988), so that

@@ -61,7 +61,7 @@ OPINIONS: Final = f"""
     ) AS said LEFT JOIN ({JOINED}) AS parts ON said.own = parts.Part
     WHERE NOT Withdrawn
 """
-"""What people say of findings in these runs, and maybe in others."""
+"""Annotations of findings in these runs, and perhaps in others."""
 
 
 def bounds(since: int, until: int, service: str) -> dict[str, Any]:

@@ -63,7 +63,7 @@ class StoredLabels:
             insert_rows(self._store, "reviews", REVIEWS.names, map(REVIEWS.row, labelled.reviews))
 
     def of_traces(self, trace_ids: Sequence[str], tenant: str = "") -> Mapping[str, Labelled]:
-        """What stands, by trace id, each kind in the order of spans or runs; absent: nothing."""
+        """The labels that hold, by trace id, each kind in the order of spans or runs."""
         if not trace_ids:
             return {}
         annotations = sorted(self._of_traces(_ANNOTATIONS, trace_ids, tenant), key=lambda a: (a.span_id, a.id))

@@ -1,4 +1,4 @@
-"""What labels are checked against: the traces that they are about, and what was said of them before. All blocks."""
+"""The context of new labels: their traces, and the labels that these have already. All methods block."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Surroundings:
         self._views: dict[str, _View] = {}
 
     def kept(self, trace_id: str) -> Kept:
-        """What was said of a trace; the caller adds what is said now."""
+        """The labels of a trace; the caller adds the new ones."""
         if trace_id not in self._kept:
             query = LabelQuery(_ALL, trace_id=trace_id, withdrawn=True, tenant=self._tenant)
             labels = self._reader.labels

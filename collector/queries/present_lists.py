@@ -42,7 +42,7 @@ def duration_ms(start: int, end: int) -> float:
 
 
 def searched(query: TraceQuery) -> str | None:
-    """What a text was looked for in, in one line; None where no text was asked for."""
+    """The description of the searched fields, in one line; None where no text was asked for."""
     if not query.text.strip():
         return None
     time = "of the time asked for" if query.since or query.until else "of all times"

@@ -37,7 +37,7 @@ def day_start(now: int) -> int:
 
 
 def present_spend(spend: Sequence[Spend], status: JudgesStatus, now: int) -> SpendJson:
-    """What this hour and this day cost. `spend`: of this day (`day_start`), by hour and service."""
+    """The cost of this hour and this day. `spend`: of this day (`day_start`), by hour and service."""
     hour = now - now % HOUR
     by_service: dict[str, list[Spend]] = {}
     for s in spend:

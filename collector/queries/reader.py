@@ -1,4 +1,4 @@
-"""What API and pages ask of the store, as protocols; the values are in schemas/queries."""
+"""The queries of API and pages, as protocols; their values are in schemas/queries."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Architectures(Protocol):
         """The one that holds of each service, by name of service."""
 
     def versions(self, service: str) -> Sequence[Architecture]:
-        """What was derived, edited and cleared, latest first."""
+        """The versions that were derived, edited and cleared, latest first."""
 
     def keep(self, service: str, text: str, source: Source) -> Architecture:
         """Keep a version; nothing changes where the last of its source is the same."""
@@ -52,19 +52,19 @@ class Reader(Protocol):
 
     @property
     def ledger(self) -> Ledger:
-        """What LLM judges said, are to say, and cost."""
+        """The ledger of LLM judges, and their cost."""
 
     @property
     def architectures(self) -> Architectures:
-        """What they are told of services."""
+        """The descriptions of services for LLM judges."""
 
     @property
     def trace_queries(self) -> TraceQueries:
-        """What the pages of a trace show."""
+        """The queries of the pages of a trace."""
 
     @property
     def labels(self) -> Labels:
-        """What people say of all this."""
+        """Human labels."""
 
     @property
     def rates(self) -> Rates:
@@ -72,7 +72,7 @@ class Reader(Protocol):
 
     @property
     def pipeline_stats(self) -> PipelineStats:
-        """What else the overview shows."""
+        """Statistics of the pipeline for the overview."""
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """Up to `limit` traces."""
@@ -86,7 +86,7 @@ class Reader(Protocol):
         """The conversation, of one service or ("") of all that name the id; None when there is none."""
 
     def facets(self, since: int, until: int = 0, service: str = "", tenant: str = "") -> Facets:
-        """What traces that arrived in [`since`, `until`) can be filtered by; `until` 0: no end."""
+        """The filter values of traces that arrived in [`since`, `until`); `until` 0: no end."""
 
     def services(self, since: int, limit: int, tenant: str = "") -> Sequence[str]:
         """Up to `limit` services with traces that arrived from `since` (unix nanos) on, latest first; "" for none."""
@@ -101,7 +101,7 @@ class Reader(Protocol):
         """The trace rebuilt from its stored spans, None when there is no such trace."""
 
     def received(self, trace_id: str, tenant: str = "") -> Received | None:
-        """What is stored of a trace and of those that it is one run with, None where there is none."""
+        """The spans and logs of a trace and of the traces joined with it, None where there is none."""
 
     def knows(self, trace_id: str, span_id: str, tenant: str = "") -> bool:
         """Whether such a trace, such a span, or (both given) such a span of that trace is stored."""
@@ -118,7 +118,7 @@ class Labels(Protocol):
         """
 
     def of_traces(self, trace_ids: Sequence[str], tenant: str = "") -> Mapping[str, Labelled]:
-        """What stands, by trace id; absent: nothing."""
+        """The labels that hold, by trace id; a trace without labels is absent."""
 
     def annotations(self, query: LabelQuery) -> Sequence[Annotation]:
         """Up to `limit` of them; their place is (changed_at, place)."""
@@ -175,13 +175,13 @@ class Ledger(Protocol):
         """How many words of each outcome there are, whatever outcome and place in the list the query names."""
 
     def judged_trace(self, trace_id: str, tenant: str = "") -> JudgedState | None:
-        """What was seen of a trace; None where it has not been judged."""
+        """The state of a trace when it was judged; None where it was not."""
 
     def pending_runs(self, trace_ids: Sequence[str], tenant: str = "") -> Mapping[str, int]:
         """How many agent runs of each trace wait for LLM judges; absent: none."""
 
     def spend(self, since: int, tenant: str = "") -> Sequence[Spend]:
-        """What calls from `since` (unix nanos) on cost, by hour and service."""
+        """The cost of calls from `since` (unix nanos) on, by hour and service."""
 
 
 class PipelineStats(Protocol):
@@ -201,4 +201,4 @@ class PipelineStats(Protocol):
     def versions(
         self, judge: str, since: int, until: int, service: str = "", tenant: str = ""
     ) -> Sequence[VersionSeen]:
-        """What versions and models of an LLM judge found in traces that arrived in [since, until), the latest first."""
+        """Versions and models of an LLM judge with findings in traces that arrived in [since, until), latest first."""

@@ -1,4 +1,4 @@
-"""What was received of a trace as OTLP requests again: what a file of it is replayed, judged or evaluated from."""
+"""The spans and logs of a trace as OTLP requests, to be replayed, judged or evaluated from a file."""
 
 from __future__ import annotations
 

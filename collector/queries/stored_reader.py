@@ -51,7 +51,7 @@ class StoredReader:
         return stored_session(self._store, session_id, confidence, service, tenant)
 
     def facets(self, since: int, until: int = 0, service: str = "", tenant: str = "") -> Facets:
-        """What traces that arrived in [`since`, `until`) can be filtered by."""
+        """The filter values of traces that arrived in [`since`, `until`)."""
         return TraceLists(self._store, tenant).facets(since, until, service)
 
     def services(self, since: int, limit: int, tenant: str = "") -> Sequence[str]:
@@ -82,7 +82,7 @@ class StoredReader:
         )
 
     def received(self, trace_id: str, tenant: str = "") -> Received | None:
-        """What is stored of a trace and of those that it is one run with, None where there is none."""
+        """The spans and logs of a trace and of the traces joined with it, None where there is none."""
         judging = StoredJudging(self._store, tenant)
         rows = judging.load_spans(sorted(judging.joined([trace_id]).get(trace_id, {trace_id})))
         if trace_id not in rows:

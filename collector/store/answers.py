@@ -57,5 +57,5 @@ class StoredAnswers:
         store_rows(self._store, "answers", "answers", ANSWER_COLUMNS, made)
 
     def spend(self, since: int) -> list[Spend]:
-        """What calls from `since` (unix nanos) on cost, by hour (of UTC) and service."""
+        """The cost of calls from `since` (unix nanos) on, by hour (of UTC) and service."""
         return [Spend(*row) for row in self._scope.select(_SPEND, since=max(since, 0))]

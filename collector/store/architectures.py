@@ -58,7 +58,7 @@ class StoredArchitectures:
         return list(holding.values())
 
     def versions(self, service: str) -> list[Architecture]:
-        """What was derived, edited and cleared, latest first; at most `MAX_VERSIONS`."""
+        """The versions that were derived, edited and cleared, latest first; at most `MAX_VERSIONS`."""
         return [architecture_from_row(row) for row in self._scope.select(_VERSIONS, service=service)]
 
     def keep(self, service: str, text: str, source: Source) -> Architecture:

@@ -26,7 +26,7 @@ _MADE: Final = ("texts", "outlines", "joins", "verdicts", "findings", "judgement
 """
 
 _LABELS: Final = ("annotations", "human_scores", "reviews")
-"""What people said."""
+"""The tables of human labels."""
 
 _ANYTHING: Final = ("spans", "logs", "traces")
 

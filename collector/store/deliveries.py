@@ -114,7 +114,7 @@ class StoredDeliveries:
         return self._store.changes.stays((self._tenant, trace_id), received)
 
     def _places(self, trace_ids: Sequence[str]) -> dict[str, tuple[dict[str, Any], Mapping[str, str]]]:
-        """What a finding's event says of its trace, and the names of the agent runs."""
+        """The trace's part of a finding's event, and the names of the agent runs."""
         tasks = {row[0]: row[1] for row in self._scope.select(_TASKS, trace_ids=trace_ids)}
         places: dict[str, tuple[dict[str, Any], Mapping[str, str]]] = {}
         for trace_id, service, session, state, conventions, ids, names, received in self._scope.select(

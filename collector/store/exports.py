@@ -103,7 +103,7 @@ class StoredExports:
         return [row[0] for row in rows]
 
     def records(self, trace_ids: Sequence[str]) -> dict[str, TraceRecord]:
-        """What is known of these traces, and of those judged as one with them in which something is not passed on.
+        """The records of these traces, and of those judged as one with them that have something left to forward.
 
         Absent: never judged, or not stored any more.
         """

@@ -41,7 +41,7 @@ SELECT {LEDGER_SELECT} FROM judgements FINAL WHERE {TENANT} AND TraceId IN {{tra
 
 
 def pending(store: Store, limit: int) -> list[LedgerRow]:
-    """What was left pending, of all tenants, the oldest first; about `limit` rows, all judges of a subject together."""
+    """The pending entries of all tenants, the oldest first; about `limit` rows, all judges of a subject together."""
     rows = [ledger_from_row(row) for row in store.rows(_PENDING, {"limit": limit})]
     return sorted(rows, key=lambda r: (r.judged_at, r.tenant, r.trace_id, r.kind, r.subject_id, r.judge))
 
@@ -95,7 +95,7 @@ class StoredLedger:
         return {outcome: counts[outcome] for outcome in Outcome if outcome in counts}
 
     def judged_trace(self, trace_id: str, tenant: str = "") -> JudgedState | None:
-        """What was seen of a trace; None where it has not been judged."""
+        """The state of a trace when it was judged; None where it was not."""
         for state, runs in Scope(self._store, tenant).select(_JUDGED, trace_id=trace_id):
             return JudgedState(TraceState(state), runs)
         return None
@@ -106,7 +106,7 @@ class StoredLedger:
         return {row[0]: row[1] for row in rows}
 
     def spend(self, since: int, tenant: str = "") -> list[Spend]:
-        """What calls from `since` (unix nanos) on cost, by hour and service."""
+        """The cost of calls from `since` (unix nanos) on, by hour and service."""
         return StoredAnswers(self._store, tenant).spend(since)
 
     def _placed(self, words: Sequence[tuple[LedgerRow, str]], tenant: str) -> list[LedgerEntry]:

@@ -114,7 +114,7 @@ class StoredPipelineStats:
         return found
 
     def versions(self, judge: str, since: int, until: int, service: str = "", tenant: str = "") -> list[VersionSeen]:
-        """What versions and models of a judge found, the latest first."""
+        """The versions and models of a judge with their findings, the latest first."""
         sql, values = _of_service(_VERSIONS, service)
         rows = Scope(self._store, tenant).select(sql, judge=judge, since=since, until=until, **values)
         return [VersionSeen(row[0], row[1], row[2], row[3], _sums(*row[4:])) for row in rows]

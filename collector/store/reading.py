@@ -76,7 +76,7 @@ class StoredReading:
         return int(rows[0][0])
 
     def load_findings(self, trace_ids: Sequence[str], tenant: str = "") -> dict[str, list[Finding]]:
-        """What detectors and judges found in each trace, of any state."""
+        """The findings of detectors and judges in each trace, of any state."""
         found: dict[str, list[Finding]] = {}
         sql = (
             f"SELECT {FINDING_SELECT} FROM findings FINAL PREWHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} "

@@ -16,7 +16,7 @@ from .client import Store
 from .inserting import insert_rows, storing
 
 LOST: Final = 3600 * SECOND
-"""What an earlier process judged in its last hour may have lost its text with it."""
+"""Traces that an earlier process judged in its last hour may lack their text."""
 
 # Over all tenants: which texts are missing is the collector's own affair.
 _MISSING: Final = f"""

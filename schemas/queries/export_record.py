@@ -1,4 +1,4 @@
-"""What is known of a trace beside its spans: enough to decide what of it goes where."""
+"""The record of a trace besides its spans: enough to decide where it is exported."""
 
 from __future__ import annotations
 

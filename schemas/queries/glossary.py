@@ -15,7 +15,7 @@ class TermSection:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """What there is to say of a word. `key`: its name in addresses; `text`: in a sentence or two; `see`: other keys."""
+    """An entry of the glossary. `key`: its name in addresses; `text`: in a sentence or two; `see`: other keys."""
 
     key: str
     kind: str

@@ -1,4 +1,4 @@
-"""What the API and the pages ask of human labels."""
+"""Queries of human labels, and their results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QueueQuery:
-    """What to label next among the runs that arrived in [since, until) (unix nanos); "" does not filter.
+    """A query for the runs to label next, among those that arrived in [since, until) (unix nanos); "" does not filter.
 
     Runs that the annotator has reviewed are left out; of a calibration sample only those reviewed as drawn: whoever
     looked at a run for another reason is asked for it again, since the sample may not depend on what people look at.

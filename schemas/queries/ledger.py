@@ -1,4 +1,4 @@
-"""What the API asks of the ledger of LLM judges, and why a trace has no score."""
+"""Queries of the ledger of LLM judges, and the reason why a trace has no score."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SWITCH_ON: Final = "switch them on with `tracejury serve --model …` or in the
 
 @dataclass(frozen=True, slots=True)
 class JudgesStatus:
-    """What this process does with LLM judges. `caps`: by name, such as `usd_per_day`; those of all services together.
+    """The status of the LLM judges. `caps`: by name, such as `usd_per_day`; those of all services together.
 
     `pending`: agent runs that wait, `in_flight`: that are before the judges just now. `trouble`: one line on why they
     do not work, although a model is configured. `failing`: why the latest call brought nothing; "" once one did.
@@ -63,7 +63,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class JudgedState:
-    """What the detectors' judging has seen of a trace."""
+    """The state of a trace when the detectors judged it."""
 
     state: TraceState
     runs: int

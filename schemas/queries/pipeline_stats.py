@@ -1,4 +1,4 @@
-"""What the overview asks of the store besides rates."""
+"""Statistics of the pipeline for the overview, besides rates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Timeliness:
 
 @dataclass(frozen=True, slots=True)
 class VersionSeen:
-    """What one judge found with one version and model. `first`, `last`: unix nanos of its judgements.
+    """The findings of one judge by one version and model. `first`, `last`: unix nanos of its judgements.
 
     `sums`: over the runs that it gave a verdict on, weighted as they were sampled.
     """

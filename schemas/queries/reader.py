@@ -1,4 +1,4 @@
-"""What the API asks of the store: questions as frozen values, answers as domain objects."""
+"""Queries of the store as frozen values, and their results as domain objects."""
 
 from __future__ import annotations
 

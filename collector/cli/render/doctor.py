@@ -38,7 +38,7 @@ def services_table(found: Sequence[DiagnosisJson]) -> RenderableType:
 
 
 def diagnosis_text(found: DiagnosisJson) -> RenderableType:
-    """What was recognised and found, then every gap with what mends it."""
+    """The recognised conventions and agents, then every gap with its remedies."""
     traces = len(found.trace_ids)
     what = f"trace {found.trace_ids[0]}" if traces == 1 else f"{traces} traces"
     still = f", {found.open} of them open" if found.open and traces > 1 else ", open" if found.open else ""

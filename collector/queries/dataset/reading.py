@@ -49,7 +49,7 @@ class Exporter:
                     return
 
     def trail(self, query: TraceQuery, limit: int, trace_id: str = "") -> Iterator[TrailRow]:
-        """What was found in each trace, in TRAIL's layout, traces without an error included."""
+        """The findings of each trace in TRAIL's layout, traces without an error included."""
         for number, (view, _) in enumerate(self._traces(query, trace_id), 1):
             yield trail_row(view.trace, view.findings)
             if number == limit:

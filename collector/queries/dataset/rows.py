@@ -90,7 +90,7 @@ class TraceRows:
 
 
 def trail_row(trace: Trace, findings: Iterable[Finding]) -> TrailRow:
-    """What was found in a trace, in TRAIL's layout."""
+    """The findings of a trace in TRAIL's layout."""
     errors = [
         TrailError(
             category=f.category,

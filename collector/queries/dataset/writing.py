@@ -106,6 +106,6 @@ class _Sink(io.RawIOBase):
         return self._at
 
     def taken(self) -> bytes:
-        """What was written since the last time."""
+        """The bytes that were written since the last call."""
         pieces, self._pieces = self._pieces, []
         return b"".join(pieces)

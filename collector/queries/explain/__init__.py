@@ -1,1 +1,1 @@
-"""What every word and figure on pages and in tables means: one text each, for pages, API and command line."""
+"""The glossary: one text for every word and figure of pages, API and command line."""

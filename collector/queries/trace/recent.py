@@ -16,7 +16,7 @@ from .trace_index import TraceIndex
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 _COPIES: Final = 2
-"""What was read of a span is about as large as the span."""
+"""The normalised span is about as large as the span itself."""
 
 
 @dataclass(slots=True)

@@ -44,15 +44,15 @@ class TraceIndex:
         self._add_rest(outline.remainder)
 
     def below(self, key: str) -> Sequence[str]:
-        """What stands right below, in order."""
+        """The children, in order."""
         return self._below.get(key, ())
 
     def above(self, key: str) -> str:
-        """What it stands below."""
+        """The key of its parent."""
         return self._above.get(key, TOP)
 
     def path(self, key: str) -> list[str]:
-        """What it stands below, the topmost first, and itself."""
+        """Its ancestors, the topmost first, and itself."""
         found = [key]
         while (key := self.above(key)) and len(found) <= 4 * MAX_DEPTH:
             found.append(key)

@@ -1,4 +1,4 @@
-"""What the pages of a trace ask of the store."""
+"""Queries of the pages of a trace."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .trace_index import TraceIndex
 
 @dataclass(frozen=True, slots=True)
 class TraceAssessment:
-    """What judges say of a trace. `findings`: those that hold; `cost`: of the agents in US dollars, None: not known."""
+    """Findings that hold and verdicts of a trace. `cost`: of the agents in US dollars, None: not known."""
 
     findings: Sequence[Finding] = ()
     verdicts: Sequence[Verdict] = ()
@@ -41,10 +41,10 @@ class TraceQueries(Protocol):
         """Whether `trace` would answer at once what `outline` is of."""
 
     def assessment(self, outline: TraceOutline, confidence: Confidence) -> TraceAssessment:
-        """What judges say of it at that confidence."""
+        """The findings and verdicts at that confidence."""
 
     def ledger_rows(self, outline: TraceOutline) -> Sequence[LedgerRow]:
-        """What LLM judges last said of its runs, or are to say."""
+        """The ledger entries of LLM judges on its runs."""
 
     def raw_span(self, trace_id: str, span_id: str, tenant: str = "") -> tuple[Span, Sequence[LogRecord]] | None:
         """A span as it was sent, with the log records that belong to it."""

@@ -15,14 +15,14 @@ ARRIVED: Final = "toUnixTimestamp64Nano(ReceivedAt)"
 DURATION: Final = "if(EndNanos > StartNanos, EndNanos - StartNanos, 0)"
 
 EVERY: Final = f"{TENANT} AND JoinedTo = ''"
-"""What every trace that is listed fulfils."""
+"""The condition on every listed trace."""
 
 _RUNS: Final = "arrayExists((name, role, model) -> {}, Runs.Name, Runs.Role, Runs.Model)"
 _RUN_IDS: Final = "arrayFilter((id, name, role, model) -> {}, Runs.Id, Runs.Name, Runs.Role, Runs.Model)"
 
 
 def conditions(query: TraceQuery, *, of_sessions: bool = False) -> tuple[str, dict[str, Any]]:
-    """What a trace must fulfil, and the values. `of_sessions`: state and duration are the session's, and left out."""
+    """Conditions on a trace, and their values. `of_sessions`: state and duration are the session's, and left out."""
     asked, values = conditions_of(OF_TRACES if of_sessions else (*OF_TRACES, STATE), query)
     found = [EVERY, *asked]
     times = [(f"{ARRIVED} >= {{since:Int64}}", "since"), (f"{ARRIVED} < {{until:Int64}}", "until")]

@@ -71,7 +71,7 @@ def together(rows: Sequence[SessionRow]) -> SessionRow:
 
 
 def exchanges_of(row: Sequence[Any]) -> TraceExchanges:
-    """What was said in the trace of a row: see `sessions._SAID`. A trace without an agent run is one exchange, too."""
+    """The exchanges of the trace of a row: see `sessions._SAID`. A trace without an agent run is one exchange, too."""
     trace_id, state, start, end, usd, ids, names, parents, goals, answers, statuses, turns, conventions = row
     above = dict(zip(ids, parents, strict=True))
     runs = list(zip(ids, names, parents, goals, answers, statuses, strict=True))

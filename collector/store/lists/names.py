@@ -11,7 +11,7 @@ AGENTS: Final = 100
 
 
 def short(name: str) -> str:
-    """What `naming.shortened` gives of the name that an expression gives."""
+    """The SQL of `naming.shortened` for the name that an expression gives."""
     return f"concat(substringUTF8({name}, 1, {MOST}), if(lengthUTF8({name}) > {MOST}, '{CUT}', ''))"
 
 

@@ -24,7 +24,7 @@ LONGEST: Final = 1000
 """Characters of a text that is looked for."""
 
 _WORD: Final = re.compile("[0-9a-z\x80-\U0010ffff]+")
-"""What the index takes for a word, of a text without case: letters, digits, and all that is not ASCII."""
+"""A word of the index, in a text without case: letters, digits, and all that is not ASCII."""
 _ID: Final = re.compile("[0-9a-f-]{4,36}")
 _TRACE_DIGITS: Final = 32
 _SPAN_DIGITS: Final = 16

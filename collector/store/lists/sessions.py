@@ -94,7 +94,7 @@ class SessionLists:
         return self._rows(these, confidence, **values)
 
     def exchanges(self, session_id: str, service: str) -> list[TraceExchanges]:
-        """What was said in its traces, in order of time; at most `MOST_TRACES`."""
+        """The exchanges of its traces, in order of time; at most `MOST_TRACES`."""
         these, values = _named(session_id, service)
         return [exchanges_of(row) for row in self._scope.select(_SAID.format(f"{_OURS} AND {these}"), **values)]
 
