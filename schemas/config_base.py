@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from .errors import ConfigError
+from .profiles import threshold
 
 MIB: Final = 1 << 20
+VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+"""The form of an environment variable in a value."""
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+def known_profile(value: str) -> str:
+    """The name of a profile, a number from 0 to 1, or "".
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        threshold(value or "0")
+    except ConfigError as error:
+        raise ValueError(str(error)) from None
+    return value
+
+
+Profile = Annotated[str, AfterValidator(known_profile)]
 
 
 class Section(BaseModel):

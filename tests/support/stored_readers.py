@@ -8,7 +8,7 @@ from collections.abc import Callable
 from tracejury.collector.labels.stored_labels import StoredLabels
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.rates import StoredRates
-from tracejury.collector.rates.label_calibration import Calibrating
+from tracejury.collector.rates.label_calibration import LabelCalibration
 from tracejury.collector.store.client import Store
 from tracejury.processors.assemble import AssemblerConfig
 
@@ -16,5 +16,5 @@ from tracejury.processors.assemble import AssemblerConfig
 def stored_reader(store: Store, config: AssemblerConfig, clock: Callable[[], int] = time.time_ns) -> StoredReader:
     """All that API and pages read; `clock` gives unix nanos."""
     labels = StoredLabels(store)
-    rates = StoredRates(store, clock, calibrate=Calibrating(store, labels))
+    rates = StoredRates(store, clock, calibrate=LabelCalibration(store, labels))
     return StoredReader(store, config, labels, rates, clock)

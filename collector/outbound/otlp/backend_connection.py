@@ -11,11 +11,11 @@ from typing import Final
 
 from pydantic import SecretStr
 
+from ....schemas.config_base import VARIABLE
 from ....schemas.errors import ConfigError
 from ...otlp.client.backend_connection import BINARY, BackendConnection, metadata
 from .config import BackendConfig, ExportConfig
 
-VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 HEADER: Final = re.compile(r"[A-Za-z0-9_.-]+")
 VALUE: Final = re.compile(r"[\x20-\x7e]*")
 OURS: Final = frozenset({"content-length", "transfer-encoding"})

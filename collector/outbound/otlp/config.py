@@ -8,9 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
-from ....schemas.config_base import MIB, Seconds, Section
-from ....schemas.errors import ConfigError
-from ....schemas.profiles import threshold
+from ....schemas.config_base import MIB, Profile, Seconds, Section
 
 Rate = Annotated[float, Field(ge=0, le=1)]
 Annotations = Literal["attributes", "events", "carriers", "phoenix"]
@@ -32,22 +30,6 @@ def backend_url(value: str) -> str:
     if secret or parts.query or parts.fragment:
         raise ValueError("a URL here must hold no user, password, query or fragment: use headers")
     return value.rstrip("/")
-
-
-def known_profile(value: str) -> str:
-    """The name of a profile, a number from 0 to 1, or "".
-
-    Raises:
-        ValueError: it is none.
-    """
-    try:
-        threshold(value or "0")
-    except ConfigError as error:
-        raise ValueError(str(error)) from None
-    return value
-
-
-Profile = Annotated[str, AfterValidator(known_profile)]
 
 
 class SamplingConfig(Section):

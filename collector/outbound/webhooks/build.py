@@ -13,12 +13,13 @@ from urllib.parse import urlsplit
 import httpx
 
 from ....processors.assemble import TraceKey
+from ....schemas.config_base import VARIABLE
 from ....schemas.errors import ConfigError
 from ....schemas.verdicts import JudgedSubject, JudgedTrace
 from ...store.client import Store
 from ...store.deliveries import StoredDeliveries
 from ...telemetry import Telemetry
-from .config import VARIABLE, WebhookConfig
+from .config import WebhookConfig
 from .metrics import WebhookMetrics
 from .posting import Poster
 from .rules import WebhookRules
@@ -139,7 +140,7 @@ def spec_of(config: WebhookConfig, environ: Mapping[str, str]) -> Callable[[str]
 
 def url_of(config: WebhookConfig, environ: Mapping[str, str]) -> str:
     """The URL of a webhook. Raises ConfigError: a variable is missing or holds no URL."""
-    if not VARIABLE.match(config.url):
+    if not VARIABLE.fullmatch(config.url):
         return config.url
     try:
         return checked_url(_value(config.url, environ))
@@ -161,7 +162,7 @@ def tls_for(urls: Iterable[str]) -> ssl.SSLContext:
 
 
 def _value(variable: str, environ: Mapping[str, str]) -> str:
-    found = VARIABLE.match(variable)
+    found = VARIABLE.fullmatch(variable)
     value = environ.get(found[1], "").strip() if found else ""
     if not value:
         raise ConfigError("this variable of the environment is not set")

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from ....schemas.config_base import Seconds, Section
-from ....schemas.errors import ConfigError
-from ....schemas.queries.reader import Confidence
+from ....schemas.config_base import VARIABLE, Profile, Seconds, Section
 from .urls import checked_url
-
-VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}\Z")
-"""A value that stands in the environment."""
 
 
 def a_variable(value: str) -> str:
@@ -22,7 +16,7 @@ def a_variable(value: str) -> str:
     Raises:
         ValueError: another form; the text does not repeat the value, which may be a secret.
     """
-    if value and not VARIABLE.match(value):
+    if value and not VARIABLE.fullmatch(value):
         raise ValueError("a secret stands in the environment, not in a file: write ${NAME}")
     return value
 
@@ -33,20 +27,7 @@ def an_url(value: str) -> str:
     Raises:
         ValueError: neither; the text does not repeat the value, which may hold a token.
     """
-    return value if VARIABLE.match(value) else checked_url(value)
-
-
-def a_profile(value: str) -> str:
-    """A profile's name, a number in [0, 1], or "".
-
-    Raises:
-        ValueError: neither.
-    """
-    try:
-        Confidence.of(value)
-    except ConfigError as error:
-        raise ValueError(str(error)) from None
-    return value
+    return value if VARIABLE.fullmatch(value) else checked_url(value)
 
 
 Variable = Annotated[str, AfterValidator(a_variable)]
@@ -65,7 +46,7 @@ class WebhookConfig(Section):
     """The variable with the secret before, while receivers change over: both sign."""
     severity: Literal["LOW", "MEDIUM", "HIGH"] = "LOW"
     """The least severity."""
-    profile: Annotated[str, AfterValidator(a_profile)] = ""
+    profile: Profile = ""
     """strict, balanced, recall or the least confidence; "" is that of each trace, as in `tracejury errors`."""
     categories: tuple[str, ...] = ()
     """Only these; none named: all."""

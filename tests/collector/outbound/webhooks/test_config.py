@@ -9,7 +9,7 @@ import pytest
 from hook_server import SECRET
 
 from tracejury.collector.config import load_config
-from tracejury.collector.outbound.webhooks.build import check_webhooks, terms_of, url_of
+from tracejury.collector.outbound.webhooks.build import check_webhooks, spec_of, url_of
 from tracejury.collector.outbound.webhooks.config import WebhookConfig
 from tracejury.schemas.errors import ConfigError
 
@@ -56,7 +56,7 @@ def test_secret_and_url_may_stand_in_the_environment() -> None:
     config = WebhookConfig.model_validate({**GOOD, "url": "${HOOK_URL}", "old_secret": "${OLD}"})
     old = SECRET[:-4] + "AAA="
     environ = {"HOOK_SECRET": SECRET, "OLD": old, "HOOK_URL": TOKEN}
-    terms = terms_of(config, environ)("http://pages")
+    terms = spec_of(config, environ)("http://pages")
     assert len(set(terms.keys)) == 2
     assert "keys" not in repr(terms)
     assert url_of(config, environ) == TOKEN
@@ -66,7 +66,7 @@ def test_secret_and_url_may_stand_in_the_environment() -> None:
 def test_a_variable_that_holds_no_secret_is_named(environ: dict[str, str]) -> None:
     """The name, not the value."""
     with pytest.raises(ConfigError) as caught:
-        terms_of(WebhookConfig.model_validate(GOOD), environ)
+        spec_of(WebhookConfig.model_validate(GOOD), environ)
     assert "webhook ops: ${HOOK_SECRET}" in str(caught.value)
     assert "hunter2" not in str(caught.value)
 
