@@ -56,28 +56,28 @@ class _Deliberator:
         """The conversations of the case; what needs no prompt is decided at once."""
         case = self.case
         if not captured(case.run):
-            self.ruling.spare(case.judges, NO_CONTENT)
+            self.ruling.set_not_applicable(case.judges, NO_CONTENT)
             return []
         judges = [self.panel.judge(name) for name in case.judges]
         planners = [j for j in judges if Stage.PLAN in j.stages and case.stage is not Stage.WINDOW]
         others = [j for j in judges if case.stage in j.stages and j not in planners]
         if case.stage is not Stage.WINDOW and not case.plans:
             planless = [*planners, *(j for j in others if j.needs == "plan")]
-            self.ruling.spare((j.name for j in planless), NO_PLAN)
+            self.ruling.set_not_applicable((j.name for j in planless), NO_PLAN)
             planners, others = [], [j for j in others if j not in planless]
-        plans = [self._plan(bench, view) for bench in self._benches(planners) for view in case.plans]
-        return [*plans, *(self._run(bench, others) for bench in self._benches(others))]
+        plans = [self._plan(group, view) for group in self._groups(planners) for view in case.plans]
+        return [*plans, *(self._run(group, others) for group in self._groups(others))]
 
-    def _benches(self, judges: Sequence[Criteria]) -> list[tuple[Criteria, ...]]:
-        """Who answers together."""
+    def _groups(self, judges: Sequence[Criteria]) -> list[tuple[Criteria, ...]]:
+        """The judges that answer one prompt together."""
         if self.panel.mode == "separate":
             return [(judge,) for judge in judges]
         return [tuple(judges)] if judges else []
 
-    def _plan(self, bench: Sequence[Criteria], view: PlanView) -> Asking[None]:
+    def _plan(self, judges: Sequence[Criteria], view: PlanView) -> Asking[None]:
         """One plan, by what was known then."""
-        names = [judge.name for judge in bench]
-        words = vocabulary(bench)
+        names = [judge.name for judge in judges]
+        words = vocabulary(judges)
         case = replace(self.case, stage=Stage.PLAN, judges=tuple(names), plans=(view,))
         (prompt,) = prompts(case, self.panel, schema=schema(words, Stage.PLAN))
         said = yield from self._ask(prompt, names, words, scored=True)
@@ -87,11 +87,11 @@ class _Deliberator:
         where = view.label + (" (re-plan)" if view.replan else "")
         self.ruling.score_plan(where, said.scores, said.unscored)
 
-    def _run(self, bench: Sequence[Criteria], asked: Sequence[Criteria]) -> Asking[None]:
+    def _run(self, judges: Sequence[Criteria], asked: Sequence[Criteria]) -> Asking[None]:
         """The run, chapter after chapter; findings of an unfinished reading stand, too."""
-        names = [judge.name for judge in bench]
+        names = [judge.name for judge in judges]
         case = replace(self.case, judges=tuple(names), provisional=self._listed(asked))
-        words = vocabulary(self._seated())
+        words = vocabulary(self._run_judges())
         said = Answer()
         for chapter in self._parts():
             part = replace(chapter, summary=said.summary) if chapter else None
@@ -124,7 +124,7 @@ class _Deliberator:
                 return f'"verdicts": {judge}: {why}'
         return "" if answer.claims else answer.problem
 
-    def _seated(self) -> list[Criteria]:
+    def _run_judges(self) -> list[Criteria]:
         """All judges of such runs but those of plans: their names are the same in windows and at the end."""
         return [j for j in self.panel.of_run(self.case.run.role) if Stage.PLAN not in j.stages]
 

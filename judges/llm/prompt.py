@@ -81,7 +81,7 @@ def _of(
     full, rest = fenced(case, part, hints)
     checks = f" {text.HINTS}" if hints else ""
     if panel.mode == "panel":
-        seated = judges if case.stage is Stage.PLAN else _seated(case, panel)
+        seated = judges if case.stage is Stage.PLAN else _run_judges(case, panel)
         system = PromptMessage("system", system_text(panel.criteria.rules, seated, case.stage), cache=True)
         question = _question(case, judges, view, part)
         yield system, *_cached(full), PromptMessage("user", f"{rest}\n{question}{checks}")
@@ -93,7 +93,7 @@ def _of(
         yield system, *shared, PromptMessage("user", f"{criteria_text(judge)}\n\n{question}{checks}")
 
 
-def _seated(case: Case, panel: LlmJudges) -> tuple[Criteria, ...]:
+def _run_judges(case: Case, panel: LlmJudges) -> tuple[Criteria, ...]:
     """All that look at such a run at some time: the closing prompt then begins as the windows' did."""
     return tuple(j for j in panel.of_run(case.run.role) if Stage.PLAN not in j.stages)
 

@@ -37,7 +37,7 @@ class Ruling:
     decided: dict[str, bool] = field(default_factory=dict)
     plans: dict[str, list[tuple[str, Score]]] = field(default_factory=dict)
 
-    def spare(self, judges: Iterable[str], why: str) -> None:
+    def set_not_applicable(self, judges: Iterable[str], why: str) -> None:
         """There is nothing to judge for these."""
         self.scores.update((judge, Score(None, why)) for judge in judges)
 
