@@ -6,7 +6,7 @@ import asyncio
 import threading
 
 from judging_bench import TRACE
-from llm_court import Court
+from llm_bench import LlmBench
 
 from tracejury.judges.llm.client import Prompt, Reply
 from tracejury.judges.llm.scripted import answer, finding
@@ -21,9 +21,9 @@ def hens(prompt: Prompt) -> str:
     return answer(prompt, [finding("S1", quote)] if quote in prompt.messages[1].text else [])
 
 
-def outcomes(court: Court, trace_id: str = TRACE) -> dict[str, Outcome]:
+def outcomes(llm: LlmBench, trace_id: str = TRACE) -> dict[str, Outcome]:
     """By judge, of the manager's run."""
-    return {judge: row.outcome for (subject, judge), row in court.words(trace_id).items() if subject == MANAGER}
+    return {judge: row.outcome for (subject, judge), row in llm.words(trace_id).items() if subject == MANAGER}
 
 
 class Held:

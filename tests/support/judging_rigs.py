@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 from judging_bench import Booms, span
 from judging_bench import Watch as DetectingWatch
-from llm_court import Watch as LlmWatch
+from llm_bench import Watch as LlmWatch
 from workers import Faults, Rig, quick
 
 from tracejury.collector.judging.detect.inbox import Inbox

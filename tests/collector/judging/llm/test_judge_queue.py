@@ -1,4 +1,4 @@
-"""The docket: bounded, each run once, one at a time."""
+"""The queue of LLM judging: bounded, each run once, one at a time."""
 
 from __future__ import annotations
 
@@ -12,111 +12,111 @@ from tracejury.collector.judging.llm.judge_queue import MAX_WINDOWS, JudgeQueue,
 from tracejury.judges.llm.case import Stage
 
 
-def entry(run_id: str = "r", content: str = "h", stage: Stage = Stage.CLOSING, *, held: bool = False) -> JudgeTask:
+def task(run_id: str = "r", content: str = "h", stage: Stage = Stage.CLOSING, *, held: bool = False) -> JudgeTask:
     """A run of one trace."""
     whole = trace(run(run_id, Said("l", "x"))) if held else None
     return JudgeTask(("", "t"), run_id, stage, ("logical-consistency",), content, 1.0, trace=whole)
 
 
-def taken(docket: JudgeQueue, now: int = 0) -> JudgeTask:
+def taken(queue: JudgeQueue, now: int = 0) -> JudgeTask:
     """The next run, which there must be."""
-    entry = docket.take(now)
-    assert entry is not None
-    return entry
+    task = queue.take(now)
+    assert task is not None
+    return task
 
 
 def test_runs_come_out_in_order_and_one_at_a_time() -> None:
     """What waits of a run in flight is passed over until that is done."""
-    docket = JudgeQueue()
-    docket.put(entry("a"))
-    docket.put(entry("b"))
-    first = taken(docket, 0)
+    queue = JudgeQueue()
+    queue.put(task("a"))
+    queue.put(task("b"))
+    first = taken(queue, 0)
     assert first.run_id == "a"
-    docket.put(entry("a", "newer"))
-    assert docket.replaced(first)
-    second = taken(docket, 0)
+    queue.put(task("a", "newer"))
+    assert queue.replaced(first)
+    second = taken(queue, 0)
     assert second.run_id == "b"
-    assert docket.take(0) is None
-    docket.done(first)
-    again = taken(docket, 0)
+    assert queue.take(0) is None
+    queue.done(first)
+    again = taken(queue, 0)
     assert again.content == "newer"
 
 
 def test_a_closing_pass_takes_the_place_of_a_window_and_not_the_other_way_round() -> None:
     """A window that waits would say nothing that the closing pass does not."""
-    docket = JudgeQueue()
-    assert docket.put(entry(stage=Stage.WINDOW))
-    assert docket.put(entry())
-    assert not docket.put(entry(stage=Stage.WINDOW))
-    assert taken(docket).stage is Stage.CLOSING
-    assert docket.take(0) is None
+    queue = JudgeQueue()
+    assert queue.put(task(stage=Stage.WINDOW))
+    assert queue.put(task())
+    assert not queue.put(task(stage=Stage.WINDOW))
+    assert taken(queue).stage is Stage.CLOSING
+    assert queue.take(0) is None
 
 
 def test_what_has_no_room_is_left_to_the_store() -> None:
-    """A closing pass stays pending there, and the docket knows that there is something to read back."""
-    docket = JudgeQueue(max_entries=1)
-    seen = [(docket.put(entry(run_id)), docket.overflowed) for run_id in "ab"]
+    """A closing pass stays pending there, and the queue knows that there is something to read back."""
+    queue = JudgeQueue(max_entries=1)
+    seen = [(queue.put(task(run_id)), queue.overflowed) for run_id in "ab"]
     assert seen == [(True, False), (False, True)]
-    assert docket.put(entry("a", "newer"))  # it takes the place of what waits of it
+    assert queue.put(task("a", "newer"))  # it takes the place of what waits of it
 
 
 def test_windows_have_a_bound_of_their_own() -> None:
     """They are best effort: beyond the bound nothing is remembered of them."""
-    docket = JudgeQueue()
-    assert all(docket.put(entry(str(i), stage=Stage.WINDOW)) for i in range(MAX_WINDOWS))
-    assert not docket.put(entry("one more", stage=Stage.WINDOW))
-    assert not docket.overflowed
-    assert docket.put(entry("closing"))
+    queue = JudgeQueue()
+    assert all(queue.put(task(str(i), stage=Stage.WINDOW)) for i in range(MAX_WINDOWS))
+    assert not queue.put(task("one more", stage=Stage.WINDOW))
+    assert not queue.overflowed
+    assert queue.put(task("closing"))
 
 
 def test_traces_are_held_as_long_as_there_is_room() -> None:
     """Beyond it the run keeps its place and its trace is read from the store."""
-    docket = JudgeQueue(max_bytes=3000)
-    docket.put(entry("a", held=True))
-    docket.put(entry("b", held=True))
-    assert docket.held_bytes == 2000
-    assert [taken(docket).trace is None for _ in range(2)] == [False, True]
-    assert docket.held_bytes == 0
+    queue = JudgeQueue(max_bytes=3000)
+    queue.put(task("a", held=True))
+    queue.put(task("b", held=True))
+    assert queue.held_bytes == 2000
+    assert [taken(queue).trace is None for _ in range(2)] == [False, True]
+    assert queue.held_bytes == 0
 
 
 def test_a_trace_counts_once_however_many_of_its_runs_wait() -> None:
     """Its runs share it; it is let go with the last of them."""
-    docket = JudgeQueue(max_bytes=3000)
-    shared = entry("a", held=True)
+    queue = JudgeQueue(max_bytes=3000)
+    shared = task("a", held=True)
     for run_id in "abcdef":
-        docket.put(replace(shared, run_id=run_id))
-    assert docket.held_bytes == 2000
-    assert all(taken(docket).trace is shared.trace for _ in range(5))
-    assert docket.held_bytes == 2000
-    taken(docket)
-    assert docket.held_bytes == 0
+        queue.put(replace(shared, run_id=run_id))
+    assert queue.held_bytes == 2000
+    assert all(taken(queue).trace is shared.trace for _ in range(5))
+    assert queue.held_bytes == 2000
+    taken(queue)
+    assert queue.held_bytes == 0
 
 
 def test_what_is_put_back_waits_for_its_time_and_yields_to_what_is_newer() -> None:
     """A retry of an old state of a run is not worth more than the new state."""
-    docket = JudgeQueue()
-    docket.put(entry("a"))
-    held = taken(docket)
-    docket.put_again(replace(held, not_before=100))
-    docket.done(held)
-    assert docket.take(99) is None
-    assert docket.take(100) == replace(held, not_before=100)
-    docket.put(entry("a", "newer"))
-    docket.put_again(replace(held, not_before=100))
-    docket.done(held)
-    later = taken(docket, 0)
+    queue = JudgeQueue()
+    queue.put(task("a"))
+    held = taken(queue)
+    queue.put_again(replace(held, not_before=100))
+    queue.done(held)
+    assert queue.take(99) is None
+    assert queue.take(100) == replace(held, not_before=100)
+    queue.put(task("a", "newer"))
+    queue.put_again(replace(held, not_before=100))
+    queue.done(held)
+    later = taken(queue, 0)
     assert later.content == "newer"
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(list(Stage)), st.booleans(), st.booleans())))
 def test_bytes_and_windows_are_counted_back_to_nothing(steps: list[tuple[str, Stage, bool, bool]]) -> None:
-    """Whatever is put, replaced, taken and done, an empty docket holds nothing."""
-    docket = JudgeQueue(max_entries=2, max_bytes=3000)
+    """Whatever is put, replaced, taken and done, an empty queue holds nothing."""
+    queue = JudgeQueue(max_entries=2, max_bytes=3000)
     for run_id, stage, held, take in steps:
-        docket.put(entry(run_id, stage=stage, held=held))
-        if take and (held_now := docket.take(0)) is not None:
-            docket.done(held_now)
-    while (left := docket.take(0)) is not None:
-        docket.done(left)
-    assert (len(docket), docket.in_flight, docket.held_bytes) == (0, 0, 0)
-    assert all(docket.put(entry(str(i), stage=Stage.WINDOW)) for i in range(MAX_WINDOWS))
+        queue.put(task(run_id, stage=stage, held=held))
+        if take and (held_now := queue.take(0)) is not None:
+            queue.done(held_now)
+    while (left := queue.take(0)) is not None:
+        queue.done(left)
+    assert (len(queue), queue.in_flight, queue.held_bytes) == (0, 0, 0)
+    assert all(queue.put(task(str(i), stage=Stage.WINDOW)) for i in range(MAX_WINDOWS))

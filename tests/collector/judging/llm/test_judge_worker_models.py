@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hens import Held, hens, outcomes
 from judging_bench import TRACE
-from llm_court import Court, agent, until
+from llm_bench import LlmBench, agent, until
 
 from tracejury.collector.store.client import Store
 from tracejury.judges.llm.client import Prompt, Reply
@@ -39,141 +39,141 @@ class Failing:
 
 def test_at_a_cap_judging_stops_cleanly_and_catches_up_when_asked(store: Store) -> None:
     """The ledger says what was skipped and why; detectors have gone on."""
-    court = Court(store, client=Failing(OverBudgetError("the cap of 1 USD a day is reached")))
-    with court.sitting():
-        court.detecting.commit(*agent(turns=range(2)))
-        court.detecting.wait(6)
-        court.settle()
-        assert set(outcomes(court).values()) == {Outcome.OVER_BUDGET}
-        assert {row.reason for row in court.words().values()} == {"the cap of 1 USD a day is reached"}
-        assert court.detecting.watch.judgings
-        court.clerk.request([("", TRACE)], by_hand=False)
-        court.detecting.judging.ask([("", TRACE)])
-        court.detecting.wait(6)
-        court.settle()
-    assert outcomes(court)["tool-calling"] is Outcome.DONE
+    llm = LlmBench(store, client=Failing(OverBudgetError("the cap of 1 USD a day is reached")))
+    with llm.running():
+        llm.detecting.commit(*agent(turns=range(2)))
+        llm.detecting.wait(6)
+        llm.settle()
+        assert set(outcomes(llm).values()) == {Outcome.OVER_BUDGET}
+        assert {row.reason for row in llm.words().values()} == {"the cap of 1 USD a day is reached"}
+        assert llm.detecting.watch.judgings
+        llm.selector.request([("", TRACE)], by_hand=False)
+        llm.detecting.judging.ask([("", TRACE)])
+        llm.detecting.wait(6)
+        llm.settle()
+    assert outcomes(llm)["tool-calling"] is Outcome.DONE
 
 
 def test_a_model_that_cannot_be_reached_is_tried_again_later(store: Store) -> None:
     """The run stays pending meanwhile; time is what it takes."""
-    court = Court(store, client=Failing(RetryableError("no answer", retry_after=5), RetryableError("no answer")))
-    with court.sitting():
-        court.detecting.commit(*agent(turns=range(2)))
-        court.detecting.wait(6)
-        until(lambda: court.watch.retries == 1 and not court.docket.in_flight)
-        assert set(outcomes(court).values()) == {Outcome.PENDING}
-        assert court.bench.health.problem == "no answer"
-        court.detecting.now += 16 * SECOND
-        until(lambda: court.watch.retries == 2 and not court.docket.in_flight)
-        court.detecting.now += 31 * SECOND
-        court.settle()
-    assert outcomes(court)["tool-calling"] is Outcome.DONE
-    assert not court.bench.health.problem
+    llm = LlmBench(store, client=Failing(RetryableError("no answer", retry_after=5), RetryableError("no answer")))
+    with llm.running():
+        llm.detecting.commit(*agent(turns=range(2)))
+        llm.detecting.wait(6)
+        until(lambda: llm.watch.retries == 1 and not llm.queue.in_flight)
+        assert set(outcomes(llm).values()) == {Outcome.PENDING}
+        assert llm.worker.health.problem == "no answer"
+        llm.detecting.now += 16 * SECOND
+        until(lambda: llm.watch.retries == 2 and not llm.queue.in_flight)
+        llm.detecting.now += 31 * SECOND
+        llm.settle()
+    assert outcomes(llm)["tool-calling"] is Outcome.DONE
+    assert not llm.worker.health.problem
 
 
 def test_an_unexpected_error_costs_one_run_only(store: Store) -> None:
     """It is logged, the ledger names it, and the next run is judged."""
     other = "b" * 32
-    court = Court(store, client=Failing(ZeroDivisionError("a fault of ours")), streaming=False)
-    with court.sitting():
-        court.detecting.commit(*agent(turns=range(2)))
-        court.detecting.wait(6)
-        court.settle()
-        court.detecting.commit(*agent(trace_id=other, turns=range(2)))
-        court.detecting.wait(6)
-        court.settle()
-    assert set(outcomes(court).values()) == {Outcome.FAILED}
-    assert outcomes(court, other)["tool-calling"] is Outcome.DONE
+    llm = LlmBench(store, client=Failing(ZeroDivisionError("a fault of ours")), streaming=False)
+    with llm.running():
+        llm.detecting.commit(*agent(turns=range(2)))
+        llm.detecting.wait(6)
+        llm.settle()
+        llm.detecting.commit(*agent(trace_id=other, turns=range(2)))
+        llm.detecting.wait(6)
+        llm.settle()
+    assert set(outcomes(llm).values()) == {Outcome.FAILED}
+    assert outcomes(llm, other)["tool-calling"] is Outcome.DONE
 
 
 def test_what_is_sampled_out_is_in_the_ledger_and_no_call_is_made(store: Store) -> None:
     """Every judge says why it has no score of the run."""
-    court = Court(store, policy=Policy((Rule(rate=1e-12),), None, always_on_error=False))
-    with court.sitting():
-        court.detecting.commit(*agent(turns=range(7)))
-        court.detecting.wait(6)
-        court.settle()
-    assert set(outcomes(court).values()) == {Outcome.SAMPLED_OUT}
-    assert court.watch.stages == []
+    llm = LlmBench(store, policy=Policy((Rule(rate=1e-12),), None, always_on_error=False))
+    with llm.running():
+        llm.detecting.commit(*agent(turns=range(7)))
+        llm.detecting.wait(6)
+        llm.settle()
+    assert set(outcomes(llm).values()) == {Outcome.SAMPLED_OUT}
+    assert llm.watch.stages == []
 
 
 def test_at_most_one_window_of_a_run_is_in_flight(store: Store) -> None:
     """The next one, and the closing pass, wait for it."""
     client = Held()
-    court = Court(store, client=client)
-    with court.sitting():
+    llm = LlmBench(store, client=client)
+    with llm.running():
         for turns in (range(5), range(5, 10), range(10, 15)):
-            court.detecting.commit(*agent(ended=False, turns=turns))
-            court.detecting.wait(1)
-        court.detecting.commit(*agent())
-        court.detecting.wait(6)
+            llm.detecting.commit(*agent(ended=False, turns=turns))
+            llm.detecting.wait(1)
+        llm.detecting.commit(*agent())
+        llm.detecting.wait(6)
         until(lambda: client.now == 1)
-        assert court.docket.in_flight == 1
+        assert llm.queue.in_flight == 1
         client.free.set()
-        court.settle()
+        llm.settle()
     assert client.most == 1
-    assert outcomes(court)["tool-calling"] is Outcome.DONE
+    assert outcomes(llm)["tool-calling"] is Outcome.DONE
 
 
 def test_stopping_gives_up_calls_in_flight_and_leaves_them_pending(store: Store) -> None:
     """A stop does not wait for a model; the next process asks again."""
     client = Held()
-    court = Court(store, client=client)
-    with court.sitting():
-        court.detecting.commit(*agent(turns=range(2)))
-        court.detecting.wait(6)
+    llm = LlmBench(store, client=client)
+    with llm.running():
+        llm.detecting.commit(*agent(turns=range(2)))
+        llm.detecting.wait(6)
         until(lambda: client.now == 1)
-    assert set(outcomes(court).values()) == {Outcome.PENDING}
-    with (after := Court(store)).sitting():
+    assert set(outcomes(llm).values()) == {Outcome.PENDING}
+    with (after := LlmBench(store)).running():
         after.settle()
     assert outcomes(after)["tool-calling"] is Outcome.DONE
 
 
 def test_a_failed_model_says_why_in_the_ledger(store: Store) -> None:
     """An error of the model that trying again does not mend."""
-    court = Court(store, client=Failing(*(LlmError("the key is refused") for _ in range(9))))
-    with court.sitting():
-        court.detecting.commit(*agent(turns=range(2)))
-        court.detecting.wait(6)
-        court.settle()
-    reasons = {row.reason for row in court.words().values() if row.outcome is Outcome.FAILED}
+    llm = LlmBench(store, client=Failing(*(LlmError("the key is refused") for _ in range(9))))
+    with llm.running():
+        llm.detecting.commit(*agent(turns=range(2)))
+        llm.detecting.wait(6)
+        llm.settle()
+    reasons = {row.reason for row in llm.words().values() if row.outcome is Outcome.FAILED}
     assert reasons == {"the key is refused"}
 
 
 def test_a_run_that_changes_while_it_is_judged_is_judged_again_and_the_old_answer_dropped(store: Store) -> None:
     """What is stored is of the newest state."""
     client = Held()
-    court = Court(store, client=client, streaming=False)
-    with court.sitting():
-        court.detecting.commit(*agent(turns=range(2)))
-        court.detecting.wait(6)
+    llm = LlmBench(store, client=client, streaming=False)
+    with llm.running():
+        llm.detecting.commit(*agent(turns=range(2)))
+        llm.detecting.wait(6)
         until(lambda: client.now == 1)
-        court.detecting.commit(*agent(turns=[2], ended=False))
-        court.detecting.wait(6)
-        until(lambda: len(court.docket) == 1)
+        llm.detecting.commit(*agent(turns=[2], ended=False))
+        llm.detecting.wait(6)
+        until(lambda: len(llm.queue) == 1)
         client.free.set()
-        court.settle()
-    assert len(court.watch.stages) == 2
-    assert len(court.watch.subjects) == 1
-    rows = [replace(row, judge="") for row in court.words().values()]
+        llm.settle()
+    assert len(llm.watch.stages) == 2
+    assert len(llm.watch.subjects) == 1
+    rows = [replace(row, judge="") for row in llm.words().values()]
     assert len({row.input_hash for row in rows}) == 1
-    assert court.stored.pending(10) == []
+    assert llm.stored.pending(10) == []
 
 
 def test_the_first_finding_of_a_long_run_stands_while_it_goes_on(store: Store) -> None:
     """A run of forty turns, one after another: an error in the first turn is known before the fifteenth."""
-    court = Court(store, hens)
+    llm = LlmBench(store, hens)
     seen = 0
-    with court.sitting():
+    with llm.running():
         for turn in range(40):
-            court.detecting.commit(*agent(ended=turn == 39, turns=[turn]))
-            court.detecting.wait(1)
-            court.settle()
-            seen = seen or (turn + 1 if court.findings() else 0)
-        court.detecting.wait(6)
-        court.settle()
+            llm.detecting.commit(*agent(ended=turn == 39, turns=[turn]))
+            llm.detecting.wait(1)
+            llm.settle()
+            seen = seen or (turn + 1 if llm.findings() else 0)
+        llm.detecting.wait(6)
+        llm.settle()
     assert 0 < seen < 15
-    assert [f.state for f in court.findings()] == [FindingState.CURRENT]
+    assert [f.state for f in llm.findings()] == [FindingState.CURRENT]
 
 
 class Narrow:
@@ -195,23 +195,23 @@ class Narrow:
 def test_a_run_that_the_model_refuses_as_too_long_is_read_in_chapters(store: Store) -> None:
     """What a model can read is not always known: smaller parts are tried, until one fits."""
     client = Narrow(26_000)
-    court = Court(store, client=client, streaming=False)
-    with court.sitting():
-        court.detecting.commit(*agent(turns=range(30), padding=1500))
-        court.detecting.wait(6)
-        court.settle()
+    llm = LlmBench(store, client=client, streaming=False)
+    with llm.running():
+        llm.detecting.commit(*agent(turns=range(30), padding=1500))
+        llm.detecting.wait(6)
+        llm.settle()
     assert len(client.read) > 1
-    assert outcomes(court)["tool-calling"] is Outcome.DONE
+    assert outcomes(llm)["tool-calling"] is Outcome.DONE
 
 
 def test_a_model_that_reads_too_little_fails_and_the_ledger_says_so(store: Store) -> None:
     """Parts have a least size: below it nothing can be judged."""
-    court = Court(store, client=Narrow(100), streaming=False)
-    with court.sitting():
-        court.detecting.commit(*agent(turns=range(2)))
-        court.detecting.wait(6)
-        court.settle()
-    assert outcomes(court)["tool-calling"] is Outcome.FAILED
-    assert {r.reason for r in court.words().values() if r.outcome is Outcome.FAILED} == {
+    llm = LlmBench(store, client=Narrow(100), streaming=False)
+    with llm.running():
+        llm.detecting.commit(*agent(turns=range(2)))
+        llm.detecting.wait(6)
+        llm.settle()
+    assert outcomes(llm)["tool-calling"] is Outcome.FAILED
+    assert {r.reason for r in llm.words().values() if r.outcome is Outcome.FAILED} == {
         "the prompt is too long for scripted"
     }

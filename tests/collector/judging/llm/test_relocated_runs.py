@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from hens import hens
-from llm_court import NAMES, Court, agent
+from llm_bench import NAMES, LlmBench, agent
 
 from tracejury.collector.judging.ledger import elsewhere
 from tracejury.collector.judging.llm.relocated_runs import with_earlier_draw
@@ -41,11 +41,11 @@ def later(*, ended: bool = True, turns: int = 2) -> list[Span]:
     return [replace(s, start=s.start + 2000, end=s.end + 2000) for s in agent(2, B, ended=ended, turns=range(turns))]
 
 
-def hear(court: Court, *spans: Span, seconds: float = 6) -> None:
+def hear(llm: LlmBench, *spans: Span, seconds: float = 6) -> None:
     """Commit, let it settle, have it judged."""
-    court.detecting.commit(*spans)
-    court.detecting.wait(seconds)
-    court.settle()
+    llm.detecting.commit(*spans)
+    llm.detecting.wait(seconds)
+    llm.settle()
 
 
 def shown(store: Store) -> dict[str, set[str]]:
@@ -65,27 +65,27 @@ def shown(store: Store) -> dict[str, set[str]]:
     return found
 
 
-def prompts(court: Court) -> Sequence[Prompt]:
+def prompts(llm: LlmBench) -> Sequence[Prompt]:
     """What the model was asked."""
-    assert isinstance(court.client, ScriptedClient)
-    return court.client.prompts
+    assert isinstance(llm.client, ScriptedClient)
+    return llm.client.prompts
 
 
 @stored
 @pytest.mark.parametrize("again", [False, True])
 def test_a_judged_run_whose_trace_joins_an_earlier_one_counts_there_alone(store: Store, *, again: bool) -> None:
     """Also where another process than the one that judged it sees them join."""
-    court = Court(store, hens)
-    with court.sitting():
-        hear(court, *later())
+    llm = LlmBench(store, hens)
+    with llm.running():
+        hear(llm, *later())
         (run_id,) = shown(store)[B]
         if not again:
-            hear(court, *earlier())
+            hear(llm, *earlier())
     if again:
-        now, court = court.detecting.now, Court(store, hens)
-        court.detecting.now = now
-        with court.sitting():
-            hear(court, *earlier())
+        now, llm = llm.detecting.now, LlmBench(store, hens)
+        llm.detecting.now = now
+        with llm.running():
+            hear(llm, *earlier())
     found = shown(store)
     assert set(found) == {A}
     assert len(found[A]) == 2
@@ -95,100 +95,100 @@ def test_a_judged_run_whose_trace_joins_an_earlier_one_counts_there_alone(store:
 @stored
 def test_what_was_judged_stands_until_the_joined_run_settles(store: Store) -> None:
     """While the whole is open nothing else is said of the run; its findings are compared once it is."""
-    court = Court(store, lambda prompt: hens(prompt) if len(prompts(court)) <= 1 else answer(prompt))
-    with court.sitting():
-        hear(court, *later())
+    llm = LlmBench(store, lambda prompt: hens(prompt) if len(prompts(llm)) <= 1 else answer(prompt))
+    with llm.running():
+        hear(llm, *later())
         before = shown(store)
-        hear(court, *earlier(), seconds=0.1)
+        hear(llm, *earlier(), seconds=0.1)
         assert shown(store) == before
-        court.detecting.wait(6)
-        court.settle()
+        llm.detecting.wait(6)
+        llm.settle()
     assert {t: len(runs) for t, runs in shown(store).items()} == {A: 2}
-    assert [f.state for f in court.findings(B)] == [FindingState.RETRACTED]
+    assert [f.state for f in llm.findings(B)] == [FindingState.RETRACTED]
 
 
 @stored
 def test_traces_that_come_in_order_are_judged_once(store: Store) -> None:
     """The first trace stays the first: nothing moves."""
-    court = Court(store, hens)
-    with court.sitting():
-        hear(court, *earlier())
-        hear(court, *later())
+    llm = LlmBench(store, hens)
+    with llm.running():
+        hear(llm, *earlier())
+        hear(llm, *later())
     assert {t: len(runs) for t, runs in shown(store).items()} == {A: 2}
 
 
 @stored
 def test_what_was_stored_of_a_join_before_a_crash_is_stored_again(store: Store) -> None:
     """Killed before the judgement of the joined run stood, and then again after it: nothing counts twice."""
-    court = Court(store, hens)
-    with court.sitting():
-        hear(court, *later())
-    court.detecting.commit(*earlier(), tell=False)
+    llm = LlmBench(store, hens)
+    with llm.running():
+        hear(llm, *later())
+    llm.detecting.commit(*earlier(), tell=False)
     for _ in range(2):
-        now, court = court.detecting.now, Court(store, hens)
-        court.detecting.now = now
-        with court.sitting():
-            court.detecting.judging.ask([("", A)])
-            court.detecting.wait(6)
-            court.settle()
+        now, llm = llm.detecting.now, LlmBench(store, hens)
+        llm.detecting.now = now
+        with llm.running():
+            llm.detecting.judging.ask([("", A)])
+            llm.detecting.wait(6)
+            llm.settle()
         assert {t: len(runs) for t, runs in shown(store).items()} == {A: 2}
 
 
 @stored
 def test_runs_that_part_again_are_judged_at_their_own_traces(store: Store) -> None:
     """A later copy of the span names no other trace any more."""
-    court = Court(store, hens)
-    with court.sitting():
-        hear(court, *later())
-        hear(court, *earlier())
+    llm = LlmBench(store, hens)
+    with llm.running():
+        hear(llm, *later())
+        hear(llm, *earlier())
         whole = shown(store)[A]
-        hear(court, *(replace(s, end=s.end + 1) for s in earlier(linked=False)))
+        hear(llm, *(replace(s, end=s.end + 1) for s in earlier(linked=False)))
         found = shown(store)
         assert {t: len(runs) for t, runs in found.items()} == {A: 1, B: 1}
         assert found[A] | found[B] == whole
-        hear(court, *(replace(s, end=s.end + 2) for s in earlier()))
+        hear(llm, *(replace(s, end=s.end + 2) for s in earlier()))
     assert shown(store) == {A: whole}
 
 
 @stored
 def test_findings_of_the_former_hearing_are_compared_with_those_of_the_next(store: Store) -> None:
     """A second answer that finds nothing takes back what the first found."""
-    court = Court(store, lambda prompt: hens(prompt) if len(prompts(court)) <= 1 else answer(prompt))
-    with court.sitting():
-        hear(court, *later())
-        assert [f.state for f in court.findings(B)] == [FindingState.CURRENT]
-        hear(court, *earlier())
-    assert [f.state for f in court.findings(B)] == [FindingState.RETRACTED]
+    llm = LlmBench(store, lambda prompt: hens(prompt) if len(prompts(llm)) <= 1 else answer(prompt))
+    with llm.running():
+        hear(llm, *later())
+        assert [f.state for f in llm.findings(B)] == [FindingState.CURRENT]
+        hear(llm, *earlier())
+    assert [f.state for f in llm.findings(B)] == [FindingState.RETRACTED]
 
 
 @stored
 def test_windows_of_a_run_that_moves_have_an_answer_there(store: Store) -> None:
     """What was said of it while it ran is closed with it, and only once while both traces are open."""
-    court = Court(store, hens)
-    with court.sitting():
-        hear(court, *later(ended=False, turns=6), seconds=0.1)
-        assert [f.state for f in court.findings(B)] == [FindingState.PROVISIONAL]
-        hear(court, *earlier(), seconds=0.1)
-        assert all(stage is Stage.WINDOW for stage in court.watch.stages)
-        hear(court, *later(turns=6))
+    llm = LlmBench(store, hens)
+    with llm.running():
+        hear(llm, *later(ended=False, turns=6), seconds=0.1)
+        assert [f.state for f in llm.findings(B)] == [FindingState.PROVISIONAL]
+        hear(llm, *earlier(), seconds=0.1)
+        assert all(stage is Stage.WINDOW for stage in llm.watch.stages)
+        hear(llm, *later(turns=6))
     assert {t: len(runs) for t, runs in shown(store).items()} == {A: 2}
-    assert [f.state for f in court.findings(B)] == [FindingState.CURRENT]
-    closed = {r.outcome for t in (A, B) for r in court.words(t).values() if r.kind is SubjectKind.TURN_WINDOW}
+    assert [f.state for f in llm.findings(B)] == [FindingState.CURRENT]
+    closed = {r.outcome for t in (A, B) for r in llm.words(t).values() if r.kind is SubjectKind.TURN_WINDOW}
     assert closed == {Outcome.SUPERSEDED}
 
 
 @stored
 def test_a_run_that_was_asked_for_by_hand_stays_judged_where_it_shows(store: Store) -> None:
     """Whatever chance says of the trace that it is part of now; it still counts in no rate."""
-    court = Court(store, hens, policy=Policy((Rule(rate=1e-12),), always_severity=None, always_on_error=False))
-    with court.sitting():
-        court.clerk.request([("", B)], by_hand=True)
-        hear(court, *later())
-        hear(court, *earlier())
-    words = {(w.trace_id, w.outcome, w.probability) for w in court.words(A).values() if w.outcome in DONE}
+    llm = LlmBench(store, hens, policy=Policy((Rule(rate=1e-12),), always_severity=None, always_on_error=False))
+    with llm.running():
+        llm.selector.request([("", B)], by_hand=True)
+        hear(llm, *later())
+        hear(llm, *earlier())
+    words = {(w.trace_id, w.outcome, w.probability) for w in llm.words(A).values() if w.outcome in DONE}
     assert words == {(A, outcome, 0.0) for outcome in DONE}
-    assert {w.outcome for w in court.words(A).values()} == DONE | {Outcome.SAMPLED_OUT}
-    assert {w.outcome for w in court.words(B).values()} == {Outcome.SUPERSEDED}
+    assert {w.outcome for w in llm.words(A).values()} == DONE | {Outcome.SAMPLED_OUT}
+    assert {w.outcome for w in llm.words(B).values()} == {Outcome.SUPERSEDED}
 
 
 @stored
@@ -196,16 +196,16 @@ def test_what_is_being_heard_when_its_run_moves_is_not_stored_under_the_former_t
     """The answer comes after the join was noted."""
 
     def slow(prompt: Prompt) -> str:
-        if len(prompts(court)) == 1:
-            court.detecting.commit(*earlier())
-            court.detecting.wait(6)
+        if len(prompts(llm)) == 1:
+            llm.detecting.commit(*earlier())
+            llm.detecting.wait(6)
         return hens(prompt)
 
-    court = Court(store, slow)
-    with court.sitting():
-        hear(court, *later())
+    llm = LlmBench(store, slow)
+    with llm.running():
+        hear(llm, *later())
     assert {t: len(runs) for t, runs in shown(store).items()} == {A: 2}
-    assert {w.outcome for w in court.words(B).values()} == {Outcome.SUPERSEDED}
+    assert {w.outcome for w in llm.words(B).values()} == {Outcome.SUPERSEDED}
 
 
 def word(outcome: Outcome, at: int = 1, probability: float = 0.5) -> LedgerRow:

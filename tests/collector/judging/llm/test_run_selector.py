@@ -171,7 +171,7 @@ def test_a_run_that_an_error_had_judged_while_it_ran_stands_for_itself() -> None
 
 
 def test_a_detector_finding_is_what_the_policy_looks_at() -> None:
-    """The clerk hands the detectors' findings on."""
+    """The selector hands the detectors' findings on."""
     whole = trace(run("m", Said("l1", "x")))
     policy = replace(NOBODY, always_severity=a_finding().severity)
     found = a_finding(agent_run_id="m", confidence=1.0)

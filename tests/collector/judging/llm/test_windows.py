@@ -1,4 +1,4 @@
-"""Windows of live runs, and what is put on the docket of stored traces."""
+"""Windows of live runs, and what is queued of stored traces."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ WINDOW_JUDGES = PANEL.asked("manager", Stage.WINDOW, has_plan=False)
 
 
 class Scene:
-    """Windows over a docket, with a policy and a clock of ours."""
+    """Windows over a queue, with a policy and a clock of ours."""
 
     def __init__(self, policy: Policy | None = None) -> None:
-        self.docket = JudgeQueue()
+        self.queue = JudgeQueue()
         self.policy = policy or Policy()
-        self.windows = Windows(PANEL, self.policy, WindowRules(turns=5, seconds=60), self.docket)
+        self.windows = Windows(PANEL, self.policy, WindowRules(turns=5, seconds=60), self.queue)
         self.judges = {j.name for j in PANEL.judges}
-        self.selector = RunSelector(PANEL, self.policy, self.docket, self.windows, clock=lambda: 0)
+        self.selector = RunSelector(PANEL, self.policy, self.queue, self.windows, clock=lambda: 0)
 
     def taken(self) -> JudgeTask | None:
-        """The next of the docket, done at once."""
-        entry = self.docket.take(0)
-        if entry is not None:
-            self.docket.done(entry)
-        return entry
+        """The next of the queue, done at once."""
+        task = self.queue.take(0)
+        if task is not None:
+            self.queue.done(task)
+        return task
 
     def settled(self, whole: Trace) -> JudgedTrace:
         """The trace judged by detectors that found nothing, with its ledger."""
@@ -61,9 +61,9 @@ def test_five_closed_turns_are_a_window_and_five_more_the_next() -> None:
     seen = []
     for turns in range(1, 12):
         scene.windows.watch(live(turns), (), 0)
-        entry = scene.taken()
-        if entry is not None:
-            seen.append((turns, entry.stage, entry.turns, entry.judges))
+        task = scene.taken()
+        if task is not None:
+            seen.append((turns, task.stage, task.turns, task.judges))
     assert seen == [(5, Stage.WINDOW, (0, 5), WINDOW_JUDGES), (10, Stage.WINDOW, (5, 10), WINDOW_JUDGES)]
 
 
@@ -74,9 +74,9 @@ def test_time_closes_a_window_without_news() -> None:
     scene.windows.tick(60 * SECOND)
     assert scene.taken() is None
     scene.windows.tick(60 * SECOND + 1)
-    entry = scene.taken()
-    assert entry is not None
-    assert entry.turns == (0, 1)
+    task = scene.taken()
+    assert task is not None
+    assert task.turns == (0, 1)
     scene.windows.tick(1000 * SECOND)
     assert scene.taken() is None
 
@@ -87,8 +87,8 @@ def test_a_plan_goes_before_its_judge_as_soon_as_it_stands() -> None:
     seen = []
     for turns in range(1, 6):
         scene.windows.watch(live(turns, 0, 3), (), 0)
-        if (entry := scene.taken()) is not None:
-            seen.append((turns, entry.stage, entry.plans))
+        if (task := scene.taken()) is not None:
+            seen.append((turns, task.stage, task.plans))
     assert seen == [(1, Stage.PLAN, (0,)), (4, Stage.PLAN, (0, 3)), (5, Stage.WINDOW, ())]
 
 
@@ -106,10 +106,10 @@ def test_a_settled_trace_has_no_more_windows_and_its_run_is_put_with_all_judges(
     assert scene.taken() is not None
     settled = replace(live(6), state=TraceState.SETTLED)
     scene.selector.enqueue([scene.settled(settled)])
-    entry = scene.taken()
-    assert entry is not None
-    assert (entry.stage, entry.fresh, entry.trace) == (Stage.CLOSING, False, settled)
-    assert entry.judges == tuple(j.name for j in PANEL.of_run("manager"))
+    task = scene.taken()
+    assert task is not None
+    assert (task.stage, task.fresh, task.trace) == (Stage.CLOSING, False, settled)
+    assert task.judges == tuple(j.name for j in PANEL.of_run("manager"))
     assert len(scene.windows) == 0
 
 
@@ -117,24 +117,24 @@ def test_a_run_without_windows_needs_no_look_at_the_store() -> None:
     """Nothing of it is stored."""
     scene = Scene()
     scene.selector.enqueue([scene.settled(replace(live(2), state=TraceState.SETTLED))])
-    entry = scene.taken()
-    assert entry is not None
-    assert entry.fresh
+    task = scene.taken()
+    assert task is not None
+    assert task.fresh
 
 
 def test_a_window_that_finds_no_room_is_tried_again() -> None:
-    """Progress counts only what was put on the docket."""
+    """Progress counts only what was queued."""
     scene = Scene()
     for number in range(256):
-        scene.docket.put(JudgeTask(KEY, f"other {number}", Stage.WINDOW, ("tool-calling",), "h", 1.0))
+        scene.queue.put(JudgeTask(KEY, f"other {number}", Stage.WINDOW, ("tool-calling",), "h", 1.0))
     scene.windows.watch(live(5), (), 0)
     assert not scene.windows.begun((KEY, "m"))
     while scene.taken() is not None:
         pass
     scene.windows.tick(0)
-    entry = scene.taken()
-    assert entry is not None
-    assert entry.turns == (0, 5)
+    task = scene.taken()
+    assert task is not None
+    assert task.turns == (0, 5)
 
 
 def test_what_an_earlier_process_left_is_resumed_run_by_run() -> None:
@@ -147,9 +147,9 @@ def test_what_an_earlier_process_left_is_resumed_run_by_run() -> None:
         for run_id in ("m", "s")
         for judge in ("tool-calling", "long-gone", "logical-consistency")
     ]
-    assert resume(scene.docket, left, scene.judges) == 2
+    assert resume(scene.queue, left, scene.judges) == 2
     first = scene.taken()
     assert first is not None
     assert (first.run_id, first.judges) == ("m", ("tool-calling", "logical-consistency"))
     assert (first.trace, first.fresh, first.probability, first.received_through) == (None, False, 0.5, 9)
-    assert resume(scene.docket, left, scene.judges) == 1, "what waits already is not put again"
+    assert resume(scene.queue, left, scene.judges) == 1, "what waits already is not put again"

@@ -91,7 +91,7 @@ class Watch:
         self.retries += 1
 
 
-class Court:
+class LlmBench:
     """One collector's judging without receivers. `detecting` moves the clock; judges answer by `script`."""
 
     def __init__(
@@ -102,44 +102,44 @@ class Court:
         policy: Policy | None = None,
         model: str = "scripted",
         client: Client | None = None,
-        docket: JudgeQueue | None = None,
+        queue: JudgeQueue | None = None,
         streaming: bool = True,
     ) -> None:
         self.client = client or ScriptedClient(script, model)
         self.panel = llm_judges_of(load_set("production"), model, NAMES)
-        self.docket = docket or JudgeQueue()
+        self.queue = queue or JudgeQueue()
         self.watch = Watch()
         self.stored = StoredLlmJudging(store)
         self.cases = StoredCases(store, AssemblerConfig(), lambda _span: False, self.clock)
         versions = {j.name: self.panel.version(j.name) for j in self.panel.judges}
         asked = policy or Policy()
-        windows = Windows(self.panel, asked, WindowRules(turns=5), self.docket) if streaming else None
-        self.clerk = RunSelector(self.panel, asked, self.docket, windows, self.clock)
-        self.detecting = Detecting(store, Suite([Booms()]), selectors=[self.clerk])
+        windows = Windows(self.panel, asked, WindowRules(turns=5), self.queue) if streaming else None
+        self.selector = RunSelector(self.panel, asked, self.queue, windows, self.clock)
+        self.detecting = Detecting(store, Suite([Booms()]), selectors=[self.selector])
         how = PromptBudget(self.panel, 30_000, lambda text: len(text) // 4)
 
         @asynccontextmanager
         async def open_judge(runner: LoopRunner) -> AsyncIterator[RunJudge]:
             yield RunJudge(self.client, runner.run, how, self.cases, no_description, versions, self.watch, self.clock)
 
-        self.bench = JudgeWorker(self.cases, self.docket, windows, open_judge, versions, self.watch, clock=self.clock)
+        self.worker = JudgeWorker(self.cases, self.queue, windows, open_judge, versions, self.watch, clock=self.clock)
 
     def clock(self) -> int:
         """The detectors'."""
         return self.detecting.now if hasattr(self, "detecting") else T0
 
     @contextmanager
-    def sitting(self) -> Iterator[None]:
+    def running(self) -> Iterator[None]:
         """With the judges' thread."""
-        self.bench.start()
+        self.worker.start()
         try:
             yield
         finally:
-            self.bench.stop(PATIENCE)
+            self.worker.stop(PATIENCE)
 
     def settle(self) -> None:
         """Wait until the judges have nothing left to do."""
-        until(lambda: self.bench.idle)
+        until(lambda: self.worker.idle)
 
     def findings(self, trace_id: str = TRACE) -> list[Finding]:
         """What LLM judges found, in any state."""
