@@ -17,48 +17,45 @@ from ....schemas.wire.labels import (
     ReviewJson,
 )
 from ....schemas.wire.rates import EstimateJson
-from .tables import SEVERITY_STYLE, content, moment, plain_table
+from .tables import SEVERITY_STYLE, content, moment, plain_table, rows_table
 
 WHY = 120
 
 
 def annotations_table(rows: Sequence[AnnotationJson]) -> RenderableType:
     """A line an annotation."""
-    if not rows:
-        return Text("no annotations")
-    table = plain_table("annotation", "at", "annotator", "opinion", "severity", "category", "span", "judge", "why")
-    for row in rows:
-        table.add_row(
-            content(row.id, 40),
-            moment(row.changed_at),
-            content(row.annotator, 30),
-            _opinion(row.opinion, withdrawn=row.withdrawn),
-            Text(row.severity, style=SEVERITY_STYLE.get(row.severity, "")),
-            content(row.category, 40),
-            content(row.span_id),
-            content(row.judge or "-", 40),
-            content(row.explanation or row.evidence, WHY),
-        )
-    return table
+    return rows_table(
+        rows,
+        "no annotations",
+        {
+            "annotation": lambda r: content(r.id, 40),
+            "at": lambda r: moment(r.changed_at),
+            "annotator": lambda r: content(r.annotator, 30),
+            "opinion": lambda r: _opinion(r.opinion, withdrawn=r.withdrawn),
+            "severity": lambda r: Text(r.severity, style=SEVERITY_STYLE.get(r.severity, "")),
+            "category": lambda r: content(r.category, 40),
+            "span": lambda r: content(r.span_id),
+            "judge": lambda r: content(r.judge or "-", 40),
+            "why": lambda r: content(r.explanation or r.evidence, WHY),
+        },
+    )
 
 
 def scores_table(rows: Sequence[HumanScoreJson]) -> RenderableType:
     """A line a score."""
-    if not rows:
-        return Text("no scores")
-    table = plain_table("trace", "run", "at", "annotator", "dimension", "score", "why")
-    for row in rows:
-        score = "not applicable" if row.score is None else str(row.score)
-        table.add_row(
-            content(row.trace_id),
-            content(row.agent_run_id),
-            moment(row.changed_at),
-            content(row.annotator, 30),
-            Text(row.dimension),
-            _opinion(score, withdrawn=row.withdrawn),
-            content(row.explanation, WHY),
-        )
-    return table
+    return rows_table(
+        rows,
+        "no scores",
+        {
+            "trace": lambda r: content(r.trace_id),
+            "run": lambda r: content(r.agent_run_id),
+            "at": lambda r: moment(r.changed_at),
+            "annotator": lambda r: content(r.annotator, 30),
+            "dimension": lambda r: Text(r.dimension),
+            "score": lambda r: _opinion("not applicable" if r.score is None else str(r.score), withdrawn=r.withdrawn),
+            "why": lambda r: content(r.explanation, WHY),
+        },
+    )
 
 
 def reviews_table(rows: Sequence[ReviewJson]) -> RenderableType:
@@ -82,13 +79,16 @@ def reviews_table(rows: Sequence[ReviewJson]) -> RenderableType:
 
 def queue_table(rows: Sequence[QueueItemJson]) -> RenderableType:
     """A line a run, in the order in which to look at them."""
-    if not rows:
-        return Text("nothing to label")
-    table = plain_table("trace", "run", "service / agent", "why")
-    for row in rows:
-        place = f"{row.service or 'unknown service'} / {agent_name(row.agent)}"
-        table.add_row(content(row.trace_id), content(row.agent_run_id), content(place, 60), content(row.why, WHY))
-    return table
+    return rows_table(
+        rows,
+        "nothing to label",
+        {
+            "trace": lambda r: content(r.trace_id),
+            "run": lambda r: content(r.agent_run_id),
+            "service / agent": lambda r: content(f"{r.service or 'unknown service'} / {agent_name(r.agent)}", 60),
+            "why": lambda r: content(r.why, WHY),
+        },
+    )
 
 
 def quality_tables(page: QualityPage) -> RenderableType:

@@ -12,7 +12,7 @@ from ....schemas.text.counting import counted
 from ....schemas.text.naming import agent_name
 from ....schemas.text.terminal import safe
 from ....schemas.wire.traces import ArchitectureJson, JudgesJson, LedgerJson, LedgerPage, SpendJson, SpentJson
-from .tables import content, moment, plain_table
+from .tables import content, moment, plain_table, rows_table
 
 OUTCOME_STYLE: Final[Mapping[str, str]] = {
     "done": "green", "cached": "green", "failed": "red", "over-budget": "red", "pending": "yellow",
@@ -43,18 +43,17 @@ def ledger_table(page: LedgerPage) -> RenderableType:
 
 def architectures_table(rows: Sequence[ArchitectureJson]) -> RenderableType:
     """A line a description, without its text."""
-    if not rows:
-        return Text("no architectures")
-    table = plain_table("service", "version", "source", "at", "characters")
-    for row in rows:
-        table.add_row(
-            content(row.service or "unknown service"),
-            content(row.version),
-            Text(row.source),
-            moment(row.at),
-            f"{len(row.text):,}",
-        )
-    return table
+    return rows_table(
+        rows,
+        "no architectures",
+        {
+            "service": lambda r: content(r.service or "unknown service"),
+            "version": lambda r: content(r.version),
+            "source": lambda r: Text(r.source),
+            "at": lambda r: moment(r.at),
+            "characters": lambda r: f"{len(r.text):,}",
+        },
+    )
 
 
 def architecture_text(row: ArchitectureJson) -> RenderableType:

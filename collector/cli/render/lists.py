@@ -14,7 +14,7 @@ from ....schemas.text.counting import counted
 from ....schemas.text.naming import agent_name
 from ....schemas.wire.lists import ExchangeJson, SessionJson, SessionRowJson
 from ....schemas.wire.traces import TraceRowJson, VerdictJson
-from .tables import STATE_STYLE, content, counts, details, headline, moment, plain_table
+from .tables import STATE_STYLE, content, counts, details, headline, moment, rows_table
 
 SAID: Final = 2_000
 """Characters of a message that a terminal shows; the JSON has the whole."""
@@ -24,42 +24,40 @@ _HOUR: Final = 3600
 
 def traces_table(rows: Sequence[TraceRowJson]) -> RenderableType:
     """A line a trace."""
-    if not rows:
-        return Text("no traces")
-    table = plain_table("trace", "received", "service", "agents", "spans", "took", "cost", "state", "findings")
-    for row in rows:
-        table.add_row(
-            content(row.trace_id),
-            moment(row.received),
-            content(row.service, 40),
-            content(", ".join(map(agent_name, row.agents)), 50),
-            str(row.spans),
-            length(row.duration_ms),
-            money(row.usd),
-            _state(row.state),
-            counts(row.findings),
-        )
-    return table
+    return rows_table(
+        rows,
+        "no traces",
+        {
+            "trace": lambda r: content(r.trace_id),
+            "received": lambda r: moment(r.received),
+            "service": lambda r: content(r.service, 40),
+            "agents": lambda r: content(", ".join(map(agent_name, r.agents)), 50),
+            "spans": lambda r: str(r.spans),
+            "took": lambda r: length(r.duration_ms),
+            "cost": lambda r: money(r.usd),
+            "state": lambda r: _state(r.state),
+            "findings": lambda r: counts(r.findings),
+        },
+    )
 
 
 def sessions_table(rows: Sequence[SessionRowJson]) -> RenderableType:
     """A line a session."""
-    if not rows:
-        return Text("no sessions")
-    table = plain_table("session", "service", "received", "traces", "turns", "took", "cost", "state", "findings")
-    for row in rows:
-        table.add_row(
-            content(row.session_id, 80),
-            content(row.service, 40),
-            moment(row.received),
-            str(row.traces),
-            str(row.turns),
-            length(row.duration_ms),
-            money(row.usd),
-            _state(row.state),
-            counts(row.findings),
-        )
-    return table
+    return rows_table(
+        rows,
+        "no sessions",
+        {
+            "session": lambda r: content(r.session_id, 80),
+            "service": lambda r: content(r.service, 40),
+            "received": lambda r: moment(r.received),
+            "traces": lambda r: str(r.traces),
+            "turns": lambda r: str(r.turns),
+            "took": lambda r: length(r.duration_ms),
+            "cost": lambda r: money(r.usd),
+            "state": lambda r: _state(r.state),
+            "findings": lambda r: counts(r.findings),
+        },
+    )
 
 
 def session_view(session: SessionJson) -> RenderableType:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, TypeVar
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -17,6 +17,8 @@ from ....schemas.wire.traces import ErrorJson, FindingJson, JudgedJson
 
 SEVERITY_STYLE: Final[Mapping[str, str]] = {"HIGH": "bold red", "MEDIUM": "yellow", "LOW": "cyan"}
 STATE_STYLE: Final[Mapping[str, str]] = {"settled": "green", "open": "yellow", "incomplete": "red"}
+Shown = TypeVar("Shown")
+
 QUOTE = 160
 WHY = 240
 
@@ -91,6 +93,18 @@ def counts(findings: Mapping[str, int]) -> Text:
 def moment(iso: str | None) -> Text:
     """A time to the second, as in the JSON."""
     return Text(f"{iso[:10]} {iso[11:19]}Z" if iso else "-", style="dim")
+
+
+def rows_table(
+    rows: Sequence[Shown], nothing: str, columns: Mapping[str, Callable[[Shown], Text | str]]
+) -> RenderableType:
+    """A line a row with the cells of the named columns; the text `nothing` without any row."""
+    if not rows:
+        return Text(nothing)
+    table = plain_table(*columns)
+    for row in rows:
+        table.add_row(*(cell(row) for cell in columns.values()))
+    return table
 
 
 def plain_table(*columns: str) -> Table:
