@@ -92,7 +92,7 @@ class OutputServices:
 
     def drop(self, keys: Collection[TraceKey]) -> None:
         """Send nothing more of these: they are being deleted. Any thread, returns at once."""
-        self._webhooks.forget(keys)
+        self._webhooks.drop(keys)
 
     async def send(self) -> None:
         """Begin to post to webhooks and to pass on, with what an earlier process left; the API is served by now."""

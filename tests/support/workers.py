@@ -73,7 +73,7 @@ class Rig:
     """
 
     start: Callable[[], None]
-    stop: Callable[[float], Awaitable[None]]
+    stop: Callable[[float], Awaitable[object]]
     is_alive: Callable[[], bool]
     faults: Faults
     calls: Sequence[str]

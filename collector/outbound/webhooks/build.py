@@ -64,7 +64,7 @@ class Webhooks:
         """See `Listener`."""
         self._hint([f.trace_id for s in subjects for f in (*s.changed, *s.retracted)])
 
-    def forget(self, keys: Collection[TraceKey]) -> None:
+    def drop(self, keys: Collection[TraceKey]) -> None:
         """These traces are being deleted; from any thread, returns at once."""
         trace_ids = frozenset(trace_id for _tenant, trace_id in keys)
         for webhook in self._webhooks.values():
