@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -45,13 +45,6 @@ MAX_REQUESTED: Final = 100_000
 """Traces that somebody asked for and that were not seen since; beyond it the first are forgotten."""
 
 
-@dataclass(frozen=True, slots=True)
-class Requested:
-    """A request for a trace: `by_hand` for this one, else to catch up with what was left."""
-
-    by_hand: bool
-
-
 class RunSelector:
     """Keeps the ledger of LLM judges, and queues what is pending in it. `request` from any thread.
 
@@ -70,13 +63,13 @@ class RunSelector:
         self._clock = clock
         self._judges, self._policy, self._queue, self._windows = judges, policy, queue, windows
         self._versions = {judge.name: judges.version(judge.name) for judge in judges.judges}
-        self._requested: dict[TraceKey, Requested] = {}
+        self._requested: dict[TraceKey, bool] = {}  # by hand, else to catch up with what was left
         self._lock = threading.Lock()
 
     def request(self, keys: Iterable[TraceKey], *, by_hand: bool) -> None:
         """Judge these traces again at their next pass."""
         with self._lock:
-            self._requested.update(dict.fromkeys(keys, Requested(by_hand)))
+            self._requested.update(dict.fromkeys(keys, by_hand))
             for key in list(islice(self._requested, max(len(self._requested) - MAX_REQUESTED, 0))):
                 del self._requested[key]
 
@@ -89,15 +82,14 @@ class RunSelector:
         at another trace before. What was said of runs that are none any more is taken back.
         """
         with self._lock:
-            asked = self._requested.pop((trace.tenant, trace.trace_id), None)
+            by_hand = self._requested.pop((trace.tenant, trace.trace_id), None)
         over = [run for run in trace.runs if is_over(trace, run)]
         rows: list[Judgement] = []
         for run in over[:MAX_RUNS]:
-            rows += self._run(
-                trace, run, ledger, asked, now, partial(self._decide, trace, run, findings, asked, ledger, elsewhere)
-            )
+            decide_run = partial(self._decide, trace, run, findings, ledger, elsewhere, by_hand=by_hand)
+            rows += self._run(trace, run, ledger, now, decide_run, by_hand=by_hand)
         for run in over[MAX_RUNS:MAX_NOTED]:
-            beyond = list(self._run(trace, run, ledger, None, now, lambda: _BEYOND))
+            beyond = list(self._run(trace, run, ledger, now, lambda: _BEYOND, by_hand=None))
             self.left_out += bool(beyond)
             rows += beyond
         gone = self._take_back(trace, ledger, {run.id for run in trace.runs}) if over else ()
@@ -150,9 +142,10 @@ class RunSelector:
         trace: Trace,
         run: AgentRun,
         ledger: LedgerEntries,
-        asked: Requested | None,
         now: int,
         decide_run: Callable[[], Decision],
+        *,
+        by_hand: bool | None,
     ) -> Iterable[Judgement]:
         content = content_hash(trace, run)
         decision: Decision | None = None
@@ -162,7 +155,7 @@ class RunSelector:
             old = ledger.get((subject.kind, subject.id, judge))
             if old is not None and old.outcome is Outcome.SUPERSEDED:
                 old = None
-            if old is not None and old.input_hash == content and not _again(old, version, asked):
+            if old is not None and old.input_hash == content and not _again(old, version, by_hand=by_hand):
                 continue
             decision = decision or decide_run()
             if decision.judges and judge not in decision.judges:
@@ -184,14 +177,15 @@ class RunSelector:
         trace: Trace,
         run: AgentRun,
         findings: Sequence[Finding],
-        asked: Requested | None,
         ledger: Mapping[LedgerKey, LedgerRecord],
         elsewhere: Elsewhere,
+        *,
+        by_hand: bool | None,
     ) -> Decision:
         decision = with_earlier_draw(decide(self._policy, trace, run, findings), run.id, elsewhere)
         if decision.outcome is Outcome.PENDING:
             return decision
-        if asked is not None and asked.by_hand:
+        if by_hand:
             return Decision(Outcome.PENDING, "asked for by hand", 0.0)
         words = (*ledger.items(), *elsewhere.items())
         live = [w.probability for k, w in words if k[0] == SubjectKind.TURN_WINDOW and run_of(k) == run.id]
@@ -206,11 +200,11 @@ _BEYOND: Final = Decision(Outcome.FILTERED, f"beyond the first {MAX_RUNS} agent 
 _GONE_BY: Final = Decision(Outcome.SUPERSEDED, "it has changed since", 0.0)
 
 
-def _again(old: LedgerRecord, version: str, asked: Requested | None) -> bool:
-    """Whether a subject that has not changed since is to be judged again."""
-    if asked is None:
+def _again(old: LedgerRecord, version: str, *, by_hand: bool | None) -> bool:
+    """Whether a subject that has not changed since is to be judged again; `by_hand` is None without a request."""
+    if by_hand is None:
         return False
-    if asked.by_hand:
+    if by_hand:
         return old.outcome is not Outcome.PENDING
     if old.outcome in (Outcome.SAMPLED_OUT, Outcome.FILTERED):
         return False
