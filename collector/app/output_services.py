@@ -1,4 +1,4 @@
-"""What goes out of a collector: webhooks, passing on, search, rates and gauges, the API with its pages; over a store.
+"""Outputs of the collector over a store: webhooks, forwarding, search texts, rates and gauges, the API with its pages.
 
 Nothing of it is needed to open a store, and its imports take about as long: `service.py` does both at once.
 """
@@ -68,11 +68,13 @@ class OutputServices:
 
     @property
     def stops(self) -> list[Stop]:
-        """What ends them, the last first, once nothing is judged any more."""
+        """Stop functions, the last first, for when nothing is judged any more."""
         texts = self._texts
         return [self._webhooks.stop, self._exports.stop, lambda deadline: asyncio.to_thread(texts.stop, deadline)]
 
-    def watch(self, judges: Callable[[], JudgesStatus], ask: Callable[[Sequence[TraceKey]], object]) -> list[Stop]:
+    def start_background(
+        self, judges: Callable[[], JudgesStatus], ask: Callable[[Sequence[TraceKey]], object]
+    ) -> list[Stop]:
         """Begin to keep texts, rates and gauges; returns what ends the last two. `ask`: have traces judged again."""
         reader, clock = self.reader, self._clock
         self._texts.start(ask)
@@ -90,12 +92,12 @@ class OutputServices:
         self.api_port = await server.start()
         return [server.stop, app.state.change_feed.stop]  # streams end first: the server waits for them
 
-    def drop(self, keys: Collection[TraceKey]) -> None:
-        """Send nothing more of these: they are being deleted. Any thread, returns at once."""
+    def stop_sending(self, keys: Collection[TraceKey]) -> None:
+        """Send nothing more of traces that are being deleted. Callable from any thread; returns at once."""
         self._webhooks.drop(keys)
 
-    async def send(self) -> None:
-        """Begin to post to webhooks and to pass on, with what an earlier process left; the API is served by now."""
+    async def start_sending(self) -> None:
+        """Start webhooks and forwarding, with what an earlier process left; the API is served by now."""
         host, _ = split_endpoint(self._config.api.endpoint)
         url = self._config.api.public_url.rstrip("/") or f"http://{host}:{self.api_port}"
         await self._webhooks.start(url)

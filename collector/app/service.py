@@ -178,8 +178,8 @@ class Collector:
         self._stops.append(lambda deadline: asyncio.to_thread(judging.stop, deadline))
         await writer.start()
         self._stops.append(writer.stop)
-        self._stops += outputs.watch(self.judges, judging.ask)
-        drops = (outputs.drop, self._llm.drop) if self._llm else (outputs.drop,)
+        self._stops += outputs.start_background(self.judges, judging.ask)
+        drops = (outputs.stop_sending, self._llm.drop) if self._llm else (outputs.stop_sending,)
         delete = Deletion(store, judging, drops, self._clock).delete
         services = Services(
             outputs.reader,
@@ -196,7 +196,7 @@ class Collector:
         self._stops += await outputs.serve(services)
         self.api_port = outputs.api_port
         await self._start_receivers(writer, ReturnedSpans(writer, installation_id(secret)))
-        await outputs.send()
+        await outputs.start_sending()
         if self._llm is not None:  # last: what it imports takes seconds, and nobody waits for it
             self._llm.worker.start()
 

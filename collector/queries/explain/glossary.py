@@ -1,4 +1,4 @@
-"""The glossary: texts of ours from `words.yaml`, of judges from their criteria, of detectors from the suite."""
+"""The glossary: terms of `words.yaml`, judges by their criteria, detectors of the suite."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from ....judges.llm.criteria_types import Criteria
 from ....judges.registry import default_suite
 from ....schemas.errors import NotFoundError
 from ....schemas.queries.glossary import Term, TermSection
-from .rules import rule_texts
 
 KINDS: Final[Mapping[str, str]] = {
     "figure": "Figures",
@@ -148,6 +147,16 @@ def _detectors() -> Iterator[Term]:
         )
         sections = (TermSection("Reports", tuple(facts)),) if facts else ()
         yield Term(detector.name, "detector", detector.name, text, sections, tuple(key for key in see if key))
+
+
+def rule_texts(data: Mapping[str, Any]) -> Mapping[str, str]:
+    """A text by the name of each rule: `rules` as they are, `forms` for each of `kinds`."""
+    made = {
+        form.format(kind=kind): text.format(what=what)
+        for form, text in data["forms"].items()
+        for kind, what in data["kinds"].items()
+    }
+    return {**made, **data["rules"]}
 
 
 def _facts(detector: Any) -> Iterator[tuple[str, str]]:

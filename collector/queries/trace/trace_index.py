@@ -1,6 +1,6 @@
-"""Where everything of a trace stands in its tree, by key: `run:ID`, `turn:INDEX:RUN`, `call:N:INDEX:RUN`, `span:ID`.
+"""The nodes of a trace's tree by key: `run:ID`, `turn:INDEX:RUN`, `call:N:INDEX:RUN`, `span:ID`.
 
-A key goes into addresses; one that names nothing is nowhere and does no harm.
+Keys go into URLs; an unknown one matches no node.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Extent:
 
 
 class TraceIndex:
-    """The tree of an outline: what stands below what. `items` by key."""
+    """The tree of an outline. `items`: nodes by key."""
 
     def __init__(self, outline: TraceOutline) -> None:
         self.outline = outline
@@ -44,35 +44,35 @@ class TraceIndex:
         self._add_rest(outline.remainder)
 
     def below(self, key: str) -> Sequence[str]:
-        """The children, in order."""
+        """The children of a node, in order."""
         return self._below.get(key, ())
 
     def above(self, key: str) -> str:
-        """The key of its parent."""
+        """The parent of a node."""
         return self._above.get(key, TOP)
 
     def path(self, key: str) -> list[str]:
-        """Its ancestors, the topmost first, and itself."""
+        """The ancestors of a node, the topmost first, and the node itself."""
         found = [key]
         while (key := self.above(key)) and len(found) <= 4 * MAX_DEPTH:
             found.append(key)
         return found[::-1]
 
     def key_of_span(self, span_id: str) -> str | None:
-        """Where a span is shown: as a node of its own or as part of one; a run's id counts as that of its span."""
+        """The key of the node that shows a span; a run's id counts as that of its span."""
         if span_id in self._of_span:
             return self._of_span[span_id]
         return f"run:{span_id}" if f"run:{span_id}" in self.items else None
 
     @cached_property
     def extent(self) -> Extent:
-        """Of all that is shown; a clock that was not set counts for nothing."""
+        """The time of all nodes; those without a start do not count."""
         spread = [(i.start, i.end) for i in self.items.values() if i is not None and i.start]
         return Extent(min((s for s, _ in spread), default=0), max((e for _, e in spread), default=0))
 
     @cached_property
     def order(self) -> Mapping[str, int]:
-        """Place of each key in reading order."""
+        """The number of each key in reading order."""
         found: dict[str, int] = {}
         stack = list(reversed(self.below(TOP)))
         while stack:

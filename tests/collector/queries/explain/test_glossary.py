@@ -8,8 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from tracejury.collector.queries.explain.glossary import explain, find_term, glossary, near_terms, read_data, slug
-from tracejury.collector.queries.explain.rules import rule_texts
+from tracejury.collector.queries.explain.glossary import (
+    explain,
+    find_term,
+    glossary,
+    near_terms,
+    read_data,
+    rule_texts,
+    slug,
+)
 from tracejury.collector.rates.judge_coverage import BY_HAND, NOT_ASKED, OPEN
 from tracejury.judges.llm.criteria import BUILT_IN, load_set
 from tracejury.judges.registry import default_suite
