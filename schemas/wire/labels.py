@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import OptionalText, Time, WireModel
+from .base import Number, OptionalText, Time, WireModel
 from .rates import EstimateJson
 
 
@@ -53,7 +53,7 @@ class ReviewJson(WireModel):
     trace_id: str
     agent_run_id: str
     stratum: OptionalText
-    probability: float | None
+    probability: Number | None
     withdrawn: bool
     changed_at: Time
 
@@ -109,7 +109,7 @@ class QueueItemJson(WireModel):
     agent: str
     why: str
     stratum: OptionalText
-    probability: float | None
+    probability: Number | None
 
 
 class QueuePage(WireModel):

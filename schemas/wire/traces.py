@@ -66,7 +66,7 @@ class FindingJson(WireModel):
     taxonomy: str
     category: str
     severity: str
-    confidence: float
+    confidence: Number
     evidence: str
     explanation: str
     tool_span_id: OptionalText
@@ -103,7 +103,7 @@ class VerdictJson(WireModel):
     not_applicable: bool
     unscored_reason: OptionalText
     reasons: str
-    sampling_probability: float
+    sampling_probability: Number
 
 
 class TokensJson(WireModel):
@@ -197,7 +197,7 @@ class LedgerJson(WireModel):
     model: OptionalText
     score: int | None
     not_applicable: bool
-    sampling_probability: float
+    sampling_probability: Number
     findings: int
     at: Time
 
