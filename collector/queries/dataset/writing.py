@@ -71,8 +71,8 @@ def arrow_type(hint: Any) -> pa.DataType:
     if get_origin(hint) is list:
         return pa.list_(arrow_type(get_args(hint)[0]))
     if get_origin(hint) in (Union, types.UnionType):
-        kinds = [arg for arg in get_args(hint) if arg is not type(None)]
-        return arrow_type(float if set(kinds) == {int, float} else kinds[0])
+        (some,) = set(get_args(hint)) - {type(None)} - ({int} if float in get_args(hint) else set())
+        return arrow_type(some)
     if isinstance(hint, type) and issubclass(hint, WireModel):
         return pa.struct(_fields(hint))
     raise TypeError(f"no column type for {hint}")
