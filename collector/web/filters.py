@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from ...schemas.rates import Estimate
@@ -135,7 +136,7 @@ def usd(value: float | None) -> str:
     return f"${value:.4f}" if 0 < abs(value) < 0.1 else f"${value:,.2f}"  # noqa: PLR2004  below it cents tell nothing
 
 
-FILTERS: Final = {
+FILTERS: Final[Mapping[str, Callable[..., str]]] = {
     filter_.__name__: filter_
     for filter_ in (short, shown, line, shell, cut, counted, iso, stamp, ago, duration, number, percent, interval, usd)
 } | {"agent": agent_name}
