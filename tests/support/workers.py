@@ -17,9 +17,9 @@ from store_parts import a_finding, a_judged_trace, a_run
 
 from tracejury.collector.judging.detect.texts import TextWriter
 from tracejury.collector.otlp.codec.rejections import PartialSuccess
+from tracejury.collector.outbound.otlp.counts import ExportCounts
 from tracejury.collector.outbound.otlp.delivery import Delivery
 from tracejury.collector.outbound.otlp.forwarder import Forwarder, WaitLimits
-from tracejury.collector.outbound.otlp.metrics import ExportCounts
 from tracejury.collector.outbound.webhooks.metrics import WebhookMetrics
 from tracejury.collector.outbound.webhooks.posting import PostAnswer
 from tracejury.collector.outbound.webhooks.rules import WebhookRules

@@ -81,10 +81,11 @@ def build_exports(
     from ...otlp.client.connect import client_of
     from ...store.exports import StoredExports
     from .batch import ExportOptions
+    from .counts import ExportCounts
     from .delivery import Delivery
     from .evaluation_formats import Installation
     from .forwarder import Forwarder, WaitLimits
-    from .metrics import ExportCounts, watch_export
+    from .metrics import watch_export
 
     limits = WaitLimits(round(config.judges_wait_seconds * SECOND), round(config.max_age_seconds * SECOND))
     longest = config.retry_longest_seconds

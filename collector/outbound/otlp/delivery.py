@@ -14,7 +14,7 @@ from ...otlp.client.client import EndpointError, OtlpClient
 from ...otlp.client.export_request import ExportRequest, ExportSignal
 from ...otlp.secrets import without
 from ...worker.retry import RetryPolicy
-from .metrics import ExportCounts
+from .counts import ExportCounts
 
 log = logging.getLogger(__name__)
 

@@ -21,8 +21,8 @@ from ...worker.retry import RetryPolicy
 from ...worker.wake_event import WakeEvent
 from ...worker.worker import GroupError, QueueWork, Worker
 from .batch import ExportBatch, ExportOptions, TraceContent
+from .counts import ExportCounts
 from .delivery import QUICK_TRIES, BackendUnavailableError, Delivery
-from .metrics import ExportCounts
 
 log = logging.getLogger(__name__)
 

@@ -17,8 +17,8 @@ from tracejury.collector.otlp.client.backend_connection import BackendConnection
 from tracejury.collector.otlp.client.connect import client_of
 from tracejury.collector.otlp.client.export_request import ExportRequest, ExportSignal, phoenix_request
 from tracejury.collector.otlp.client.grpc_client import GrpcClient
+from tracejury.collector.outbound.otlp.counts import ExportCounts
 from tracejury.collector.outbound.otlp.delivery import ASK_AGAIN, MAX_SPLITS, BackendUnavailableError, Delivery
-from tracejury.collector.outbound.otlp.metrics import ExportCounts
 from tracejury.collector.worker.retry import RetryPolicy
 
 SECRET = "Bearer sesame-open-1234"

@@ -14,9 +14,9 @@ from otlp_backend import Act, Backend, http_backend
 
 from tracejury.collector.otlp.client.backend_connection import BackendConnection
 from tracejury.collector.otlp.client.http_client import HttpClient
+from tracejury.collector.outbound.otlp.counts import ExportCounts
 from tracejury.collector.outbound.otlp.delivery import Delivery
 from tracejury.collector.outbound.otlp.forwarder import MAX_TRIES, Forwarder, WaitLimits
-from tracejury.collector.outbound.otlp.metrics import ExportCounts
 from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.collector.worker.outage_log import SECOND
 from tracejury.collector.worker.retry import RetryPolicy
