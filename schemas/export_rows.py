@@ -19,7 +19,7 @@ class Passed(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ExportProgress:
     """How much of a trace a backend has.
 
     `seen`: `judged_at` of the latest judgement that this accounts for, `at`: when, `received_at`: of the trace; all
@@ -35,7 +35,7 @@ class Progress:
 
 
 _EXPORTS: Final = ColumnTable(
-    Progress,
+    ExportProgress,
     StoredColumn("TraceId", "trace_id"),
     StoredColumn("Seen", "seen"),
     enum_column("Outcome", "outcome", Passed),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from ...judges.llm.case import Deliberation, Stage
 from ...judges.llm.client import Client
 from ...judges.llm.members import LlmJudges
-from ...judges.llm.schedule import Progress, WindowRules, closed_turns, content_hash, new_plans, window_due
+from ...judges.llm.schedule import RunProgress, WindowRules, closed_turns, content_hash, new_plans, window_due
 from ...schemas.errors import TracejuryError
 from ...schemas.findings import Finding
 from ...schemas.trajectory import AgentRun, Trace, Turn
@@ -108,7 +108,7 @@ def moments(
 
     Turn by turn, by the rules of production; the last turn belongs to the closing pass.
     """
-    progress = Progress()
+    progress = RunProgress()
     for count in range(1, len(closed_turns(run))):
         so_far = _up_to(run, count)
         now = _end(run.turns[count - 1])
@@ -121,7 +121,7 @@ def moments(
         judges = panel.asked(run.role, stage, has_plan=bool(so_far.plans))
         task = _task(trace, so_far, stage, judges, known)
         yield replace(task, turns=(progress.turns, count), plans=plans), so_far
-        progress = Progress(count if due else progress.turns, 0 if due else progress.since, len(_planned(so_far)))
+        progress = RunProgress(count if due else progress.turns, 0 if due else progress.since, len(_planned(so_far)))
 
 
 def _up_to(run: AgentRun, count: int) -> AgentRun:

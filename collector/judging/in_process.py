@@ -26,7 +26,7 @@ _LINE = 300  # characters of a quote or a reason that a failing test shows
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class InProcessResult:
     """The traces in order of start, and the detectors' result for each."""
 
     traces: tuple[Trace, ...]
@@ -71,11 +71,11 @@ class Outcome:
         )
 
 
-def judge(spans: Sequence[ReadableSpan]) -> Outcome:
+def judge(spans: Sequence[ReadableSpan]) -> InProcessResult:
     """Judge spans as a collector would."""
     received = stored([encode_spans(spans)])
     built = sorted(traces(normalized(received.spans, received.logs)), key=lambda t: (t.start, t.trace_id))
-    return Outcome(tuple(built), tuple(_suite().judge(trace) for trace in built))
+    return InProcessResult(tuple(built), tuple(_suite().judge(trace) for trace in built))
 
 
 @cache

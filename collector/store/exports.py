@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from ...schemas.export_rows import EXPORT_COLUMNS, Progress, export_row
+from ...schemas.export_rows import EXPORT_COLUMNS, ExportProgress, export_row
 from ...schemas.judged_rows import FINDING_SELECT, STANDS, VERDICT_SELECT, finding_from_row, verdict_from_row
-from ...schemas.queries.export_record import Opinion, TraceRecord
+from ...schemas.queries.export_record import JudgedOpinion, TraceRecord
 from ...schemas.rows import LOG_SELECT, SPAN_SELECT, log_from_row, span_from_row
 from ...schemas.spans import LogRecord, Span
 from ...schemas.verdicts import Outcome, SubjectKind, Verdict
@@ -180,19 +180,19 @@ class StoredExports:
             found[record.trace_id].append(record)
         return found
 
-    def save(self, progress: Sequence[Progress]) -> None:
+    def save(self, progress: Sequence[ExportProgress]) -> None:
         """Keep what the backend has by now; keeping the same again changes nothing."""
         rows = (export_row(p, self._tenant, self._backend) for p in progress)
         store_rows(self._store, "what was passed on", "exports", EXPORT_COLUMNS, rows)
 
-    def _opinions(self, trace_ids: Sequence[str]) -> Mapping[str, list[Opinion]]:
-        found: dict[str, list[Opinion]] = defaultdict(list)
+    def _opinions(self, trace_ids: Sequence[str]) -> Mapping[str, list[JudgedOpinion]]:
+        found: dict[str, list[JudgedOpinion]] = defaultdict(list)
         for row in self._scope.select(_FINDINGS, trace_ids=list(trace_ids)):
             finding = finding_from_row(row)
-            found[finding.trace_id].append(Opinion(finding, *row[-2:]))
+            found[finding.trace_id].append(JudgedOpinion(finding, *row[-2:]))
         for row in self._scope.select(_VERDICTS, trace_ids=list(trace_ids)):
             verdict = verdict_from_row(row)
-            found[verdict.subject.trace_id].append(Opinion(verdict, verdict.judge, row[-1]))
+            found[verdict.subject.trace_id].append(JudgedOpinion(verdict, verdict.judge, row[-1]))
         return found
 
     def _ends(self, trace_ids: Sequence[str], span_ids: Iterable[str]) -> dict[tuple[str, str], int]:
@@ -201,7 +201,7 @@ class StoredExports:
         return {(trace_id, span_id): end for trace_id, span_id, end in rows}
 
 
-def _spans_meant(trace: Sequence[Any], fact: Sequence[Any], opinions: Iterable[Opinion]) -> Iterator[str]:
+def _spans_meant(trace: Sequence[Any], fact: Sequence[Any], opinions: Iterable[JudgedOpinion]) -> Iterator[str]:
     """Ids of the spans that opinions in a trace are about."""
     yield fact[4]
     for opinion in opinions:

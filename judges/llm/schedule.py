@@ -30,7 +30,7 @@ class WindowRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RunProgress:
     """How far a run's windows have come.
 
     `turns` closed turns were put before the judges in windows, `plans` planning turns by themselves; `since`: unix
@@ -60,7 +60,7 @@ def closed_turns(run: AgentRun) -> Sequence[Turn]:
     return run.turns
 
 
-def window_due(run: AgentRun, progress: Progress, findings: Iterable[Finding], now: int, rules: WindowRules) -> bool:
+def window_due(run: AgentRun, progress: RunProgress, findings: Iterable[Finding], now: int, rules: WindowRules) -> bool:
     """Whether the turns that closed since the last window should be judged now. `findings`: the detectors'."""
     new = closed_turns(run)[progress.turns :]
     if not new:
@@ -77,7 +77,7 @@ def window_due(run: AgentRun, progress: Progress, findings: Iterable[Finding], n
     )
 
 
-def new_plans(run: AgentRun, progress: Progress) -> tuple[int, ...]:
+def new_plans(run: AgentRun, progress: RunProgress) -> tuple[int, ...]:
     """Indices of the planning turns that closed since the last window, none where all of them were judged by then."""
     closed = closed_turns(run)
     plans = set(run.plans)

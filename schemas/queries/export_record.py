@@ -11,7 +11,7 @@ from ..verdicts import DETECTORS, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
+class JudgedOpinion:
     """A finding or verdict with the judge that wrote it (`detectors` for all of them) and when, in unix nanos."""
 
     said: Finding | Verdict
@@ -31,7 +31,7 @@ class TraceRecord:
     `pending`: some of its runs wait for LLM judges; `failed`: a judge failed on something in it. `run_spans`: run id to
     the id of its span, "" where it has none. `top`: the id of its earliest topmost span; `trace_state` that of its
     earliest span; `errors`: a span of it has error status. `opinions`: in it, in any state. `ends`: when spans ended
-    that opinions are about, by trace and span id. `sent`: as `Progress.items`, from when `sent_seen` was seen.
+    that opinions are about, by trace and span id. `sent`: as `ExportProgress.items`, from when `sent_seen` was seen.
 
     Where it was judged as one with others, `kin` are these, as far as they are stored, `leader` is the id of the first
     of them all, and `seen` is of anything in any of them: they go out together. Times in unix nanos.
@@ -50,7 +50,7 @@ class TraceRecord:
     top: str = ""
     trace_state: str = ""
     errors: bool = False
-    opinions: tuple[Opinion, ...] = ()
+    opinions: tuple[JudgedOpinion, ...] = ()
     kin: tuple[TraceRecord, ...] = ()
     leader: str = ""
     ends: Mapping[tuple[str, str], int] = field(default_factory=dict)

@@ -62,7 +62,7 @@ class Delivered:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class WebhookMessage:
     """One event for one webhook. `body` is JSON text; `since`: unix nanos from which its age counts.
 
     `received`: when the newest span that was judged was committed.

@@ -9,7 +9,7 @@ from tracejury.collector.outbound.otlp.batch import ExportOptions
 from tracejury.collector.outbound.otlp.config import SamplingConfig
 from tracejury.collector.outbound.otlp.evaluation_formats import Installation
 from tracejury.collector.outbound.otlp.tail_sampler import TailSampler
-from tracejury.schemas.export_rows import Progress
+from tracejury.schemas.export_rows import ExportProgress
 from tracejury.schemas.queries.export_record import TraceRecord
 from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.spans import LogRecord, Span
@@ -28,7 +28,7 @@ class Kept:
 
     def __init__(self, count: int, judged_at: int) -> None:
         self.traces = [name(n) for n in range(1, count + 1)]
-        self.saved: dict[str, Progress] = {}
+        self.saved: dict[str, ExportProgress] = {}
         self.asked: list[str] = []
         self.kin: frozenset[str] = frozenset()
         self.fails: Callable[[str, Sequence[str]], None] = lambda _call, _ids: None
@@ -64,7 +64,7 @@ class Kept:
     def logs(self, _trace_ids: Sequence[str]) -> Mapping[str, Sequence[LogRecord]]:
         return {}
 
-    def save(self, progress: Sequence[Progress]) -> None:
+    def save(self, progress: Sequence[ExportProgress]) -> None:
         self._meet("save", [p.trace_id for p in progress])
         self.saved |= {p.trace_id: p for p in progress}
 

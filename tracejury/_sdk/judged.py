@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from .tap import listening
 
 if TYPE_CHECKING:
-    from tracejury.collector.judging.in_process import Outcome
+    from tracejury.collector.judging.in_process import InProcessResult
     from tracejury.schemas.findings import Finding
     from tracejury.schemas.trajectory import Trace
 
@@ -39,7 +39,7 @@ class JudgedRun(SpanExporter):
         self.dropped = 0
         self._spans: list[ReadableSpan] = []
         self._lock = threading.Lock()
-        self._judged: tuple[int, Outcome] | None = None
+        self._judged: tuple[int, InProcessResult] | None = None
         _in_process()
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
@@ -89,7 +89,7 @@ class JudgedRun(SpanExporter):
         if complaint:
             raise AssertionError(complaint)
 
-    def _outcome(self) -> Outcome:
+    def _outcome(self) -> InProcessResult:
         with self._lock:
             spans = tuple(self._spans)
         if self._judged is None or self._judged[0] != len(spans):
@@ -121,9 +121,9 @@ def judged(provider: TracerProvider | None = None, *, profile: str = PROFILE) ->
         yield run
 
 
-def _in_process() -> Callable[[Sequence[ReadableSpan]], Outcome]:
+def _in_process() -> Callable[[Sequence[ReadableSpan]], InProcessResult]:
     """The installed `judge`. An entry point, so that this package imports nothing of tracejury."""
     for point in entry_points(group="tracejury.in_process", name="judge"):
-        judge: Callable[[Sequence[ReadableSpan]], Outcome] = point.load()
+        judge: Callable[[Sequence[ReadableSpan]], InProcessResult] = point.load()
         return judge
     raise ImportError("judged() needs the detectors: pip install tracejury")

@@ -10,7 +10,7 @@ from typing import Final
 
 from ....judges.llm.case import Stage
 from ....judges.llm.members import LlmJudges
-from ....judges.llm.schedule import Progress, WindowRules, closed_turns, is_over, new_plans, window_due
+from ....judges.llm.schedule import RunProgress, WindowRules, closed_turns, is_over, new_plans, window_due
 from ....judges.llm.selection import Policy, decide
 from ....processors.assemble import TraceKey, span_size
 from ....schemas.findings import Finding
@@ -29,7 +29,7 @@ class WatchedTrace:
     trace: Trace
     findings: Sequence[Finding]
     size: int
-    progress: dict[str, Progress] = field(default_factory=dict)
+    progress: dict[str, RunProgress] = field(default_factory=dict)
 
 
 class Windows:
@@ -79,12 +79,14 @@ class Windows:
     def _queue_due(self, key: TraceKey, watched: WatchedTrace, now: int) -> None:
         for run in watched.trace.runs:
             if run.turns and not is_over(watched.trace, run):
-                before = watched.progress.get(run.id, Progress())
+                before = watched.progress.get(run.id, RunProgress())
                 after = self._advance(key, watched, run, before, now)
                 if after != before:
                     watched.progress[run.id] = after
 
-    def _advance(self, key: TraceKey, watched: WatchedTrace, run: AgentRun, before: Progress, now: int) -> Progress:
+    def _advance(
+        self, key: TraceKey, watched: WatchedTrace, run: AgentRun, before: RunProgress, now: int
+    ) -> RunProgress:
         closed = len(closed_turns(run))
         if closed <= before.turns:
             return before
@@ -118,4 +120,4 @@ class Windows:
         if (judges or plans) and not self._queue.put(task):
             return seen
         judged_plans = sum(turn.index in set(run.plans) for turn in closed_turns(run))
-        return Progress(closed if due else before.turns, 0 if due else seen.since, judged_plans)
+        return RunProgress(closed if due else before.turns, 0 if due else seen.since, judged_plans)

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as ProtoSpan
 
 from .... import __version__
-from ....schemas.export_rows import Passed, Progress
+from ....schemas.export_rows import ExportProgress, Passed
 from ....schemas.queries.export_record import TraceRecord
 from ....schemas.queries.reader import Confidence
 from ....schemas.spans import LogRecord, Span, StoredAttributes
@@ -86,14 +86,14 @@ class ExportBatch:
             while some := list(islice(data, PHOENIX_ITEMS)):
                 yield phoenix_request(some)
 
-    def progress(self, at: int) -> Iterator[Progress]:
+    def progress(self, at: int) -> Iterator[ExportProgress]:
         """What the backend has by now, of traces where that has changed."""
         for trace_id, record in self._records.items():
             new, outcome = self._new[trace_id], Passed.SENT
             if not self._choices[trace_id].goes:
                 outcome = Passed.SAMPLED_OUT
             if new or record.seen > record.sent_seen:
-                yield Progress(trace_id, record.seen, outcome, at, record.received_at, {**record.sent, **new})
+                yield ExportProgress(trace_id, record.seen, outcome, at, record.received_at, {**record.sent, **new})
 
     def _traces(self, going: Sequence[str], said: Mapping[str, Sequence[Evaluation]]) -> Iterator[ExportRequest]:
         packer, origins = RequestPacker(ExportSignal.TRACES, self._options.max_bytes), OriginCache()

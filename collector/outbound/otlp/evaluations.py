@@ -10,7 +10,7 @@ from typing import Final
 import orjson
 
 from ....schemas.findings import Finding, FindingState
-from ....schemas.queries.export_record import Opinion, TraceRecord
+from ....schemas.queries.export_record import JudgedOpinion, TraceRecord
 from ....schemas.queries.reader import Confidence
 from ....schemas.verdicts import SubjectKind, Verdict
 from ...otlp.codec.encode import Plain
@@ -89,7 +89,7 @@ def evaluations(record: TraceRecord, sure: Confidence) -> Iterator[Evaluation]:
             yield found
 
 
-def _of_finding(record: TraceRecord, opinion: Opinion, finding: Finding, *, live: bool) -> Evaluation | None:
+def _of_finding(record: TraceRecord, opinion: JudgedOpinion, finding: Finding, *, live: bool) -> Evaluation | None:
     end = record.ends.get((record.trace_id, finding.span_id))
     if end is None:
         return None
@@ -118,7 +118,7 @@ def _of_finding(record: TraceRecord, opinion: Opinion, finding: Finding, *, live
     )
 
 
-def _of_verdict(record: TraceRecord, opinion: Opinion, verdict: Verdict) -> Evaluation | None:
+def _of_verdict(record: TraceRecord, opinion: JudgedOpinion, verdict: Verdict) -> Evaluation | None:
     span_id = record.run_spans.get(verdict.subject.id, "") or record.top
     trace_id = record.holder(span_id)
     if not trace_id:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from ....schemas.errors import RetryableError, TracejuryError
-from ....schemas.export_rows import Passed, Progress
+from ....schemas.export_rows import ExportProgress, Passed
 from ....schemas.queries.export_record import TraceRecord
 from ....schemas.text.terminal import one_line
 from ....schemas.trajectory import TraceState
@@ -57,7 +57,7 @@ class ForwardingStore(TraceContent, Protocol):
     def records(self, trace_ids: Sequence[str]) -> Mapping[str, TraceRecord]:
         """The records of these, and of traces judged as one with them of which something is not forwarded."""
 
-    def save(self, progress: Sequence[Progress]) -> None:
+    def save(self, progress: Sequence[ExportProgress]) -> None:
         """Store what the backend has."""
 
 
@@ -73,7 +73,7 @@ class WaitLimits:
 class Forwarded:
     """Outcome of a batch. `was_read`: some trace's content was read whole; `requests`: so many were delivered."""
 
-    progress: Sequence[Progress]
+    progress: Sequence[ExportProgress]
     was_read: bool = False
     requests: int = 0
 
@@ -221,7 +221,7 @@ class Forwarder(QueueWork[str, None, Forwarded]):
         except Exception:  # noqa: BLE001  that it cannot be read may be the very reason
             record = None
         seen, received_at, sent = (record.seen, record.received_at, record.sent) if record else (now, now, {})
-        self._store.save([Progress(trace_id, seen, Passed.GIVEN_UP, now, received_at, sent)])
+        self._store.save([ExportProgress(trace_id, seen, Passed.GIVEN_UP, now, received_at, sent)])
         self.counts.broken += 1
         self._oldest = 0
         unexpected = None if isinstance(error, TracejuryError) else error
@@ -279,7 +279,7 @@ class Forwarder(QueueWork[str, None, Forwarded]):
                 rows += record.rows
         return first
 
-    def _forward(self, records: Sequence[TraceRecord], given_up: Sequence[Progress]) -> Forwarded:
+    def _forward(self, records: Sequence[TraceRecord], given_up: Sequence[ExportProgress]) -> Forwarded:
         if not records:
             return Forwarded(given_up)
         self._oldest = min(record.seen for record in records)
@@ -297,9 +297,9 @@ class Forwarder(QueueWork[str, None, Forwarded]):
             return False
         return self._clock() - max(record.seen, self._unavailable.since) > self._limits.backend
 
-    def _given_up(self, records: Sequence[TraceRecord]) -> list[Progress]:
+    def _given_up(self, records: Sequence[TraceRecord]) -> list[ExportProgress]:
         now = self._clock()
-        return [Progress(r.trace_id, r.seen, Passed.GIVEN_UP, now, r.received_at, r.sent) for r in records]
+        return [ExportProgress(r.trace_id, r.seen, Passed.GIVEN_UP, now, r.received_at, r.sent) for r in records]
 
     def _step_back(self) -> None:
         """Let those who wait for an acknowledgement or a finding go first, for a while."""

@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import quote
 
 from ....schemas.queries.reader import LocatedFinding
-from ....schemas.queries.webhook_events import NAME, Event, Found, Message, message_id
+from ....schemas.queries.webhook_events import NAME, Event, Found, WebhookMessage, message_id
 from ....schemas.text.jsontext import bytes_of
 from ....schemas.text.moments import iso_time
 from ...queries.present import present_error
@@ -17,7 +17,7 @@ WHY: Final = 4_000
 """Characters of an explanation: what waits is held in memory."""
 
 
-def message(webhook: str, event: Event, found: Found, base: str) -> Message:
+def message(webhook: str, event: Event, found: Found, base: str) -> WebhookMessage:
     """The message for `webhook`; `base`: the address of API and pages."""
     finding = replace(found.finding, explanation=_cut(found.finding.explanation, WHY))
     name = message_id(webhook, finding.fingerprint, event)
@@ -38,7 +38,7 @@ def message(webhook: str, event: Event, found: Found, base: str) -> Message:
             "links": _links(base, finding.trace_id, finding.span_id),
         },
     }
-    return Message(
+    return WebhookMessage(
         name, finding.trace_id, finding.fingerprint, event, bytes_of(body), found.judged_at, found.received
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from ....schemas.queries.webhook_events import GIVEN_UP, SENT, Delivered, Event, Message, message_id
+from ....schemas.queries.webhook_events import GIVEN_UP, SENT, Delivered, Event, WebhookMessage, message_id
 from ....schemas.text.counting import counted
 from ...worker.keyed_queue import Item, KeyedQueue
 from ...worker.loop_runner import LoopRunner
@@ -47,13 +47,13 @@ class PostClient(Protocol):
 class PostAttempt:
     """One POST. `outcome`: the status or what failed; `asked`: seconds that the receiver asks for."""
 
-    item: Item[MessageKey, Message]
+    item: Item[MessageKey, WebhookMessage]
     outcome: str
     is_taken: bool = False
     asked: float = 0.0
 
 
-class WebhookSender(QueueWork[MessageKey, Message, PostAttempt]):
+class WebhookSender(QueueWork[MessageKey, WebhookMessage, PostAttempt]):
     """Sends queued messages on as many threads as the webhook has requests in flight. `clock` gives unix nanos.
 
     `settle` is told what became of a message, and `freed` that there is room for others; `stays`: its trace is not
@@ -66,7 +66,7 @@ class WebhookSender(QueueWork[MessageKey, Message, PostAttempt]):
         post: PostClient,
         metrics: WebhookMetrics,
         settle: Callable[[Delivered], None],
-        stays: Callable[[Message], bool],
+        stays: Callable[[WebhookMessage], bool],
         freed: Callable[[], None],
         max_messages: int,
         *,
@@ -89,13 +89,13 @@ class WebhookSender(QueueWork[MessageKey, Message, PostAttempt]):
         threads = spec.concurrency
         self.worker = Worker(name, self, outage, wake=wake, tries=MAX_TRIES, threads=threads, clock=clock)
 
-    def add(self, message: Message) -> bool:
+    def add(self, message: WebhookMessage) -> bool:
         """Queue a message; False where there is no room."""
         with self._lock:
             self._oldest = message.since if self._oldest is None else min(self._oldest, message.since)
         return self.queue.put(message.key, message)
 
-    def due(self, now: int) -> Sequence[Item[MessageKey, Message]]:
+    def due(self, now: int) -> Sequence[Item[MessageKey, WebhookMessage]]:
         """See `Work`; what is too old is given up first, for it may be held for longer."""
         self._give_up_old(now)
         while now >= self._held_until and (taken := super().due(now)):
@@ -112,13 +112,13 @@ class WebhookSender(QueueWork[MessageKey, Message, PostAttempt]):
         due = max(first, self._held_until)
         return due if oldest is None else min(due, oldest + self._spec.max_age)
 
-    def done(self, batch: Sequence[Item[MessageKey, Message]]) -> None:
+    def done(self, batch: Sequence[Item[MessageKey, WebhookMessage]]) -> None:
         """See `Work`."""
         if batch:
             super().done(batch)
             self._freed()
 
-    def process(self, batch: Sequence[Item[MessageKey, Message]]) -> PostAttempt:
+    def process(self, batch: Sequence[Item[MessageKey, WebhookMessage]]) -> PostAttempt:
         """PostClient it, signed anew."""
         (item,) = batch
         body, now = item.value.body, self._clock()
@@ -147,7 +147,7 @@ class WebhookSender(QueueWork[MessageKey, Message, PostAttempt]):
         elif not self.is_disabled:
             self._try_again(item, outcome, result.asked, now)
 
-    def set_aside(self, item: Item[MessageKey, Message], error: Exception) -> None:
+    def set_aside(self, item: Item[MessageKey, WebhookMessage], error: Exception) -> None:
         """See `Work`."""
         text = "webhook %s: %s cannot be sent, the next start tries it again"
         log.error(text, self._spec.name, item.value.id, exc_info=error)
@@ -172,7 +172,7 @@ class WebhookSender(QueueWork[MessageKey, Message, PostAttempt]):
         self.give_up([self._delivered(item.value, GIVEN_UP, now) for item in old], "the receiver let them wait")
         self.done(old)
 
-    def _try_again(self, item: Item[MessageKey, Message], outcome: str, asked: float, now: int) -> None:
+    def _try_again(self, item: Item[MessageKey, WebhookMessage], outcome: str, asked: float, now: int) -> None:
         wait = self._retry.delay(item.tries, asked)
         due = now + round(wait * SECOND)
         if item.tries == 1:
@@ -184,7 +184,7 @@ class WebhookSender(QueueWork[MessageKey, Message, PostAttempt]):
             self._oldest = item.value.since if self._oldest is None else min(self._oldest, item.value.since)
         self.queue.put_back([item], due)
 
-    def _delivered(self, message: Message, state: str, now: int) -> Delivered:
+    def _delivered(self, message: WebhookMessage, state: str, now: int) -> Delivered:
         m = message
         return Delivered(self._spec.name, m.trace_id, m.fingerprint, m.event, state, now, m.received)
 

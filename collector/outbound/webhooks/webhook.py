@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, Protocol
 
-from ....schemas.queries.webhook_events import GIVEN_UP, Delivered, Event, Found, Looked, Message
+from ....schemas.queries.webhook_events import GIVEN_UP, Delivered, Event, Found, Looked, WebhookMessage
 from ...worker.keyed_queue import Item, KeyedQueue
 from ...worker.loop_runner import LoopRunner
 from ...worker.outage_log import OutageLog
@@ -218,7 +218,7 @@ class Webhook(Work[Item[Any, Any], Sequence[Delivered]]):
         name = self._spec.name
         return Delivered(name, finding.trace_id, finding.fingerprint, event, GIVEN_UP, now, found.received)
 
-    def _stays(self, message: Message) -> bool:
+    def _stays(self, message: WebhookMessage) -> bool:
         stays = self._store.stays(message.trace_id, message.received)
         if not stays:  # what arrived since and says the same was taken for what waited
             self._traces.put_keys([message.trace_id])

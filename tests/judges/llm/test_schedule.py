@@ -10,7 +10,7 @@ from store_parts import a_finding
 
 from tracejury.judges.llm.schedule import (
     SECOND,
-    Progress,
+    RunProgress,
     WindowRules,
     closed_turns,
     content_hash,
@@ -34,27 +34,27 @@ def turns(count: int, said: str = "x", *, open_last: bool = False) -> AgentRun:
 @pytest.mark.parametrize(("count", "judged", "due"), [(4, 0, False), (5, 0, True), (9, 5, False), (10, 5, True)])
 def test_a_window_closes_after_so_many_new_turns(count: int, judged: int, due: bool) -> None:  # noqa: FBT001  a table
     """Below, at, and again after the last window."""
-    assert window_due(turns(count), Progress(judged, since=1), [], 2, RULES) is due
+    assert window_due(turns(count), RunProgress(judged, since=1), [], 2, RULES) is due
 
 
 def test_an_open_turn_is_not_judged() -> None:
     """Five turns of which the last is open are four."""
     assert len(closed_turns(turns(5, open_last=True))) == 4
-    assert not window_due(turns(5, open_last=True), Progress(), [], 0, RULES)
+    assert not window_due(turns(5, open_last=True), RunProgress(), [], 0, RULES)
 
 
 @pytest.mark.parametrize(("waited", "due"), [(59, False), (60, True)])
 def test_a_window_closes_with_time(waited: int, due: bool) -> None:  # noqa: FBT001  a table
     """So many seconds after its first turn was seen; without a new turn never."""
-    progress = Progress(since=SECOND)
+    progress = RunProgress(since=SECOND)
     assert window_due(turns(1), progress, [], (waited + 1) * SECOND, RULES) is due
-    assert not window_due(turns(1), Progress(1, SECOND), [], 1000 * SECOND, RULES)
+    assert not window_due(turns(1), RunProgress(1, SECOND), [], 1000 * SECOND, RULES)
 
 
 @pytest.mark.parametrize(("length", "due"), [(199, False), (200, True)])
 def test_a_window_closes_with_the_size_of_its_text(length: int, due: bool) -> None:  # noqa: FBT001  a table
     """About four characters a token."""
-    assert window_due(turns(2, "x" * length), Progress(), [], 0, RULES) is due
+    assert window_due(turns(2, "x" * length), RunProgress(), [], 0, RULES) is due
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_window_closes_with_the_size_of_its_text(length: int, due: bool) -> No
 def test_a_severe_finding_closes_a_window_early(count: int, turn: int, severity: Severity, due: bool) -> None:  # noqa: FBT001  a table
     """From half a window on, so that a run of failures is not a call a turn."""
     finding = a_finding(agent_run_id="m", turn=turn, severity=severity)
-    assert window_due(turns(count), Progress(), [finding], 0, RULES) is due
+    assert window_due(turns(count), RunProgress(), [finding], 0, RULES) is due
 
 
 def test_a_plan_is_news_once() -> None:
@@ -77,10 +77,10 @@ def test_a_plan_is_news_once() -> None:
     planning = run(
         "m", Said("p", "plan", kind=TurnKind.PLAN), Said("a", "act"), Said("q", "re-plan", kind=TurnKind.PLAN)
     )
-    assert new_plans(planning, Progress()) == (0, 2)
-    assert new_plans(planning, Progress(plans=1)) == (0, 2)
-    assert new_plans(planning, Progress(plans=2)) == ()
-    assert new_plans(planning, Progress(turns=1, plans=1)) == (2,)
+    assert new_plans(planning, RunProgress()) == (0, 2)
+    assert new_plans(planning, RunProgress(plans=1)) == (0, 2)
+    assert new_plans(planning, RunProgress(plans=2)) == ()
+    assert new_plans(planning, RunProgress(turns=1, plans=1)) == (2,)
 
 
 @pytest.mark.parametrize(

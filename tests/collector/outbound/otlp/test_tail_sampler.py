@@ -16,7 +16,7 @@ from tracejury.collector.outbound.otlp.config import SamplingConfig
 from tracejury.collector.outbound.otlp.tail_sampler import ALL, SamplingDecision, TailSampler
 from tracejury.judges.measures.rates import share
 from tracejury.schemas.findings import Finding, FindingState
-from tracejury.schemas.queries.export_record import Opinion, TraceRecord
+from tracejury.schemas.queries.export_record import JudgedOpinion, TraceRecord
 from tracejury.schemas.rates import Sums
 from tracejury.schemas.sampling import combined_threshold, randomness, threshold, upstream_probability, with_threshold
 from tracejury.schemas.taxonomy import Severity
@@ -37,7 +37,7 @@ def record(*findings: Finding, **changes: Any) -> TraceRecord:
         received_at=1,
         rows=3,
         conventions=("openinference",),
-        opinions=tuple(Opinion(f, "detectors", 5) for f in findings),
+        opinions=tuple(JudgedOpinion(f, "detectors", 5) for f in findings),
     )
     return replace(made, **changes)
 
