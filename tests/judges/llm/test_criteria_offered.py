@@ -36,7 +36,7 @@ def module(example: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A module `acme_judges` that offers it in all ways, and what is no judge."""
     source = f"""\
 from pathlib import Path
-from tracejury.judges.panel.criteria import load_judge
+from tracejury.judges.llm.criteria import load_judge
 TEXT = {str(example)!r}
 PATH = Path(TEXT)
 READY = load_judge(TEXT)
