@@ -17,6 +17,7 @@ from tracejury.collector.otlp.codec.groups import Request
 from tracejury.collector.otlp.files import read
 from tracejury.judges.agreement import Predicted
 from tracejury.judges.registry import default_suite
+from tracejury.schemas.wire.traces import ErrorJson
 
 pytestmark = [pytest.mark.store, pytest.mark.trail]
 
@@ -43,7 +44,7 @@ async def take(dsn: str, requests: list[Request], *, settle: bool) -> list[Predi
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}") as client:
             page = (await client.get("/api/errors", params={"profile": "0", "limit": "1000"})).raise_for_status().json()
     assert page["next"] is None
-    return [predicted_from_json(item) for item in page["items"]]
+    return [predicted_from_json(ErrorJson.model_validate(item)) for item in page["items"]]
 
 
 async def test_live_and_rebuilt_findings_are_identical(store_dsn: str) -> None:
