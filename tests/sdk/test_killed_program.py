@@ -22,8 +22,8 @@ PROGRAM = """
 import sys, threading
 from collections.abc import Iterator
 from opentelemetry import trace
-from tracejury.collector.cli.demo.agents import Agent, Reply, ScriptedModel
-from tracejury.collector.cli.demo.almanac import Tool, delegate
+from tracejury.collector.cli.demo.agents import Agent, ScriptedReply, ScriptedModel
+from tracejury.collector.cli.demo.almanac import DemoTool, delegate
 from tracejury.sdk import set_up
 
 provider = set_up("killed", endpoint=sys.argv[1])
@@ -34,9 +34,9 @@ def search(query: str) -> str:
     threading.Event().wait()
 
 def model(tool, arguments):
-    return ScriptedModel(iter([Reply("I will ask."), Reply("", [(tool, arguments)])]), tool)
+    return ScriptedModel(iter([ScriptedReply("I will ask."), ScriptedReply("", [(tool, arguments)])]), tool)
 
-tool = Tool("search", "Finds bridges.", {"type": "object", "properties": {"query": {"type": "string"}}}, search)
+tool = DemoTool("search", "Finds bridges.", {"type": "object", "properties": {"query": {"type": "string"}}}, search)
 researcher = Agent("researcher", "You search.", [tool], model("search", {"query": "tallest bridge"}), tracer)
 helper = delegate("researcher", "Looks things up.", researcher.run)
 manager = Agent("manager", "You ask.", [helper], model("researcher", {"task": "Find the tallest bridge."}), tracer)
