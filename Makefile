@@ -83,7 +83,7 @@ soak: setup
 	$(BIN)/python tests/bench/kill.py --rounds 4
 	$(BIN)/python tests/bench/panel.py
 	TRACEJURY_HISTORIES=300 $(BIN)/python -m pytest -q tests/collector/rates/test_equal_to_a_scan.py
-	TRACEJURY_SIMULATED_DAYS=400 $(BIN)/python -m pytest -q --timeout 900 tests/collector/outbound/otlp/test_choice.py
+	TRACEJURY_SIMULATED_DAYS=400 $(BIN)/python -m pytest -q --timeout 900 tests/collector/outbound/otlp/test_tail_sampler.py
 
 docs: setup
 	$(BIN)/python -m tracejury.collector.cli.config_docs > docs/.configuration.md

@@ -49,6 +49,12 @@ class House:
         items: Sequence[dict[str, Any]] = answer.json()["items"]
         return items
 
+    def findings(self, trace_id: str) -> Sequence[dict[str, Any]]:
+        """Of one trace, as the API lists them."""
+        answer = httpx.get(f"{self.url}/api/traces/{trace_id}", trust_env=False, timeout=30)
+        items: Sequence[dict[str, Any]] = answer.json()["findings"]
+        return items
+
     def wait_until_settled(self, count: int) -> None:
         """Until so many traces are judged to their end."""
         deadline = time.monotonic() + PATIENCE

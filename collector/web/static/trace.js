@@ -161,5 +161,7 @@
   else {
     mark(page.dataset.selected);
     reveal(Boolean(named));
+    // Until the page has loaded the browser itself scrolls to what the address names, which is the finding, not its quote.
+    if (named) addEventListener("load", () => requestAnimationFrame(() => reveal()), { once: true });
   }
 })();

@@ -136,3 +136,18 @@ def test_by_tab_and_enter(newcomer: Newcomer) -> None:
     page.keyboard.press("Enter")
     newcomer.clicks = 1
     newcomer.check_evidence()
+
+
+def test_the_address_of_a_finding_shows_its_quote(any_house: House, open_site: Callable[[str], Watched]) -> None:
+    """The browser scrolls to the finding that an address names; the quote is in sight after that."""
+    from playwright.sync_api import expect
+
+    site = open_site(any_house.url)
+    findings = [one for trace in any_house.traces() for one in any_house.findings(trace["trace_id"])]
+    assert findings
+    for one in findings:
+        site.page.goto("about:blank")  # another fragment of one page would be no load
+        site.open(f"/traces/{one['trace_id']}?span={one['span_id']}#finding-{one['id']}")
+        mark = site.page.locator(f"#panel mark[data-findings~='{one['id']}']").first
+        if mark.count():
+            expect(mark).to_be_in_viewport()
