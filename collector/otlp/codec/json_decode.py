@@ -15,6 +15,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span as ProtoSpan
 from opentelemetry.proto.trace.v1.trace_pb2 import Status as ProtoStatus
 
 from ....schemas.errors import PermanentError
+from .json_count import count_values
 from .json_fields import UINT32, UINT64, Object, child, enum, identifier, integer, items, objects, text
 from .json_load import load
 from .json_values import attributes, stored
@@ -31,9 +32,10 @@ def groups(body: bytes, schema: SignalSchema, limits: Limits) -> list[Any]:
     """The resource groups of a request, as (group, [(scope group, items)]).
 
     Raises:
-        TooLargeError: it holds more than `limits.items`.
+        TooLargeError: it holds more than `limits.items` or `limits.values`.
         PermanentError: its frame cannot be read.
     """
+    limits.check_values(count_values(body, limits.values))
     try:
         found = [
             (group, [(scoped, items(scoped, _camel(schema.items))) for scoped in objects(group, _camel(schema.scopes))])

@@ -16,12 +16,11 @@ from ....schemas.errors import PermanentError
 
 BROKEN_TEXT: Final = object()
 
-_ESCAPE = re.compile(
-    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"  # a proper pair
-    rb"|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})"
-    rb"|.)",  # any other escape, a backslash's among them
-    re.DOTALL,
-)
+_LONE = rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+_PAIR = rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+# Runs without a lone surrogate, each short enough not to keep other threads waiting.
+_RUN = re.compile(rb"(?:[^\\]{1,1000}+|" + _PAIR + rb"|(?!" + _LONE + rb")\\.){1,1000}+|" + _LONE + rb"|\\", re.DOTALL)
+_IS_LONE = re.compile(_LONE)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -35,7 +34,7 @@ def load(body: bytes) -> Any:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
         reason = error.msg
-    mended = _ESCAPE.sub(_without_lone_surrogate, body)
+    mended = _without_lone_surrogates(body)
     try:
         mended.decode()
     except UnicodeDecodeError:
@@ -46,8 +45,11 @@ def load(body: bytes) -> Any:
         raise PermanentError(f"the body is not JSON: {reason}") from None
 
 
-def _without_lone_surrogate(escape: re.Match[bytes]) -> bytes:
-    return rb"\ufffd" if escape["lone"] else escape[0]
+def _without_lone_surrogates(body: bytes) -> bytes:
+    mended = bytearray()  # grown in place: millions of pieces would take many times the body's size
+    for run in _RUN.finditer(body):
+        mended += rb"\ufffd" if _IS_LONE.fullmatch(run[0]) else run[0]
+    return bytes(mended)
 
 
 def _load_broken(body: bytes) -> Any:

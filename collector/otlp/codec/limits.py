@@ -23,6 +23,8 @@ class Limits(Section):
     """Bytes of one request, after decompression; beyond it the request is refused for good."""
     items: int = Field(default=131_072, ge=1)
     """Spans, log records or metrics of one request, with its resources and scopes; refused beyond it, too."""
+    values: int = Field(default=2_097_152, ge=1)
+    """Objects, lists and list items of one request at all levels (protobuf: messages); refused beyond it, too."""
     attributes: int = Field(default=16_384, ge=1)
     """Attributes; more are dropped."""
     value_bytes: int = Field(default=32 * MIB, ge=64)
@@ -40,6 +42,11 @@ class Limits(Section):
         """Raises TooLargeError where a request holds more than `items`."""
         if count > self.items:
             raise TooLargeError(f"the request holds more than {self.items} items: send smaller batches")
+
+    def check_values(self, count: int) -> None:
+        """Raises TooLargeError where a request holds more than `values`."""
+        if count > self.values:
+            raise TooLargeError(f"the request holds more than {self.values} values: send smaller batches")
 
     def check_bytes(self, count: int) -> None:
         """Raises TooLargeError where a request has more than `request_bytes`."""

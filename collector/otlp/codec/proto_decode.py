@@ -8,7 +8,7 @@ from google.protobuf.message import DecodeError
 
 from ....schemas.errors import PermanentError
 from .limits import Limits
-from .proto_count import count_messages
+from .proto_count import LEAST_BYTES, count_messages, items_of, values_of
 from .proto_values import attributes, stored
 from .signals import SignalSchema
 
@@ -19,10 +19,13 @@ def groups(body: bytes, schema: SignalSchema, limits: Limits) -> list[Any]:
     """The resource groups of a request, as (group, [(scope group, items)]).
 
     Raises:
-        TooLargeError: it holds more than `limits.items`.
+        TooLargeError: it holds more than `limits.items` or `limits.values`.
         PermanentError: it cannot be parsed.
     """
-    limits.check_items(count_messages(body, limits.items))
+    items = items_of(schema.request.DESCRIPTOR, schema.resources, schema.scopes, schema.items)
+    limits.check_items(count_messages(body, items, limits.items))
+    if len(body) > LEAST_BYTES * limits.values:
+        limits.check_values(count_messages(body, values_of(schema.request.DESCRIPTOR), limits.values))
     try:
         request = schema.request.FromString(body)
     except DecodeError:

@@ -111,7 +111,7 @@ class _Exports:
                 call.add_done_callback(self._calls.discard)
             try:
                 with self._intake.inflight.request(len(body)):
-                    receipt = await self._intake.take(TRANSPORT, signal, Encoding.PROTOBUF, body)
+                    receipt = await self._intake.take(TRANSPORT, signal, Encoding.PROTOBUF, body, context.peer())
                 return success(signal, Encoding.PROTOBUF, receipt)
             except Exception as error:  # noqa: BLE001 - every error has a row in the table
                 self._intake.refused(TRANSPORT, signal, error)

@@ -64,7 +64,7 @@ async def _take(intake: Intake, signal: Signal, encoding: Encoding, request: Req
                 body = await read_body(request.stream(), gzipped=gzipped, limits=intake.limits, request=held)
         except TimeoutError:
             raise RetryableError(f"the body did not arrive within {seconds:g} seconds") from None
-        return await intake.take(TRANSPORT, signal, encoding, body)
+        return await intake.take(TRANSPORT, signal, encoding, body, client=f"{request.client}")
 
 
 def _encoding(request: Request) -> Encoding:

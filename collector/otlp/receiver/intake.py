@@ -6,7 +6,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from pydantic import Field
@@ -19,6 +18,7 @@ from ..codec.decode import Decoded, decode
 from ..codec.limits import Limits
 from ..codec.rejections import PartialSuccess
 from ..codec.signals import Encoding, Signal
+from .decode_lanes import DecodeLanes
 from .inflight import InFlight
 from .metrics import ACCEPTED, CUT_VALUES, FAILED, ITEMS, REFUSED, REFUSED_REQUESTS, ReceiverMetrics
 from .repeated_failures import RepeatedFailures
@@ -27,8 +27,6 @@ log = logging.getLogger(__name__)
 
 TRIES: Final = 3
 """After so many unforeseen failures a body is set aside."""
-INLINE_BYTES: Final = 256 * 1024
-"""Bodies up to this size are decoded on the event loop (1 or 2 ms of protobuf): a change of threads gains nothing."""
 
 DeadLetter = Callable[[Signal, Encoding, bytes], None]
 """Stores a body that cannot be handled; may block, may raise."""
@@ -68,17 +66,20 @@ class Intake:
         self._dead_letter = dead_letter
         self._failures = RepeatedFailures()
         self._throttle = LogThrottle(clock)
-        # One thread: more would share the interpreter's lock, and decode several huge bodies at one time.
-        self._decoder = ThreadPoolExecutor(1, thread_name_prefix="otlp-decode")
+        self._lanes = DecodeLanes()
 
-    async def take(self, transport: str, signal: Signal, encoding: Encoding, body: bytes) -> PartialSuccess:
+    async def take(
+        self, transport: str, signal: Signal, encoding: Encoding, body: bytes, client: str = ""
+    ) -> PartialSuccess:
         """Decode and commit one request that is held in `inflight` already; returns after the commit.
+
+        `client` is the connection that it came over.
 
         Raises:
             PermanentError: the request is wrong as a whole.
             RetryableError: it can be tried again.
         """
-        decoded = await self._decode(signal, encoding, body)
+        decoded = await self._decode(signal, encoding, body, client)
         await self._submit(decoded, transport, signal)
         items = ITEMS[signal]
         self._metrics.add(ACCEPTED + items, decoded.items, transport)
@@ -96,16 +97,14 @@ class Intake:
             log.warning("%s: refused a request of %s: %s", transport, signal, error)
 
     def close(self) -> None:
-        """Stop the decoding thread; safe to call twice."""
-        self._decoder.shutdown(wait=False)
+        """Stop the decoding threads; safe to call twice."""
+        self._lanes.close()
 
-    async def _decode(self, signal: Signal, encoding: Encoding, body: bytes) -> Decoded:
+    async def _decode(self, signal: Signal, encoding: Encoding, body: bytes, client: str) -> Decoded:
         now, limits = self._clock(), self.limits
         try:
-            if len(body) <= INLINE_BYTES:
-                return decode(signal, encoding, body, received_at=now, limits=limits)
-            return await asyncio.get_running_loop().run_in_executor(
-                self._decoder, lambda: decode(signal, encoding, body, received_at=now, limits=limits)
+            return await self._lanes.run(
+                len(body), client, lambda: decode(signal, encoding, body, received_at=now, limits=limits)
             )
         except TracejuryError:
             raise
