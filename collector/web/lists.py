@@ -101,7 +101,8 @@ class ListView:
     """View of a list.
 
     Where it is empty, `culprits`: filters without which there is something; `newest`: the last arrival (unix nanos) of
-    what would show in a longer time, and `wider`: the address of a time that holds it.
+    what would show in a longer time, and `wider`: the address of a time that holds it; `sessionless`: of sessions, that
+    there are traces, which name none.
     """
 
     path: str
@@ -115,6 +116,7 @@ class ListView:
     culprits: Sequence[Chip] = ()
     wider: str = ""
     newest: int = 0
+    sessionless: bool = False
 
 
 Rows = Sequence[TraceRow] | Sequence[SessionRow]
@@ -137,7 +139,10 @@ def list_page(
     rows, more = find_page(site.reader, query)
     view = view_of(path, asked, window, rows, heads, more, searched(query))
     if not rows and not asked.cursor:
-        view = explain_nothing(view, query, window, site.clock(), find)
+        # Filters of a session are not those of a trace: only without any is the comparison exact.
+        unfiltered = {chip.name for chip in view.chips} <= {"service"}
+        sessionless = unfiltered and bool(site.reader.traces(replace(query, limit=1)))
+        view = replace(explain_nothing(view, query, window, site.clock(), find), sessionless=sessionless)
     return site.render(request, f"lists{path}.html", view=view)
 
 

@@ -29,7 +29,8 @@ class SessionRow:
     """Traces of one conversation: those of one service that name one session id.
 
     `findings` by severity; `turns`: LLM turns of all agents; `start` to `end` of the spans, `received`: the last
-    arrival, all in unix nanos; tokens and `usd` are None where they are not known. `place`, `key`: in the order.
+    arrival, all in unix nanos; tokens and `usd` are None where they are not known. `priced_traces`: those with a known
+    cost. `place`, `key`: in the order.
     """
 
     session_id: str
@@ -45,6 +46,7 @@ class SessionRow:
     findings: Mapping[Severity, int]
     tokens: int | None = None
     usd: float | None = None
+    priced_traces: int = 0
     place: int = 0
     key: str = ""
 

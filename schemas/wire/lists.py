@@ -10,7 +10,7 @@ class SessionRowJson(WireModel):
     """Traces of one conversation: of one service that name one session id.
 
     `turns`: LLM turns of all its agents; `duration_ms` from the first span's start to the last one's end; `tokens` and
-    `usd` null where they are not known; `findings` by severity.
+    `usd` null where they are not known; `priced_traces`: of how many traces the cost is known; `findings` by severity.
     """
 
     session_id: str
@@ -27,6 +27,7 @@ class SessionRowJson(WireModel):
     findings: dict[str, int]
     tokens: int | None
     usd: Number | None
+    priced_traces: int
 
 
 class ExchangeJson(WireModel):

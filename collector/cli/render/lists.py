@@ -53,7 +53,7 @@ def sessions_table(rows: Sequence[SessionRowJson]) -> RenderableType:
             "traces": lambda r: str(r.traces),
             "turns": lambda r: str(r.turns),
             "took": lambda r: length(r.duration_ms),
-            "cost": lambda r: money(r.usd),
+            "cost": _session_cost,
             "state": lambda r: _state(r.state),
             "findings": lambda r: counts(r.findings),
         },
@@ -94,6 +94,13 @@ def length(milliseconds: float) -> Text:
 def money(usd: float | None) -> Text:
     """US dollars, or that they are not known."""
     return Text("-", "dim") if usd is None else Text(f"${usd:.4f}" if usd < 1 else f"${usd:,.2f}")
+
+
+def _session_cost(row: SessionRowJson) -> Text:
+    cost = money(row.usd)
+    if row.usd is not None and row.priced_traces < row.traces:
+        cost.append(f" ({row.priced_traces} of {counted(row.traces, 'trace')})", "dim")
+    return cost
 
 
 def _exchange(exchange: ExchangeJson) -> Iterator[RenderableType]:

@@ -42,7 +42,8 @@ def session_row(row: Sequence[Any]) -> SessionRow:
         received=row[10],
         tokens=row[11],
         usd=row[12],
-        findings=dict(zip((Severity.HIGH, Severity.MEDIUM, Severity.LOW), row[13:], strict=True)),
+        priced_traces=row[13],
+        findings=dict(zip((Severity.HIGH, Severity.MEDIUM, Severity.LOW), row[14:], strict=True)),
     )
 
 
@@ -67,6 +68,7 @@ def together(rows: Sequence[SessionRow]) -> SessionRow:
         findings={s: sum(r.findings.get(s, 0) for r in rows) for s in Severity},
         tokens=sum(tokens) if tokens else None,
         usd=sum(amounts) if amounts and not unknown else None,
+        priced_traces=sum(r.priced_traces for r in rows),
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from io import StringIO
 from urllib.parse import quote
 
+import httpx
 import pytest
 from click.testing import CliRunner
 from memory_api import NOW, SECOND, Api, row
@@ -153,3 +154,31 @@ def test_on_the_command_line(api: Api) -> None:
     shown = run.invoke(root, ["session", "s0", "--url", api.url])
     assert (shown.exit_code, "1 HIGH" in shown.output) == (0, True)
     assert run.invoke(root, ["session", "nobody", "--url", api.url]).exit_code == 4
+
+
+def test_a_cost_of_some_traces_says_so_everywhere(api: Api) -> None:
+    """The API counts the traces with a known cost; command line and pages tell it beside the sum."""
+    api.reader.conversations += [
+        replace(conversation(0), traces=30, usd=0.125, priced_traces=10),
+        replace(conversation(1), traces=30, usd=0.25, priced_traces=30),
+    ]
+    listed = httpx.get(f"{api.url}/api/sessions").json()["items"]
+    assert [(s["usd"], s["priced_traces"], s["traces"]) for s in listed] == [(0.125, 10, 30), (0.25, 30, 30)]
+    table = CliRunner().invoke(root, ["sessions", "--url", api.url]).output
+    assert table.count("$0.1250 (10 of 30 traces)") == 1
+    assert table.count(" of 30 traces") == 1
+    for path in ("/sessions", "/sessions/s0"):
+        page = httpx.get(api.url + path, headers={"Accept": "text/html"}).text
+        assert page.count("(10 of 30 traces)") == 1
+        assert "(30 of 30 traces)" not in page
+
+
+def test_traces_without_sessions_are_not_nothing(api: Api) -> None:
+    """The page of sessions tells apart that nothing came and that no trace names a session."""
+    empty = httpx.get(f"{api.url}/sessions", headers={"Accept": "text/html"}).text
+    assert "Nothing has arrived in this time" in empty
+    api.reader.rows.append(row(0))
+    alone = httpx.get(f"{api.url}/sessions", headers={"Accept": "text/html"}).text
+    assert "Traces have arrived in this time, but none names a session" in alone
+    assert "Nothing has arrived" not in alone
+    assert "none names a session" not in httpx.get(f"{api.url}/traces", headers={"Accept": "text/html"}).text

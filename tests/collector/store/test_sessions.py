@@ -152,3 +152,16 @@ def test_ids_that_are_long_together_are_listed(store: Store, monkeypatch: pytest
     rows = find(store, limit=1000)
     assert sorted(int(row.session_id) for row in rows) == list(range(1, 301))
     assert longest < 128 * 1024
+
+
+def test_a_cost_tells_of_how_many_traces_it_is(store: Store) -> None:
+    """Traces without recorded tokens are not in the sum; several services together count theirs together."""
+    priced = [Listed(n, session="a", tokens=5, usd=0.25) for n in (1, 2)]
+    silent = [Listed(n, session="a") for n in (3, 4, 5)]
+    store_all(store, [*priced, *silent, Listed(6, session="a", service="desk", tokens=5, usd=0.5)])
+    desk, shop = sorted(find(store), key=lambda row: row.service)
+    assert (shop.usd, shop.priced_traces, shop.traces) == (0.5, 2, 5)
+    assert (desk.usd, desk.priced_traces, desk.traces) == (0.5, 1, 1)
+    view = stored_session(store, "a", ALL)
+    assert view is not None
+    assert (view.session.usd, view.session.priced_traces, view.session.traces) == (1.0, 3, 6)
