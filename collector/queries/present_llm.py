@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from ...judges.llm.budget import used_of_caps
 from ...schemas.llm_rows import Spend
 from ...schemas.queries.ledger import JudgesStatus, LedgerEntry
 from ...schemas.text.moments import iso_time
@@ -51,6 +52,7 @@ def present_spend(spend: Sequence[Spend], status: JudgesStatus, now: int) -> Spe
         day=_spent(spend, day_start(now)),
         services=sorted(services, key=lambda sums: (-sums.usd, -sums.tokens, sums.service)),
         caps=dict(status.caps),
+        used=used_of_caps(spend, status.caps, now),
     )
 
 

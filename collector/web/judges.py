@@ -9,6 +9,7 @@ from typing import Final
 
 from fastapi import FastAPI, Request, Response
 
+from ...judges.llm.budget import used_of_caps
 from ...judges.measures.rates import share, share_difference
 from ...schemas.errors import NotFoundError
 from ...schemas.llm_rows import Spend
@@ -53,17 +54,26 @@ class VersionRow:
 
 @dataclass(frozen=True, slots=True)
 class CapUsage:
-    """Spend against a cap."""
+    """A cap of all services together, such as `tokens_per_hour`, and what is used of it."""
+
+    name: str
+    limit: float
+    used: float
+
+    @property
+    def part(self) -> float:
+        """Share of the cap that is used, at most 1."""
+        return min(1.0, self.used / self.limit) if self.limit else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodSpend:
+    """Spend of the running hour or day against its caps."""
 
     name: str
     usd: float
     tokens: int
-    cap: float | None
-
-    @property
-    def part(self) -> float | None:
-        """Share of the cap that is used, at most 1; None without a cap."""
-        return min(1.0, self.usd / self.cap) if self.cap else None
+    caps: Sequence[CapUsage]
 
 
 def add_judges(app: FastAPI, site: Site) -> None:
@@ -138,15 +148,14 @@ def version_rows(seen: Sequence[VersionSeen]) -> Sequence[VersionRow]:
     return rows
 
 
-def against_caps(spends: Sequence[Spend], caps: Mapping[str, float], now: int) -> Sequence[CapUsage]:
+def against_caps(spends: Sequence[Spend], caps: Mapping[str, float], now: int) -> Sequence[PeriodSpend]:
     """Spend of this hour and this day (UTC), of all services."""
-    rows: list[CapUsage] = []
-    for name, start, cap in (
-        ("This hour", now // HOUR * HOUR, caps.get("usd_per_hour")),
-        ("Today (UTC)", day_start(now), caps.get("usd_per_day")),
-    ):
+    used = used_of_caps(spends, caps, now)
+    rows: list[PeriodSpend] = []
+    for name, start, period in (("This hour", now // HOUR * HOUR, "_hour"), ("Today (UTC)", day_start(now), "_day")):
         counted = [spend for spend in spends if spend.hour >= start]
-        rows.append(CapUsage(name, sum(s.usd for s in counted), sum(s.tokens for s in counted), cap))
+        own = [CapUsage(cap, caps[cap], amount) for cap, amount in used.items() if cap.endswith(period)]
+        rows.append(PeriodSpend(name, sum(s.usd for s in counted), sum(s.tokens for s in counted), own))
     return rows
 
 

@@ -7,7 +7,7 @@ a cap that each alone would keep. A call counts in the hour in which it was admi
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
@@ -167,6 +167,13 @@ class Budget:
         """Drop the hours that no running period reaches."""
         for start in [start for start in self._hours if start < _start(now, DAY) - HOUR]:
             del self._hours[start]
+
+
+def used_of_caps(spends: Iterable[Spend], names: Collection[str], now: int) -> dict[str, float]:
+    """Spend of all services that the caps of these names look at. `spends`: at least those of the running day."""
+    budget = Budget(Caps())
+    budget.load(spends)
+    return {cap.name: cap.part(budget.spent(now, cap.period)) for cap in _CAPS if cap.name in names}
 
 
 def _set(caps: Caps) -> Iterator[tuple[_Cap, float]]:

@@ -20,6 +20,7 @@ class JudgesStatus:
 
     `pending`: agent runs that wait, `in_flight`: that are before the judges just now. `trouble`: one line on why they
     do not work, although a model is configured. `failing`: why the latest call brought nothing; "" once one did.
+    `stopped`: the cap that kept the latest refused call from being sent, until its hour or day ends.
     """
 
     on: bool = False
@@ -29,6 +30,7 @@ class JudgesStatus:
     in_flight: int = 0
     trouble: str = ""
     failing: str = ""
+    stopped: str = ""
 
 
 @dataclass(frozen=True, slots=True)

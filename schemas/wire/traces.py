@@ -221,19 +221,21 @@ class ServiceSpentJson(WireModel):
 
 
 class SpendJson(WireModel):
-    """This hour and this day of UTC; `caps` of all services together, by name."""
+    """This hour and this day of UTC; `caps` of all services together and what is `used` of each, by name."""
 
     hour: SpentJson
     day: SpentJson
     services: list[ServiceSpentJson]
     caps: dict[str, Number]
+    used: dict[str, Number]
 
 
 class JudgesJson(WireModel):
     """What the collector does with LLM judges: agent runs that wait (`pending`), and that they look at just now.
 
     `trouble`: why they do not work, although a model is configured. `failing`: why the latest call brought nothing;
-    null once one did.
+    null once one did. `stopped`: the cap that kept a call from being sent, until its hour or day ends; runs are left
+    `over-budget` meanwhile.
     """
 
     on: bool
@@ -242,6 +244,7 @@ class JudgesJson(WireModel):
     in_flight: int
     trouble: OptionalText
     failing: OptionalText
+    stopped: OptionalText
 
 
 class LedgerPage(WireModel):

@@ -89,7 +89,11 @@ def _spend(spend: SpendJson) -> Iterator[Text]:
         rest = sum(one.usd for one in services[SERVICES:])
         yield Text(f"  {counted(len(services) - SERVICES, 'more service')} ${rest:.4f}")
     if spend.caps:
-        yield content("caps: " + ", ".join(f"{name} {cap:,.12g}" for name, cap in spend.caps.items()))
+        yield content("caps: " + ", ".join(_cap(name, cap, spend.used) for name, cap in spend.caps.items()))
+
+
+def _cap(name: str, cap: float, used: Mapping[str, float]) -> str:
+    return f"{name} {cap:,.12g} ({used.get(name, 0):,.12g} used)"
 
 
 def _spent(spent: SpentJson) -> str:
@@ -102,10 +106,11 @@ def _judges(judges: JudgesJson) -> Text:
         return Text.assemble("LLM judges do not work: ", content(judges.trouble))
     if not judges.on:
         return Text("LLM judges: off")
-    failing = judges.failing
+    failing, stopped = judges.failing, judges.stopped
     return Text.assemble(
         "LLM judges: ",
         content(judges.model, 80),
         f", {counted(judges.pending, 'agent run')} waiting, {judges.in_flight:,} in flight",
         *("\nthe latest call brought nothing: ", content(failing)) if failing else (),
+        *("\na cap stops calls, runs are left over-budget: ", content(stopped)) if stopped else (),
     )

@@ -119,6 +119,7 @@ def build_llm_judging(
             in_flight=queue.in_flight,
             trouble=worker.trouble,
             failing=worker.health.problem,
+            stopped=worker.health.stopped(clock()),
         )
 
     def drop(keys: Collection[TraceKey]) -> None:

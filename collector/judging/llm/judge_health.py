@@ -1,4 +1,4 @@
-"""The latest failure of the model, for the status page and the log."""
+"""The latest failure of the model and the latest refusal by a cap, for the status page and the log."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ....processors.assemble import SECOND
+from ....schemas.errors import OverBudgetError
 from ....schemas.verdicts import Judgement, Outcome
 
 log = logging.getLogger(__name__)
@@ -21,6 +22,7 @@ class JudgeHealth:
     def __init__(self) -> None:
         self.problem = ""
         self._logged_at: int | None = None
+        self._over: OverBudgetError | None = None
 
     def failed(self, why: str, now: int) -> None:
         """A case brought nothing, at `now` (unix nanos)."""
@@ -28,6 +30,15 @@ class JudgeHealth:
         if self._logged_at is None or now - self._logged_at >= PACE:
             self._logged_at = now
             log.warning("LLM judges: %s (tracejury ledger tells which runs)", why)
+
+    def over_budget(self, error: OverBudgetError) -> None:
+        """A cap kept a call from being sent."""
+        self._over = error
+
+    def stopped(self, now: int) -> str:
+        """The cap that refused the latest such call, one line; "" once its hour or day is over."""
+        over = self._over
+        return str(over) if over is not None and now < over.until else ""
 
     def note(self, judgements: Sequence[Judgement], now: int) -> None:
         """A case was judged: judges that scored nothing at all complain, a call that was answered ends it."""

@@ -194,6 +194,7 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
                 self.health.note(subject.judgements, self._clock())
                 yield subject
         except OverBudgetError as error:
+            self.health.over_budget(error)
             yield from self._give_up(task, Outcome.OVER_BUDGET, str(error))
         except RetryableError as error:
             if not self.worker.stopping.is_set():

@@ -117,10 +117,10 @@ def test_spend_of_this_hour_and_this_day(api: Api) -> None:
 
 def test_what_the_process_does_with_judges(api: Api) -> None:
     """Off unless it says otherwise."""
-    off = {"on": False, "model": None, "pending": 0, "in_flight": 0, "trouble": None, "failing": None}
+    off = {"on": False, "model": None, "pending": 0, "in_flight": 0, "trouble": None, "failing": None, "stopped": None}
     assert api.get("/api/ledger")["judges"] == off
     api.status[0] = ON
-    on = {"on": True, "model": "some/model", "pending": 3, "in_flight": 2, "trouble": None, "failing": None}
+    on = off | {"on": True, "model": "some/model", "pending": 3, "in_flight": 2}
     assert api.get("/api/ledger")["judges"] == on
 
 
@@ -209,6 +209,29 @@ def test_the_command_says_that_the_model_cannot_be_reached_and_writes_large_caps
     shown = run(api).stdout
     assert "the latest call brought nothing: openai/x cannot be reached" in shown
     assert "caps: unpriced_tokens_per_day 100,000,000" in shown
+
+
+def test_a_cap_on_tokens_shows_its_use_and_that_it_stops_calls(api: Api) -> None:
+    """On the page, on the command line and in the API: what is used this hour, and what becomes of runs meanwhile."""
+    why = "judges.budget tokens_per_hour until 11:00 UTC: 1,900,000 of 2,000,000 tokens spent or reserved"
+    caps = {"tokens_per_hour": 2e6, "tokens_per_day": 1e7, "usd_per_hour": 4.0}
+    api.status[0] = replace(ON, caps=caps, stopped=why)
+    hour = NOW - NOW % HOUR
+    api.reader.ledger.spent = [Spend(hour, "shop", 1.0, 1_900_000, 9), Spend(hour - HOUR, "shop", 1.0, 100_000, 9)]
+    answer = api.get("/api/ledger")
+    assert answer["spend"]["used"] == {"tokens_per_hour": 1_900_000, "tokens_per_day": 2_000_000, "usd_per_hour": 1.0}
+    assert answer["judges"]["stopped"] == why
+    shown = run(api).stdout
+    assert "tokens_per_hour 2,000,000 (1,900,000 used)" in shown
+    assert f"a cap stops calls, runs are left over-budget: {why}" in shown
+    page = api.client.get("/judges", headers={"Accept": "text/html"}).text.replace("\u202f", " ")
+    for part in (
+        "A cap stops calls", why, "over-budget", "cap 2 000 000 tokens, 95.0 % used", "cap $4.00, 25.0 % used",
+        "cap 10 000 000 tokens, 20.0 % used",
+    ):  # fmt: skip
+        assert part in page
+    api.status[0] = replace(ON, caps=caps)
+    assert "cap stops calls" not in run(api).stdout + api.client.get("/judges", headers={"Accept": "text/html"}).text
 
 
 def test_the_command_for_programs(api: Api) -> None:

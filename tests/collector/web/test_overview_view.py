@@ -169,9 +169,14 @@ def test_spend_of_this_hour_and_day() -> None:
     """Of all services together, against the caps that there are."""
     now = DAY0 + 5 * HOUR + 1
     spends = [Spend(DAY0 - HOUR, "a", 9.0, 9), Spend(DAY0, "a", 1.0, 10), Spend(DAY0 + 5 * HOUR, "b", 0.5, 5)]
-    hour, day = against_caps(spends, {"usd_per_day": 1.0}, now)
-    assert (hour.usd, hour.tokens, hour.part) == (0.5, 5, None)
-    assert (day.usd, day.tokens, day.part) == (1.5, 15, 1.0)
+    hour, day = against_caps(spends, {"usd_per_day": 1.0, "tokens_per_hour": 10, "tokens_per_day": 0}, now)
+    assert (hour.usd, hour.tokens) == (0.5, 5)
+    assert (day.usd, day.tokens) == (1.5, 15)
+    assert [(cap.name, cap.used, cap.part) for cap in hour.caps] == [("tokens_per_hour", 5, 0.5)]
+    assert [(cap.name, cap.used, cap.part) for cap in day.caps] == [
+        ("usd_per_day", 1.5, 1.0),
+        ("tokens_per_day", 15, 1.0),
+    ]
 
 
 def test_a_run_of_the_queue_says_how_it_was_drawn() -> None:

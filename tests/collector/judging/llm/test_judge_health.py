@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tracejury.collector.judging.llm.judge_health import PACE, JudgeHealth
+from tracejury.schemas.errors import OverBudgetError
 from tracejury.schemas.verdicts import Judgement, Outcome, Subject, SubjectKind
 
 RUN = Subject(SubjectKind.AGENT_RUN, "0a", "a" * 32)
@@ -42,3 +43,13 @@ def test_the_log_has_a_line_a_minute_at_most(caplog: pytest.LogCaptureFixture) -
     assert [r.getMessage() for r in caplog.records] == [
         "LLM judges: cannot be reached (tracejury ledger tells which runs)"
     ] * 3
+
+
+def test_a_cap_that_stops_calls_is_told_until_its_period_ends() -> None:
+    """An answer that was paid for before it does not end it."""
+    health = JudgeHealth()
+    assert health.stopped(0) == ""
+    health.over_budget(OverBudgetError("tokens_per_hour until then", until=10))
+    health.note(said(Outcome.DONE), 1)
+    assert (health.stopped(9), health.stopped(10)) == ("tokens_per_hour until then", "")
+    assert health.problem == ""

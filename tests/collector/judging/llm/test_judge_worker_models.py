@@ -39,13 +39,14 @@ class Failing:
 
 def test_at_a_cap_judging_stops_cleanly_and_catches_up_when_asked(store: Store) -> None:
     """The ledger says what was skipped and why; detectors have gone on."""
-    llm = LlmBench(store, client=Failing(OverBudgetError("the cap of 1 USD a day is reached")))
+    llm = LlmBench(store, client=Failing(OverBudgetError("the cap of 1 USD a day is reached", until=2**63)))
     with llm.running():
         llm.detecting.commit(*agent(turns=range(2)))
         llm.detecting.wait(6)
         llm.settle()
         assert set(outcomes(llm).values()) == {Outcome.OVER_BUDGET}
         assert {row.reason for row in llm.words().values()} == {"the cap of 1 USD a day is reached"}
+        assert llm.worker.health.stopped(llm.clock()) == "the cap of 1 USD a day is reached"
         assert llm.detecting.watch.judgings
         llm.selector.request([("", TRACE)], by_hand=False)
         llm.detecting.judging.ask([("", TRACE)])
