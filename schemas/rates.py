@@ -168,6 +168,15 @@ class RateAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolRates:
+    """Of each tool the share of its own calls with a finding, the worst first; `left`: tools beyond the limit."""
+
+    population: Population
+    rows: tuple[RateRow, ...]
+    left: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class RateComparison:
     """Whether `b` differs from `a`: `difference` of the shares (b - a) with its interval, and the p-value of a test.
 

@@ -13,7 +13,7 @@ from ...schemas.queries.ledger import JudgedState, LedgerEntry, LedgerQuery
 from ...schemas.queries.listing import Facets, SessionRow, SessionView
 from ...schemas.queries.pipeline_stats import Timeliness, VersionSeen
 from ...schemas.queries.reader import Confidence, ErrorQuery, LocatedFinding, Received, TraceQuery, TraceRow, TraceView
-from ...schemas.rates import RateAnswer, RateComparison, RateQuery
+from ...schemas.rates import RateAnswer, RateComparison, RateQuery, ToolRates
 from ...schemas.verdicts import Outcome
 from .trace.trace_queries import TraceQueries
 
@@ -42,6 +42,9 @@ class Rates(Protocol):
 
     def ask(self, query: RateQuery) -> RateAnswer:
         """Rates as they stand now. Raises ConfigError where the query means nothing, RetryableError, StoreError."""
+
+    def calls(self, query: RateQuery) -> ToolRates:
+        """Tools by their own calls; filters of findings do not apply. Raises as `ask`."""
 
     def compare(self, a: RateQuery, b: RateQuery) -> RateComparison:
         """Whether `b` differs from `a`; of one population where neither names one. Raises as `ask`."""

@@ -10,9 +10,22 @@ from typing import TypeVar
 
 from ...judges.measures.rates import effective, mean, mean_difference, share, share_difference
 from ...judges.registry import default_suite
-from ...schemas.rates import Estimate, Population, Rate, RateAnswer, RateComparison, RateQuery, RateRow, Sums, Unjudged
+from ...schemas.rates import (
+    Estimate,
+    Population,
+    Rate,
+    RateAnswer,
+    RateComparison,
+    RateQuery,
+    RateRow,
+    Sums,
+    ToolRates,
+    Unit,
+    Unjudged,
+)
 from ..store.client import Store
 from .calibration import Calibration
+from .calls import CallSums, calls_by_tool
 from .folding import Folding
 from .question import AskedJudge, Question, exact
 from .reading import Read, Reading
@@ -36,7 +49,7 @@ class StoredRates:
     ) -> None:
         self.folding = Folding(store, clock)
         self.calibrate = calibrate
-        self._reading, self._rules = Reading(store), rules
+        self._store, self._reading, self._rules = store, Reading(store), rules
 
     def ask(self, query: RateQuery) -> RateAnswer:
         """Rates as they stand now.
@@ -48,6 +61,12 @@ class StoredRates:
         """
         population, read = self._settled(lambda: self._resolved(query))
         return self._answer(query, population, read)
+
+    def calls(self, query: RateQuery) -> ToolRates:
+        """Of each tool the share of its own calls with a finding, in traces that were judged. Raises as `ask`."""
+        population, found = self._settled(lambda: self._calls(query))
+        rows = tuple(RateRow(one.tool, query.since, _rate(one.sums)) for one in found)
+        return ToolRates(population, rows, found[0].tools - len(found) if found else 0)
 
     def compare(self, a: RateQuery, b: RateQuery) -> RateComparison:
         """Whether `b` differs from `a`; of the same population where neither names one. Raises as `ask`."""
@@ -81,6 +100,10 @@ class StoredRates:
             first, second = self._resolved(common[0]), self._resolved(common[1])
         return first, second
 
+    def _calls(self, query: RateQuery) -> tuple[Population, list[CallSums]]:
+        population, _ = self._resolved(replace(query, by=None, unit=Unit.TRACE))
+        return population, calls_by_tool(self._store, self._exact(query, population), query.limit)
+
     def _resolved(self, query: RateQuery) -> tuple[Population, Read]:
         asked = self._exact(query, query.population or Population.BOTH)
         population = query.population or _told(asked.judge)
@@ -99,29 +122,30 @@ class StoredRates:
         if query.calibrated and self.calibrate is not None:
             labels = self.calibrate(self._exact(query, population))
 
-        def rated(sums: Sums, calibrated: Estimate | None) -> Rate:
-            return Rate(
-                judged=sums.units,
-                hits=sums.hits,
-                errors=sums.errors,
-                effective=effective(sums),
-                sampled=abs(sums.w - sums.n) > 1e-9 * sums.n,
-                share=share(sums),
-                mean=mean(sums),
-                calibrated=calibrated,
-            )
-
         return RateAnswer(
             population=population,
-            total=rated(read.total, labels.of_total(read.total)),
+            total=_rate(read.total, labels.of_total(read.total)),
             rows=tuple(
-                RateRow(key, at, rated(sums, labels.of_group((at, key), sums))) for (at, key), sums in read.rows.items()
+                RateRow(key, at, _rate(sums, labels.of_group((at, key), sums))) for (at, key), sums in read.rows.items()
             ),
             unjudged=Unjudged({why: read.unjudged[why] for why in sorted(read.unjudged)}),
             left=read.left,
             from_rollups=read.from_rollups,
             uncalibrated=labels.refused,
         )
+
+
+def _rate(sums: Sums, calibrated: Estimate | None = None) -> Rate:
+    return Rate(
+        judged=sums.units,
+        hits=sums.hits,
+        errors=sums.errors,
+        effective=effective(sums),
+        sampled=abs(sums.w - sums.n) > 1e-9 * sums.n,
+        share=share(sums),
+        mean=mean(sums),
+        calibrated=calibrated,
+    )
 
 
 def _told(judge: AskedJudge | None) -> Population | None:

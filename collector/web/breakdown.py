@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ...schemas.rates import By, Rate, RateAnswer
+from ...schemas.rates import By, Rate, RateAnswer, ToolRates
 from ...schemas.taxonomy import TRAIL, Dimension
 from ...schemas.text.naming import MOST, agent_name, shortened
 from ..queries.explain.glossary import find_term
@@ -55,7 +55,7 @@ class Breakdown:
     left: int
 
 
-def break_down(answer: RateAnswer, by: By, window: Window, profile: str = "") -> Breakdown:
+def break_down(answer: RateAnswer | ToolRates, by: By, window: Window, profile: str = "") -> Breakdown:
     """The groups of an answer in which anything was found. `profile`: in which it was asked for, "" for the default."""
     rows = [_row(row.key, row.rate, by, window, profile) for row in answer.rows if row.rate.hits]
     most = max((row.rate.share.high for row in rows if row.rate.share), default=0.0)

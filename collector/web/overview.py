@@ -53,8 +53,10 @@ def add_overview(app: FastAPI, site: Site) -> None:
     def broken_down(request: Request, by: str) -> Response:
         if by not in set(By):
             raise NotFoundError(f"no break-down by {by[:40]!r}: use one of {', '.join(By)}")
-        query = asked(request, site.window(request))
-        answer = site.reader.rates.ask(replace(query, by=By(by), limit=GROUPS))
+        query = replace(asked(request, site.window(request)), limit=GROUPS)
+        # A tool's errors in all runs would tell how often it is called, not how often a call of it fails.
+        rates = site.reader.rates
+        answer = rates.calls(query) if by == By.TOOL else rates.ask(replace(query, by=By(by)))
         view = break_down(answer, By(by), site.window(request), query.profile)
         return site.render(request, "breakdown.html", view=view)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from tracejury.schemas.rates import Population, Rate, RateAnswer, RateComparison, RateQuery, Unjudged
+from tracejury.schemas.rates import By, Population, Rate, RateAnswer, RateComparison, RateQuery, ToolRates, Unjudged
 
 NOTHING = RateAnswer(Population.DETECTORS, Rate(0, 0, 0, 0.0, sampled=False, share=None, mean=None), (), Unjudged())
 
@@ -20,6 +20,11 @@ class MemoryRates:
         """What was put in."""
         self.asked.append(query)
         return self.answer
+
+    def calls(self, query: RateQuery) -> ToolRates:
+        """The rows of what was put in."""
+        answer = self.ask(replace(query, by=By.TOOL))
+        return ToolRates(answer.population, answer.rows, answer.left)
 
     def compare(self, a: RateQuery, b: RateQuery) -> RateComparison:
         """Twice what was put in, without a difference."""
