@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
@@ -239,13 +239,20 @@ class ApiClient:
         """How judges fare against labels."""
         return self._get(QualityPage, "/api/labels/quality", filters)
 
-    def stream(self, path: str, params: Mapping[str, str]) -> Iterator[bytes]:
-        """A long answer in pieces; errors as of other questions, and RetryableError where it breaks off."""
+    def stream(
+        self, path: str, params: Mapping[str, str], begun: Callable[[Mapping[str, str]], None] | None = None
+    ) -> Iterator[bytes]:
+        """A long answer in pieces; errors as of other questions, and RetryableError where it breaks off.
+
+        `begun` is called with its headers.
+        """
         given = {key: value for key, value in params.items() if value}
         with self._failing(), self._http.stream("GET", path, params=given) as answer:
             if not answer.is_success:
                 answer.read()
                 self._read(answer)
+            if begun is not None:
+                begun(answer.headers)
             yield from answer.iter_bytes()
 
     def _get(self, model: type[Model], path: str, params: Mapping[str, str] | None = None) -> Model:

@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 
 from ...schemas.errors import NotFoundError
 from ...schemas.wire.base import WireModel
-from ...schemas.wire.dataset import FindingRow, RunRow, TrailRow
+from ...schemas.wire.dataset import UNJUDGED, FindingRow, RunRow, TrailRow
 from ...schemas.wire.traces import ProblemJson
 from ..queries.dataset.reading import Exporter
 from ..queries.dataset.writing import json_lines, need_parquet, parquet
@@ -19,8 +19,13 @@ from .params_dataset import ExportParams
 
 MEDIA = {"jsonl": "application/x-ndjson", "parquet": "application/vnd.apache.parquet"}
 _SHAPES: Mapping[str, type] = {"findings": FindingRow, "runs": RunRow, "trail": TrailRow}
+_HEADERS = {UNJUDGED: {"description": "Traces asked for that were not judged yet", "schema": {"type": "integer"}}}
 _ANSWERS: dict[int | str, dict[str, Any]] = {
-    200: {"content": {media: {} for media in MEDIA.values()}, "description": "Rows, as they are read"},
+    200: {
+        "content": {media: {} for media in MEDIA.values()},
+        "description": "Rows, as they are read",
+        "headers": _HEADERS,
+    },
     404: {"model": ProblemJson},
     422: {"model": ProblemJson},
 }
@@ -33,18 +38,21 @@ def add_export(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
     def export(params: Annotated[ExportParams, Query()]) -> Response:
         """Findings, agent runs or traces with their transcripts, as JSON lines or Parquet.
 
-        An answer that breaks off (no last chunk) is not complete.
+        An answer that breaks off (no last chunk) is not complete. A header counts the traces that are not judged yet:
+        what will be found in them is missing.
         """
         trace_id = params.trace_id
         if trace_id and not reader.knows(trace_id, ""):
             raise NotFoundError(f"no trace {trace_id[:64]!r} is stored")
         if params.format == "parquet":
             need_parquet()
-        rows = rows_of(Exporter(reader, params.transcripts), params, clock())
+        now = clock()
+        rows = rows_of(Exporter(reader, params.transcripts), params, now)
         pieces = json_lines(rows) if params.format == "jsonl" else parquet(rows, _SHAPES[params.rows])
         headers = {
             "Content-Disposition": f'attachment; filename="{params.rows}.{params.format}"',
             "X-Content-Type-Options": "nosniff",
+            UNJUDGED: str(count_unjudged(reader, params, now)),
         }
         return StreamingResponse(pieces, headers=headers, media_type=MEDIA[params.format])
 
@@ -56,3 +64,11 @@ def rows_of(exporter: Exporter, params: ExportParams, now: int) -> Iterator[Wire
     query = params.traces(now)
     make = exporter.runs if params.rows == "runs" else exporter.trail
     return make(query, params.limit or 0, params.trace_id)
+
+
+def count_unjudged(reader: Reader, params: ExportParams, now: int) -> int:
+    """How many of the traces that the parameters ask for are not judged yet, as far as is known of those."""
+    if params.rows == "findings":  # by first sight, which is still to come
+        return reader.count_unjudged(service=params.errors(now).service, trace_id=params.trace_id)
+    query = params.traces(now)
+    return reader.count_unjudged(query.since, query.service, params.trace_id)

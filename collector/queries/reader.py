@@ -80,6 +80,9 @@ class Reader(Protocol):
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """Up to `limit` traces."""
 
+    def count_unjudged(self, since: int = 0, service: str = "", trace_id: str = "", tenant: str = "") -> int:
+        """How many traces have spans that no judging has seen; empty arguments do not narrow."""
+
     def sessions(self, query: TraceQuery) -> Sequence[SessionRow]:
         """Up to `limit` sessions that hold a trace of the query."""
 

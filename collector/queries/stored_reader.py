@@ -40,6 +40,10 @@ class StoredReader:
         """Up to `limit` traces."""
         return self._reading.find_traces(query)
 
+    def count_unjudged(self, since: int = 0, service: str = "", trace_id: str = "", tenant: str = "") -> int:
+        """How many traces have spans that no judging has seen."""
+        return TraceLists(self._store, tenant).count_unjudged(since, service, trace_id)
+
     def sessions(self, query: TraceQuery) -> Sequence[SessionRow]:
         """Up to `limit` sessions that hold a trace of the query."""
         return SessionLists(self._store, query.tenant).find(query)

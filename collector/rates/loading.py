@@ -11,6 +11,7 @@ from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import TraceState
 from ...schemas.verdicts import DETECTORS, Outcome
 from ..store.client import Store
+from ..store.pending_traces import JUDGED
 from ..store.scope import TENANT, Scope
 from .base import BaseCall, BaseFinding, BaseRun, BaseTrace, BaseWord
 from .facts import FactKey
@@ -20,7 +21,7 @@ _THESE: Final = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
 _TRACES: Final = f"""
 SELECT TraceId, toUnixTimestamp64Nano(ReceivedAt), ServiceName, Version, SessionId, Conventions, JoinedTo, Runs.Id,
     Runs.Name, Runs.Role, Runs.ParentId, Runs.Turns, Runs.Model, Calls.SpanId, Calls.Tool, Calls.Asked
-FROM traces FINAL WHERE {_THESE}
+FROM traces FINAL WHERE {_THESE} AND {JUDGED}
 """
 
 _JOINED: Final = f"SELECT DISTINCT TraceId FROM traces WHERE {TENANT} AND JoinedTo IN {{trace_ids:Array(String)}}"

@@ -65,6 +65,11 @@ class Changes:
         with self._lock:
             return key not in self._held and received_through > self._deleted.get(key, -1)
 
+    def deleting(self) -> set[str]:
+        """The ids of the traces that are held."""
+        with self._lock:
+            return {trace_id for _, trace_id in self._held}
+
     def hold(self, keys: Collection[TraceKey], through: int) -> None:
         """Before these are deleted as far as they arrived (unix nanos): what is being written of them is waited for.
 

@@ -18,6 +18,7 @@ from .changes import Changes
 from .config import StoreConfig
 from .dsn import Target, parse_dsn
 from .failures import is_transient, one_line, root_cause
+from .pending_traces import PendingTraces
 
 if TYPE_CHECKING:
     from clickhouse_connect.datatypes.base import ClickHouseType
@@ -51,6 +52,7 @@ class Store:
         self.target = target
         self.config = config
         self.changes = Changes()
+        self.pending = PendingTraces()
         self._idle: queue.LifoQueue[Client] = queue.LifoQueue()
         self._slots = threading.BoundedSemaphore(config.clients)
         self._types: dict[tuple[str, tuple[str, ...]], list[ClickHouseType]] = {}

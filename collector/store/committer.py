@@ -89,6 +89,7 @@ class Committer:
         spans = [span for batch in batches for span in batch.spans]
         self._store.insert("logs", LOG_COLUMNS, log_columns(logs, self._last))
         self._store.insert("spans", SPAN_COLUMNS, span_columns(spans, self._last))
+        self._store.pending.arrived({(span.tenant, span.trace_id) for span in spans}, self._last)
         return Committed(self._last)
 
     def _alone(self, batch: Batch, failure: Exception | None) -> Outcome:

@@ -28,6 +28,7 @@ from .client import Store
 from .inserting import insert_rows, storing
 from .joins import StoredJoins
 from .outlines import StoredOutlines
+from .pending_traces import JUDGED
 from .scope import TENANT, Scope
 
 _IN_TRACES = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
@@ -39,7 +40,7 @@ SELECT TraceId, sum(known) FROM
     UNION ALL
     SELECT TraceId, count() FROM logs FINAL WHERE {_IN_TRACES} GROUP BY TraceId
     UNION ALL
-    SELECT DISTINCT TraceId, 1 FROM traces WHERE {_IN_TRACES}
+    SELECT DISTINCT TraceId, 1 FROM traces WHERE {_IN_TRACES} AND {JUDGED}
 )
 GROUP BY TraceId
 """
@@ -106,7 +107,7 @@ class StoredJudging:
 
     def joined_to(self, trace_ids: Sequence[str]) -> dict[str, str]:
         """As part of which trace each was judged, "" for itself; absent: never judged."""
-        sql = f"SELECT TraceId, JoinedTo FROM traces FINAL WHERE {_IN_TRACES}"
+        sql = f"SELECT TraceId, JoinedTo FROM traces FINAL WHERE {_IN_TRACES} AND {JUDGED}"
         return {row[0]: row[1] for row in self._scope.select(sql, trace_ids=trace_ids)}
 
     def joined(self, trace_ids: Sequence[str]) -> dict[str, frozenset[str]]:
@@ -148,6 +149,7 @@ class StoredJudging:
                 insert_rows(store, "verdicts", VERDICT_COLUMNS, verdicts)
                 self._keep_outlines(judged)
             summed.result()
+            store.pending.judged((j.trace.tenant, j.trace.trace_id) for j in judged)
             insert_rows(store, "judgements", JUDGEMENT_COLUMNS, words)
             insert_rows(store, "judgements", JUDGEMENT_COLUMNS, judgements)
 

@@ -13,6 +13,7 @@ from ...schemas.trajectory import TraceState
 from ...schemas.verdicts import DETECTORS, Outcome, SubjectKind
 from .answers import StoredAnswers
 from .client import Store
+from .pending_traces import JUDGED
 from .reading import StoredReading, places
 from .scope import TENANT, Scope
 
@@ -58,7 +59,9 @@ def outcomes(store: Store, trace_ids: Sequence[str], tenant: str = "") -> dict[s
 # A place among words of one time; of a fixed length, whatever the ids are.
 _ID: Final = "hex(sipHash128(TraceId, SubjectKind, SubjectId, Judge)) AS Id"
 
-_JUDGED: Final = f"SELECT State, length(Runs.Id) FROM traces FINAL WHERE {TENANT} AND TraceId = {{trace_id:String}}"
+_JUDGED: Final = (
+    f"SELECT State, length(Runs.Id) FROM traces FINAL WHERE {TENANT} AND {JUDGED} AND TraceId = {{trace_id:String}}"
+)
 
 _PENDING_RUNS: Final = f"""
 SELECT TraceId, uniqExact(SubjectId) FROM (SELECT * FROM judgements FINAL WHERE {TENANT}

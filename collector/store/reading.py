@@ -32,7 +32,7 @@ class StoredReading:
         self._store = store
 
     def find_traces(self, query: TraceQuery) -> list[TraceRow]:
-        """Up to `query.limit` judged traces in the asked order, with their findings counted by severity."""
+        """Up to `query.limit` traces in the asked order, with their findings counted by severity."""
         return TraceLists(self._store, query.tenant).find(query)
 
     def find_services(self, since: int, limit: int, tenant: str = "") -> list[str]:

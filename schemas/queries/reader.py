@@ -107,7 +107,8 @@ class ErrorQuery:
 class TraceRow:
     """A trace in a list. Times in unix nanos; `findings` by severity.
 
-    `goal`: the beginning of what its first manager was asked; `place`: in the asked order.
+    `goal`: the beginning of what its first manager was asked; `place`: in the asked order; `judged`: once at
+    least. What only judging finds is empty before.
     """
 
     trace_id: str
@@ -129,6 +130,7 @@ class TraceRow:
     output_tokens: int | None = None
     usd: float | None = None
     place: int = 0
+    judged: bool = True
 
 
 @dataclass(frozen=True, slots=True)

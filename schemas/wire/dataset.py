@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from .base import OptionalText, Time, WireModel
 from .labels import AnnotationJson, HumanScoreJson, ReviewJson
 from .traces import ErrorJson, FindingJson, VerdictJson
+
+UNJUDGED: Final = "X-Tracejury-Unjudged-Traces"
+"""The header of an export with the number of traces asked for that were not judged yet when its rows began."""
 
 
 class FindingRow(ErrorJson):

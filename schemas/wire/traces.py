@@ -137,6 +137,7 @@ class TraceRowJson(WireModel):
     """A trace in a list; `findings` counts those that the profile shows, by severity ("HIGH": 2).
 
     `goal`: the beginning of what its first manager was asked; `turns`: LLM turns; tokens and `usd` null where unknown.
+    `judged` false: not judged yet, so what only judging finds is empty.
     """
 
     trace_id: str
@@ -158,6 +159,7 @@ class TraceRowJson(WireModel):
     input_tokens: int | None
     output_tokens: int | None
     usd: Number | None
+    judged: bool
 
 
 class JudgedJson(WireModel):

@@ -109,6 +109,11 @@ class MemoryReader:
         ]
         return sorted(kept, key=lambda r: (r.received, r.trace_id), reverse=True)[: query.limit]
 
+    def count_unjudged(self, since: int = 0, service: str = "", trace_id: str = "", tenant: str = "") -> int:  # noqa: ARG002  the protocol's signature
+        """Those whose rows say so."""
+        asked = [r for r in self.rows if r.received >= since and service in ("", r.service)]
+        return sum(not r.judged for r in asked if trace_id in ("", r.trace_id))
+
     def sessions(self, query: TraceQuery) -> Sequence[SessionRow]:
         """Those that were put in, of the service."""
         self.asked.append(query)

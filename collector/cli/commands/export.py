@@ -15,6 +15,8 @@ import click
 
 from ....schemas.errors import ConfigError
 from ....schemas.filters import EXPORT_FILTERS
+from ....schemas.text.counting import counted
+from .. import output
 from ..options import filter_options, profile_option, since_option, url_option
 
 _NOT_PLAIN: Final = re.compile(r"[^\n -~]")
@@ -44,6 +46,7 @@ def export_command(
     Latest first. A row holds the run's transcript, its steps labelled, and what people say of it. FILE appears once it
     is complete; a pipe or a device is written to as rows come.
     """
+    from ....schemas.wire.dataset import UNJUDGED
     from ...api.client import ApiClient
 
     params = {name: value for name, value in given.items() if value}
@@ -53,7 +56,13 @@ def export_command(
     if limit:
         params["limit"] = str(limit)
     with ApiClient(url) as client:
-        _write(file, client.stream("/api/export", params))
+        headers: dict[str, str] = {}
+        _write(file, client.stream("/api/export", params, headers.update))
+    waiting = int(headers.get(UNJUDGED.lower(), 0))
+    if waiting:
+        output.note(
+            f"{counted(waiting, 'trace')} not judged yet: what will be found there is missing; export again later"
+        )
 
 
 def _form(file: Path) -> str:

@@ -11,6 +11,7 @@ from ....schemas.queries.reader import Confidence, TraceQuery, TraceRow
 from ....schemas.taxonomy import Severity
 from ....schemas.trajectory import TraceState
 from ..client import Store
+from ..pending_traces import JUDGED, list_pending
 from ..scope import TENANT, Scope
 from .conditions import ARRIVED, conditions
 from .findings import HOLDS, JOINED, counts, near, thresholds
@@ -33,7 +34,7 @@ _SHOWN: Final = (
     f"TraceId, {short('SessionId')}, {short('ServiceName')}, State, Spans, {shorts('Runs.Name')}, StartNanos, "
     f"EndNanos, {ARRIVED} AS Received, {short('Name')}, {short('Version')}, substringUTF8(arrayFirst((goal, parent) -> "
     f"parent = '', Runs.Goal, Runs.ParentId), 1, {GOAL}), "
-    f"{shorts(_MODELS)}, arraySum(Runs.Turns), InputTokens, OutputTokens, Cost"
+    f"{shorts(_MODELS)}, arraySum(Runs.Turns), InputTokens, OutputTokens, Cost, {JUDGED}"
 )
 
 
@@ -44,7 +45,8 @@ class TraceLists:
         self._scope = Scope(store, tenant)
 
     def find(self, query: TraceQuery) -> list[TraceRow]:
-        """Up to `query.limit` judged traces in the asked order, with their findings counted by severity."""
+        """Up to `query.limit` traces in the asked order, with their findings counted by severity."""
+        list_pending(self._scope.store)
         where, values = conditions(query)
         follows, place = after(query.before, "TraceId", ascending=query.ascending)
         found = ""
@@ -61,6 +63,27 @@ class TraceLists:
         )
         return self._shown(rows, query.confidence)
 
+    def count_unjudged(self, since: int, service: str, trace_id: str) -> int:
+        """Traces of which spans arrived that no judging has seen; of a never judged one nothing but spans is known.
+
+        Narrowed to one trace, to a service and to arrivals from `since` (unix nanos) on, where they are not empty.
+        """
+        list_pending(self._scope.store)
+        own = f"{TENANT} AND TraceId = {{trace_id:String}}" if trace_id else TENANT
+        of_service = " AND ServiceName = {service:String}" if service else ""
+        # FINAL: a copy of a span that lost to another one of it is no news.
+        rows = self._scope.select(
+            f"SELECT count() FROM (SELECT TraceId, {ARRIVED} AS Seen, {JUDGED} AS Judged "
+            f"FROM traces FINAL WHERE {own}{of_service}) AS known "
+            f"INNER JOIN (SELECT TraceId, max({ARRIVED}) AS Arrived FROM spans FINAL WHERE {own} GROUP BY TraceId) "
+            "AS stored ON known.TraceId = stored.TraceId "
+            "WHERE (NOT Judged OR Arrived > Seen) AND Arrived >= {since:Int64}",
+            since=since,
+            service=service,
+            trace_id=trace_id,
+        )
+        return int(rows[0][0])
+
     def counts(self, trace_ids: Sequence[str], confidence: Confidence) -> dict[str, dict[Severity, int]]:
         """Findings that hold and are sure enough, by trace and severity; a joined run's all at its own trace."""
         ids = "{trace_ids:Array(String)}"
@@ -71,6 +94,7 @@ class TraceLists:
 
     def facets(self, since: int, until: int, service: str) -> Facets:
         """Names that traces of that time have, by how many of them; of those that lists cut, none."""
+        list_pending(self._scope.store)
         query = TraceQuery(Confidence(0.0, 0.0), 0, service=service, since=since, until=until)
         where, values = conditions(query)
         traces = f"traces FINAL WHERE {where}"
@@ -122,5 +146,6 @@ def _row(row: Sequence[Any], findings: dict[Severity, int], place: int) -> Trace
         input_tokens=row[14],
         output_tokens=row[15],
         usd=row[16],
+        judged=bool(row[17]),
         place=place,
     )

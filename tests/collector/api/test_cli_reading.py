@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import subprocess
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -176,6 +177,16 @@ def test_traces_are_listed(api: Api) -> None:
     assert len(shown.stdout.splitlines()) == 3
     assert "there are more than 2" in shown.stderr
     assert [r["trace_id"] for r in lines(run(api, "traces", "--format", "json"))] == [row(n).trace_id for n in range(3)]
+
+
+def test_a_trace_that_is_not_judged_yet_is_listed_as_such(api: Api) -> None:
+    """No count of findings, which would pass for a result."""
+    api.reader.rows = [replace(row(1), judged=False), row(2)]
+    shown = run(api, "traces").stdout.splitlines()
+    assert [("not judged yet" in line) for line in shown if "svc" in line] == [True, False]
+    assert [r["judged"] for r in lines(run(api, "traces", "--format", "json"))] == [False, True]
+    page = api.client.get("/traces").text
+    assert page.count("not judged yet") == 1
 
 
 def test_judging_again_says_what_was_judged(api: Api) -> None:

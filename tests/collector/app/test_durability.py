@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 from pathlib import Path
 
 import httpx
+import processes
 import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from otlp_parts import span, text, traces
 from processes import Serving, serving
 
@@ -66,3 +69,30 @@ def test_an_acknowledged_span_survives_kill_9_and_is_judged_by_itself(tmp_path: 
         settled = 0
         while settled < SENDERS:  # the test's time-out is the limit
             settled = sum(row["state"] == "settled" for row in client.get("/api/traces").json()["items"])
+
+
+async def send_all(collector: Serving, request: ExportTraceServiceRequest) -> None:
+    await connect(f"127.0.0.1:{collector.ports['grpc']}", "grpc").send(encoded(request))
+
+
+NO_JUDGING = """
+from tracejury.collector.judging.detect.worker import DetectWorker
+DetectWorker.start = lambda worker: None
+from tracejury.collector.cli import main; main()
+"""
+
+
+def test_every_acknowledged_trace_is_listed_from_the_first_answer_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed before they are judged, and started again while judging is held back: they show as not judged."""
+    monkeypatch.setattr(processes, "COMMAND", [sys.executable, "-c", NO_JUDGING])
+    sent = {number.to_bytes(16).hex() for number in range(1, ENOUGH + 1)}
+    with serving(tmp_path) as collector:
+        asyncio.run(send_all(collector, traces(*(span(trace_id=bytes.fromhex(trace_id)) for trace_id in sent))))
+        collector.process.send_signal(signal.SIGKILL)
+        assert collector.process.wait(60) == -signal.SIGKILL
+    with serving(tmp_path) as collector, httpx.Client(base_url=collector.url) as http:
+        rows = http.get("/api/traces?limit=1000").raise_for_status().json()["items"]
+        assert {(row["trace_id"], row["judged"]) for row in rows} == {(trace_id, False) for trace_id in sent}
+        assert http.get("/api/export").headers["X-Tracejury-Unjudged-Traces"] == str(ENOUGH)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -17,7 +18,7 @@ from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 from hypothesis import given
 from hypothesis import strategies as st
-from memory_api import KNOWN, Api, finding, memory_api, served
+from memory_api import KNOWN, Api, finding, memory_api, row, served
 
 from tracejury.collector.cli.commands.export import for_terminal
 from tracejury.collector.cli.root import root
@@ -40,6 +41,22 @@ def test_findings_as_json_lines(api: Api, tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["findings.jsonl"]
     shown = CliRunner().invoke(root, ["export", "-", "--limit", "1", "--no-transcripts", "--url", api.url])
     assert len(shown.output.splitlines()) == 1
+
+
+def test_what_is_not_judged_yet_is_said(api: Api, tmp_path: Path) -> None:
+    """On stderr, in the API's header, and not in the rows; nothing is said where all is judged."""
+    api.reader.found = [finding(1)]
+    target = tmp_path / "findings.jsonl"
+    command = ["export", str(target), "--url", api.url]
+    api.reader.rows = [row(1)]
+    assert CliRunner().invoke(root, command).stderr == ""
+    rows = target.read_text()
+    api.reader.rows += [replace(row(number), judged=False) for number in (2, 3)]
+    result = CliRunner().invoke(root, command)
+    assert result.stderr == "2 traces not judged yet: what will be found there is missing; export again later\n"
+    assert (target.read_text(), result.exit_code) == (rows, 0)
+    assert api.client.get("/api/export").headers["X-Tracejury-Unjudged-Traces"] == "2"
+    assert api.client.get("/api/export?rows=runs&service=desk").headers["X-Tracejury-Unjudged-Traces"] == "0"
 
 
 def test_a_parquet_file_by_its_name(api: Api, tmp_path: Path) -> None:

@@ -1,0 +1,212 @@
+"""Traces that are stored and not judged yet: lists have them from the first answer on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from store_parts import TRACE_ID, a_finding, a_judged_trace, a_log, a_span
+
+from tracejury.collector.store import pending_traces
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.committer import Committed, Committer, WriterCounters
+from tracejury.collector.store.config import StoreConfig
+from tracejury.collector.store.dead_letter import DeadLetterFolder
+from tracejury.collector.store.deletion import TraceDeleter
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.lists import TraceLists
+from tracejury.schemas.batch import Batch
+from tracejury.schemas.errors import StoreError
+from tracejury.schemas.queries.listing import Sort
+from tracejury.schemas.queries.reader import Confidence, Position, TraceQuery, TraceRow
+from tracejury.schemas.spans import LogRecord, Span
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.trajectory import TraceState
+
+pytestmark = pytest.mark.store
+
+OTHER = "f" * 32
+Commit = Callable[..., int]
+
+
+@pytest.fixture
+def commit(store: Store, tmp_path: Any) -> Commit:
+    """Commits rows as the writer does; gives their time of arrival."""
+    times = iter(range(1, 1_000_000))
+    committer = Committer(store, DeadLetterFolder(tmp_path, 0), WriterCounters(), clock=lambda: next(times))
+
+    def commit(*rows: Span | LogRecord) -> int:
+        spans = [row for row in rows if isinstance(row, Span)]
+        (outcome,) = committer.commit([Batch(spans, [row for row in rows if isinstance(row, LogRecord)], 1)])
+        assert isinstance(outcome, Committed)
+        return outcome.received_at
+
+    return commit
+
+
+@contextmanager
+def restarted(store: Store) -> Any:
+    """The same database in the hands of a process that knows nothing of it."""
+    fresh = Store.open(f"chdb://{store.folder}?database={store.database}", StoreConfig(retention_days=None))
+    try:
+        yield fresh
+    finally:
+        fresh.close()
+
+
+def listed(store: Store, **query: Any) -> list[TraceRow]:
+    fields: dict[str, Any] = {"confidence": Confidence(0.0, 0.0), "limit": 100}
+    return TraceLists(store).find(TraceQuery(**fields | query))
+
+
+def ids(store: Store, **query: Any) -> list[str]:
+    return [row.trace_id for row in listed(store, **query)]
+
+
+def test_a_committed_trace_is_listed_before_it_is_judged(store: Store, commit: Commit) -> None:
+    """As far as its spans tell; a span that was sent twice counts once."""
+    commit(a_span(name="agent", start=5, end=9), a_log())
+    at = commit(a_span(name="agent", start=5, end=9), a_span(span_id="c" * 16, parent_span_id="p", start=2, end=30))
+    (row,) = listed(store)
+    assert (row.judged, row.state, row.spans, row.findings) == (False, TraceState.OPEN, 2, dict.fromkeys(Severity, 0))
+    assert (row.service, row.name, row.start, row.end, row.received) == ("shop", "agent", 2, 30, at)
+
+
+def test_more_spans_change_the_row(store: Store, commit: Commit) -> None:
+    """Also of a trace that was listed before."""
+    commit(a_span())
+    assert [row.spans for row in listed(store)] == [1]
+    commit(a_span(span_id="c" * 16))
+    assert [row.spans for row in listed(store)] == [2]
+
+
+def test_judging_replaces_the_row(store: Store, commit: Commit) -> None:
+    """Whichever is stored first; spans that come later do not bring it back."""
+    at = commit(a_span())
+    listed(store)
+    StoredJudging(store).save([a_judged_trace(received=at)])
+    commit(a_span(span_id="c" * 16))
+    (row,) = listed(store)
+    assert (row.judged, row.state) == (True, TraceState.SETTLED)
+
+
+def test_a_restarted_process_lists_what_was_never_judged(store: Store, commit: Commit) -> None:
+    """Its first answer has it; a judged trace stays as it was judged."""
+    at = commit(a_span(), a_span(trace_id=OTHER))
+    StoredJudging(store).save([a_judged_trace(received=at)])
+    with restarted(store) as fresh:
+        assert {row.trace_id: row.judged for row in listed(fresh)} == {TRACE_ID: True, OTHER: False}
+
+
+@pytest.mark.parametrize("most", [1, 1000])
+def test_many_at_once(store: Store, commit: Commit, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """Whether they are named or looked for by their arrival."""
+    monkeypatch.setattr(pending_traces, "MOST", most)
+    listed(store)
+    commit(a_span(trace_id=OTHER, span_id="1" * 16))
+    commit(*(a_span(trace_id=f"{number:032x}") for number in range(20)), a_span(trace_id=OTHER))
+    assert {row.trace_id: row.spans for row in listed(store)} == {
+        OTHER: 2,
+        **{f"{number:032x}": 1 for number in range(20)},
+    }
+
+
+def test_nothing_is_asked_where_nothing_waits(store: Store, commit: Commit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list costs one more statement only where traces arrived that nobody judged."""
+    at = commit(a_span())
+    listed(store)
+    commit(a_span())
+    StoredJudging(store).save([a_judged_trace(received=at)])
+    statements: list[str] = []
+    monkeypatch.setattr(store, "command", lambda sql, *_: statements.append(sql))
+    listed(store)
+    assert statements == []
+    commit(a_span())
+    listed(store)
+    assert len(statements) == 1
+
+
+def test_filters_orders_and_pages(store: Store, commit: Commit) -> None:
+    """A pending trace is found by what its spans say, and by nothing that only judging finds."""
+    at = commit(a_span(start=100, end=200))
+    StoredJudging(store).save([a_judged_trace(a_finding(), received=at, start=100, end=200)])
+    commit(a_span(trace_id=OTHER, service="desk", start=50, end=400))
+    assert ids(store) == [OTHER, TRACE_ID]
+    assert ids(store, sort=Sort.START) == [TRACE_ID, OTHER]
+    assert ids(store, sort=Sort.DURATION) == [OTHER, TRACE_ID]
+    assert ids(store, sort=Sort.FINDINGS) == [TRACE_ID, OTHER]
+    assert ids(store, sort=Sort.COST, ascending=True) == [TRACE_ID, OTHER]
+    assert ids(store, state=TraceState.OPEN) == ids(store, service="desk") == [OTHER]
+    assert ids(store, severity=Severity.LOW) == ids(store, category="Resource Abuse") == [TRACE_ID]
+    assert ids(store, agent="planner") == [TRACE_ID]
+    (first,) = listed(store, limit=1)
+    assert ids(store, before=Position(first.place, first.trace_id)) == [TRACE_ID]
+    assert [name for name, _ in TraceLists(store).facets(0, 0, "").services] == ["desk", "shop"]
+
+
+def test_a_deleted_trace_does_not_come_back(store: Store, commit: Commit) -> None:
+    """Neither one that waits to be listed, nor while it is being deleted."""
+    at = commit(a_span())
+    store.changes.hold([("", TRACE_ID)], at)
+    assert ids(store) == []
+    TraceDeleter(store).delete([TRACE_ID], at)
+    store.changes.let_go([("", TRACE_ID)])
+    assert ids(store) == []
+    with restarted(store) as fresh:
+        assert ids(fresh) == []
+
+
+def test_a_list_waits_for_rows_that_another_list_writes(
+    store: Store, commit: Commit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two lists at a time both have the trace."""
+    listed(store)
+    commit(a_span())
+    begun, go_on = threading.Event(), threading.Event()
+    command = store.command
+
+    def slowly(sql: str, *values: Any) -> None:
+        begun.set()
+        assert go_on.wait(30)
+        command(sql, *values)
+
+    monkeypatch.setattr(store, "command", slowly)
+    answers: list[list[str]] = []
+    readers = [threading.Thread(target=lambda: answers.append(ids(store))) for _ in range(2)]
+    readers[0].start()
+    assert begun.wait(30)
+    readers[1].start()
+    go_on.set()
+    for reader in readers:
+        reader.join(30)
+    assert answers == [[TRACE_ID], [TRACE_ID]]
+
+
+def test_a_store_that_takes_no_rows_still_lists(store: Store, commit: Commit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it cannot list now it lists later."""
+    commit(a_span())
+
+    def full(*_: object) -> None:
+        raise StoreError("no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "command", full)
+        assert ids(store) == []
+    assert ids(store) == [TRACE_ID]
+
+
+def test_unjudged_traces_are_counted(store: Store, commit: Commit) -> None:
+    """Never judged, or with spans since; a copy of a span is no news."""
+    lists = TraceLists(store)
+    at = commit(a_span())
+    assert (lists.count_unjudged(0, "", ""), lists.count_unjudged(0, "desk", "")) == (1, 0)
+    StoredJudging(store).save([a_judged_trace(received=at)])
+    assert lists.count_unjudged(0, "", "") == 0
+    later = commit(a_span(trace_id=OTHER, service="desk"), replace(a_span(), span_id="c" * 16))
+    assert lists.count_unjudged(0, "", "") == 2
+    assert lists.count_unjudged(0, "desk", "") == lists.count_unjudged(0, "", OTHER) == 1
+    assert (lists.count_unjudged(later, "", ""), lists.count_unjudged(later + 1, "", "")) == (2, 0)
