@@ -117,10 +117,12 @@ def _add_judging(app: FastAPI, services: Services) -> None:
         judged = await to_thread.run_sync(services.judge, wanted, bool(body.trace_id), limiter=few)
         if body.trace_id and not judged:
             raise NotFoundError(f"no trace {wanted[0][:64]!r} is stored")
+        ids = [j.subject.trace_id for j in judged]
+        shown = await to_thread.run_sync(reader.shown_findings, ids, Confidence.of(""))
         left: Mapping[str, int] = {}
         if services.judges().on and judged:
-            left = await to_thread.run_sync(reader.ledger.pending_runs, [j.subject.trace_id for j in judged])
-        items = [present_judged(j, left.get(j.subject.trace_id, 0)) for j in judged]
+            left = await to_thread.run_sync(reader.ledger.pending_runs, ids)
+        items = [present_judged(j, shown.get(i, 0), left.get(i, 0)) for i, j in zip(ids, judged, strict=True)]
         return json_answer({"items": items, "next": more})
 
 

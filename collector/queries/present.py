@@ -49,11 +49,12 @@ def present_row(row: TraceRow) -> TraceRowJson:
     return fill(TraceRowJson, row, findings=severity_counts(row.findings), duration_ms=duration_ms(row.start, row.end))
 
 
-def present_judged(judgement: Judgement, pending_judges: int = 0) -> JudgedJson:
-    """The outcome of judging a trace again; `pending_judges`: its agent runs that wait for LLM judges."""
+def present_judged(judgement: Judgement, shown: int, pending_judges: int = 0) -> JudgedJson:
+    """The outcome of judging a trace again. `shown`, `pending_judges`: as of `JudgedJson`."""
     return JudgedJson(
         trace_id=judgement.subject.trace_id,
         findings=len(judgement.findings),
+        shown=shown,
         failures=[f"{judge}: {why}" for judge, why in judgement.failures],
         pending_judges=pending_judges,
     )

@@ -103,6 +103,9 @@ class Reader(Protocol):
     def count_errors(self, query: ErrorQuery) -> int:
         """How many findings there are, whatever limit the query names."""
 
+    def shown_findings(self, trace_ids: Sequence[str], confidence: Confidence, tenant: str = "") -> Mapping[str, int]:
+        """How many findings a list of traces shows of each; absent: none."""
+
     def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
         """The trace rebuilt from its stored spans, None when there is no such trace."""
 

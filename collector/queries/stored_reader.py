@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ...processors.assemble import AssemblerConfig
 from ...schemas.findings import LIVE
@@ -69,6 +69,11 @@ class StoredReader:
     def count_errors(self, query: ErrorQuery) -> int:
         """How many findings hold now."""
         return self._reading.count_findings(query)
+
+    def shown_findings(self, trace_ids: Sequence[str], confidence: Confidence, tenant: str = "") -> Mapping[str, int]:
+        """How many findings a list of traces shows of each."""
+        found = TraceLists(self._store, tenant).counts(trace_ids, confidence)
+        return {trace_id: sum(counts.values()) for trace_id, counts in found.items()}
 
     def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
         """The trace rebuilt from its stored spans, None when there is no such trace."""

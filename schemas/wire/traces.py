@@ -163,13 +163,15 @@ class TraceRowJson(WireModel):
 
 
 class JudgedJson(WireModel):
-    """What judging a trace again led to: the findings that hold now and, rule by rule, what failed.
+    """What judging a trace again led to: the findings of detectors that hold now and, rule by rule, what failed.
 
-    `pending_judges`: its agent runs that wait for LLM judges now; 0 where these are off.
+    `shown`: the findings, also of LLM judges, that lists show in the default profile. `pending_judges`: its agent runs
+    that wait for LLM judges now; 0 where these are off.
     """
 
     trace_id: str
     findings: int
+    shown: int
     failures: list[str]
     pending_judges: int
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx
@@ -164,6 +164,11 @@ class MemoryReader:
             and f.confidence >= query.confidence.recognised
             and f.severity.rank >= query.severity.rank
         ]
+
+    def shown_findings(self, trace_ids: Sequence[str], confidence: Confidence, tenant: str = "") -> Mapping[str, int]:
+        """Of each, those that are sure enough."""
+        query = ErrorQuery(confidence, 0, tenant=tenant)
+        return {i: self.count_errors(replace(query, trace_id=i)) for i in trace_ids}
 
     def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
         """Those that were put in; the known traces are empty."""

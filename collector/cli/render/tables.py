@@ -76,8 +76,8 @@ def judged_table(rows: Sequence[JudgedJson]) -> RenderableType:
         return Text("no traces to judge")
     table = plain_table("trace", "findings", "failures")
     for row in rows:
-        table.add_row(content(row.trace_id), str(row.findings), content("; ".join(row.failures), 200))
-    summary = Text(f"{counted(len(rows), 'trace')} judged, {counted(sum(row.findings for row in rows), 'finding')}")
+        table.add_row(content(row.trace_id), str(row.shown), content("; ".join(row.failures), 200))
+    summary = Text(f"{counted(len(rows), 'trace')} judged, {counted(sum(row.shown for row in rows), 'finding')}")
     waiting = sum(row.pending_judges for row in rows)
     if waiting:
         summary.append(f"; {waiting} agent run{'s' * (waiting != 1)} await LLM judges (see tracejury ledger)")

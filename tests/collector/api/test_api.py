@@ -223,7 +223,7 @@ def test_one_trace_is_judged_again(api: Api) -> None:
     """The answer says what was judged."""
     answer = api.client.post("/api/judge", json={"trace_id": KNOWN.upper()})
     assert answer.json() == {
-        "items": [{"trace_id": KNOWN, "findings": 1, "failures": [], "pending_judges": 0}],
+        "items": [{"trace_id": KNOWN, "findings": 1, "shown": 0, "failures": [], "pending_judges": 0}],
         "next": None,
     }
     assert api.judge.asked == [[KNOWN]]

@@ -192,11 +192,20 @@ def test_a_trace_that_is_not_judged_yet_is_listed_as_such(api: Api) -> None:
 def test_judging_again_says_what_was_judged(api: Api) -> None:
     """One trace, or those since."""
     assert lines(run(api, "judge", "--trace", KNOWN, "--format", "json")) == [
-        {"trace_id": KNOWN, "findings": 1, "failures": [], "pending_judges": 0}
+        {"trace_id": KNOWN, "findings": 1, "shown": 0, "failures": [], "pending_judges": 0}
     ]
+    api.reader.found = [finding(1)]
     assert "1 trace judged, 1 finding\n" in run(api, "judge", "--trace", KNOWN).stdout
     api.reader.rows = [row(0), row(1)]
-    assert "2 traces judged, 2 findings" in run(api, "judge", "--since", "2020-01-01").stdout
+    assert "2 traces judged, 1 finding\n" in run(api, "judge", "--since", "2020-01-01").stdout
+
+
+def test_judging_again_counts_what_errors_shows(api: Api) -> None:
+    """Findings below the default profile are stored, and in no count for people."""
+    api.reader.found = [finding(1), finding(2, confidence=0.2), finding(3, confidence=0.5)]
+    judged = run(api, "judge", "--trace", KNOWN).stdout
+    assert judged.endswith(f"{KNOWN}  2                 \n1 trace judged, 2 findings\n")
+    assert len(lines(run(api, "errors", "--format", "json"))) == 2
 
 
 def test_output_to_a_pipe_has_no_colours(api: Api) -> None:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -206,7 +207,10 @@ def test_judging_again_changes_nothing(world: World) -> None:
     before = world.findings()
     (judged,) = world.json("judge", "--trace", world.faulty())
     assert judged["trace_id"] == world.faulty()
-    assert {row["trace_id"] for row in world.json("judge", "--since", "1h")} >= world.ids
+    again = {row["trace_id"]: row for row in world.json("judge", "--since", "1h")}
+    assert again.keys() >= world.ids
+    shown = Counter(row["trace_id"] for row in world.json("errors", "--limit", "1000"))
+    assert {i: again[i]["shown"] for i in world.ids} == {i: shown[i] for i in world.ids}
     assert world.findings() == before
     assert world.ask("judge", "--trace", "f" * 32).exit_code == 4
 

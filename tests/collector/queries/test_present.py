@@ -233,9 +233,10 @@ def test_rows_of_lists() -> None:
         (finding("llm1"),),
         failures=(("rule", "KeyError: x"),),
     )
-    assert plain(present_judged(judgement)) == {
+    assert plain(present_judged(judgement, 3)) == {
         "trace_id": TRACE,
         "findings": 1,
+        "shown": 3,
         "failures": ["rule: KeyError: x"],
         "pending_judges": 0,
     }
