@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -82,6 +84,9 @@ def _follow(client: ApiClient, filters: dict[str, str], limit: int, fail_on: str
 
     bad = False
     shown = 0
+    if threading.current_thread() is threading.main_thread():
+        # A shell's background job inherits SIGINT as ignored, and Python leaves it so: Ctrl-C would not end it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         for row in follow(Follower(client, filters, filters.pop("since", "")), on_gap=output.note):
             if style == "json":

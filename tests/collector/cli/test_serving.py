@@ -215,13 +215,17 @@ def test_judging_again_changes_nothing(world: World) -> None:
     assert world.ask("judge", "--trace", "f" * 32).exit_code == 4
 
 
-def test_follow_shows_what_is_new_and_ends_on_ctrl_c(world: World) -> None:
-    """Findings of a run that starts after it; Ctrl-C ends it without a sound and with 0."""
+@pytest.mark.parametrize("inherited", ["", "trap '' INT;"])
+def test_follow_shows_what_is_new_and_ends_on_ctrl_c(world: World, inherited: str) -> None:
+    """Findings of a run that starts after it; Ctrl-C ends it without a sound and with 0, also in the background."""
     since = datetime.now(UTC).isoformat()
     args = [*COMMAND, "errors", "--follow", "--since", since, "--profile", "0", "--format", "json"]
     pipe = subprocess.PIPE
     with subprocess.Popen(  # noqa: S603  our own command
-        [*args, "--url", world.serving.url], stdout=pipe, stderr=pipe, text=True
+        ["sh", "-c", f'{inherited} exec "$@"', "sh", *args, "--url", world.serving.url],  # noqa: S607  any shell
+        stdout=pipe,
+        stderr=pipe,
+        text=True,
     ) as follower:
         try:
             runs = perform(world.serving)
