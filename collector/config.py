@@ -17,7 +17,7 @@ from .judging.model.config import LlmConfig
 from .judging.prices.config import ModelPrice
 from .otlp.codec.limits import Limits
 from .otlp.receiver.grpc_server import GrpcConfig
-from .otlp.receiver.http_server import HttpConfig
+from .otlp.receiver.http_config import ConnectionLimits, HttpConfig
 from .otlp.receiver.intake import IntakeConfig
 from .otlp.receiver.ports import split_endpoint
 from .outbound.otlp.config import ExportConfig
@@ -26,7 +26,7 @@ from .store.config import StoreConfig, WriterConfig
 from .store.dsn import parse_dsn
 
 
-class ApiConfig(Section):
+class ApiConfig(ConnectionLimits):
     """The HTTP API."""
 
     endpoint: str = "127.0.0.1:8321"

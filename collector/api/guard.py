@@ -42,6 +42,8 @@ class Guard:
             refusal = self._refusal(scope["method"], scope["path"], headers)
             if refusal is None and scope["method"] not in READING and not _is_api(scope["path"]):
                 body = await _whole(receive)
+                if body is None:
+                    return  # the client has gone: half a form changes nothing
                 receive = _again(body, receive)
                 if not self.tokens.hold(headers, body):
                     refusal = Refusal(403, "this form is out of date: load the page again")
@@ -65,11 +67,13 @@ class Guard:
         return Refusal(413, f"the body is larger than {MAX_BODY} bytes") if int(length[:20]) > MAX_BODY else None
 
 
-async def _whole(receive: Receive) -> bytes:
+async def _whole(receive: Receive) -> bytes | None:
     # The server cuts it at its content-length, which was checked.
     parts: list[bytes] = []
     while True:
         message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
         parts.append(message.get("body", b""))
         if not message.get("more_body", False):
             return b"".join(parts)

@@ -88,7 +88,7 @@ class OutputServices:
     async def serve(self, services: Services) -> list[Stop]:
         """Serve the API and the pages; returns what ends that. Raises ConfigError: a taken port."""
         app = create_web_app(services)
-        server = WebServer(app, self._config.api.endpoint, "api")
+        server = WebServer(app, self._config.api.endpoint, "api", self._config.api)
         self.api_port = await server.start()
         return [server.stop, app.state.change_feed.stop]  # streams end first: the server waits for them
 

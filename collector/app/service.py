@@ -27,6 +27,7 @@ from ..judging.prices import SpentBy
 from ..judging.prices.table import PriceTable
 from ..otlp.mark import is_ours
 from ..otlp.receiver.grpc_server import GrpcReceiver
+from ..otlp.receiver.http_config import raise_file_limit
 from ..otlp.receiver.http_server import HttpReceiver
 from ..otlp.receiver.intake import Intake
 from ..otlp.receiver.metrics import ReceiverMetrics
@@ -262,6 +263,7 @@ def run_serve(config: CollectorConfig) -> None:
     """
     set_up(config.log_level)
     sys.setswitchinterval(SWITCH_SECONDS)
+    raise_file_limit()
     asyncio.run(_serve(config))
 
 

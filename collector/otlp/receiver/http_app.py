@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
 
 from starlette.applications import Starlette
@@ -16,6 +16,7 @@ from ....schemas.errors import RetryableError, UnsupportedMediaTypeError
 from ..codec.rejections import PartialSuccess
 from ..codec.signals import Encoding, Signal
 from .http_body import read_body
+from .http_config import HttpConfig
 from .intake import Intake
 from .status import ErrorResponse, refusal, success
 
@@ -24,22 +25,22 @@ _ENCODINGS: Final = {encoding.media_type: encoding for encoding in Encoding}
 _PATHS: Final = "OTLP/HTTP is POST " + ", ".join(f"/v1/{signal}" for signal in Signal)
 
 
-def otlp_app(intake: Intake, read_seconds: float) -> Starlette:
-    """The application; a body that takes longer than `read_seconds` to arrive is refused retryably."""
+def otlp_app(intake: Intake, config: HttpConfig) -> Starlette:
+    """The application; a body that arrives too slowly is refused retryably."""
     app = Starlette(
-        routes=[Route(f"/v1/{signal}", _endpoint(intake, signal, read_seconds), methods=["POST"]) for signal in Signal],
+        routes=[Route(f"/v1/{signal}", _endpoint(intake, signal, config), methods=["POST"]) for signal in Signal],
         exception_handlers={HTTPException: _no_such_thing},
     )
     app.router.redirect_slashes = False  # exporters do not follow: a path too many is told as any other
     return app
 
 
-def _endpoint(intake: Intake, signal: Signal, read_seconds: float) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(intake: Intake, signal: Signal, config: HttpConfig) -> Callable[[Request], Awaitable[Response]]:
     async def export(request: Request) -> Response:
         answered = Encoding.JSON  # of a request whose own encoding we do not know
         try:
             answered = encoding = _encoding(request)
-            receipt = await _take(intake, signal, encoding, request, read_seconds)
+            receipt = await _take(intake, signal, encoding, request, config)
         except ClientDisconnect:
             return Response(status_code=400)  # nobody hears it
         except asyncio.CancelledError:
@@ -53,18 +54,37 @@ def _endpoint(intake: Intake, signal: Signal, read_seconds: float) -> Callable[[
     return export
 
 
-async def _take(intake: Intake, signal: Signal, encoding: Encoding, request: Request, seconds: float) -> PartialSuccess:
+async def _take(
+    intake: Intake, signal: Signal, encoding: Encoding, request: Request, config: HttpConfig
+) -> PartialSuccess:
     gzipped = _is_gzipped(request)
     announced = request.headers.get("content-length", "")
     if announced.isdecimal():
         intake.limits.check_bytes(int(announced))
-    with intake.inflight.request() as held:
+    address, port = request.client or ("", 0)
+    deadline = asyncio.timeout(config.read_deadline(0))
+    with intake.inflight.reading(address, lambda: deadline.reschedule(0)) as held:
         try:
-            async with asyncio.timeout(seconds):
-                body = await read_body(request.stream(), gzipped=gzipped, limits=intake.limits, request=held)
+            async with deadline:
+                chunks = _paced(request.stream(), deadline, config)
+                body = await read_body(chunks, gzipped=gzipped, limits=intake.limits, request=held)
         except TimeoutError:
-            raise RetryableError(f"the body did not arrive within {seconds:g} seconds") from None
-        return await intake.take(TRANSPORT, signal, encoding, body, client=f"{request.client}")
+            held.check()
+            raise RetryableError(
+                f"the body did not arrive within {config.read_seconds:g} seconds, "
+                f"at {config.min_bytes_per_second} bytes a second at least"
+            ) from None
+        held.complete()
+        return await intake.take(TRANSPORT, signal, encoding, body, client=f"{address}:{port}")
+
+
+async def _paced(chunks: AsyncIterator[bytes], deadline: asyncio.Timeout, config: HttpConfig) -> AsyncIterator[bytes]:
+    """The chunks of a body; the more have arrived, the later is the deadline."""
+    received, started = 0, asyncio.get_running_loop().time()
+    async for chunk in chunks:
+        received += len(chunk)
+        deadline.reschedule(started + config.read_deadline(received))
+        yield chunk
 
 
 def _encoding(request: Request) -> Encoding:

@@ -1,54 +1,135 @@
-"""uvicorn's HTTP/1 protocol, which also detects HTTP/2 and bounds the head of a request."""
+"""uvicorn's HTTP/1 protocol, which also detects HTTP/2 and bounds what a client costs until its request is complete."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from .crowd import Crowd
+from .http_config import ConnectionLimits
 
 HEAD_BYTES: Final = 64 * 1024
-"""The longest request line and headers together; h11, uvicorn's other parser, has such a bound itself."""
+"""The longest request line and headers together; h11, uvicorn's other parser, has such a bound itself.
+
+As much may stand between two parts of a body, and after it (trailers).
+"""
 
 _log = logging.getLogger(__name__)
 _log.setLevel(logging.ERROR)  # uvicorn warns of every request that is no HTTP: anyone could fill the log
 
 _HTTP2: Final = b"PRI * HTTP/2.0"  # RFC 9113, section 3.4
+_TOO_SLOW: Final = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
-def http_protocol(on_http2: Callable[[], None]) -> type[asyncio.Protocol]:
-    """The protocol class; `on_http2` is called for every connection that opens with HTTP/2's preface.
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """What the connections of one server share; `on_http2` is called for every one that opens with HTTP/2's preface.
 
     Such a connection is closed: an answer in HTTP/2 (GOAWAY) makes gRPC clients connect again without a pause.
     """
 
-    class Protocol(HttpToolsProtocol):
-        _in_head = True
-        _head_bytes = 0
+    limits: ConnectionLimits
+    crowd: Crowd
+    on_http2: Callable[[], None]
 
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            super().__init__(*args, **kwargs)
-            self.logger = _log
 
-        def data_received(self, data: bytes) -> None:
-            if data.startswith(_HTTP2):
-                on_http2()
-                self.transport.close()
-                return
-            super().data_received(data)
+class BoundedProtocol(HttpToolsProtocol):
+    """One connection. There is a deadline while a request, or the first byte of one, is awaited.
+
+    None holds while a request is answered, however long that takes; then `timeout_keep_alive` counts.
+    """
+
+    def __init__(self, listener: Listener, **of_uvicorn: Any) -> None:
+        super().__init__(**of_uvicorn)
+        self.logger = _log
+        self._listener = listener
+        self._in_head, self._in_body = True, False
+        self._idle_bytes = 0  # that arrived without completing a head or adding to a body
+        self._got_on = False
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """Expect a request."""
+        super().connection_made(transport)
+        self._expect_within(self._listener.limits.head_seconds)
+        self._listener.crowd.enter(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Expect nothing any more."""
+        self._listener.crowd.leave(self)
+        self._expect_nothing()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse, unless it is HTTP/2 or there is no end to a head."""
+        if data.startswith(_HTTP2):
+            self._listener.on_http2()
+            self.transport.close()
+            return
+        if self._deadline is None:
+            self._expect_within(self._listener.limits.head_seconds)
+        self._got_on = False
+        super().data_received(data)
+        self._idle_bytes = 0 if self._got_on else self._idle_bytes + len(data)
+        if self._idle_bytes > HEAD_BYTES and not self.transport.is_closing():
             if self._in_head:
-                self._head_bytes += len(data)
-                if self._head_bytes > HEAD_BYTES and not self.transport.is_closing():
-                    self.send_400_response("the request's head is too long")
+                self.send_400_response("the request's head is too long")
+            self.transport.close()
 
-        def on_message_begin(self) -> None:
-            self._in_head, self._head_bytes = True, 0
-            super().on_message_begin()
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        self._in_head = True
+        super().on_message_begin()
 
-        def on_headers_complete(self) -> None:
-            self._in_head = False
-            super().on_headers_complete()
+    def on_headers_complete(self) -> None:
+        """Expect the body."""
+        self._in_head, self._in_body, self._got_on = False, True, True
+        super().on_headers_complete()
+        self._expect_within(self._listener.limits.read_seconds)
 
-    return Protocol
+    def on_body(self, body: bytes) -> None:
+        """A part of the body."""
+        self._got_on = True
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The request is complete: it is our turn."""
+        self._in_body, self._got_on = False, True
+        self._expect_nothing()
+        self._listener.crowd.leave(self)
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Expect the rest of a body that was refused early; it is thrown away."""
+        super().on_response_complete()
+        if self._in_body:
+            self._expect_within(self._listener.limits.head_seconds)
+        elif not self.transport.is_closing():
+            self._listener.crowd.enter(self)
+            if not self._in_head:
+                self._expect_nothing()
+
+    def _expect_within(self, seconds: float) -> None:
+        self._expect_nothing()
+        self._deadline = self.loop.call_later(seconds, self._too_late, seconds)
+
+    def _expect_nothing(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _too_late(self, seconds: float) -> None:
+        cycle: RequestResponseCycle | None = self.cycle
+        answering = cycle is not None and not cycle.response_complete
+        if self.pipeline or (answering and not self._in_body):
+            self._expect_within(seconds)  # an earlier request is being answered, perhaps without end
+        elif not self.transport.is_closing():
+            unanswered = cycle is not None and not cycle.response_started if self._in_body else self._idle_bytes
+            if unanswered:
+                self.transport.write(_TOO_SLOW)
+            self.transport.close()

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import logging
 
-from pydantic import Field
-
-from ....schemas.config_base import Section
 from .http_app import otlp_app
+from .http_config import HttpConfig
 from .intake import Intake
 from .web_server import WebServer
 
 log = logging.getLogger(__name__)
 
-
-class HttpConfig(Section):
-    """Address and time-outs of the receiver."""
-
-    endpoint: str = "127.0.0.1:4318"
-    """HOST:PORT; port 0 picks a free one."""
-    read_seconds: float = Field(default=60.0, gt=0)
-    """The longest a request body may take to arrive."""
-    idle_seconds: int = Field(default=75, ge=1)
-    """How long a connection without requests is kept open."""
+_ANSWER_SECONDS = 1.0
+"""How much longer than the application the server waits for a body: the application answers in OTLP."""
 
 
 class HttpReceiver:
@@ -33,9 +23,10 @@ class HttpReceiver:
         self._port = 0
         self._told_grpc_client = False
         self._server = WebServer(
-            otlp_app(intake, config.read_seconds),
+            otlp_app(intake, config),
             config.endpoint,
             "otlp-http",
+            config.model_copy(update={"read_seconds": config.read_seconds + _ANSWER_SECONDS}),
             on_http2=self._tell_grpc_client,
             timeout_keep_alive=config.idle_seconds,
         )

@@ -2,56 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ....schemas.errors import OverloadedError
 
 
 class InFlight:
-    """Counts requests and their bytes; one for all receivers of a process, used from the event loop only."""
+    """Counts complete requests, and the bytes of all; one for all receivers of a process, used from its event loop.
 
-    def __init__(self, max_requests: int, max_bytes: int) -> None:
+    A request that is being read counts with the bytes that have arrived. Where a client (an address) exceeds its share
+    of what may be read, or there is no room, the request that has been read longest gives way: who sends a body at
+    once is not kept out by bodies that never end.
+    """
+
+    def __init__(self, max_requests: int, max_bytes: int, client_share: float = 0.5) -> None:
         self._max_requests = max_requests
         self._max_bytes = max_bytes
+        self._client_share = client_share
+        self._reading: dict[InFlightRequest, None] = {}  # the oldest first
+        self._clients: dict[str, dict[InFlightRequest, None]] = {}
         self.requests = 0
         self.bytes = 0
 
     @contextmanager
     def request(self, size: int = 0) -> Iterator[InFlightRequest]:
-        """Hold one request of `size` bytes for the length of the block.
+        """Hold one complete request of `size` bytes for the length of the block.
 
         Raises:
             OverloadedError: a bound is reached.
         """
+        with self.reading("", lambda: None) as held:
+            held.complete()
+            held.grow(size)
+            yield held
+
+    @contextmanager
+    def reading(self, client: str, give_way: Callable[[], None]) -> Iterator[InFlightRequest]:
+        """Hold one request that is to be read; `give_way` is called when it has to end, while it is being read."""
+        held = InFlightRequest(self, client, give_way)
+        try:
+            yield held
+        finally:
+            self._end_reading(held)
+            self.requests -= held.is_complete
+            self.bytes -= held.size
+
+    def add_bytes(self, held: InFlightRequest, count: int) -> None:
+        """Count bytes in. Raises OverloadedError where a bound is reached."""
+        if not held.is_complete:
+            self._reading.setdefault(held)
+            own = self._clients.setdefault(held.client, {})
+            own.setdefault(held)
+            while len(own) > 1 and self._exceeds_share(own, count):
+                self._displace(next(iter(own)), held)
+        while self.bytes + count > self._max_bytes:
+            oldest = next(iter(self._reading), held)
+            self._displace(oldest, held)
+        self.bytes += count
+
+    def complete(self, held: InFlightRequest) -> None:
+        """Count a request as complete. Raises OverloadedError where the bound is reached."""
+        self._end_reading(held)
         if self.requests >= self._max_requests:
             raise OverloadedError(f"{self._max_requests} requests are being taken already: try again")
         self.requests += 1
-        held = InFlightRequest(self)
-        try:
-            held.grow(size)
-            yield held
-        finally:
-            self.requests -= 1
-            self.bytes -= held.size
 
-    def add_bytes(self, count: int) -> None:
-        """Count bytes in. Raises OverloadedError where the bound is reached."""
-        if self.bytes + count > self._max_bytes:
+    def _exceeds_share(self, own: dict[InFlightRequest, None], count: int) -> bool:
+        held = sum(request.size for request in own) + count
+        return len(own) > self._max_requests * self._client_share or held > self._max_bytes * self._client_share
+
+    def _displace(self, oldest: InFlightRequest, asking: InFlightRequest) -> None:
+        if oldest is asking:
             raise OverloadedError(f"requests of {self._max_bytes} bytes are being taken already: try again")
-        self.bytes += count
+        self._end_reading(oldest)
+        self.bytes -= oldest.size
+        oldest.displace()
+
+    def _end_reading(self, held: InFlightRequest) -> None:
+        self._reading.pop(held, None)
+        own = self._clients.get(held.client, {})
+        own.pop(held, None)
+        if not own:
+            self._clients.pop(held.client, None)
 
 
 class InFlightRequest:
     """A request in flight, whose size may still grow."""
 
-    __slots__ = ("_inflight", "size")
+    __slots__ = ("_give_way", "_inflight", "client", "is_complete", "is_displaced", "size")
 
-    def __init__(self, inflight: InFlight) -> None:
+    def __init__(self, inflight: InFlight, client: str, give_way: Callable[[], None]) -> None:
         self._inflight = inflight
+        self._give_way = give_way
+        self.client = client
         self.size = 0
+        self.is_complete = False
+        self.is_displaced = False
 
     def grow(self, count: int) -> None:
-        """Count `count` more bytes. Raises OverloadedError where the bound is reached."""
-        self._inflight.add_bytes(count)
+        """Count `count` more bytes. Raises OverloadedError where a bound is reached."""
+        self.check()
+        self._inflight.add_bytes(self, count)
         self.size += count
+
+    def complete(self) -> None:
+        """Count the request as complete. Raises OverloadedError where the bound is reached."""
+        self.check()
+        self._inflight.complete(self)
+        self.is_complete = True
+
+    def displace(self) -> None:
+        """End the reading of the request: its bytes do not count any more."""
+        self.size, self.is_displaced = 0, True
+        self._give_way()
+
+    def check(self) -> None:
+        """Raises OverloadedError where the request had to give way."""
+        if self.is_displaced:
+            raise OverloadedError("too many requests are being read, and this one for the longest time: try again")

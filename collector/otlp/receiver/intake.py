@@ -36,9 +36,12 @@ class IntakeConfig(Section):
     """Bounds on what all receivers together hold in memory."""
 
     inflight_requests: int = Field(default=1024, ge=1)
-    """Requests being read, decoded or committed; beyond it they are refused retryably."""
+    """Requests being decoded or committed; beyond it they are refused retryably."""
     inflight_bytes: int = Field(default=256 * MIB, ge=MIB)
     """Bytes of their decompressed bodies; beyond it they are refused retryably."""
+    client_share: float = Field(default=0.5, gt=0, le=1)
+    """The share of both that requests of one address may have while their bodies arrive over HTTP; beyond it the one
+    that has been read longest is refused retryably."""
 
 
 class Intake:
@@ -59,7 +62,7 @@ class Intake:
     ) -> None:
         config = config or IntakeConfig()
         self.limits = limits or Limits()
-        self.inflight = InFlight(config.inflight_requests, config.inflight_bytes)
+        self.inflight = InFlight(config.inflight_requests, config.inflight_bytes, config.client_share)
         self._sink = sink
         self._metrics = metrics or ReceiverMetrics()
         self._clock = clock

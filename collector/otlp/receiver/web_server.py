@@ -6,27 +6,40 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import uvicorn
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from .http_protocol import http_protocol
+from .crowd import Crowd
+from .http_config import ConnectionLimits, bounded_connections
+from .http_protocol import BoundedProtocol, Listener
 from .ports import bind
 
 _ANSWER_SECONDS = 1.0
 
 
 class WebServer:
-    """Serves `app` at HOST:PORT; signals are left to the caller. `options` are uvicorn's.
+    """Serves `app` at HOST:PORT within `limits`; signals are left to the caller. `options` are uvicorn's.
 
     `on_http2` is called for every connection that speaks HTTP/2, and closed.
     """
 
     def __init__(
-        self, app: Any, endpoint: str, name: str, *, on_http2: Callable[[], None] = lambda: None, **options: Any
+        self,
+        app: ASGIApp,
+        endpoint: str,
+        name: str,
+        limits: ConnectionLimits,
+        *,
+        on_http2: Callable[[], None] = lambda: None,
+        **options: Any,
     ) -> None:
-        self._app, self._endpoint, self._name = app, endpoint, name
-        self._options = {"http": http_protocol(on_http2), **options}
+        self._app, self._endpoint, self._name = _until_gone(app), endpoint, name
+        listener = Listener(limits, Crowd(name, bounded_connections(limits.connections)), on_http2)
+        self._options = {"http": partial(BoundedProtocol, listener), **options}
         self._server: _UvicornServer | None = None
         self._serving: asyncio.Task[None] | None = None
 
@@ -67,6 +80,16 @@ class WebServer:
             await asyncio.wait(server.server_state.tasks, timeout=_ANSWER_SECONDS)
         for connection in list(server.server_state.connections):
             connection.transport.close()
+
+
+def _until_gone(app: ASGIApp) -> ASGIApp:
+    """The application; that a client leaves before its request is complete is no error of it."""
+
+    async def call(scope: Scope, receive: Receive, send: Send) -> None:
+        with contextlib.suppress(ClientDisconnect):
+            await app(scope, receive, send)
+
+    return call
 
 
 class _UvicornServer(uvicorn.Server):

@@ -9,7 +9,8 @@ from otlp_clients import PROTOCOLS, Client
 from otlp_parts import START, RecordingSink
 
 from tracejury.collector.otlp.receiver.grpc_server import GrpcConfig, GrpcReceiver
-from tracejury.collector.otlp.receiver.http_server import HttpConfig, HttpReceiver
+from tracejury.collector.otlp.receiver.http_config import HttpConfig
+from tracejury.collector.otlp.receiver.http_server import HttpReceiver
 from tracejury.collector.otlp.receiver.intake import Intake
 from tracejury.collector.otlp.receiver.metrics import ReceiverMetrics
 

@@ -17,7 +17,8 @@ from tracejury.collector.otlp.codec.rejections import PartialSuccess
 from tracejury.collector.otlp.codec.signals import Encoding
 from tracejury.collector.otlp.files import BrokenFileError
 from tracejury.collector.otlp.receiver.grpc_server import GrpcConfig, GrpcReceiver
-from tracejury.collector.otlp.receiver.http_server import HttpConfig, HttpReceiver
+from tracejury.collector.otlp.receiver.http_config import HttpConfig
+from tracejury.collector.otlp.receiver.http_server import HttpReceiver
 from tracejury.collector.otlp.receiver.intake import Intake
 from tracejury.collector.worker.retry import RetryPolicy
 from tracejury.schemas.batch import Batch

@@ -31,7 +31,8 @@ from otlp_parts import (
 
 from tracejury.collector.otlp.codec.build import LATEST
 from tracejury.collector.otlp.receiver.grpc_server import GrpcConfig, GrpcReceiver
-from tracejury.collector.otlp.receiver.http_server import HttpConfig, HttpReceiver
+from tracejury.collector.otlp.receiver.http_config import HttpConfig
+from tracejury.collector.otlp.receiver.http_server import HttpReceiver
 from tracejury.collector.otlp.receiver.intake import Intake
 from tracejury.schemas.config_base import MIB
 

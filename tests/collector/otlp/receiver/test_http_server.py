@@ -11,8 +11,9 @@ import pytest
 from otlp_clients import MEDIA, Client
 from otlp_parts import RecordingSink, json_body, span, traces
 
+from tracejury.collector.otlp.receiver.http_config import HttpConfig
 from tracejury.collector.otlp.receiver.http_protocol import HEAD_BYTES
-from tracejury.collector.otlp.receiver.http_server import HttpConfig, HttpReceiver
+from tracejury.collector.otlp.receiver.http_server import HttpReceiver
 from tracejury.collector.otlp.receiver.intake import Intake
 
 HELP = "OTLP/HTTP is POST /v1/traces, /v1/logs, /v1/metrics\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import pytest
 
 from tracejury.collector.otlp.receiver.inflight import InFlight
@@ -36,6 +38,82 @@ def test_bytes_are_bounded(size: int, refused: bool) -> None:  # noqa: FBT001 - 
                 assert inflight.bytes == 60 + size
         assert (inflight.requests, inflight.bytes) == (1, 60)
     assert (inflight.requests, inflight.bytes) == (0, 0)
+
+
+class Reader:
+    """A request that is being read; `gone` once it gave way."""
+
+    def __init__(self, stack: ExitStack, inflight: InFlight, client: str) -> None:
+        self.gone = False
+        self.held = stack.enter_context(inflight.reading(client, self._give_way))
+
+    def _give_way(self) -> None:
+        self.gone = True
+
+
+def test_heads_alone_hold_nothing() -> None:
+    """A request counts from its first byte, and as complete from its last."""
+    inflight = InFlight(2, 100)
+    with inflight.reading("a", lambda: None) as held:
+        assert (inflight.requests, inflight.bytes) == (0, 0)
+        held.grow(7)
+        assert (inflight.requests, inflight.bytes) == (0, 7)
+        held.complete()
+        assert (inflight.requests, inflight.bytes) == (1, 7)
+    assert (inflight.requests, inflight.bytes) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "gone"),
+    [
+        ([("a", 30), ("a", 20)], []),
+        ([("a", 30), ("a", 21)], [0]),
+        ([("a", 30), ("b", 21)], []),
+        ([("a", 100)], []),
+        ([("a", 1), ("a", 1), ("a", 1)], [0]),
+        ([("b", 40), ("a", 40), ("c", 30)], [0]),
+        ([("b", 1), ("a", 50), ("c", 50)], [0]),
+    ],
+    ids=["within", "bytes", "two clients", "alone", "requests", "no room", "no room, a small one"],
+)
+def test_the_oldest_reader_gives_way(sizes: list[tuple[str, int]], gone: list[int]) -> None:
+    """Within a client that exceeds half of the requests (4) or bytes (100), else where there is no room at all."""
+    inflight = InFlight(4, 100)
+    with ExitStack() as stack:
+        readers = [Reader(stack, inflight, client) for client, _ in sizes]
+        for reader, (_, size) in zip(readers, sizes, strict=True):
+            reader.held.grow(size)
+        assert [number for number, reader in enumerate(readers) if reader.gone] == gone
+        assert inflight.bytes == sum(size for number, (_, size) in enumerate(sizes) if number not in gone)
+        for number in gone:
+            with pytest.raises(OverloadedError, match="for the longest time"):
+                readers[number].held.complete()
+    assert (inflight.requests, inflight.bytes) == (0, 0)
+
+
+def test_an_old_reader_pushes_out_no_newer_one() -> None:
+    """It is refused itself."""
+    inflight = InFlight(4, 100)
+    with ExitStack() as stack:
+        old, new = (Reader(stack, inflight, "a") for _ in range(2))
+        old.held.grow(1)
+        new.held.grow(49)
+        with pytest.raises(OverloadedError):
+            old.held.grow(1)
+        assert not new.gone
+
+
+def test_complete_requests_keep_their_place() -> None:
+    """What is complete pushes out readers, and is pushed out by none."""
+    inflight = InFlight(4, 100)
+    with ExitStack() as stack:
+        reader = Reader(stack, inflight, "a")
+        reader.held.grow(50)
+        with inflight.request(60):
+            assert reader.gone
+            with pytest.raises(OverloadedError):
+                Reader(stack, inflight, "b").held.grow(50)
+            assert inflight.bytes == 60
 
 
 def test_repeated_failures_are_counted_by_body() -> None:

@@ -12,7 +12,8 @@ from otlp_clients import Client
 from otlp_parts import RecordingSink, span, spans, traces
 
 from tracejury.collector.otlp.receiver.grpc_server import GrpcConfig, GrpcReceiver
-from tracejury.collector.otlp.receiver.http_server import HttpConfig, HttpReceiver
+from tracejury.collector.otlp.receiver.http_config import HttpConfig
+from tracejury.collector.otlp.receiver.http_server import HttpReceiver
 from tracejury.collector.otlp.receiver.intake import Intake, IntakeConfig
 from tracejury.schemas.errors import ConfigError
 

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
+from tracejury.collector.otlp.receiver.http_config import ConnectionLimits
 from tracejury.collector.otlp.receiver.http_protocol import HEAD_BYTES
 from tracejury.collector.otlp.receiver.web_server import WebServer
 
@@ -22,7 +23,7 @@ async def port() -> AsyncIterator[int]:
     async def hello(_request: Request) -> PlainTextResponse:
         return PlainTextResponse("hello")
 
-    server = WebServer(Starlette(routes=[Route("/", hello)]), "127.0.0.1:0", "test")
+    server = WebServer(Starlette(routes=[Route("/", hello)]), "127.0.0.1:0", "test", ConnectionLimits())
     yield await server.start()
     await server.stop(1.0)
 
