@@ -31,6 +31,10 @@ class UnsupportedMediaTypeError(PermanentError):
     """The request's content type or encoding is not one of those the protocol names."""
 
 
+class ForbiddenError(PermanentError):
+    """The request comes from a page of another site."""
+
+
 class ConfigError(TracejuryError):
     """The configuration is wrong: fix it and start again."""
 

@@ -9,14 +9,12 @@ Bodies must be small and say how long they are: they are read whole.
 
 from __future__ import annotations
 
-import ipaddress
-from urllib.parse import urlsplit
-
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ..otlp.receiver.origins import is_foreign, is_local
 from .answers import Refusal, refuse
-from .security import Tokens, is_foreign, is_form
+from .security import Tokens, is_form
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 MAX_BODY = 64 * 1024
@@ -87,20 +85,6 @@ def _again(body: bytes, receive: Receive) -> Receive:
         return messages.pop() if messages else await receive()
 
     return first
-
-
-def is_local(host: str) -> bool:
-    """Whether a Host header names this machine's loopback: localhost, 127.0.0.0/8 or [::1], with any port."""
-    try:
-        name = urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return False
-    if name == "localhost" or name.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
 
 
 def _is_api(path: str) -> bool:

@@ -1,7 +1,7 @@
 """Protection against other origins that read or change data through the user's browser.
 
-Sources: https://www.w3.org/TR/CSP3/ (content security policy), https://www.w3.org/TR/fetch-metadata/ (Sec-Fetch-Site),
-OWASP's cheat sheet on cross-site request forgery (signed double submit).
+Sources: https://www.w3.org/TR/CSP3/ (content security policy), OWASP's cheat sheet on cross-site request forgery
+(signed double submit).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
@@ -101,19 +101,3 @@ def parse_form(body: bytes) -> dict[str, str]:
 def is_form(headers: Headers) -> bool:
     """Whether the body is a form as browsers send it."""
     return headers.get("content-type", "").partition(";")[0].strip().lower() == FORM
-
-
-def is_foreign(headers: Headers) -> bool:
-    """Whether a browser says that another origin makes it send this request.
-
-    Programs that are no browsers send neither header and are not meant.
-    """
-    if headers.get("sec-fetch-site", "same-origin").lower() not in ("same-origin", "none"):
-        return True
-    origin = headers.get("origin")
-    if origin is None:
-        return False
-    try:
-        return urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
-    except ValueError:
-        return True

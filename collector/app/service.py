@@ -243,7 +243,7 @@ class Collector:
         grpc = GrpcReceiver(config.grpc, intake)
         self.grpc_port = await grpc.start()
         self._stops.append(grpc.stop)
-        http = HttpReceiver(config.http, intake, grpc_port=self.grpc_port)
+        http = HttpReceiver(config.http, intake, any_host=config.insecure, grpc_port=self.grpc_port)
         self.http_port = await http.start()
         self._stops.append(http.stop)
 

@@ -7,17 +7,19 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ....schemas.errors import RetryableError, UnsupportedMediaTypeError
+from ....schemas.errors import ForbiddenError, RetryableError, UnsupportedMediaTypeError
 from ..codec.rejections import PartialSuccess
 from ..codec.signals import Encoding, Signal
 from .http_body import read_body
 from .http_config import HttpConfig
 from .intake import Intake
+from .origins import is_foreign, is_public_name
 from .status import ErrorResponse, refusal, success
 
 TRANSPORT: Final = "http"
@@ -25,21 +27,30 @@ _ENCODINGS: Final = {encoding.media_type: encoding for encoding in Encoding}
 _PATHS: Final = "OTLP/HTTP is POST " + ", ".join(f"/v1/{signal}" for signal in Signal)
 
 
-def otlp_app(intake: Intake, config: HttpConfig) -> Starlette:
-    """The application; a body that arrives too slowly is refused retryably."""
+def otlp_app(intake: Intake, config: HttpConfig, *, any_host: bool) -> Starlette:
+    """The application; a body that arrives too slowly is refused retryably.
+
+    `any_host` lets every name pass (a collector that was told to serve others).
+    """
     app = Starlette(
-        routes=[Route(f"/v1/{signal}", _endpoint(intake, signal, config), methods=["POST"]) for signal in Signal],
+        routes=[
+            Route(f"/v1/{signal}", _endpoint(intake, signal, config, any_host=any_host), methods=["POST"])
+            for signal in Signal
+        ],
         exception_handlers={HTTPException: _no_such_thing},
     )
     app.router.redirect_slashes = False  # exporters do not follow: a path too many is told as any other
     return app
 
 
-def _endpoint(intake: Intake, signal: Signal, config: HttpConfig) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(
+    intake: Intake, signal: Signal, config: HttpConfig, *, any_host: bool
+) -> Callable[[Request], Awaitable[Response]]:
     async def export(request: Request) -> Response:
         answered = Encoding.JSON  # of a request whose own encoding we do not know
         try:
             answered = encoding = _encoding(request)
+            _check_sender(request.headers, any_host=any_host)
             receipt = await _take(intake, signal, encoding, request, config)
         except ClientDisconnect:
             return Response(status_code=400)  # nobody hears it
@@ -85,6 +96,13 @@ async def _paced(chunks: AsyncIterator[bytes], deadline: asyncio.Timeout, config
         received += len(chunk)
         deadline.reschedule(started + config.read_deadline(received))
         yield chunk
+
+
+def _check_sender(headers: Headers, *, any_host: bool) -> None:
+    if is_foreign(headers):
+        raise ForbiddenError("another site may send nothing here")
+    if not any_host and is_public_name(headers.get("host", "")):
+        raise ForbiddenError("this collector is reached as localhost or by its address (serve --insecure lifts that)")
 
 
 def _encoding(request: Request) -> Encoding:

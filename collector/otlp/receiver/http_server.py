@@ -16,14 +16,19 @@ _ANSWER_SECONDS = 1.0
 
 
 class HttpReceiver:
-    """Answers 200 only after the commit; takes protobuf and JSON, each also gzipped."""
+    """Answers 200 only after the commit; takes protobuf and JSON, each also gzipped.
 
-    def __init__(self, config: HttpConfig, intake: Intake, *, grpc_port: int | None = None) -> None:
+    `any_host` lets requests for any host name pass, `grpc_port` is what clients that speak gRPC are told.
+    """
+
+    def __init__(
+        self, config: HttpConfig, intake: Intake, *, any_host: bool = False, grpc_port: int | None = None
+    ) -> None:
         self._grpc_port = grpc_port or 4317
         self._port = 0
         self._told_grpc_client = False
         self._server = WebServer(
-            otlp_app(intake, config),
+            otlp_app(intake, config, any_host=any_host),
             config.endpoint,
             "otlp-http",
             config.model_copy(update={"read_seconds": config.read_seconds + _ANSWER_SECONDS}),

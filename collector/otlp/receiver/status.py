@@ -19,7 +19,13 @@ from google.protobuf.message import Message
 from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
 
-from ....schemas.errors import PermanentError, RetryableError, TooLargeError, UnsupportedMediaTypeError
+from ....schemas.errors import (
+    ForbiddenError,
+    PermanentError,
+    RetryableError,
+    TooLargeError,
+    UnsupportedMediaTypeError,
+)
 from ..codec.rejections import PartialSuccess
 from ..codec.signals import SCHEMAS, Encoding, Signal
 
@@ -31,6 +37,7 @@ _RETRY_AFTER: Final = 1.0
 TABLE: Final[tuple[tuple[type[Exception], grpc.StatusCode, int], ...]] = (
     (TooLargeError, grpc.StatusCode.RESOURCE_EXHAUSTED, 413),
     (UnsupportedMediaTypeError, grpc.StatusCode.INVALID_ARGUMENT, 415),
+    (ForbiddenError, grpc.StatusCode.PERMISSION_DENIED, 403),
     (PermanentError, grpc.StatusCode.INVALID_ARGUMENT, 400),
     (RetryableError, grpc.StatusCode.UNAVAILABLE, 503),
     (Exception, grpc.StatusCode.UNAVAILABLE, 503),

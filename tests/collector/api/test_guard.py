@@ -8,9 +8,10 @@ import httpx
 import pytest
 from memory_api import KNOWN, Api, Judge, MemoryReader, served
 
-from tracejury.collector.api.guard import MAX_BODY, is_local
+from tracejury.collector.api.guard import MAX_BODY
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
+from tracejury.collector.otlp.receiver.origins import is_local
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", ""])

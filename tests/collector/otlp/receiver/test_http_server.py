@@ -62,6 +62,44 @@ async def test_unknown_content_types_and_encodings_are_415(http_port: int, heade
     assert (answer.code, answer.retry, answer.media) == ("415", None, "application/json")
 
 
+SAME = "http://collector.example"
+
+
+@pytest.mark.parametrize(
+    ("headers", "alone", "shared"),
+    [
+        ({"host": "localhost:4318"}, 200, 200),
+        ({"host": "127.0.0.1"}, 200, 200),
+        ({"host": "[::1]:4318"}, 200, 200),
+        ({"host": "192.168.1.5:4318"}, 200, 200),
+        ({"host": "agent-host"}, 200, 200),
+        ({"host": "host.docker.internal:4318"}, 200, 200),
+        ({"host": "collector.example"}, 403, 200),
+        ({"host": "127.0.0.1.collector.example."}, 403, 200),
+        ({"host": "[::1"}, 403, 200),
+        ({"host": "collector.example", "origin": SAME}, 403, 200),
+        ({"host": "collector.example", "origin": "http://evil.example"}, 403, 403),
+        ({"host": "localhost:4318", "origin": "http://localhost:4318"}, 200, 200),
+        ({"host": "localhost:4318", "origin": "http://localhost:3000"}, 403, 403),
+        ({"host": "localhost:4318", "origin": "http://evil.example"}, 403, 403),
+        ({"host": "localhost:4318", "origin": "null"}, 403, 403),
+        ({"host": "localhost:4318", "sec-fetch-site": "cross-site"}, 403, 403),
+    ],
+)
+async def test_pages_of_other_sites_may_send_nothing(
+    intake: Intake, sink: RecordingSink, headers: dict[str, str], alone: int, shared: int
+) -> None:
+    """Nor one under a name of its own that it points here; exporters name the collector as they like."""
+    body = json_body(traces(span()))
+    for any_host, status in ((False, alone), (True, shared)):
+        receiver = HttpReceiver(HttpConfig(endpoint="127.0.0.1:0"), intake, any_host=any_host)
+        client = Client("json", await receiver.start())
+        answer = await client.post("/v1/traces", body, {"content-type": "application/json"} | headers)
+        assert (answer.code, answer.retry) == (str(status), None)
+        await receiver.stop(1)
+    assert len(sink.spans) == [alone, shared].count(200)
+
+
 @pytest.mark.parametrize("body", [b"", gzip.compress(b"{}")[:-1], b"{}"], ids=["empty", "truncated", "plain"])
 async def test_broken_gzip_is_refused_for_good(http_port: int, body: bytes) -> None:
     """It will be no better next time."""
