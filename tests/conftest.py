@@ -1,4 +1,4 @@
-"""Fixtures for tests on the real embedded engine: one engine a process, an empty database for each test."""
+"""Fixtures for tests on the real embedded engine: one engine a process, empty databases for each test."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def store_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture
-def store_dsn(request: pytest.FixtureRequest, store_folder: Path) -> Iterator[str]:
-    """The DSN of a database that no other test uses; it does not exist yet and is dropped after the test."""
+def new_dsn(request: pytest.FixtureRequest, store_folder: Path) -> Iterator[str]:
+    """The DSN of a database that does not exist yet; it is dropped after the test."""
     require_marker(request)
     dsn = f"chdb://{store_folder}?database=t_{uuid.uuid4().hex}"
     yield dsn
@@ -43,16 +43,37 @@ def store_dsn(request: pytest.FixtureRequest, store_folder: Path) -> Iterator[st
 
 @pytest.fixture
 def store(request: pytest.FixtureRequest, store_folder: Path) -> Iterator[Store]:
-    """An empty migrated store, without retention.
-
-    Migrating takes longer than most tests: the database is emptied and used again, and made anew where a test left
-    other tables than it found.
-    """
+    """An empty migrated store, without retention."""
     require_marker(request)
-    store = Store.open(f"chdb://{store_folder}?database=shared", KEEP_ALL)
-    empty(store)
+    store = emptied(f"chdb://{store_folder}?database=kept", "create_table_query")
     yield store
     store.close()
+
+
+@pytest.fixture
+def store_dsn(store: Store, store_folder: Path) -> str:
+    """The DSN of `store`."""
+    return f"chdb://{store_folder}?database={store.database}"
+
+
+@pytest.fixture
+def served_dsn(request: pytest.FixtureRequest, store_folder: Path) -> str:
+    """The DSN of an empty migrated database for a collector."""
+    require_marker(request)
+    return served(f"chdb://{store_folder}?database=served")
+
+
+@pytest.fixture
+def second_dsn(request: pytest.FixtureRequest, store_folder: Path) -> str:
+    """The DSN of another database for a collector."""
+    require_marker(request)
+    return served(f"chdb://{store_folder}?database=second")
+
+
+def served(dsn: str) -> str:
+    """Empty the database of a collector, which brings retention and fsync in line itself; returns `dsn`."""
+    emptied(dsn, "splitByRegexp(' TTL | SETTINGS ', create_table_query)[1]").close()
+    return dsn
 
 
 def require_marker(request: pytest.FixtureRequest) -> None:
@@ -61,19 +82,24 @@ def require_marker(request: pytest.FixtureRequest) -> None:
         pytest.fail("a test that uses the store must be marked: pytestmark = pytest.mark.store")
 
 
-def empty(store: Store) -> None:
-    """Leave the migrated tables, as they were made, and no rows."""
-    tables = "SELECT name, create_table_query, total_rows FROM system.tables WHERE database = currentDatabase()"
-    made = store.rows(tables) if store.database_exists() else []
-    if not made or {(name, sql) for name, sql, _ in made} != _made:
+def emptied(dsn: str, sql: str) -> Store:
+    """A migrated store without rows.
+
+    Migrating takes longer than most tests: the database is emptied and used again, and made anew where a test left
+    other tables, of which `sql` tells what matters.
+    """
+    store = Store.open(dsn, KEEP_ALL)
+    query = f"SELECT name, {sql}, total_rows FROM system.tables WHERE database = currentDatabase()"
+    found = store.rows(query) if store.database_exists() else []
+    if {(name, made) for name, made, _ in found} != _made.get(dsn):
         store.drop_database()
         migrate(store)
-        _made.clear()
-        _made.update((name, sql) for name, sql, _ in store.rows(tables))
-        return
-    for name, _, rows in made:
+        _made[dsn] = {(name, made) for name, made, _ in store.rows(query)}
+        return store
+    for name, _, rows in found:
         if rows and name != "migrations":
             store.command(f"TRUNCATE TABLE {name}")
+    return store
 
 
-_made: set[tuple[str, str]] = set()
+_made: dict[str, set[tuple[str, str]]] = {}

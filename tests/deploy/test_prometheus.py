@@ -81,7 +81,7 @@ def test_promql_of_the_dashboards_parses(tmp_path: Path) -> None:
 
 
 @pytest.mark.store
-async def test_every_metric_that_is_named_exists(store_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_every_metric_that_is_named_exists(served_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In /metrics of a collector with everything on, once it has judged a trace."""
     wanted = set().union(*(metric_names(e) for e in [*(e for _, e in rules()), *promql()]))
     monkeypatch.setenv("SCRIPTED_KEY", "sk-not-to-be-told")
@@ -89,7 +89,7 @@ async def test_every_metric_that_is_named_exists(store_dsn: str, monkeypatch: py
     free = {"endpoint": "127.0.0.1:0"}
     with llm_server() as model, hook_server() as receiver:
         config: dict[str, Any] = {
-            "store": {"dsn": store_dsn}, "grpc": free, "http": free, "api": free, "judging": {"quiet_seconds": 0.2},
+            "store": {"dsn": served_dsn}, "grpc": free, "http": free, "api": free, "judging": {"quiet_seconds": 0.2},
             "judges": {"model": "openai/scripted", "api_base": model.base, "api_key_env": "SCRIPTED_KEY"},
             "webhooks": [{"name": "ops", "url": receiver.url, "secret": "${HOOK_SECRET}", "profile": "0"}],
             "export": {"otlp": [{"name": "nobody", "endpoint": "http://127.0.0.1:1"}]},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from memory_vitals import MemoryPipelineStats
 
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
+from tracejury.collector.otlp.receiver.ports import bind
 from tracejury.collector.web.change_feed import ChangeFeed
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.queries.ledger import JudgesStatus
@@ -270,7 +270,7 @@ def memory_api() -> Iterator[Api]:
 @contextmanager
 def served(app: FastAPI) -> Iterator[str]:
     """`app` on a free loopback port; gives its address."""
-    listener = socket.create_server(("127.0.0.1", 0))
+    listener = bind("127.0.0.1:0")  # one that names its protocol: else asyncio sets no TCP_NODELAY
     # Clients live as long as the tests: a connection that idles for uvicorn's 5 seconds may be reset under a request.
     config = uvicorn.Config(app, log_level="critical", lifespan="off", timeout_keep_alive=600)
     server = uvicorn.Server(config)

@@ -84,11 +84,11 @@ HOSTILE: dict[str, Iterable[Span]] = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-async def test_a_hostile_trace_is_stored_and_shown(store_dsn: str, name: str) -> None:
+async def test_a_hostile_trace_is_stored_and_shown(served_dsn: str, name: str) -> None:
     """Every span of it is there, it settles, and a neighbour that comes after it is taken as ever."""
     free = {"endpoint": "127.0.0.1:0"}
     judging = {"quiet_seconds": 0.2, "rootless_seconds": 0.2}
-    config = {"store": {"dsn": store_dsn}, "grpc": free, "http": free, "api": free, "judging": judging}
+    config = {"store": {"dsn": served_dsn}, "grpc": free, "http": free, "api": free, "judging": judging}
     hostile = list(HOSTILE[name])
     neighbour = bytes(16 * [7])
     async with Collector(load_config(None, config)) as collector:

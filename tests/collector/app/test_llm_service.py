@@ -73,10 +73,10 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_traces_sent_are_judged_by_the_model_and_what_it_said_is_in_the_api(
-    store_dsn: str, model: LlmServer, caplog: pytest.LogCaptureFixture
+    served_dsn: str, model: LlmServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Verdicts, findings that quote their span, the ledger, the spend; and no word of the key anywhere."""
-    async with Collector(config(store_dsn, model)) as collector:
+    async with Collector(config(served_dsn, model)) as collector:
         await send(collector, 1)
         await idle(collector)
         ledger = await get(collector, "/api/ledger")
@@ -93,10 +93,10 @@ async def test_traces_sent_are_judged_by_the_model_and_what_it_said_is_in_the_ap
         assert KEY not in text
 
 
-async def test_what_judges_do_is_told_by_the_ledger_while_the_model_cannot_be_used(store_dsn: str) -> None:
+async def test_what_judges_do_is_told_by_the_ledger_while_the_model_cannot_be_used(served_dsn: str) -> None:
     """A refused key: detectors go on, every judge is marked failed, and the reason does not tell the key."""
     with llm_server(always(status=401, echo_key=True)) as refusing:
-        async with Collector(config(store_dsn, refusing, retries=0)) as collector:
+        async with Collector(config(served_dsn, refusing, retries=0)) as collector:
             await send(collector, 1)
             await idle(collector)
             ledger = await get(collector, "/api/ledger")
@@ -106,9 +106,9 @@ async def test_what_judges_do_is_told_by_the_ledger_while_the_model_cannot_be_us
     assert KEY not in str(ledger)
 
 
-async def test_without_a_model_detectors_alone_judge_and_everything_says_so(store_dsn: str) -> None:
+async def test_without_a_model_detectors_alone_judge_and_everything_says_so(served_dsn: str) -> None:
     """The ready text, the ledger, and the ledger of a trace."""
-    async with Collector(config(store_dsn, None)) as collector:
+    async with Collector(config(served_dsn, None)) as collector:
         await send(collector, 1)
         await idle(collector)
         assert "detectors only" in collector.ready_text
@@ -118,13 +118,13 @@ async def test_without_a_model_detectors_alone_judge_and_everything_says_so(stor
     assert "model" in ledger["why"]
 
 
-async def test_a_trace_can_be_judged_by_hand_and_what_a_cap_left_catches_up(store_dsn: str, model: LlmServer) -> None:
+async def test_a_trace_can_be_judged_by_hand_and_what_a_cap_left_catches_up(served_dsn: str, model: LlmServer) -> None:
     """A cap of no tokens stops every call; once it is lifted, --since judges what was left."""
-    async with Collector(config(store_dsn, model, budget={"tokens_per_day": 0})) as collector:
+    async with Collector(config(served_dsn, model, budget={"tokens_per_day": 0})) as collector:
         await send(collector, 1, 2)
         await idle(collector)
         assert (await get(collector, "/api/ledger"))["summary"] == {"over-budget": 14}
-    async with Collector(config(store_dsn, model)) as collector:
+    async with Collector(config(served_dsn, model)) as collector:
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}", timeout=60) as client:
             answer = await client.post("/api/judge", json={"since": "1h"})
         assert answer.status_code == httpx.codes.OK
@@ -132,13 +132,13 @@ async def test_a_trace_can_be_judged_by_hand_and_what_a_cap_left_catches_up(stor
         assert (await get(collector, "/api/ledger"))["summary"] == {"done": 10, "not-applicable": 4}
 
 
-async def test_the_spans_of_our_own_calls_are_stored_and_never_judged(store_dsn: str, model: LlmServer) -> None:
+async def test_the_spans_of_our_own_calls_are_stored_and_never_judged(served_dsn: str, model: LlmServer) -> None:
     """Sent to ourselves they carry the mark; a copy of the mark on another span hides nothing."""
-    settings = config(store_dsn, model)
+    settings = config(served_dsn, model)
     port = settings.grpc.endpoint
     async with Collector(settings) as first:
         port = f"127.0.0.1:{first.grpc_port}"
-    looped = config(store_dsn, model, telemetry_endpoint=f"http://{port}")
+    looped = config(served_dsn, model, telemetry_endpoint=f"http://{port}")
     looped = looped.model_copy(update={"grpc": looped.grpc.model_copy(update={"endpoint": port})})
     async with Collector(looped) as collector:
         await send(collector, 1)
@@ -154,13 +154,13 @@ async def test_the_spans_of_our_own_calls_are_stored_and_never_judged(store_dsn:
     assert {item["trace_id"] for item in ledger["items"]}.isdisjoint({row["trace_id"] for row in ours})
 
 
-async def test_a_window_of_a_live_run_is_judged_before_its_root_arrives(store_dsn: str, model: LlmServer) -> None:
+async def test_a_window_of_a_live_run_is_judged_before_its_root_arrives(served_dsn: str, model: LlmServer) -> None:
     """Provisional findings stand while the agent works."""
     whole = request(7, 12, 200)
     spans = whole.resource_spans[0].scope_spans[0].spans
     root = next(span for span in spans if not span.parent_span_id)
     spans.remove(root)
-    async with Collector(config(store_dsn, model)) as collector:
+    async with Collector(config(served_dsn, model)) as collector:
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.http_port}") as client:
             kind = {"Content-Type": "application/x-protobuf"}
             await client.post("/v1/traces", content=whole.SerializeToString(), headers=kind)
@@ -200,11 +200,11 @@ asyncio.run(main())
     ],
 )
 async def test_what_the_user_must_mend_stops_the_start_with_one_line(
-    store_dsn: str, model: LlmServer, judges: dict[str, Any], said: str
+    served_dsn: str, model: LlmServer, judges: dict[str, Any], said: str
 ) -> None:
     """Before anything listens."""
     with pytest.raises(ConfigError, match=said) as caught:
-        await Collector(config(store_dsn, model, **judges)).start()
+        await Collector(config(served_dsn, model, **judges)).start()
     assert "\n" not in str(caught.value)
 
 

@@ -47,15 +47,15 @@ async def take(dsn: str, requests: list[Request], *, settle: bool) -> list[Predi
     return [predicted_from_json(ErrorJson.model_validate(item)) for item in page["items"]]
 
 
-async def test_live_and_rebuilt_findings_are_identical(store_dsn: str) -> None:
+async def test_live_and_rebuilt_findings_are_identical(served_dsn: str) -> None:
     """Half before, half after a restart, in random order: whatever of it was judged live, the outcome is the same."""
     if not TRACES.exists():
         pytest.skip(f"the shared TRAIL traces are absent ({TRACES})")
     requests = [source.request for source in read(sorted(TRACES.iterdir())[:SOME])]
     mixed = shuffled(requests, seed=7)
     half = len(mixed) // 2
-    await take(store_dsn, mixed[:half], settle=False)
-    found = await take(store_dsn, mixed[half:], settle=True)
+    await take(served_dsn, mixed[:half], settle=False)
+    found = await take(served_dsn, mixed[half:], settle=True)
     expected = judge_directly(requests, default_suite()).findings
     assert sorted(map(key, found)) == sorted(map(key, expected))
     assert expected

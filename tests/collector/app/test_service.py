@@ -97,9 +97,9 @@ async def judged(collector: Collector, path: str = f"/api/traces/{TRACE_ID}") ->
 
 
 @pytest.mark.parametrize("protocol", ["grpc", "http", "json"])
-async def test_from_otlp_to_a_localised_error(store_dsn: str, protocol: str) -> None:
+async def test_from_otlp_to_a_localised_error(served_dsn: str, protocol: str) -> None:
     """Spans go in over any protocol; the tree of runs and the error at its span come out of the API."""
-    async with Collector(configured(store_dsn)) as collector:
+    async with Collector(configured(served_dsn)) as collector:
         port = collector.grpc_port if protocol == "grpc" else collector.http_port
         await replay(agent(fault=True), f"127.0.0.1:{port}", protocol)
         trace = await judged(collector)
@@ -119,22 +119,22 @@ async def test_from_otlp_to_a_localised_error(store_dsn: str, protocol: str) -> 
     assert "town" in finding["evidence"]
 
 
-async def test_a_healthy_run_has_no_findings(store_dsn: str) -> None:
+async def test_a_healthy_run_has_no_findings(served_dsn: str) -> None:
     """Nothing is invented."""
-    async with Collector(configured(store_dsn)) as collector:
+    async with Collector(configured(served_dsn)) as collector:
         await replay(agent(fault=False), f"127.0.0.1:{collector.grpc_port}", "grpc")
         assert (await judged(collector))["findings"] == []
 
 
-async def test_a_restart_in_the_middle_of_a_trace_changes_nothing(store_dsn: str) -> None:
+async def test_a_restart_in_the_middle_of_a_trace_changes_nothing(served_dsn: str, second_dsn: str) -> None:
     """Half before, half after a restart: the same trace and the same findings as in one go."""
     first, second = agent(fault=True)
-    async with Collector(configured(store_dsn)) as collector:
+    async with Collector(configured(served_dsn)) as collector:
         await replay([first], f"127.0.0.1:{collector.grpc_port}", "grpc")
-    async with Collector(configured(store_dsn)) as collector:
+    async with Collector(configured(served_dsn)) as collector:
         await replay([second], f"127.0.0.1:{collector.grpc_port}", "grpc")
         halves = await judged(collector)
-    async with Collector(configured(f"{store_dsn}_whole")) as collector:
+    async with Collector(configured(second_dsn)) as collector:
         await replay([first, second], f"127.0.0.1:{collector.grpc_port}", "grpc")
         whole = await judged(collector)
     for trace in (halves, whole):
@@ -143,12 +143,12 @@ async def test_a_restart_in_the_middle_of_a_trace_changes_nothing(store_dsn: str
     assert halves == whole
 
 
-async def test_a_trace_that_is_deleted_waits_for_no_webhook(store_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_trace_that_is_deleted_waits_for_no_webhook(served_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its receiver is away and comes back: what was deleted meanwhile left memory at once, and is never sent."""
     with hook_server(answer(503, {"retry-after": "3600"})) as server:
         monkeypatch.setenv("HOOK_SECRET", SECRET)
         hook = {"name": "ops", "url": server.url, "secret": "${HOOK_SECRET}", "profile": "0"}
-        async with Collector(configured(store_dsn, webhooks=[hook])) as collector:
+        async with Collector(configured(served_dsn, webhooks=[hook])) as collector:
             await replay(agent(fault=True), f"127.0.0.1:{collector.grpc_port}", "grpc")
             await judged(collector)
             await asyncio.to_thread(server.wait, 1)
@@ -170,9 +170,9 @@ async def waiting_for(collector: Collector, enough: Callable[[float], bool]) -> 
             await asyncio.sleep(0.02)
 
 
-async def test_judging_again_through_the_api_changes_nothing(store_dsn: str) -> None:
+async def test_judging_again_through_the_api_changes_nothing(served_dsn: str) -> None:
     """`POST /api/judge` reads the trace back from the store and finds the same."""
-    async with Collector(configured(store_dsn)) as collector:
+    async with Collector(configured(served_dsn)) as collector:
         await replay(agent(fault=True), f"127.0.0.1:{collector.grpc_port}", "grpc")
         before = await judged(collector)
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}") as client:
@@ -180,9 +180,9 @@ async def test_judging_again_through_the_api_changes_nothing(store_dsn: str) -> 
         assert await judged(collector) == before
 
 
-async def test_the_metrics_count_what_happened(store_dsn: str) -> None:
+async def test_the_metrics_count_what_happened(served_dsn: str) -> None:
     """Accepted and committed spans, judgings, and nothing left waiting."""
-    async with Collector(configured(store_dsn)) as collector:
+    async with Collector(configured(served_dsn)) as collector:
         await replay(agent(fault=True), f"127.0.0.1:{collector.grpc_port}", "grpc")
         await judged(collector)
         lines = collector.telemetry.prometheus().decode().splitlines()
@@ -193,18 +193,18 @@ async def test_the_metrics_count_what_happened(store_dsn: str) -> None:
     assert values["tracejury_judge_open_traces"] == 0
 
 
-async def test_a_taken_port_is_one_clear_line_and_leaves_nothing_running(store_dsn: str) -> None:
+async def test_a_taken_port_is_one_clear_line_and_leaves_nothing_running(served_dsn: str) -> None:
     """The store and the ports that were free are given back."""
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
         holder.listen()
         taken = f"127.0.0.1:{holder.getsockname()[1]}"
-        collector = Collector(configured(store_dsn, http={"endpoint": taken}))
+        collector = Collector(configured(served_dsn, http={"endpoint": taken}))
         with pytest.raises(ConfigError, match=r"^127\.0\.0\.1:\d+ is taken by pid \d+"):
             await collector.start()
         with pytest.raises(OSError, match=r"refused|Connect"):
             await asyncio.open_connection("127.0.0.1", collector.grpc_port)
-    async with Collector(configured(store_dsn)) as after:
+    async with Collector(configured(served_dsn)) as after:
         assert after.problems() == ()
 
 
@@ -230,9 +230,9 @@ def test_only_loopback_without_insecure(endpoint: str, insecure: bool, allowed: 
                 Collector(config)
 
 
-async def test_stop_is_safe_without_start_and_twice(store_dsn: str) -> None:
+async def test_stop_is_safe_without_start_and_twice(served_dsn: str) -> None:
     """Shutdown is idempotent."""
-    collector = Collector(configured(store_dsn))
+    collector = Collector(configured(served_dsn))
     await collector.stop()
     await collector.start()
     await collector.stop()
@@ -240,13 +240,13 @@ async def test_stop_is_safe_without_start_and_twice(store_dsn: str) -> None:
     assert collector.problems()
 
 
-async def test_a_part_that_fails_to_stop_keeps_no_other_running(store_dsn: str) -> None:
+async def test_a_part_that_fails_to_stop_keeps_no_other_running(served_dsn: str) -> None:
     """Above all the store is closed and the ports are free."""
 
     async def broken(_deadline: float) -> None:
         raise OSError("cannot")
 
-    collector = Collector(configured(store_dsn))
+    collector = Collector(configured(served_dsn))
     await collector.start()
     collector._stops.append(broken)
     await collector.stop()

@@ -24,10 +24,10 @@ FREE = {"endpoint": "127.0.0.1:0"}
 
 
 @pytest.fixture
-async def address(store_dsn: str, tmp_path: Path) -> AsyncIterator[str]:
+async def address(served_dsn: str, tmp_path: Path) -> AsyncIterator[str]:
     """A collector that has judged two traces."""
     judging = {"quiet_seconds": 0.2, "rootless_seconds": 0.2}
-    values = {"store": {"dsn": store_dsn}, "grpc": FREE, "http": FREE, "api": FREE, "judging": judging}
+    values = {"store": {"dsn": served_dsn}, "grpc": FREE, "http": FREE, "api": FREE, "judging": judging}
     folder = write(tmp_path / "sent", [FIRST, SECOND], {})
     async with Collector(load_config(None, values)) as collector:
         await replay(load(folder).requests, f"127.0.0.1:{collector.grpc_port}", "grpc")

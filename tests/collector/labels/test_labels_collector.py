@@ -62,9 +62,9 @@ def configured(dsn: str) -> CollectorConfig:
 
 
 @pytest.fixture
-async def labelled(store_dsn: str, tmp_path: Path) -> AsyncIterator[Labelled]:
+async def labelled(served_dsn: str, tmp_path: Path) -> AsyncIterator[Labelled]:
     folder = write(tmp_path, [FIRST, SECOND], {FIRST: [error(4), error(5, "Goal Deviation", impact="LOW")]})
-    async with Collector(configured(store_dsn)) as collector:
+    async with Collector(configured(served_dsn)) as collector:
         await replay(load(folder).requests, f"127.0.0.1:{collector.grpc_port}", "grpc")
         async with asyncio.timeout(30):
             while not collector.idle:  # noqa: ASYNC110  idleness is asked for, as any user of the collector does

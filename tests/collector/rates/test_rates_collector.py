@@ -44,9 +44,9 @@ async def asked(client: httpx.AsyncClient, path: str, **params: str) -> Any:
     return (await client.get(path, params=params)).raise_for_status().json()
 
 
-async def test_a_run_counts_until_it_is_deleted(store_dsn: str) -> None:
+async def test_a_run_counts_until_it_is_deleted(served_dsn: str) -> None:
     """From spans over OTLP to a rate, and from a deletion to none; an unknown trace is one line."""
-    async with Collector(configured(store_dsn)) as collector:
+    async with Collector(configured(served_dsn)) as collector:
         await replay([run_of(1), run_of(2), run_of(3)], f"127.0.0.1:{collector.grpc_port}", "grpc")
         await settled(collector)
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}", timeout=60) as client:
@@ -75,10 +75,10 @@ async def test_a_run_counts_until_it_is_deleted(store_dsn: str) -> None:
         ({"service": "shop", "before": "1970-01-01"}, "before: nothing arrived before 1970"),
     ],
 )
-async def test_a_deletion_that_names_too_much_or_too_little(store_dsn: str, body: dict[str, str], why: str) -> None:
+async def test_a_deletion_that_names_too_much_or_too_little(served_dsn: str, body: dict[str, str], why: str) -> None:
     """Nothing is deleted."""
     async with (
-        Collector(configured(store_dsn)) as collector,
+        Collector(configured(served_dsn)) as collector,
         httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}", timeout=60) as client,
     ):
         refused = await client.post("/api/delete", json=body)

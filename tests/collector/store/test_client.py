@@ -99,9 +99,9 @@ def test_folder_held_by_a_foreign_process_names_its_pid(tmp_path: Path) -> None:
         stranger.communicate("")
 
 
-def test_stores_of_one_process_share_the_folder(store_folder: Path, store_dsn: str) -> None:
+def test_stores_of_one_process_share_the_folder(store_folder: Path, new_dsn: str) -> None:
     """Two stores on one folder work side by side; the folder stays held until the last one is closed."""
-    first, second = Store.open(store_dsn), Store.open(store_dsn)
+    first, second = Store.open(new_dsn), Store.open(new_dsn)
     first.create_database()
     first.close()
     first.close()  # idempotent
@@ -165,9 +165,9 @@ def test_an_option_that_the_driver_does_not_know_is_a_clear_error() -> None:
         Store.open("clickhouse://ann:secret@127.0.0.1:1/x?colour=red")
 
 
-def test_statements_never_run_in_another_database(store_dsn: str) -> None:
+def test_statements_never_run_in_another_database(new_dsn: str) -> None:
     """Before its database exists a store answers nothing, rather than whatever the default database holds."""
-    store = Store.open(store_dsn)
+    store = Store.open(new_dsn)
     assert not store.database_exists()
     with pytest.raises(StoreError, match="tracejury migrate"):
         store.rows("SELECT 1")

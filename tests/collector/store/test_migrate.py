@@ -20,9 +20,9 @@ pytestmark = pytest.mark.store
 
 
 @pytest.fixture
-def bare(store_dsn: str) -> Iterator[Store]:
+def bare(new_dsn: str) -> Iterator[Store]:
     """A store whose database does not exist yet."""
-    store = Store.open(store_dsn)
+    store = Store.open(new_dsn)
     yield store
     store.close()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -14,20 +14,11 @@ from tracejury.collector.store import opening
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import MAX_RETENTION_DAYS, StoreConfig
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.migrate import migrate
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 
 pytestmark = pytest.mark.store
 
 DAY = 86_400_000_000_000
-
-
-@pytest.fixture
-def dsn(store_dsn: str) -> Iterator[str]:
-    store = Store.open(store_dsn)
-    migrate(store)
-    yield store_dsn
-    store.close()
 
 
 def engines(dsn: str, **config: object) -> dict[str, str]:
@@ -40,25 +31,25 @@ def engines(dsn: str, **config: object) -> dict[str, str]:
     return {row[0]: row[1] for row in rows}
 
 
-def test_retention_is_30_days_by_arrival(dsn: str) -> None:
+def test_retention_is_30_days_by_arrival(served_dsn: str) -> None:
     """By default every table expires 30 days after arrival, but for people's work and what belongs to the store."""
-    found = engines(dsn)
+    found = engines(served_dsn)
     expiring = {
         name for name, engine in found.items() if "TTL toDateTime(ReceivedAt) + toIntervalSecond(2592000)" in engine
     }
     assert expiring == set(opening.RETAINED) == set(found) - {*opening.KEPT, "migrations"}
 
 
-def test_retention_follows_the_configuration(dsn: str) -> None:
+def test_retention_follows_the_configuration(served_dsn: str) -> None:
     """A change takes effect at the next start, and null keeps everything."""
-    assert "toIntervalSecond(43200)" in engines(dsn, retention_days=0.5)["spans"]
-    assert "toIntervalSecond(86400)" in engines(dsn, retention_days=1)["findings"]
-    assert not [engine for engine in engines(dsn, retention_days=None).values() if "TTL" in engine]
+    assert "toIntervalSecond(43200)" in engines(served_dsn, retention_days=0.5)["spans"]
+    assert "toIntervalSecond(86400)" in engines(served_dsn, retention_days=1)["findings"]
+    assert not [engine for engine in engines(served_dsn, retention_days=None).values() if "TTL" in engine]
 
 
-def test_what_has_expired_is_dropped(dsn: str) -> None:
+def test_what_has_expired_is_dropped(served_dsn: str) -> None:
     """Rows past their retention go when parts are merged; the client's own dates do not matter."""
-    store = Store.open(dsn, StoreConfig(retention_days=2))
+    store = Store.open(served_dsn, StoreConfig(retention_days=2))
     opening.apply_settings(store)
     now = time.time_ns()
     for name, age in (("a", 1 * DAY), ("b", 3 * DAY), ("c", 40 * DAY)):
@@ -69,9 +60,9 @@ def test_what_has_expired_is_dropped(dsn: str) -> None:
     store.close()
 
 
-def test_the_longest_retention_keeps_what_arrives(dsn: str) -> None:
+def test_the_longest_retention_keeps_what_arrives(served_dsn: str) -> None:
     """The engine drops at once what would expire beyond its calendar, so longer ones are refused."""
-    store = Store.open(dsn, StoreConfig(retention_days=MAX_RETENTION_DAYS))
+    store = Store.open(served_dsn, StoreConfig(retention_days=MAX_RETENTION_DAYS))
     opening.apply_settings(store)
     store.insert("spans", SPAN_COLUMNS, span_columns([a_span()], time.time_ns()))
     store.command("OPTIMIZE TABLE spans FINAL")
@@ -81,21 +72,21 @@ def test_the_longest_retention_keeps_what_arrives(dsn: str) -> None:
         StoreConfig(retention_days=MAX_RETENTION_DAYS + 1)
 
 
-def test_fsync_follows_the_configuration(dsn: str) -> None:
+def test_fsync_follows_the_configuration(served_dsn: str) -> None:
     """On: inserts reach the disk before they return; off again: the setting is reset."""
     assert all(
         "fsync_after_insert = 1, fsync_part_directory = 1" in engine
-        for table, engine in engines(dsn, fsync=True).items()
+        for table, engine in engines(served_dsn, fsync=True).items()
         if table != "migrations"
     )
-    off = engines(dsn, fsync=False)
+    off = engines(served_dsn, fsync=False)
     assert all("fsync_after_insert = 0" in off[table] for table in (*opening.RETAINED, *opening.KEPT))
 
 
 @pytest.mark.parametrize("fsync", [False, True])
-def test_fsync_reaches_the_disk(dsn: str, *, fsync: bool) -> None:
+def test_fsync_reaches_the_disk(served_dsn: str, *, fsync: bool) -> None:
     """With it an insert ends only after the files and the folder of its part were synced; without it none is."""
-    store = Store.open(dsn, StoreConfig(retention_days=None, fsync=fsync))
+    store = Store.open(served_dsn, StoreConfig(retention_days=None, fsync=fsync))
     opening.apply_settings(store)
 
     def syncs() -> dict[str, int]:
@@ -120,10 +111,10 @@ class Listening(Store):
 
 
 @pytest.mark.parametrize("config", [{}, {"retention_days": None}, {"retention_days": 1.5, "fsync": True}])
-def test_a_start_without_changes_changes_nothing(dsn: str, config: dict[str, Any]) -> None:
+def test_a_start_without_changes_changes_nothing(served_dsn: str, config: dict[str, Any]) -> None:
     """The same configuration again runs no statement on the tables."""
-    engines(dsn, **config)
-    store = Listening.open(dsn, StoreConfig.model_validate(config))
+    engines(served_dsn, **config)
+    store = Listening.open(served_dsn, StoreConfig.model_validate(config))
     assert isinstance(store, Listening)
     store.commands = []
     opening.apply_settings(store)

@@ -38,9 +38,9 @@ def server(store_folder: Path) -> Iterator[ClickHouseServer]:
 
 
 @pytest.fixture
-def remote(server: ClickHouseServer, store_dsn: str) -> Iterator[Store]:
+def remote(server: ClickHouseServer, new_dsn: str) -> Iterator[Store]:
     """The server's store; its database does not exist yet."""
-    store = Store.open(f"{server.dsn}/{store_dsn.rpartition('=')[2]}")
+    store = Store.open(f"{server.dsn}/{new_dsn.rpartition('=')[2]}")
     yield store
     store.close()
 

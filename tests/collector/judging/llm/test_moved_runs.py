@@ -104,11 +104,11 @@ def scored(dsn: str) -> int:
 @pytest.mark.parametrize("restart", [False, True])
 @pytest.mark.parametrize("late", [False, True])
 async def test_what_was_judged_before_an_earlier_trace_came_counts_once(
-    store_dsn: str, model: LlmServer, *, restart: bool, late: bool
+    served_dsn: str, model: LlmServer, *, restart: bool, late: bool
 ) -> None:
     """In ledger, trace, session and SQL, in whatever order the traces come; what a run is asked is asked once."""
     ordered = traces()[::-1] if late else traces()
-    async with Collector(config(store_dsn, model)) as collector:
+    async with Collector(config(served_dsn, model)) as collector:
         await send(collector, ordered[0])
         calls = model.counts.calls
         alone = await shown(collector)
@@ -116,7 +116,7 @@ async def test_what_was_judged_before_an_earlier_trace_came_counts_once(
             await send(collector, ordered[1])
             whole = await shown(collector)
     if restart:
-        async with Collector(config(store_dsn, model)) as collector:
+        async with Collector(config(served_dsn, model)) as collector:
             await send(collector, ordered[1])
             whole = await shown(collector)
     assert (whole["trace"] != alone["trace"]) is late
@@ -129,5 +129,5 @@ async def test_what_was_judged_before_an_earlier_trace_came_counts_once(
     assert set(alone["verdicts"]) <= set(whole["verdicts"])
     assert set(alone["findings"]) <= set(whole["findings"])
     assert len(whole["findings"]) == len(set(whole["findings"])) == 2 * len(alone["findings"])
-    assert scored(store_dsn) == sum(score > 0 for _, _, score in whole["verdicts"])
+    assert scored(served_dsn) == sum(score > 0 for _, _, score in whole["verdicts"])
     assert model.counts.calls == 2 * calls

@@ -79,9 +79,9 @@ async def test_what_was_spent_before_a_restart_counts(store: Store) -> None:
                 await model.client.complete(replace(ASKED, max_tokens=90))
 
 
-async def test_spans_of_judge_calls_reach_a_collector_with_their_mark(store_dsn: str) -> None:
+async def test_spans_of_judge_calls_reach_a_collector_with_their_mark(served_dsn: str) -> None:
     """Sent over OTLP to the very collector that judges, they are known as its own."""
-    config = load_config(None, {"store": {"dsn": store_dsn}, "grpc": FREE, "http": FREE, "api": FREE})
+    config = load_config(None, {"store": {"dsn": served_dsn}, "grpc": FREE, "http": FREE, "api": FREE})
     with llm_server() as server:
         async with Collector(config) as collector:
             judges = LlmConfig(
@@ -89,7 +89,7 @@ async def test_spans_of_judge_calls_reach_a_collector_with_their_mark(store_dsn:
             )
             async with open_model(judges, secret=b"ours") as model:
                 await model.client.complete(ASKED)
-        store = Store.open(store_dsn, StoreConfig())
+        store = Store.open(served_dsn, StoreConfig())
         ids = [row[0] for row in store.rows("SELECT DISTINCT TraceId FROM spans")]
         [(spans, _logs)] = StoredJudging(store).load_spans(ids).values()
         store.close()

@@ -51,11 +51,11 @@ def users(backend: Backend) -> list[Span]:
 
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
-async def test_a_failing_trace_arrives_whole_and_annotated(store_dsn: str, protocol: str) -> None:
+async def test_a_failing_trace_arrives_whole_and_annotated(served_dsn: str, protocol: str) -> None:
     """Every span as it was sent; on the faulty one what was found, an event and a carrier that point at it."""
     sent = agent(fault=True)
     async with BACKENDS[protocol]() as backend:
-        config = configured(store_dsn, {"endpoint": backend.url, "protocol": protocol, "headers": {"x-Key": "sesame"}})
+        config = configured(served_dsn, {"endpoint": backend.url, "protocol": protocol, "headers": {"x-Key": "sesame"}})
         async with Collector(config) as collector:
             await send(collector, [sent])
             await backend.until(lambda: len(users(backend)) == 3 and bool(backend.records))
@@ -96,7 +96,7 @@ async def test_a_failing_trace_arrives_whole_and_annotated(store_dsn: str, proto
     assert all(t.headers["x-key"] == "sesame" for t in backend.taken)
 
 
-async def test_what_our_receiver_reads_downstream_equals_what_is_stored(store_dsn: str) -> None:
+async def test_what_our_receiver_reads_downstream_equals_what_is_stored(served_dsn: str) -> None:
     """Without annotations nothing at all is changed: attribute types, links, flags, scope and resource."""
     typed = text("n", "")
     typed.value.int_value = 7
@@ -108,7 +108,7 @@ async def test_what_our_receiver_reads_downstream_equals_what_is_stored(store_ds
     sent.resource_spans[0].resource.attributes.append(typed)
     async with (
         http_backend() as backend,
-        Collector(configured(store_dsn, {"endpoint": backend.url, "annotations": []})) as collector,
+        Collector(configured(served_dsn, {"endpoint": backend.url, "annotations": []})) as collector,
     ):
         await send(collector, [sent])
         await backend.until(lambda: len(backend.spans) == 3)
@@ -122,10 +122,10 @@ async def test_what_our_receiver_reads_downstream_equals_what_is_stored(store_ds
     assert read(taken.request) == read(sent)
 
 
-async def test_late_spans_go_out_alone(store_dsn: str) -> None:
+async def test_late_spans_go_out_alone(served_dsn: str) -> None:
     """What the backend has is not sent again; a healthy trace carries no annotation at all."""
     async with http_backend() as backend:
-        async with Collector(configured(store_dsn, {"endpoint": backend.url})) as collector:
+        async with Collector(configured(served_dsn, {"endpoint": backend.url})) as collector:
             await send(collector, [agent(fault=False)])
             await backend.until(lambda: len(backend.spans) == 3)
             late = span(
@@ -135,19 +135,19 @@ async def test_late_spans_go_out_alone(store_dsn: str) -> None:
             await backend.until(lambda: len(backend.spans) == 4)
             await settled(collector)
             await counted(collector, "sent_traces_total:backend-0", 2)
-        async with Collector(configured(store_dsn, {"endpoint": backend.url})) as collector:
+        async with Collector(configured(served_dsn, {"endpoint": backend.url})) as collector:
             await counted(collector, "up:backend-0", 1)
     assert [s.span_id for s in backend.spans].count(b"late0001") == 1
     assert len(backend.spans) == 4
     assert not backend.records
 
 
-async def test_what_is_found_later_and_what_is_taken_back_is_told_once(store_dsn: str) -> None:
+async def test_what_is_found_later_and_what_is_taken_back_is_told_once(served_dsn: str) -> None:
     """A late span brings a finding; a later copy of it without the fault takes that back: under the same ids."""
     faulty, sound = (agent(fault=f).resource_spans[0].scope_spans[0].spans for f in (True, False))
     for later in sound:
         later.end_time_unix_nano += 500_000_000
-    async with http_backend() as backend, Collector(configured(store_dsn, {"endpoint": backend.url})) as collector:
+    async with http_backend() as backend, Collector(configured(served_dsn, {"endpoint": backend.url})) as collector:
         await send(collector, [traces(faulty[2], service="shop")])
         await backend.until(lambda: len(users(backend)) == 1)
         await send(collector, [traces(*faulty[:2], service="shop")])
@@ -164,30 +164,30 @@ async def test_what_is_found_later_and_what_is_taken_back_is_told_once(store_dsn
     assert len({c.span_id for c in carriers}) == 1, "the later one overwrites the earlier"
 
 
-async def test_one_backend_that_is_away_stops_no_other(store_dsn: str) -> None:
+async def test_one_backend_that_is_away_stops_no_other(served_dsn: str) -> None:
     """Nothing listens at one; the other gets everything. Its traces wait in the store until it is there."""
     async with http_backend() as gone:
         port = gone.url
     async with http_backend() as there:
-        async with Collector(configured(store_dsn, {"endpoint": port}, {"endpoint": there.url})) as collector:
+        async with Collector(configured(served_dsn, {"endpoint": port}, {"endpoint": there.url})) as collector:
             await send(collector, [agent(n, fault=False) for n in range(1, 6)])
             await there.until(lambda: len(there.spans) == 15)
             await counted(collector, "retried_requests_total:backend-0", 3)
             assert figures(collector)["up:backend-0"] == 0
             assert figures(collector)["lag_seconds:backend-0"] > 0
         async with http_backend() as back:
-            config = configured(store_dsn, {"endpoint": back.url}, {"endpoint": there.url})
+            config = configured(served_dsn, {"endpoint": back.url}, {"endpoint": there.url})
             async with Collector(config) as collector:
                 await back.until(lambda: len(back.spans) == 15)
                 await settled(collector)
     assert len(there.spans) == 15
 
 
-async def test_a_stop_does_not_wait_for_a_backend_that_is_away(store_dsn: str) -> None:
+async def test_a_stop_does_not_wait_for_a_backend_that_is_away(served_dsn: str) -> None:
     """It hangs, as it did before: the collector stops at once, and what was to go waits in the store."""
     async with http_backend() as backend:
         backend.always = lambda _signal, _request: Act(status=503)
-        config = configured(store_dsn, {"endpoint": backend.url, "timeout_seconds": 600})
+        config = configured(served_dsn, {"endpoint": backend.url, "timeout_seconds": 600})
         async with Collector(config.model_copy(update={"shutdown_seconds": 600.0})) as collector:
             await send(collector, [agent(1, fault=False)])
             await counted(collector, "retried_requests_total:backend-0", 3)
@@ -206,12 +206,12 @@ async def test_a_stop_does_not_wait_for_a_backend_that_is_away(store_dsn: str) -
             await backend.until(lambda: len(backend.spans) == 3)
 
 
-async def test_what_is_given_up_is_counted_and_not_sent_later(store_dsn: str) -> None:
+async def test_what_is_given_up_is_counted_and_not_sent_later(served_dsn: str) -> None:
     """A backend that was away for more than a day lacks those traces, and gets the next ones."""
     passed = 0
     async with http_backend() as backend:
         backend.always = lambda _signal, _request: Act(status=503)
-        config = configured(store_dsn, {"endpoint": backend.url})
+        config = configured(served_dsn, {"endpoint": backend.url})
         async with Collector(config, clock=lambda: time.time_ns() + passed) as collector:
             await send(collector, [agent(1, fault=False)])
             await counted(collector, "retried_requests_total:backend-0", 3)
@@ -223,7 +223,7 @@ async def test_what_is_given_up_is_counted_and_not_sent_later(store_dsn: str) ->
     assert {s.trace_id for s in backend.spans} == {trace_id(2)}
 
 
-async def test_log_records_of_a_trace_go_with_it(store_dsn: str) -> None:
+async def test_log_records_of_a_trace_go_with_it(served_dsn: str) -> None:
     """GenAI content may stand in them; a backend that takes no logs gets the spans all the same."""
     from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 
@@ -233,7 +233,7 @@ async def test_log_records_of_a_trace_go_with_it(store_dsn: str) -> None:
     )  # fmt: skip
     async with http_backend() as backend, http_backend() as deaf:
         deaf.always = lambda signal, _request: Act(status=404 if signal == "logs" else 200)
-        config = configured(store_dsn, {"endpoint": backend.url}, {"endpoint": deaf.url})
+        config = configured(served_dsn, {"endpoint": backend.url}, {"endpoint": deaf.url})
         async with Collector(config) as collector:
             await send(collector, [logs(record)], "logs")
             await send(collector, [agent(fault=True)])
@@ -244,12 +244,12 @@ async def test_log_records_of_a_trace_go_with_it(store_dsn: str) -> None:
     assert len(users(deaf)) == 3
 
 
-async def test_spans_of_our_own_judges_are_not_the_users(store_dsn: str) -> None:
+async def test_spans_of_our_own_judges_are_not_the_users(served_dsn: str) -> None:
     """Nobody is sent what our judges' calls left here, unless that is asked for."""
     async with http_backend() as backend, http_backend() as curious:
-        config = configured(store_dsn, {"endpoint": backend.url}, {"endpoint": curious.url, "own_judges": True})
+        config = configured(served_dsn, {"endpoint": backend.url}, {"endpoint": curious.url, "own_judges": True})
         async with Collector(config) as collector:
-            store = Store.open(store_dsn)
+            store = Store.open(served_dsn)
             secret = StoredLlmJudging(store).mark_key()
             store.close()
             mark = mark_of(trace_id(1).hex(), b"ours0001".hex(), secret)
@@ -260,10 +260,10 @@ async def test_spans_of_our_own_judges_are_not_the_users(store_dsn: str) -> None
     assert b"ours0001" not in {s.span_id for s in backend.spans}
 
 
-async def test_what_comes_back_goes_round_no_more(store_dsn: str) -> None:
+async def test_what_comes_back_goes_round_no_more(served_dsn: str) -> None:
     """A backend that passes on to us what we passed on to it: judged no differently, and not sent again."""
     async with http_backend() as backend:
-        async with Collector(configured(store_dsn, {"endpoint": backend.url})) as collector:
+        async with Collector(configured(served_dsn, {"endpoint": backend.url})) as collector:
             await send(collector, [agent(fault=True)])
             await backend.until(lambda: bool(backend.records))
             await settled(collector)
@@ -272,10 +272,10 @@ async def test_what_comes_back_goes_round_no_more(store_dsn: str) -> None:
                 await send(collector, [taken.request], taken.signal)
             await settled(collector)
             await counted(collector, "sent_traces_total:backend-0", 1)
-        store = Store.open(store_dsn)
+        store = Store.open(served_dsn)
         secret = StoredLlmJudging(store).mark_key()
         store.close()
-        async with Collector(configured(store_dsn, {"endpoint": backend.url})) as collector:
+        async with Collector(configured(served_dsn, {"endpoint": backend.url})) as collector:
             await settled(collector)
     again = [s for t in backend.taken[len(first) :] for s in _spans_of(t.request)]
     assert not [s for s in again if FORWARDED_BY in stated(s)]
@@ -286,12 +286,12 @@ async def test_what_comes_back_goes_round_no_more(store_dsn: str) -> None:
     assert all(is_ours(s, secret) for s in read), "and our own judging passes them over"
 
 
-async def test_what_comes_back_still_goes_to_a_backend_that_was_away(store_dsn: str) -> None:
+async def test_what_comes_back_still_goes_to_a_backend_that_was_away(served_dsn: str) -> None:
     """It is the user's span still: sent there once, without what was said elsewhere, however often it returns."""
     async with http_backend() as gone:
         away = gone.url
     async with http_backend() as there:
-        async with Collector(configured(store_dsn, {"endpoint": there.url}, {"endpoint": away})) as collector:
+        async with Collector(configured(served_dsn, {"endpoint": there.url}, {"endpoint": away})) as collector:
             await send(collector, [agent(fault=True)])
             await there.until(lambda: bool(there.records))
             await settled(collector)
@@ -301,7 +301,7 @@ async def test_what_comes_back_still_goes_to_a_backend_that_was_away(store_dsn: 
         had = len(users(there))
         async with http_backend() as back:
             plain_one = {"endpoint": back.url, "annotations": [], "own_judges": True}
-            async with Collector(configured(store_dsn, {"endpoint": there.url}, plain_one)) as collector:
+            async with Collector(configured(served_dsn, {"endpoint": there.url}, plain_one)) as collector:
                 await back.until(lambda: len(back.spans) == 3)
                 await settled(collector)
                 for _ in range(3):
@@ -318,11 +318,11 @@ async def test_what_comes_back_still_goes_to_a_backend_that_was_away(store_dsn: 
     assert not [key for key in faulty if key.startswith(("tracejury.findings", "tracejury.severity"))]
 
 
-async def test_two_that_pass_on_to_each_other_come_to_rest(store_dsn: str) -> None:
+async def test_two_that_pass_on_to_each_other_come_to_rest(served_dsn: str, second_dsn: str) -> None:
     """Each keeps what it was sent and passes on what is new to the other; then nothing goes any more."""
     async with http_backend() as to_second, http_backend() as to_first:
-        first = configured(store_dsn, {"endpoint": to_second.url})
-        second = configured(f"{store_dsn}_second", {"endpoint": to_first.url})
+        first = configured(served_dsn, {"endpoint": to_second.url})
+        second = configured(second_dsn, {"endpoint": to_first.url})
         sent = await passed_on(first, to_second, [agent(1, fault=True), agent(2, fault=False)])
         rounds = 0
         while sent and rounds < MANY_ROUNDS:
@@ -350,7 +350,7 @@ def _spans_of(request: Any) -> list[Span]:
     return [s for r in getattr(request, "resource_spans", ()) for c in r.scope_spans for s in c.spans]
 
 
-async def test_traces_that_are_one_run_go_together(store_dsn: str) -> None:
+async def test_traces_that_are_one_run_go_together(served_dsn: str) -> None:
     """One that fails keeps all of them; of healthy ones all go or none, at one threshold and one randomness."""
     runs, failing = 24, {3, 4}
     requests = []
@@ -367,7 +367,7 @@ async def test_traces_that_are_one_run_go_together(store_dsn: str) -> None:
             requests.append(request)
     async with (
         http_backend() as backend,
-        Collector(configured(store_dsn, {"endpoint": backend.url}, sampling={"healthy": 0.4})) as collector,
+        Collector(configured(served_dsn, {"endpoint": backend.url}, sampling={"healthy": 0.4})) as collector,
     ):
         await send(collector, requests)
         await settled(collector)

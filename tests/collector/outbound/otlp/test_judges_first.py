@@ -40,11 +40,11 @@ def said(backend: Backend) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-async def test_verdicts_go_out_with_the_spans(store_dsn: str, model: LlmServer) -> None:
+async def test_verdicts_go_out_with_the_spans(served_dsn: str, model: LlmServer) -> None:
     """One event a judge on the run's span, all in the first request of log records: the trace has waited for them."""
     async with (
         http_backend() as backend,
-        Collector(configured(store_dsn, {"endpoint": backend.url}, judges=judges(model))) as collector,
+        Collector(configured(served_dsn, {"endpoint": backend.url}, judges=judges(model))) as collector,
     ):
         await send(collector, [request(1, 3, 200)])
         await backend.until(lambda: bool(backend.records))
@@ -63,11 +63,11 @@ async def test_verdicts_go_out_with_the_spans(store_dsn: str, model: LlmServer) 
     assert root
 
 
-async def test_a_trace_waits_no_longer_than_it_may(store_dsn: str, model: LlmServer) -> None:
+async def test_a_trace_waits_no_longer_than_it_may(served_dsn: str, model: LlmServer) -> None:
     """The model does not answer: the spans go all the same, without a verdict; the verdict follows once it does."""
     model.script = always(status=503)
     async with http_backend() as backend:
-        config = configured(store_dsn, {"endpoint": backend.url}, judges=judges(model), judges_wait_seconds=0.3)
+        config = configured(served_dsn, {"endpoint": backend.url}, judges=judges(model), judges_wait_seconds=0.3)
         async with Collector(config) as collector:
             await send(collector, [request(1, 3, 200)])
             await backend.until(lambda: bool(backend.spans))

@@ -119,7 +119,7 @@ async def findings(collector: Collector) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
 async def test_real_traces_and_what_was_found_in_them_arrive(
-    store_dsn: str, phoenix: dict[str, str], protocol: str
+    served_dsn: str, phoenix: dict[str, str], protocol: str
 ) -> None:
     """Every span with our attributes; over HTTP each finding as an annotation of its span. OTLP alone brings none."""
     files = sorted(TRACES.iterdir())
@@ -133,7 +133,7 @@ async def test_real_traces_and_what_was_found_in_them_arrive(
         for span in scope.spans
     }
     ways = ["attributes", "events", "carriers", *(["phoenix"] if protocol == "http" else [])]
-    config = configured(store_dsn, {"endpoint": phoenix[protocol], "protocol": protocol, "annotations": ways})
+    config = configured(served_dsn, {"endpoint": phoenix[protocol], "protocol": protocol, "annotations": ways})
     async with Collector(config) as collector:
         await replay(requests, f"127.0.0.1:{collector.grpc_port}", "grpc")
         await counted(collector, "sent_traces_total:backend-0", SOME)

@@ -43,13 +43,13 @@ def through(dsn: str, second: Collector, protocol: str, **export: Any) -> Collec
 
 @pytest.mark.trail
 @pytest.mark.parametrize("protocol", ["grpc", "http"])
-async def test_real_traces_are_judged_the_same_downstream(store_dsn: str, protocol: str) -> None:
+async def test_real_traces_are_judged_the_same_downstream(served_dsn: str, second_dsn: str, protocol: str) -> None:
     """Carriers, events and attributes beside the spans change nothing of what is found."""
     if not TRACES.exists():
         pytest.skip(f"the shared TRAIL traces are absent ({TRACES})")
     requests = [source.request for source in read(sorted(TRACES.iterdir())[:SOME])]
-    async with Collector(configured(f"{store_dsn}_second")) as second:
-        async with Collector(through(store_dsn, second, protocol)) as first:
+    async with Collector(configured(second_dsn)) as second:
+        async with Collector(through(served_dsn, second, protocol)) as first:
             await replay(requests, f"127.0.0.1:{first.grpc_port}", "grpc")
             await counted(first, "sent_traces_total:backend-0", SOME)
             await settled(first)
@@ -59,11 +59,11 @@ async def test_real_traces_are_judged_the_same_downstream(store_dsn: str, protoc
         assert upstream
 
 
-async def test_of_a_twentieth_the_second_tells_the_rate_of_the_first(store_dsn: str) -> None:
+async def test_of_a_twentieth_the_second_tells_the_rate_of_the_first(served_dsn: str, second_dsn: str) -> None:
     """Failing traces and 3 % of the healthy ones arrive; the rate downstream is the first one's within its interval."""
     requests = [agent(n, fault=n % (MANY // FAILING) == 1) for n in range(1, MANY + 1)]
-    async with Collector(configured(f"{store_dsn}_second")) as second:
-        config = through(store_dsn, second, "http", sampling={"healthy": HEALTHY})
+    async with Collector(configured(second_dsn)) as second:
+        config = through(served_dsn, second, "http", sampling={"healthy": HEALTHY})
         async with Collector(config) as first:
             await send(first, requests)
             await settled(first)
@@ -79,11 +79,11 @@ async def test_of_a_twentieth_the_second_tells_the_rate_of_the_first(store_dsn: 
     assert found["share"]["low"] <= true["share"]["value"] <= found["share"]["high"]
 
 
-async def test_what_comes_back_changes_no_rate(store_dsn: str) -> None:
+async def test_what_comes_back_changes_no_rate(served_dsn: str) -> None:
     """A backend sends back the tenth of the healthy traces that it got: here they stand for themselves, as before."""
     many, failing = 60, 6
     async with http_backend() as backend:
-        config = configured(store_dsn, {"endpoint": backend.url}, sampling={"healthy": 0.3})
+        config = configured(served_dsn, {"endpoint": backend.url}, sampling={"healthy": 0.3})
         async with Collector(config) as collector:
             await send(collector, [agent(n, fault=n <= failing) for n in range(1, many + 1)])
             await settled(collector)
