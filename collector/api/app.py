@@ -135,9 +135,14 @@ def _add_watching(app: FastAPI, services: Services) -> None:
 
     @app.get("/readyz")
     async def ready() -> Response:
-        """200 once the store is open and the receivers listen, else 503 with what is missing."""
-        missing = services.problems()
-        return problem(503, "; ".join(missing)) if missing else json_answer({"status": "ready"})
+        """200 once the store is open and the receivers listen, else 503 with what is missing.
+
+        The status is `degraded` while stored rows are known to be lost: the collector takes spans all the same.
+        """
+        if missing := services.problems():
+            return problem(503, "; ".join(missing))
+        losses = services.losses()
+        return json_answer({"status": "degraded", "losses": losses} if losses else {"status": "ready"})
 
     @app.get("/metrics")
     async def prometheus() -> Response:

@@ -37,6 +37,7 @@ class Services:
         tokens: of the pages' forms.
         listeners: told of every judgement, for live pages.
         endpoints: bound receivers; empty until they listen.
+        losses: what the store has lost, a line each; empty where nothing is known to be.
     """
 
     reader: Reader
@@ -50,3 +51,4 @@ class Services:
     tokens: Tokens = field(default_factory=Tokens)
     listeners: Listeners = field(default_factory=Listeners)
     endpoints: Callable[[], Sequence[Endpoint]] = tuple
+    losses: Callable[[], Sequence[str]] = tuple

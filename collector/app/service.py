@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import os
 import signal
 import sys
 import time
@@ -35,6 +36,7 @@ from ..otlp.receiver.ports import Endpoint
 from ..outbound.otlp.marks import installation_id
 from ..outbound.otlp.returned_spans import ReturnedSpans
 from ..store.deletion import Deletion
+from ..store.health import StoreHealth
 from ..store.judging import StoredJudging
 from ..store.llm_judging import StoredLlmJudging
 from ..store.opening import open_store
@@ -44,6 +46,7 @@ from ..worker.listeners import Listeners
 from .endpoints import bound_receivers, check_loopback
 from .greeting import ready_text
 from .logs import set_up
+from .store_watch import StoreWatch
 from .watch import watch
 
 if TYPE_CHECKING:
@@ -59,6 +62,9 @@ LAG_SECONDS = 0.2
 """How late detectors may be before passing on steps back."""
 SWITCH_SECONDS = 0.001
 """How long a thread may keep the interpreter while another wants it: a request passes through three threads."""
+
+PRIVATE = 0o077
+"""The umask: what is stored is for the collector's own user."""
 
 Stop = Callable[[float], Awaitable[object]]
 
@@ -83,6 +89,8 @@ class Collector:
         self._listeners = Listeners()
         self._stops: list[Stop] = []
         self._ready = False
+        self._store: Store | None = None
+        self._health: StoreHealth | None = None
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -116,7 +124,13 @@ class Collector:
 
     def problems(self) -> Sequence[str]:
         """Why the collector is not ready, a line each; none when it is."""
-        return () if self._ready else ("starting or stopping",)
+        if not self._ready or self._store is None:
+            return ("starting or stopping",)
+        return tuple(filter(None, [self._store.folder_problem()]))
+
+    def losses(self) -> Sequence[str]:
+        """What the store has lost, a line each: the collector takes spans all the same."""
+        return self._health.problems() if self._health else ()
 
     @property
     def ready_text(self) -> str:
@@ -158,7 +172,11 @@ class Collector:
 
         store = await opening
         self._stops.append(lambda _: asyncio.to_thread(store.close))
-        self._store_shown = store.target.shown
+        self._store, self._store_shown = store, store.target.shown
+        self._health = StoreHealth(store)
+        store_watch = StoreWatch(self._health)
+        await store_watch.start()
+        self._stops.append(store_watch.stop)
         writer = GroupCommitWriter(store, config.writer, self._committed, clock=self._clock)
         secret = await asyncio.to_thread(StoredLlmJudging(store).mark_key)
         ours = partial(is_ours, secret=secret)
@@ -193,6 +211,7 @@ class Collector:
             delete=delete,
             listeners=self._listeners,
             endpoints=self._receivers,
+            losses=self.losses,
         )
         self._stops += await outputs.serve(services)
         self.api_port = outputs.api_port
@@ -262,6 +281,7 @@ def run_serve(config: CollectorConfig) -> None:
         ConfigError: what the user must mend before it can start.
     """
     set_up(config.log_level)
+    os.umask(PRIVATE)
     sys.setswitchinterval(SWITCH_SECONDS)
     raise_file_limit()
     asyncio.run(_serve(config))

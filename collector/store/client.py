@@ -6,6 +6,7 @@ import importlib.util
 import logging
 import queue
 import shutil
+import stat
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,13 +18,16 @@ from . import folder_lock
 from .changes import Changes
 from .config import StoreConfig
 from .dsn import Target, parse_dsn
-from .failures import is_transient, one_line, root_cause
+from .failures import damage, is_transient, one_line, root_cause
+from .folder_identity import FolderIdentity
 from .pending_traces import PendingTraces
 
 if TYPE_CHECKING:
     from clickhouse_connect.datatypes.base import ClickHouseType
     from clickhouse_connect.driver.client import Client
     from filelock import FileLock
+
+log = logging.getLogger(__name__)
 
 _SETTINGS: Final[Mapping[str, Any]] = {
     # The writer groups commits itself; the engine's own asynchronous inserts would add their delay on top.
@@ -36,8 +40,15 @@ _SETTINGS: Final[Mapping[str, Any]] = {
 _CACHES: Final = ("mark_cache_size", "index_mark_cache_size", "primary_index_cache_size")
 
 
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+
 _ENGINES: Final = frozenset({"data", "metadata", "metadata_dropped", "status", "store", "tmp"})
 """Entries that the engine makes in its folder; each folder that it has used holds one of them."""
+
+
+_DATA_PATHS: Final = """
+SELECT arrayJoin(data_paths) FROM system.tables WHERE database = {database:String} AND name = {name:String}
+"""
 
 
 class Store:
@@ -57,7 +68,10 @@ class Store:
         self._slots = threading.BoundedSemaphore(config.clients)
         self._types: dict[tuple[str, tuple[str, ...]], list[ClickHouseType]] = {}
         self._lock = lock
+        self._identity: FolderIdentity | None = None
         self._closed = False
+        self.is_incomplete = False
+        """Whether stored rows are known to be missing (see `StoreHealth`)."""
 
     @classmethod
     def open(cls, dsn: str, config: StoreConfig | None = None) -> Store:
@@ -81,7 +95,9 @@ class Store:
         lock = folder_lock.acquire(target.path)
         try:
             store = cls(target, config, lock)
+            _keep_private(Path(target.path))
             store._idle.put(_connect_embedded(target, config))
+            store._identity = FolderIdentity((Path(target.path), folder_lock.lock_file(target.path)))
         except BaseException:
             folder_lock.release(lock)
             raise
@@ -111,6 +127,10 @@ class Store:
         """Free bytes of the disk that holds an embedded store; None for a server, which answers for itself."""
         return shutil.disk_usage(self.target.path).free if self.target.path else None
 
+    def folder_problem(self) -> str:
+        """That the embedded store's files were removed or replaced since it was opened; "" where they were not."""
+        return self._identity.problem() if self._identity else ""
+
     def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[Sequence[Any]]:
         """All rows of a SELECT. Values only ever come in as bound `{name:Type}` parameters."""
         with self._client() as client:
@@ -139,7 +159,8 @@ class Store:
     def insert(self, table: str, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> None:
         """Insert rows given by column; returns once they are committed.
 
-        Raises the driver's own errors, unmapped: whoever inserts decides by `failures` what they mean.
+        Raises the driver's own errors, unmapped: whoever inserts decides by `failures` what they mean. Raises
+        RetryableError where the store's folder was removed or replaced.
         """
         if not columns[0]:
             return
@@ -151,6 +172,8 @@ class Store:
                 column_types=self._column_types(client, table, tuple(names)),
                 column_oriented=True,
             )
+        if self._identity:
+            self._identity.check()
 
     def close(self) -> None:
         """Close all clients; idempotent. The last store of a process on a folder releases it."""
@@ -176,6 +199,9 @@ class Store:
                     if in_database:
                         self._enter(client)
                     yield client
+                except Exception:
+                    client = self._after_failure(client)
+                    raise
                 finally:
                     self._idle.put(client)
             except TracejuryError:
@@ -184,13 +210,22 @@ class Store:
                 if not mapped:
                     raise
                 kind = RetryableError if is_transient(error) else StoreError
-                raise kind(f"the store failed: {one_line(error)}") from error
+                raise kind(f"the store failed: {damage(error) or one_line(error)}") from error
 
     def _take(self) -> Client:
         try:
             return self._idle.get_nowait()
         except queue.Empty:
             return self._connect()
+
+    def _after_failure(self, client: Client) -> Client:
+        """The client for the next statement: after a failed stream the embedded engine's would go on with its rest."""
+        if not self.embedded:
+            return client
+        try:
+            return self._connect()
+        finally:
+            client.close()  # after the other one is open: the last connection takes the engine with it
 
     def _enter(self, client: Client) -> None:
         # Never run a statement of ours in whatever database happens to be the default.
@@ -216,9 +251,17 @@ class Store:
     def _column_types(self, client: Client, table: str, names: tuple[str, ...]) -> list[ClickHouseType]:
         known = self._types.get((table, names))
         if known is None:
+            if self._identity:
+                self._identity.add(self._data_files(client, table))
             context = client.create_insert_context(table, names, database=self.database)
             known = self._types[table, names] = list(context.column_types)
         return known
+
+    def _data_files(self, client: Client, table: str) -> Iterator[Path]:
+        names = {"database": self.database, "name": table}
+        for (path,) in client.query(_DATA_PATHS, parameters=names).result_rows:
+            yield Path(path)
+            yield Path(path) / "format_version.txt"  # a folder that is being removed loses its files first
 
     def _check_server(self) -> None:
         from clickhouse_connect.driver.exceptions import Error
@@ -241,6 +284,24 @@ def _check_folder(folder: Path) -> None:
         raise ConfigError(
             f"the store folder {folder} holds other files and no store: name a folder that is empty, or not there yet"
         )
+
+
+def _keep_private(folder: Path) -> None:
+    """Close the folder to other users: it holds all that agents were told. Raises ConfigError."""
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    if not mode & _OTHERS:
+        return
+    try:
+        folder.chmod(mode & ~_OTHERS)
+    except OSError as error:
+        if mode & stat.S_IRWXO:
+            raise ConfigError(
+                f"the store folder {folder} is open to every user ({mode:o}) and cannot be closed ({error.strerror}): "
+                "run chmod 700 on it as its owner, or name another folder"
+            ) from error
+        return  # a volume that its group may use, as orchestrators mount them
+    if any(entry.name in _ENGINES for entry in folder.iterdir()):
+        log.warning("the store folder %s was open to other users (%o) and is closed to them now", folder, mode)
 
 
 def _connect_embedded(target: Target, config: StoreConfig) -> Client:

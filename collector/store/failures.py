@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from clickhouse_connect.driver.exceptions import Error, OperationalError, ProgrammingError
+
+from ...schemas.errors import RetryableError, TracejuryError
 
 MEMORY_LIMIT_EXCEEDED: Final = 241
 
@@ -49,11 +52,33 @@ TRANSIENT_CODES: Final = frozenset(
 )
 
 
+DAMAGE_CODES: Final = frozenset(
+    {
+        32,  # ATTEMPT_TO_READ_AFTER_EOF
+        33,  # CANNOT_READ_ALL_DATA
+        40,  # CHECKSUM_DOESNT_MATCH
+        107,  # FILE_DOESNT_EXIST
+        117,  # INCORRECT_DATA
+        246,  # CORRUPTED_DATA
+        271,  # CANNOT_DECOMPRESS
+        432,  # UNKNOWN_CODEC
+        740,  # POTENTIALLY_BROKEN_DATA_PART
+    }
+)
+"""Failures that a data part's files may be the cause of."""
+
+_PART: Final = re.compile(r"/((?:all|[0-9a-f]{1,32})_\d{1,20}_\d{1,20}_\d{1,20}(?:_\d{1,20})?)/")
+
+
 def is_transient(error: BaseException) -> bool:
     """Whether the failure is a transient one of the store (disk, memory, parts, network, schema), not of the batch.
 
     A ProgrammingError of the driver is about our statement or the table, never about a value.
     """
+    if isinstance(error, TracejuryError):
+        return isinstance(error, RetryableError)
+    if damage(error):
+        return False
     if isinstance(error, Error):
         ours = isinstance(error, OperationalError | ProgrammingError) and error.code is None
         return ours or error.code in TRANSIENT_CODES
@@ -63,6 +88,17 @@ def is_transient(error: BaseException) -> bool:
 def is_worth_splitting(error: BaseException) -> bool:
     """Whether the same work in smaller pieces may succeed: true unless the store itself is away."""
     return not is_transient(error) or getattr(error, "code", None) == MEMORY_LIMIT_EXCEEDED
+
+
+def damage(error: BaseException) -> str:
+    """The data part that cannot be read, where its files are the cause; else "".
+
+    The engine's message names the part's path behind checksums and sizes.
+    """
+    part = _PART.search(str(error))
+    if part is None or getattr(error, "code", None) not in DAMAGE_CODES:
+        return ""
+    return f"the data part {part[1]} is damaged: stop the collector and run `tracejury store check`"
 
 
 def root_cause(error: BaseException) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 from gallery import Shown
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from processes import Serving, serving
 
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
@@ -74,3 +75,17 @@ def open_house(folder: Path, quiet_seconds: float = 0.2) -> Iterator[House]:
     config.write_text(f"judging: {{quiet_seconds: {quiet_seconds}}}\n")
     with serving(folder, "--config", str(config)) as started:
         yield House(started)
+
+
+def made_up_request(traces: int, spans: int) -> ExportTraceServiceRequest:
+    """So many traces of so many spans each, a chain."""
+    found = ExportTraceServiceRequest()
+    stored = found.resource_spans.add().scope_spans.add().spans
+    for trace in range(1, traces + 1):
+        for n in range(1, spans + 1):
+            stored.add(
+                trace_id=trace.to_bytes(16, "big"), span_id=n.to_bytes(8, "big"), name="step",
+                parent_span_id=(n - 1).to_bytes(8, "big") if n > 1 else b"",
+                start_time_unix_nano=1_700_000_000 * 10**9, end_time_unix_nano=1_700_000_001 * 10**9,
+            )  # fmt: skip
+    return found

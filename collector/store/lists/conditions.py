@@ -17,12 +17,23 @@ DURATION: Final = "if(EndNanos > StartNanos, EndNanos - StartNanos, 0)"
 EVERY: Final = f"{TENANT} AND JoinedTo = ''"
 """The condition on every listed trace."""
 
+_STORED: Final = (
+    f"(TraceId IN (SELECT TraceId FROM spans WHERE {TENANT}) "
+    f"OR TraceId IN (SELECT JoinedTo FROM traces FINAL WHERE {TENANT} AND JoinedTo != ''))"
+)
+"""Spans of the trace, or of one that is joined to it, are left: what is gone cannot be opened."""
+
 _RUNS: Final = "arrayExists((name, role, model) -> {}, Runs.Name, Runs.Role, Runs.Model)"
 _RUN_IDS: Final = "arrayFilter((id, name, role, model) -> {}, Runs.Id, Runs.Name, Runs.Role, Runs.Model)"
 
 
-def conditions(query: TraceQuery, *, of_sessions: bool = False) -> tuple[str, dict[str, Any]]:
-    """Conditions on a trace, and their values. `of_sessions`: state and duration are the session's, and left out."""
+def conditions(
+    query: TraceQuery, *, of_sessions: bool = False, is_incomplete: bool = False
+) -> tuple[str, dict[str, Any]]:
+    """Conditions on a trace, and their values.
+
+    `of_sessions`: state and duration are the session's, and left out. `is_incomplete`: the store has lost rows.
+    """
     asked, values = conditions_of(OF_TRACES if of_sessions else (*OF_TRACES, STATE), query)
     found = [EVERY, *asked]
     times = [(f"{ARRIVED} >= {{since:Int64}}", "since"), (f"{ARRIVED} < {{until:Int64}}", "until")]
@@ -32,6 +43,8 @@ def conditions(query: TraceQuery, *, of_sessions: bool = False) -> tuple[str, di
         if value := getattr(query, name):
             found.append(text)
             values[name] = value
+    if is_incomplete:
+        found.append(_STORED)
     for part in (_runs(query), _findings(query), found_in(query)):
         if part is not None:
             found.append(part[0])

@@ -66,7 +66,7 @@ class SessionLists:
 
     def find(self, query: TraceQuery) -> list[SessionRow]:
         """Up to `query.limit` sessions that hold a trace of the query, in the asked order."""
-        where, values = conditions(query, of_sessions=True)
+        where, values = conditions(query, of_sessions=True, is_incomplete=self._scope.store.is_incomplete)
         holding = _OURS if where == EVERY else f"{_OURS} AND {_named_by(where)}"
         having, more = _having(query)
         follows, place = after(query.before, "Key", ascending=query.ascending)

@@ -47,7 +47,7 @@ class TraceLists:
     def find(self, query: TraceQuery) -> list[TraceRow]:
         """Up to `query.limit` traces in the asked order, with their findings counted by severity."""
         list_pending(self._scope.store)
-        where, values = conditions(query)
+        where, values = conditions(query, is_incomplete=self._scope.store.is_incomplete)
         follows, place = after(query.before, "TraceId", ascending=query.ascending)
         found = ""
         if query.sort in BY_FINDINGS:
@@ -96,7 +96,7 @@ class TraceLists:
         """Names that traces of that time have, by how many of them; of those that lists cut, none."""
         list_pending(self._scope.store)
         query = TraceQuery(Confidence(0.0, 0.0), 0, service=service, since=since, until=until)
-        where, values = conditions(query)
+        where, values = conditions(query, is_incomplete=self._scope.store.is_incomplete)
         traces = f"traces FINAL WHERE {where}"
         found = self._named(f"arrayJoin({_NAMES})", traces, values)
         marked = f"findings FINAL WHERE {TENANT} AND {HOLDS} AND TraceId IN (SELECT TraceId FROM {traces})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from clickhouse_connect.driver.exceptions import DatabaseError, DataError, OperationalError, ProgrammingError
 
-from tracejury.collector.store.failures import is_transient, is_worth_splitting, one_line
+from tracejury.collector.store.failures import damage, is_transient, is_worth_splitting, one_line
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,20 @@ def test_one_line() -> None:
     assert one_line(ValueError()) == "ValueError"
     assert one_line(ValueError("bad value \x1b[31m\x07 in it")) == "bad value ?[31m? in it"
     assert len(one_line(ValueError("x" * 1000))) == 300
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "part"),
+    [
+        (40, "Checksum doesn't match: While reading /a/store/789/7-4/20261116_3_3_1/data.bin", "20261116_3_3_1"),
+        (32, "Attempt to read after eof: /store/1cb/1-2/all_1_20_3_44/data.cmrk4", "all_1_20_3_44"),
+        (32, "Attempt to read after eof: /store/1cb/1-2/20261116_1_20_3_44/data.cmrk4", "20261116_1_20_3_44"),
+        (32, "Attempt to read after eof: the connection broke", ""),
+        (76, "Cannot open file /store/1cb/1-2/20261116_1_2_1/data.bin: too many open files", ""),
+    ],
+)
+def test_damage(code: int, text: str, part: str) -> None:
+    """The files of a part are the cause where the engine names one: then waiting does not help."""
+    error = DatabaseError(f"Code: {code}. {text}", code=code)
+    assert (f"the data part {part} is damaged" in damage(error)) == bool(part)
+    assert not (part and is_transient(error))

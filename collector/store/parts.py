@@ -1,0 +1,105 @@
+"""Data parts of the engine's tables, and a record of them that survives the process.
+
+A part's name is `PARTITION_MIN_MAX_LEVEL[_MUTATION]`: the blocks of inserts that it holds, and how often they were
+merged (ClickHouse, "MergeTree"). A part is superseded by one of its partition that holds all of its blocks.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from .client import Store
+
+_NAME: Final = re.compile(r"(?P<partition>.+?)_(?P<first>\d+)_(?P<last>\d+)_\d+(?:_\d+)?\Z")
+_ACTIVE: Final = """
+SELECT table, name, rows, path FROM system.parts WHERE database = currentDatabase() AND active AND rows > 0
+"""
+
+Rows: TypeAlias = Mapping[str, Mapping[str, int]]
+"""Rows by table and part."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActivePart:
+    """A part that queries read; `path` ends in a slash."""
+
+    table: str
+    name: str
+    rows: int
+    path: str
+
+
+def active_parts(store: Store) -> list[ActivePart]:
+    """All parts of the store's database that hold rows. Raises RetryableError, StoreError."""
+    return [ActivePart(*row) for row in store.rows(_ACTIVE)]
+
+
+def by_table(parts: Iterable[ActivePart]) -> dict[str, dict[str, int]]:
+    """The rows of parts, by table and part."""
+    found: dict[str, dict[str, int]] = {}
+    for part in parts:
+        found.setdefault(part.table, {})[part.name] = part.rows
+    return found
+
+
+def missing(recorded: Rows, present: Rows) -> dict[str, dict[str, int]]:
+    """Recorded parts that no present part is or supersedes."""
+    found: dict[str, dict[str, int]] = {}
+    for table, parts in recorded.items():
+        spans = [_blocks(name) for name in present.get(table, {})]
+        for name, rows in parts.items():
+            partition, first, last = _blocks(name)
+            if not any(p == partition and a <= first and last <= b for p, a, b in spans):
+                found.setdefault(table, {})[name] = rows
+    return found
+
+
+def partition_of(name: str) -> str:
+    """The partition of a part, as its name says it."""
+    return _blocks(name)[0]
+
+
+def _blocks(name: str) -> tuple[str, int, int]:
+    match = _NAME.match(name)
+    return (match["partition"], int(match["first"]), int(match["last"])) if match else (name, 0, 0)
+
+
+@dataclass(slots=True)
+class PartRecord:
+    """The parts that were there when it was last written, and those found missing since.
+
+    A file beside the store's folder, since one in it would be damaged with it.
+    """
+
+    path: Path
+    parts: Rows = field(default_factory=dict)
+    missing: Rows = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path) -> PartRecord:
+        """The record of a file; empty where there is none, or none that can be read."""
+        try:
+            stored = json.loads(path.read_text())
+            return cls(path, _checked(stored["parts"]), _checked(stored["missing"]))
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return cls(path)
+
+    def write(self) -> None:
+        """Replace the file. Raises OSError."""
+        draft = self.path.with_suffix(".draft")
+        draft.write_text(json.dumps({"parts": self.parts, "missing": self.missing}))
+        draft.replace(self.path)
+
+
+def record_file(store: Store) -> Path | None:
+    """Where the parts of a store are recorded; None for a server, which has replicas and backups of its own."""
+    return store.folder.with_name(f"{store.folder.name}.{store.database}.parts.json") if store.folder else None
+
+
+def _checked(rows: Rows) -> Rows:
+    return {str(table): {str(name): int(count) for name, count in parts.items()} for table, parts in rows.items()}

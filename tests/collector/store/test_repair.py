@@ -1,0 +1,177 @@
+"""Damaged data parts of a real engine: found, saved as far as they can be read, or given up."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from store_parts import a_judged_trace, a_span
+
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.config import StoreConfig
+from tracejury.collector.store.damage import detached_parts, lost_spans
+from tracejury.collector.store.give_up import give_up
+from tracejury.collector.store.health import StoreHealth
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.lists import TraceLists
+from tracejury.collector.store.migrate import migrate
+from tracejury.collector.store.parts import active_parts, record_file
+from tracejury.collector.store.repair import Repaired, damaged_parts, repair
+from tracejury.schemas.errors import StoreError
+from tracejury.schemas.queries.reader import Confidence, TraceQuery
+from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
+
+pytestmark = pytest.mark.store
+
+SPANS = 3000
+"""Three granules."""
+ALL = TraceQuery(Confidence(0.0, 0.0), 10)
+
+
+@pytest.fixture
+def store(store_dsn: str) -> Iterator[Store]:
+    """With two parts of spans, each of one trace; merges are off, so they stay."""
+    store = Store.open(store_dsn, StoreConfig(retention_days=None))
+    migrate(store)
+    store.command("SYSTEM STOP MERGES spans")
+    for trace in (1, 2):
+        spans = [a_span(trace_id=trace_id(trace), span_id=f"{n:016x}") for n in range(SPANS)]
+        store.insert("spans", SPAN_COLUMNS, span_columns(spans, time.time_ns()))
+    yield store
+    store.close()
+
+
+def trace_id(number: int) -> str:
+    return f"{number:032x}"
+
+
+def folders(store: Store) -> list[Path]:
+    """Of the parts of spans, the first trace's first."""
+    return sorted(Path(part.path) for part in active_parts(store) if part.table == "spans")
+
+
+def set_aside(store: Store, folder: Path) -> Path:
+    """As the engine does at its start with a part that it cannot load."""
+    aside = folder.parent / "detached" / f"broken-on-start_{folder.name}"
+    shutil.copytree(folder, aside)
+    store.command(f"ALTER TABLE spans DROP PART '{folder.name}'")
+    return aside
+
+
+def flip(file: Path) -> None:
+    """Change the byte in the middle."""
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    file.write_bytes(data)
+
+
+def count(store: Store) -> int:
+    return int(store.rows("SELECT count() FROM spans")[0][0])
+
+
+def test_whole_store(store: Store) -> None:
+    """Nothing is wrong with it."""
+    health = StoreHealth(store)
+    assert (health.look(), health.problems(), store.is_incomplete) == ([], (), False)
+    assert damaged_parts(store) == []
+    assert list(repair(store, {})) == []
+
+
+def test_row_count_that_is_gone(store: Store) -> None:
+    """A part without its count is attached again, with the count that was recorded; all rows are back."""
+    StoreHealth(store).look()
+    folder = folders(store)[0]
+    (set_aside(store, folder) / "count.txt").write_text("")
+    health = StoreHealth(store)
+    (problem,) = health.look()
+    aside = f"broken-on-start_{folder.name}"
+    assert problem == f"spans: the data part {folder.name} ({SPANS} rows) was damaged and set aside as {aside}"
+    assert store.is_incomplete
+    (repaired,) = repair(store, health.known_rows())
+    assert repaired == Repaired("spans", folder.name, SPANS, 0)
+    health.note(repaired.table, repaired.part, repaired.lost)
+    assert (health.look(), health.problems(), store.is_incomplete) == ([], (), False)
+    assert (count(store), detached_parts(store)) == (2 * SPANS, [])
+
+
+def test_part_in_use_that_cannot_be_read(store: Store) -> None:
+    """Its readable granules are saved, and the rest is given up by itself only."""
+    folder = folders(store)[0]
+    flip(folder / "data.bin")
+    with pytest.raises(StoreError, match=f"the data part {folder.name} is damaged.*tracejury store check"):
+        store.rows("SELECT * FROM spans")
+    assert damaged_parts(store) == [("spans", folder.name, SPANS)]
+    (repaired,) = repair(store, {})
+    assert repaired.saved + (repaired.lost or 0) == SPANS
+    assert 0 < repaired.saved < SPANS
+    assert count(store) == SPANS + repaired.saved
+    assert len(store.rows("SELECT * FROM spans")) == count(store)
+    assert damaged_parts(store) == []
+
+
+def test_part_that_is_gone(store: Store) -> None:
+    """The next process misses it, says so at each start, and forgets it once it is given up."""
+    StoreHealth(store).look()
+    folder = folders(store)[1]
+    store.command(f"ALTER TABLE spans DROP PART '{folder.name}'")  # of which no record tells
+    for _ in range(2):
+        health = StoreHealth(store)
+        assert health.look() == [f"spans: the data part {folder.name} ({SPANS} rows) is gone"]
+        assert health.look() == []
+        assert health.problems()
+    health.forget()
+    assert health.look() == []
+    assert StoreHealth(store).look() == []
+
+
+def test_merged_parts_are_not_missed(store: Store) -> None:
+    """Parts that were merged since the record."""
+    StoreHealth(store).look()
+    store.command("SYSTEM START MERGES spans")
+    store.command("OPTIMIZE TABLE spans FINAL")
+    assert len(folders(store)) == 1
+    assert StoreHealth(store).look() == []
+
+
+def test_folder_that_is_gone(store: Store) -> None:
+    """It is missed while the engine still counts the part as its own."""
+    folder = folders(store)[0]
+    shutil.move(folder, moved := folder.parent / "moved")
+    health = StoreHealth(store)
+    assert health.look() == [f"spans: the folder of the data part {folder.name} ({SPANS} rows) is gone"]
+    shutil.move(moved, folder)
+
+
+def test_lost_traces(store: Store) -> None:
+    """A trace without any span is in no list while rows are lost, and in no table once they are given up."""
+    judging = StoredJudging(store)
+    for number in (1, 2):
+        judging.save([a_judged_trace(trace_id=trace_id(number))])
+    store.command("ALTER TABLE traces UPDATE Spans = {n:UInt32} WHERE 1 SETTINGS mutations_sync = 2", {"n": SPANS})
+    StoreHealth(store).look()
+    store.command(f"ALTER TABLE spans DROP PART '{folders(store)[0].name}'")
+    health = StoreHealth(store)
+    health.look()
+    assert health.count_lost() == f"1 traces lost {SPANS} spans (1 of them all): {trace_id(1)}"
+    assert [row.trace_id for row in TraceLists(store).find(ALL)] == [trace_id(2)]
+    store.command("SYSTEM START MERGES spans")  # what deletes rows waits for them
+    assert give_up(store, health.damaged_tables()) == (0, 1)
+    assert lost_spans(store) == []
+    assert store.rows("SELECT TraceId FROM traces") == [(trace_id(2),)]
+    health.forget()
+    health.look()
+    assert not store.is_incomplete
+    assert [row.trace_id for row in TraceLists(store).find(ALL)] == [trace_id(2)]
+
+
+def test_record_is_beside_the_store(store: Store) -> None:
+    """A name for each database; a server has none."""
+    file = record_file(store)
+    assert file is not None
+    assert store.folder is not None
+    assert file == store.folder.parent / f"db.{store.database}.parts.json"
+    StoreHealth(store).look()
+    assert file.exists()
