@@ -37,7 +37,7 @@ class Services:
         tokens: of the pages' forms.
         listeners: told of every judgement, for live pages.
         endpoints: bound receivers; empty until they listen.
-        losses: what the store has lost, a line each; empty where nothing is known to be.
+        losses: lost rows of the store, a line each; empty where nothing is known to be.
     """
 
     reader: Reader
