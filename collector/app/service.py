@@ -43,6 +43,7 @@ from ..store.opening import open_store
 from ..store.writer import GroupCommitWriter
 from ..telemetry import Telemetry
 from ..worker.listeners import Listeners
+from ..worker.steady_clock import SteadyClock
 from .endpoints import bound_receivers, check_loopback
 from .greeting import ready_text
 from .logs import set_up
@@ -76,13 +77,14 @@ class Collector:
     `api_port`. Raises ConfigError for what the user must mend: a taken port, a held folder, a bad DSN.
     """
 
-    def __init__(self, config: CollectorConfig, *, clock: Callable[[], int] = time.time_ns) -> None:
+    def __init__(self, config: CollectorConfig, *, clock: Callable[[], int] | None = None) -> None:
+        """`clock`: unix nanos, by default a `SteadyClock`."""
         check_loopback(config)
         self.config = config
         self.grpc_port = self.http_port = self.api_port = 0
         self._store_shown = config.store.dsn
         self.telemetry = Telemetry(__version__)
-        self._clock = clock
+        self._clock = clock or SteadyClock()
         self._inbox: Inbox | None = None
         self._judging: DetectWorker | None = None
         self._llm: LlmJudging | None = None

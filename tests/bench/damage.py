@@ -1,7 +1,8 @@
 """Every file of a part of spans truncated, changed and deleted in turn: a loss is always said.
 
 Each case starts a collector on a damaged copy of a store and compares what it answers with what was acknowledged. A
-case fails where spans are missing, or cannot be read, and neither `/readyz` nor `tracejury store check` says so.
+case fails where the collector does not start, and where spans are missing, or cannot be read, and neither `/readyz` nor
+`tracejury store check` says so.
 """
 
 from __future__ import annotations
@@ -70,8 +71,9 @@ def outcome(folder: Path, case: str) -> str:
             status = httpx.get(f"{house.url}/readyz", trust_env=False, timeout=30).json().get("status", "not ready")
             left = readable(house)
             house.serving.stop()
-    except AssertionError as error:  # it did not start: that is said, too
-        status, left = f"no start: {str(error)[-160:]!r}", 0
+    except AssertionError as error:  # one part is no reason not to start
+        print(f"{'NO START':9}{case}: {str(error)[-300:]!r}", flush=True)
+        return case
     checked = tracejury("store", "check", folder=folder).returncode
     lost = TRACES * SPANS - left
     silent = lost > 0 and status == "ready" and checked == 0
@@ -92,7 +94,7 @@ def main() -> None:
             house.wait_until_settled(TRACES)
             house.serving.stop()
         silent = [case for case in cases(whole) if case]
-    print(f"{len(silent)} silent losses")
+    print(f"{len(silent)} cases failed")
     sys.exit(bool(silent))
 
 
