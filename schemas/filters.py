@@ -84,6 +84,7 @@ _OF_AGENT: Final = f"""(TraceId, AgentRunId) IN (
 _OF_TRACE: Final = "TraceId = {trace_id:String}"
 _OF_SPAN: Final = "SpanId = {span_id:String}"
 _OF_JUDGE: Final = "Judge = {judge:String}"
+_OF_CATEGORY: Final = "(Category = {category:String} OR concat(Taxonomy, '/', Category) = {category:String})"
 _ROLES: Final = ("manager", "sub-agent")
 _SEVERITIES: Final = "LOW|MEDIUM|HIGH"
 
@@ -126,7 +127,7 @@ OF_FINDINGS: Final = (
         "category",
         "Only with a finding of this category.",
         "With a finding of this category: its name, or taxonomy/name",
-        condition="(Category = {category:String} OR concat(Taxonomy, '/', Category) = {category:String})",
+        condition=_OF_CATEGORY,
     ),
     Filter(
         "taxonomy",
@@ -184,7 +185,7 @@ ERROR_FILTERS: Final = (
     Filter("service", "Only of this service.", condition=OF_SERVICE),
     Filter("agent", "Only in runs of this agent.", "The name of the agent whose run it is", condition=_OF_AGENT),
     Filter("judge", "Only by this detector or judge.", "The name of the detector or judge", condition=_OF_JUDGE),
-    Filter("category", 'Only of this category, e.g. "Formatting Errors".', condition="Category = {category:String}"),
+    Filter("category", 'Only of this category, e.g. "Formatting Errors".', condition=_OF_CATEGORY),
     Filter(
         "severity",
         "Only of this severity or above.",

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from ... import __version__
 from ...schemas.errors import NotFoundError, TracejuryError
-from ...schemas.filters import an_id
+from ...schemas.filters import ERROR_FILTERS, an_id
 from ...schemas.queries.reader import Confidence, ErrorQuery, Position, TraceQuery
 from ...schemas.wire.traces import ErrorPage, JudgedPage, TraceJson
 from ..queries.present import present_error, present_judged, present_trace
@@ -28,7 +28,16 @@ from .guard import Guard
 from .labels import add_labels
 from .lists import add_lists, traces_page
 from .llm import add_architectures, add_ledger
-from .params import ErrorsParams, JudgeBody, SpanErrorsParams, TraceParams, moment, read_cursor, write_cursor
+from .params import (
+    ErrorsParams,
+    JudgeBody,
+    SpanErrorsParams,
+    TraceParams,
+    asked_names,
+    moment,
+    read_cursor,
+    write_cursor,
+)
 from .rates import add_rates
 from .received import add_received
 from .services import Services
@@ -86,12 +95,12 @@ def _add_reading(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None
         query = params.query(clock(), span_id)
         if not query.span_id:
             raise NotFoundError(f"no span {span_id[:64]!r} is stored")
-        return _errors(reader, query)
+        return _errors(reader, query, params)
 
     @app.get("/api/errors", responses=documented(ErrorPage, 404))
     def errors(params: Annotated[ErrorsParams, Query()]) -> Response:
         """Findings, latest first; with `after` earliest first, and `next` is then never null."""
-        return _errors(reader, params.query(clock(), params.span))
+        return _errors(reader, params.query(clock(), params.span), params)
 
 
 def _add_judging(app: FastAPI, services: Services) -> None:
@@ -150,7 +159,7 @@ def _add_watching(app: FastAPI, services: Services) -> None:
         return Response(services.metrics(), headers={"Content-Type": METRICS_TYPE})
 
 
-def _errors(reader: Reader, query: ErrorQuery) -> Response:
+def _errors(reader: Reader, query: ErrorQuery, params: SpanErrorsParams) -> Response:
     found = reader.errors(replace(query, limit=query.limit + 1))
     shown = found[: query.limit]
     if not found and (query.span_id or query.trace_id) and not reader.knows(query.trace_id, query.span_id):
@@ -160,7 +169,10 @@ def _errors(reader: Reader, query: ErrorQuery) -> Response:
         more: str | None = write_cursor("after", last or query.after)
     else:
         more = write_cursor("cursor", last) if last and len(found) > len(shown) else None
-    return json_answer({"items": [present_error(located) for located in shown], "next": more})
+    # One who asks for what is to come may name what is to come.
+    whole = not (found or query.before or query.after)
+    unknown = reader.unknown_names(asked_names(ERROR_FILTERS, params)) if whole else {}
+    return json_answer({"items": [present_error(located) for located in shown], "next": more, "unknown": unknown})
 
 
 def _unknown(query: ErrorQuery) -> str:

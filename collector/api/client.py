@@ -60,6 +60,10 @@ class UnreachableError(RetryableError):
     """No collector answers at the address."""
 
 
+class UnknownNameError(ConfigError):
+    """A filter names what is in no stored data."""
+
+
 class ApiClient:
     """Asks the API at `url`; a context manager. `timeout` in seconds, for each read."""
 
@@ -127,6 +131,7 @@ class ApiClient:
         Raises NotFoundError for an unknown trace.
         """
         page = self._get(LedgerPage, "/api/ledger", _of_page(filters, limit))
+        _refuse_unknown(filters, page.unknown)
         while page.next and len(page.items) < limit:
             more = self._get(LedgerPage, "/api/ledger", _of_page(filters, limit - len(page.items), page.next))
             page = page.model_copy(update={"items": page.items + more.items, "next": more.next})
@@ -141,11 +146,17 @@ class ApiClient:
 
     def rates(self, filters: Mapping[str, str]) -> RatesJson:
         """Error rates; `filters` are the parameters of /api/rates. Raises ConfigError for what means nothing."""
-        return self._get(RatesJson, "/api/rates", filters)
+        found = self._get(RatesJson, "/api/rates", filters)
+        _refuse_unknown(filters, found.unknown)
+        return found
 
     def compare_rates(self, filters: Mapping[str, str], to: str) -> RatesComparisonJson:
         """Error rates compared to others; `to` as /api/rates/compare takes it. Raises as `rates`."""
-        return self._get(RatesComparisonJson, "/api/rates/compare", {**filters, "to": to})
+        found = self._get(RatesComparisonJson, "/api/rates/compare", {**filters, "to": to})
+        name, _, value = to.partition("=")
+        _refuse_unknown(filters, found.rates.unknown)
+        _refuse_unknown({**filters, name: value}, found.to.unknown)
+        return found
 
     def architectures(self) -> list[ArchitectureJson]:
         """The description that holds of each service."""
@@ -269,6 +280,7 @@ class ApiClient:
         cursor = ""
         while True:
             page = self._ask("GET", path, _of_page(filters, limit - len(items), cursor))
+            _refuse_unknown(filters, page.get("unknown", {}))
             items += [self._parsed(model, item) for item in page["items"]]
             cursor = page["next"] or ""
             if not cursor or len(items) >= limit:
@@ -348,6 +360,14 @@ def _sayable() -> Iterator[None]:
 
 def _of_page(filters: Mapping[str, str], limit: int, cursor: str = "") -> dict[str, str]:
     return {**filters, "limit": str(min(PAGE, limit)), "cursor": cursor}
+
+
+def _refuse_unknown(filters: Mapping[str, str], unknown: Mapping[str, Sequence[str]]) -> None:
+    """Raises UnknownNameError for the first filter that names what is not there."""
+    for name, known in unknown.items():
+        value = filters.get(name, "")[:64]
+        others = f"known are: {', '.join(known)}" if known else f"no {name} is known"
+        raise UnknownNameError(f"no {name} {value!r} is stored; {others}")
 
 
 def _encodable(key: str, value: object) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import FastAPI, Query, Response
 
 from ...schemas.errors import NotFoundError
+from ...schemas.filters import TRACE_FILTERS
 from ...schemas.queries.listing import SessionRow
 from ...schemas.queries.reader import Confidence, Position, TraceQuery, TraceRow
 from ...schemas.wire.lists import SessionJson, SessionPage
@@ -17,6 +18,7 @@ from ..queries.present import present_row
 from ..queries.present_lists import present_session, present_session_row, searched
 from ..queries.reader import Reader
 from .answers import documented, json_answer
+from .params import asked_names
 from .params_lists import ListParams, SessionParams, write_place
 from .paths import SOME
 
@@ -29,7 +31,15 @@ def add_lists(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
         """Traces by filters that compose, in the asked order; by default latest arrival first."""
         query = params.query(clock())
         rows, more = traces_page(reader, query)
-        return json_answer({"items": [present_row(r) for r in rows], "next": more, "searched": searched(query)})
+        unknown = {} if rows or query.before else reader.unknown_names(asked_names(TRACE_FILTERS, params))
+        return json_answer(
+            {
+                "items": [present_row(r) for r in rows],
+                "next": more,
+                "searched": searched(query),
+                "unknown": unknown,
+            }
+        )
 
     @app.get("/api/sessions", responses=documented(SessionPage))
     def list_sessions(params: Annotated[ListParams, Query()]) -> Response:
@@ -37,7 +47,8 @@ def add_lists(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
         query = params.query(clock())
         rows, more = sessions_page(reader, query)
         items = [present_session_row(r) for r in rows]
-        return json_answer({"items": items, "next": more, "searched": searched(query)})
+        unknown = {} if rows or query.before else reader.unknown_names(asked_names(TRACE_FILTERS, params))
+        return json_answer({"items": items, "next": more, "searched": searched(query), "unknown": unknown})
 
     @app.get(f"/api/sessions/{{session_id:{SOME}}}", responses=documented(SessionJson, 404))
     def one_session(session_id: str, params: Annotated[SessionParams, Query()]) -> Response:

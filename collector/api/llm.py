@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import FastAPI, Query, Response
 
 from ...schemas.errors import NotFoundError
+from ...schemas.filters import LEDGER_FILTERS
 from ...schemas.llm_rows import Source
 from ...schemas.queries.ledger import JudgesStatus, LedgerQuery, why_unscored
 from ...schemas.queries.reader import Position
@@ -16,7 +17,7 @@ from ...schemas.wire.traces import ArchitectureJson, ArchitecturePage, ClearedJs
 from ..queries.present_llm import day_start, present_entry, present_spend
 from ..queries.reader import Architectures, Reader
 from .answers import documented, json_answer
-from .params import ArchitectureBody, ArchitectureParams, LedgerParams, Params, write_cursor
+from .params import ArchitectureBody, ArchitectureParams, LedgerParams, Params, asked_names, write_cursor
 from .paths import REST
 
 EVERY_WORD = 10_000
@@ -36,6 +37,7 @@ def add_ledger(app: FastAPI, reader: Reader, judges: Callable[[], JudgesStatus],
         found = reader.ledger.entries(replace(query, limit=query.limit + 1))
         shown = found[: query.limit]
         last = shown[-1] if len(found) > len(shown) else None
+        unknown = {} if found or query.before else reader.unknown_names(asked_names(LEDGER_FILTERS, params))
         return json_answer(
             {
                 "items": [present_entry(entry) for entry in shown],
@@ -44,6 +46,7 @@ def add_ledger(app: FastAPI, reader: Reader, judges: Callable[[], JudgesStatus],
                 "spend": present_spend(reader.ledger.spend(day_start(now)), status, now),
                 "judges": JudgesJson.model_validate(status),
                 "why": _why(reader, query.trace_id, status) if query.trace_id else None,
+                "unknown": unknown,
             }
         )
 

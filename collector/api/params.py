@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 import orjson
@@ -183,6 +183,11 @@ class JudgeBody(Params):
         if bool(self.trace_id) == bool(self.since):
             raise ValueError("name either trace_id or since")
         return self
+
+
+def asked_names(filters: Iterable[Filter], params: Params) -> dict[str, str]:
+    """The values of filters that take any text, by name."""
+    return {one.name: getattr(params, one.name) for one in filters if not one.choices}
 
 
 def moment(name: str, text: str, now: int) -> int:

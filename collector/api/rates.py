@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
 
 from fastapi import Depends, FastAPI, Query, Response
 
+from ...schemas.filters import RATE_FILTERS
+from ...schemas.rates import RateAnswer, RateQuery
 from ...schemas.wire.rates import RatesComparisonJson, RatesJson
 from ..queries.present_rates import present_comparison, present_rates
 from ..queries.reader import Reader
@@ -18,14 +20,22 @@ def add_rates(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
     """`/api/rates` and `/api/rates/compare`."""
     once = [Depends(said_once)]
 
+    def unknown(query: RateQuery, answer: RateAnswer) -> Mapping[str, Sequence[str]]:
+        if answer.total.hits:
+            return {}
+        named = {one.name: getattr(query, one.name) for one in RATE_FILTERS if not one.choices}
+        if not query.taxonomy and "/" not in query.category:
+            named["category"] = ""  # TRAIL's, in any case of letters: any other was refused
+        return reader.unknown_names(named)
+
     @app.get("/api/rates", dependencies=once, responses=documented(RatesJson))
     def rates(params: Annotated[RatesParams, Query()]) -> Response:
         """How many runs, turns, traces or sessions have errors, and errors each, with 95 % intervals."""
         query = params.query(clock())
-        return json_answer(present_rates(query, reader.rates.ask(query)))
+        return json_answer(present_rates(query, reader.rates.ask(query), unknown))
 
     @app.get("/api/rates/compare", dependencies=once, responses=documented(RatesComparisonJson))
     def compare(params: Annotated[CompareParams, Query()]) -> Response:
         """Whether these rates differ from those of another time, version or service."""
         to, query = params.queries(clock())
-        return json_answer(present_comparison(query, to, reader.rates.compare(to, query)))
+        return json_answer(present_comparison(query, to, reader.rates.compare(to, query), unknown))

@@ -8,7 +8,7 @@ from typing import IO, Any, Final
 
 import click
 
-from ...schemas.errors import NotFoundError, TracejuryError
+from ...schemas.errors import ConfigError, NotFoundError, TracejuryError
 from ...schemas.text.terminal import one_line
 
 EXIT_ERROR: Final = 1
@@ -16,6 +16,9 @@ EXIT_USAGE: Final = 2  # click's own
 EXIT_FOUND: Final = 3
 """`errors --fail-on`: a finding of that severity or above shows."""
 EXIT_UNKNOWN_ID: Final = 4
+
+CONFIGURED: Final = frozenset({"serve", "demo", "migrate"})
+"""Commands that are wrong by their configuration or surroundings, such as a port that is taken; exit with 1."""
 
 MAX_LINE = 2_000
 
@@ -39,6 +42,12 @@ class UnknownId(Failure):
     exit_code = EXIT_UNKNOWN_ID
 
 
+class InvalidValue(Failure):
+    """A value of the command line means nothing, or names what there is not."""
+
+    exit_code = EXIT_USAGE
+
+
 class Misuse(Failure):
     """The command line itself is wrong."""
 
@@ -49,15 +58,15 @@ class Misuse(Failure):
         super().__init__(f"{error.format_message()} ({path} --help tells more)")
 
 
-def as_failure(error: Exception) -> Failure:
-    """The one line and the exit code of any error."""
+def as_failure(error: Exception, command: str | None = None) -> Failure:
+    """The one line and the exit code of any error of a command."""
     match error:
         case click.UsageError():
             return Misuse(error)
-        case NotFoundError():
-            return UnknownId(str(error))
         case TracejuryError():
-            return Failure(str(error))
+            invalid = isinstance(error, ConfigError) and command not in CONFIGURED
+            kind = UnknownId if isinstance(error, NotFoundError) else InvalidValue if invalid else Failure
+            return kind(str(error))
         case OSError(errno=int() as number) if number in errno.errorcode:
             place = f"{error.filename}: " if error.filename else ""
             return Failure(f"{place}{os.strerror(number)}")

@@ -79,7 +79,7 @@ class Root(click.Group):
         except Exception as error:
             if ctx.params.get("debug"):
                 raise
-            raise as_failure(error) from error
+            raise as_failure(error, ctx.invoked_subcommand) from error
 
 
 ABOUT: Final = """An OpenTelemetry collector that judges AI agents: every error named by its span, with its evidence.

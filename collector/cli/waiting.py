@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from ..api.client import ApiClient
 
@@ -11,7 +12,16 @@ PATIENCE = 15.0
 """Seconds; a trace whose root has ended settles after 5 s of quiet by default."""
 PAUSE = 0.25
 LATEST = 1_000
-_NARROWING = ("service", "agent", "since")
+_NARROWING = ("service", "since")
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """How many traces are in question, how many of them are open still, and how many were never judged."""
+
+    traces: int
+    open: int
+    unjudged: int = 0
 
 
 def wait_until_judged(
@@ -20,19 +30,21 @@ def wait_until_judged(
     *,
     patience: float = PATIENCE,
     wait: Callable[[float], None] = time.sleep,
-) -> bool:
-    """Whether no trace that `filters` concern is open any more, waiting up to about `patience` seconds for it.
+) -> Waited:
+    """Wait up to about `patience` seconds until no trace that `filters` concern is open any more.
 
-    Of very many traces the latest `LATEST` are looked at. Raises NotFoundError for an unknown trace.
+    Of very many traces the latest `LATEST` are looked at. Raises NotFoundError for an unknown trace, ConfigError
+    for another unknown name.
     """
     for _ in range(round(patience / PAUSE)):
-        if not _open(client, filters):
-            return True
+        found = _look(client, filters)
+        if not found.open:
+            return found
         wait(PAUSE)
-    return not _open(client, filters)
+    return _look(client, filters)
 
 
-def _open(client: ApiClient, filters: Mapping[str, str]) -> bool:
+def _look(client: ApiClient, filters: Mapping[str, str]) -> Waited:
     narrowing = {name: filters[name] for name in _NARROWING if name in filters}
     # The list has the state in which a trace was last judged, the trace itself the one that it has now.
     rows, _ = client.traces(narrowing, LATEST)
@@ -40,5 +52,8 @@ def _open(client: ApiClient, filters: Mapping[str, str]) -> bool:
     if wanted:
         rows = [row for row in rows if row.trace_id == wanted]
         if not rows:
-            return client.trace(wanted).state == "open"
-    return any(row.state == "open" for row in rows)
+            return Waited(1, client.trace(wanted).state == "open")
+    unjudged = sum(not row.judged for row in rows)
+    if "agent" in filters and not wanted and not unjudged:  # of what was never judged no agent is known
+        rows, _ = client.traces({**narrowing, "agent": filters["agent"]}, LATEST)
+    return Waited(len(rows), sum(row.state == "open" for row in rows), unjudged)

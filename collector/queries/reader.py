@@ -97,6 +97,9 @@ class Reader(Protocol):
     def services(self, since: int, limit: int, tenant: str = "") -> Sequence[str]:
         """Up to `limit` services with traces that arrived from `since` (unix nanos) on, latest first; "" for none."""
 
+    def unknown_names(self, asked: Mapping[str, str], tenant: str = "") -> Mapping[str, Sequence[str]]:
+        """Of names to filter by, by kind (`service`, `tool` …), the unknown ones; known ones of each, nearest first."""
+
     def errors(self, query: ErrorQuery) -> Sequence[LocatedFinding]:
         """Up to `limit` findings that hold now."""
 

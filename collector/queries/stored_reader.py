@@ -16,6 +16,7 @@ from ..store.lists import SessionLists, TraceLists
 from ..store.pipeline_stats import StoredPipelineStats
 from ..store.reading import StoredReading
 from ..store.stored_trace import stored_trace
+from .known_names import unknown_names
 from .reader import Architectures, Labels, Ledger, Rates
 from .stored_sessions import stored_session
 from .trace.stored import StoredTraceQueries
@@ -61,6 +62,10 @@ class StoredReader:
     def services(self, since: int, limit: int, tenant: str = "") -> Sequence[str]:
         """Services of which a trace arrived from `since` on, the latest first."""
         return self._reading.find_services(since, limit, tenant)
+
+    def unknown_names(self, asked: Mapping[str, str], tenant: str = "") -> Mapping[str, Sequence[str]]:
+        """Of names to filter by, the unknown ones."""
+        return unknown_names(self._store, asked, tenant)
 
     def errors(self, query: ErrorQuery) -> Sequence[LocatedFinding]:
         """Up to `limit` findings that hold now."""

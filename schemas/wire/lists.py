@@ -61,8 +61,9 @@ class SessionJson(SessionRowJson):
 
 
 class SessionPage(WireModel):
-    """A page of sessions; `next` goes into `cursor`, null on the last page; `searched` as in a page of traces."""
+    """A page of sessions; `next` goes into `cursor`, null on the last page; the others as in a page of traces."""
 
     items: list[SessionRowJson]
     next: str | None
     searched: str | None
+    unknown: dict[str, list[str]]

@@ -47,7 +47,7 @@ class RatesJson(WireModel):
 
     `population`: whose errors were counted; `unjudged`: what of that time stands in no rate, by why; `from_rollups`:
     whether sums were kept of what was asked, or the runs themselves had to be read; `uncalibrated`: why labels correct
-    nothing, where that was asked for.
+    nothing, where that was asked for; `unknown`, where no error was found, as in a page of traces.
     """
 
     population: str
@@ -62,6 +62,7 @@ class RatesJson(WireModel):
     unjudged: dict[str, int]
     from_rollups: bool
     uncalibrated: OptionalText
+    unknown: dict[str, list[str]]
 
 
 class RatesComparisonJson(WireModel):

@@ -252,7 +252,10 @@ class JudgesJson(WireModel):
 
 
 class LedgerPage(WireModel):
-    """A page of the ledger; `summary`: how many words of each outcome; `why`: why a trace has no word of a judge."""
+    """A page of the ledger; `summary`: how many words of each outcome; `why`: why a trace has no word of a judge.
+
+    `unknown` as in a page of traces.
+    """
 
     items: list[LedgerJson]
     next: str | None
@@ -260,6 +263,7 @@ class LedgerPage(WireModel):
     spend: SpendJson
     judges: JudgesJson
     why: str | None
+    unknown: dict[str, list[str]]
 
 
 class ArchitectureJson(WireModel):
@@ -287,18 +291,26 @@ class ClearedJson(WireModel):
 
 
 class TracePage(WireModel):
-    """A page of traces; `next` goes into `cursor`, null on the last page; `searched`: what `text` was looked for in."""
+    """A page of traces; `next` goes into `cursor`, null on the last page; `searched`: what `text` was looked for in.
+
+    `unknown`, where nothing was found: filters whose value is in no stored data, with known values, the nearest first.
+    """
 
     items: list[TraceRowJson]
     next: str | None
     searched: str | None
+    unknown: dict[str, list[str]]
 
 
 class ErrorPage(WireModel):
-    """A page of findings; `next` goes into `cursor` (null on the last page) or, with `after`, into `after`."""
+    """A page of findings; `next` goes into `cursor` (null on the last page) or, with `after`, into `after`.
+
+    `unknown` as in a page of traces; empty with `after`.
+    """
 
     items: list[ErrorJson]
     next: str | None
+    unknown: dict[str, list[str]]
 
 
 class JudgedPage(WireModel):

@@ -92,6 +92,7 @@ class MemoryReader:
     rebuilt: dict[str, Trace] = field(default_factory=dict)
     kept: dict[str, Received] = field(default_factory=dict)
     conversations: list[SessionRow] = field(default_factory=list)
+    unknown: dict[str, list[str]] = field(default_factory=dict)
     trace_queries: MemoryTraceQueries = field(default_factory=MemoryTraceQueries)
     rates: MemoryRates = field(default_factory=MemoryRates)
     pipeline_stats: MemoryPipelineStats = field(default_factory=MemoryPipelineStats)
@@ -138,6 +139,10 @@ class MemoryReader:
         """By latest arrival."""
         latest = sorted(self.rows, key=lambda r: r.received, reverse=True)
         return list(dict.fromkeys(r.service for r in latest if r.received >= since))[:limit]
+
+    def unknown_names(self, asked: Mapping[str, str], tenant: str = "") -> Mapping[str, Sequence[str]]:  # noqa: ARG002  the protocol's signature
+        """Those of the names that were put in."""
+        return {kind: self.unknown[name] for kind, name in asked.items() if name in self.unknown}
 
     def errors(self, query: ErrorQuery) -> Sequence[LocatedFinding]:
         """By first sight."""
@@ -228,6 +233,7 @@ class Api:
         self.reader.verdicts.clear()
         self.reader.rebuilt.clear()
         self.reader.conversations.clear()
+        self.reader.unknown.clear()
         self.status[:] = [JudgesStatus()]
         for kept in (self.reader.ledger.words, self.reader.ledger.spent, self.reader.ledger.asked):
             kept.clear()

@@ -11,7 +11,8 @@ import click
 
 from ....schemas.filters import ERROR_FILTERS, SPAN_FILTER
 from ....schemas.taxonomy import Severity
-from ..failures import EXIT_FOUND
+from ....schemas.text.counting import counted
+from ..failures import EXIT_FOUND, Failure
 from ..options import filter_options, format_option, limit_option, profile_option, show_rows, since_option, url_option
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ def errors_command(
 ) -> None:
     """List findings, latest first: what went wrong, at which span, with the quote that shows it.
 
-    With --fail-on: first waits, up to 15 s, until the traces in question are judged to their end.
+    With --fail-on: first waits, up to 15 s, until the traces in question are judged to their end, and fails where one
+    was not judged at all.
 
     With --follow: those from --since on (without it: from now on), earliest first, as JSON lines with --format json;
     --limit then ends it after that many.
@@ -64,24 +66,36 @@ def _list(client: ApiClient, filters: dict[str, str], limit: int, fail_on: str |
     from ..render.tables import errors_table
     from ..waiting import wait_until_judged
 
-    if fail_on and not wait_until_judged(client, filters):
+    waited = wait_until_judged(client, filters) if fail_on else None
+    if waited and waited.open:
         output.note("some of these traces are still open: more may be found in them")
     rows, more = client.errors(filters, limit)
     show_rows(rows, errors_table, style, more_than=limit if more else None)
-    if not fail_on:
+    if not fail_on or waited is None:
         return False
     if more and not _any_at(rows, fail_on):
         # What decides a pipeline must not depend on how many lines are shown.
         worse = max(Severity(fail_on), Severity(filters.get("severity", fail_on)), key=lambda s: s.rank)
         rows, _ = client.errors({**filters, "severity": worse.value}, 1)
-    return _any_at(rows, fail_on)
+    bad = _any_at(rows, fail_on)
+    if not bad and not waited.traces:
+        raise Failure("nothing was judged: no trace that these filters concern has arrived")
+    if not bad and waited.unjudged:
+        waiting = counted(waited.unjudged, "trace")
+        raise Failure(f"of {counted(waited.traces, 'trace')} {waiting} still wait to be judged: ask again later")
+    return bad
 
 
 def _follow(client: ApiClient, filters: dict[str, str], limit: int, fail_on: str | None, style: str) -> bool:
+    from ...api.client import UnknownNameError
     from .. import output
     from ..follow import Follower, follow
     from ..render.tables import error_block
 
+    try:
+        client.errors(filters, 1)
+    except UnknownNameError as error:  # it may come
+        output.note(f"{error}")
     bad = False
     shown = 0
     if threading.current_thread() is threading.main_thread():

@@ -17,6 +17,7 @@ from ....schemas.errors import ConfigError
 from ....schemas.filters import EXPORT_FILTERS
 from ....schemas.text.counting import counted
 from .. import output
+from ..failures import Failure
 from ..options import filter_options, profile_option, since_option, url_option
 
 _NOT_PLAIN: Final = re.compile(r"[^\n -~]")
@@ -87,7 +88,7 @@ def _write(file: Path, pieces: Iterable[bytes]) -> None:
         else:
             _replace(file.resolve(), pieces)
     except (OSError, RuntimeError) as error:  # the latter: links in a circle
-        raise ConfigError(f"cannot write {file}: {getattr(error, 'strerror', None) or error}") from None
+        raise Failure(f"cannot write {file}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def for_terminal(pieces: Iterable[bytes]) -> Iterator[bytes]:

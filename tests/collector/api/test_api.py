@@ -52,9 +52,9 @@ def test_an_unknown_id_is_404(api: Api, path: str) -> None:
 
 def test_a_known_id_without_errors_is_an_empty_list(api: Api) -> None:
     """Nothing found is an answer, not an error."""
-    assert api.get(f"/api/spans/{QUIET}/errors") == {"items": [], "next": None}
-    assert api.get("/api/errors", trace=PLAIN) == {"items": [], "next": None}
-    assert api.get("/api/errors") == {"items": [], "next": None}
+    assert api.get(f"/api/spans/{QUIET}/errors") == {"items": [], "next": None, "unknown": {}}
+    assert api.get("/api/errors", trace=PLAIN) == {"items": [], "next": None, "unknown": {}}
+    assert api.get("/api/errors") == {"items": [], "next": None, "unknown": {}}
 
 
 def test_a_span_is_known_within_the_trace_that_is_named(api: Api) -> None:

@@ -136,7 +136,7 @@ def test_the_command_shows_lists_and_edits(api: Api, tmp_path: Path) -> None:
         (("--history",), 2, "name the SERVICE"),
         (("shop", "--clear", "--history"), 2, "use one of"),
         (("shop", "--set", "no/such/file"), 2, "no/such/file"),
-        (("shop", "--set", "/dev/null"), 1, "the text is empty"),
+        (("shop", "--set", "/dev/null"), 2, "the text is empty"),
     ],
 )
 def test_misuse_of_the_command(api: Api, args: tuple[str, ...], code: int, part: str) -> None:

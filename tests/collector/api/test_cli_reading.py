@@ -15,9 +15,12 @@ from click.testing import CliRunner, Result
 from memory_api import KNOWN, PLAIN, QUIET, SPAN, Api, finding, row
 from processes import COMMAND
 
+from tracejury.collector.cli.follow import follow
 from tracejury.collector.cli.root import root
+from tracejury.collector.cli.waiting import wait_until_judged
 from tracejury.schemas.errors import StoreError
 from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.trajectory import TraceState
 
 
 def run(api: Api, *args: str) -> Result:
@@ -101,7 +104,7 @@ def test_misuse_is_one_line_and_exits_with_2(api: Api, args: tuple[str, ...], pa
 def test_a_wrong_profile_is_the_collectors_line(api: Api) -> None:
     """Refused by the API, shown as one line."""
     result = run(api, "errors", "--profile", "brave")
-    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert "unknown profile 'brave'" in result.stderr
 
 
@@ -128,6 +131,7 @@ def test_without_a_collector_the_line_says_how_to_start_one() -> None:
 )
 def test_fail_on_fails_at_and_above_its_severity(api: Api, fail_on: str, worst: Severity, code: int) -> None:
     """The findings are shown all the same."""
+    api.reader.rows = [row(0)]
     api.reader.found = [finding(1, severity=Severity.LOW), finding(2, severity=worst)]
     result = run(api, "errors", "--fail-on", fail_on, "--format", "json")
     assert result.exit_code == code
@@ -136,12 +140,61 @@ def test_fail_on_fails_at_and_above_its_severity(api: Api, fail_on: str, worst: 
 
 def test_fail_on_sees_beyond_the_limit(api: Api) -> None:
     """What decides a pipeline does not depend on how many lines are shown."""
+    api.reader.rows = [row(0)]
     api.reader.found = [finding(1, severity=Severity.HIGH), finding(2), finding(3)]
     result = run(api, "errors", "--limit", "1", "--fail-on", "HIGH")
     assert result.exit_code == 3
     assert "there are more than 1" in result.stderr
     api.reader.found[0] = finding(1)
     assert run(api, "errors", "--limit", "1", "--fail-on", "HIGH").exit_code == 0
+
+
+def test_fail_on_fails_where_nothing_was_judged(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipeline must not pass because nobody looked; what was found all the same says more."""
+    monkeypatch.setitem(wait_until_judged.__kwdefaults__, "patience", 0.0)
+    nothing = run(api, "errors", "--fail-on", "HIGH")
+    assert (nothing.exit_code, nothing.stderr.count("\n")) == (1, 1)
+    assert "nothing was judged: no trace" in nothing.stderr
+    api.reader.rows = [replace(row(n), state=TraceState.OPEN, judged=False) for n in range(2)] + [row(3)]
+    waiting = run(api, "errors", "--fail-on", "HIGH")
+    assert waiting.exit_code == 1
+    assert waiting.stderr.endswith("tracejury: of 3 traces 2 traces still wait to be judged: ask again later\n")
+    api.reader.found = [finding(1, severity=Severity.HIGH)]
+    assert run(api, "errors", "--fail-on", "HIGH").exit_code == 3
+    assert run(api, "errors").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("errors", "--service", "shpo"), ("errors", "--category", "shpo"), ("errors", "--judge", "shpo"),
+        ("errors", "--agent", "shpo"), ("errors", "--fail-on", "LOW", "--service", "shpo"),
+        ("traces", "--tool", "shpo"), ("traces", "--version", "shpo"), ("traces", "--session", "shpo"),
+        ("sessions", "--model", "shpo"), ("sessions", "--taxonomy", "shpo"), ("ledger", "--judge", "shpo"),
+        ("rates", "--tool", "shpo"), ("rates", "--agent", "shpo"), ("rates", "--compare-to", "version=shpo"),
+    ],
+)  # fmt: skip
+def test_an_unknown_name_is_refused_with_the_known_ones(api: Api, args: tuple[str, ...]) -> None:
+    """In one line, the nearest first; what is in none of the stored data may be a slip."""
+    api.reader.unknown = {"shpo": ["shop", "desk\x1b[31m"]}
+    result = run(api, *args)
+    kind = "version" if "--compare-to" in args else args[-2].removeprefix("--")
+    line = f"tracejury: no {kind} 'shpo' is stored; known are: shop, desk\\x1b[31m\n"
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", line)
+
+
+def test_a_name_that_is_not_stored_yet_can_be_followed(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may come; a line says that it is not there."""
+
+    def interrupt(_seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(follow.__kwdefaults__, "wait", interrupt)
+    api.reader.unknown = {"shpo": ["shop"]}
+    result = run(api, "errors", "--follow", "--service", "shpo")
+    assert (result.exit_code, result.stderr) == (0, "no service 'shpo' is stored; known are: shop\n")
+    assert run(api, "errors", "--follow", "--service", "shop").stderr == ""
+    assert run(api, "errors", "--follow", "--profile", "odd").exit_code == 2
 
 
 def test_fail_on_keeps_to_the_filters(api: Api) -> None:

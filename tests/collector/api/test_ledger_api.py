@@ -134,7 +134,7 @@ def test_a_trace_without_a_word_says_why(api: Api) -> None:
     assert api.get("/api/ledger")["why"] is None
     api.reader.ledger.words = [ledger_entry(1)]
     assert api.get("/api/ledger", trace=KNOWN, outcome="failed") | {"spend": 0, "judges": 0} == {
-        "items": [], "next": None, "summary": {"done": 1}, "why": None, "spend": 0, "judges": 0,
+        "items": [], "next": None, "summary": {"done": 1}, "why": None, "spend": 0, "judges": 0, "unknown": {},
     }  # fmt: skip
 
 

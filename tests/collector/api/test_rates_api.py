@@ -145,7 +145,7 @@ def test_a_wrong_severity_is_refused(api: Api) -> None:
     """In any case of letters it is one of three."""
     assert run(api, "--severity", "high").exit_code == 0
     assert api.reader.rates.asked[-1].severity == "HIGH"
-    assert run(api, "--severity", "awful").exit_code == 1
+    assert run(api, "--severity", "awful").exit_code == 2
 
 
 def test_a_corrected_share_shows_beside_the_judges_own(api: Api) -> None:

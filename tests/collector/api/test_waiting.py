@@ -9,7 +9,7 @@ import pytest
 from memory_api import KNOWN, Api, row
 
 from tracejury.collector.api.client import ApiClient
-from tracejury.collector.cli.waiting import PAUSE, wait_until_judged
+from tracejury.collector.cli.waiting import PAUSE, Waited, wait_until_judged
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.trajectory import TraceState
 
@@ -27,9 +27,9 @@ def never(_seconds: float) -> None:
 @pytest.mark.parametrize("state", [TraceState.SETTLED, TraceState.INCOMPLETE])
 def test_judged_traces_are_not_waited_for(api: Api, client: ApiClient, state: TraceState) -> None:
     """Also when there is none at all, and when an open one is not concerned."""
-    assert wait_until_judged(client, {}, wait=never)
+    assert wait_until_judged(client, {}, wait=never) == Waited(0, 0)
     api.reader.rows = [replace(row(0), state=state), replace(row(1), state=TraceState.OPEN)]
-    assert wait_until_judged(client, {"trace": KNOWN.upper()}, wait=never)
+    assert wait_until_judged(client, {"trace": KNOWN.upper()}, wait=never) == Waited(1, 0)
 
 
 def test_an_open_trace_is_waited_for(api: Api, client: ApiClient) -> None:
@@ -42,7 +42,7 @@ def test_an_open_trace_is_waited_for(api: Api, client: ApiClient) -> None:
         if len(waits) == 3:
             api.reader.rows[0] = row(0)
 
-    assert wait_until_judged(client, {"trace": KNOWN}, wait=settle)
+    assert wait_until_judged(client, {"trace": KNOWN}, wait=settle) == Waited(1, 0)
     assert waits == [PAUSE] * 3
 
 
@@ -50,8 +50,15 @@ def test_patience_ends(api: Api, client: ApiClient) -> None:
     """A trace that stays open is said to be."""
     api.reader.rows = [replace(row(0), state=TraceState.OPEN)]
     waits: list[float] = []
-    assert not wait_until_judged(client, {}, patience=2.0, wait=waits.append)
+    assert wait_until_judged(client, {}, patience=2.0, wait=waits.append) == Waited(1, 1)
     assert sum(waits) == 2.0
+
+
+def test_what_was_never_judged_is_counted(api: Api, client: ApiClient) -> None:
+    """Also where an agent is asked for, which is not known of it yet."""
+    api.reader.rows = [replace(row(0), state=TraceState.OPEN, judged=False), row(1)]
+    for filters in ({}, {"agent": "m"}):
+        assert wait_until_judged(client, filters, patience=0.0) == Waited(2, 1, unjudged=1)
 
 
 def test_an_unknown_trace_is_not_waited_for(client: ApiClient) -> None:

@@ -154,6 +154,6 @@ def test_replay_of_nothing_that_is_a_trace(tmp_path: Path) -> None:
 
 def test_evaluate_of_a_folder_without_traces(tmp_path: Path) -> None:
     """One line that says what was expected; a wrong profile likewise."""
-    for args in ((), ("--profile", "brave")):
+    for args, code in (((), 1), (("--profile", "brave"), 2)):
         result = CliRunner().invoke(root, ["evaluate", "trail", str(tmp_path), *args])
-        assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
+        assert (result.exit_code, len(result.stderr.splitlines())) == (code, 1)

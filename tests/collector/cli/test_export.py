@@ -68,13 +68,13 @@ def test_a_parquet_file_by_its_name(api: Api, tmp_path: Path) -> None:
 
 
 def test_what_is_refused_is_one_line_and_no_file(api: Api, tmp_path: Path) -> None:
-    """An unknown trace exits with 4, a filter that does not fit and a folder that is not there with 1."""
+    """An unknown trace exits with 4, a filter that does not fit with 2, a folder that is not there with 1."""
     target = tmp_path / "x.jsonl"
     for arguments, code, word in (
         ([str(target), "--trace", "9" * 32], 4, "no trace"),
-        ([str(target), "--runs", "--judge", "x"], 1, "judge"),
+        ([str(target), "--runs", "--judge", "x"], 2, "judge"),
         ([str(tmp_path / "no" / "x.jsonl")], 1, "cannot write"),
-        ([str(tmp_path / "x.csv")], 1, "JSON lines (.jsonl) or Parquet (.parquet)"),
+        ([str(tmp_path / "x.csv")], 2, "JSON lines (.jsonl) or Parquet (.parquet)"),
     ):
         result = CliRunner().invoke(root, ["export", *arguments, "--url", api.url])
         assert (result.exit_code, len(result.output.splitlines())) == (code, 1), result.output

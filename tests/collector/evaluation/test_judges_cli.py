@@ -55,7 +55,7 @@ def test_what_a_judge_is_told() -> None:
 def test_an_unknown_judge_is_one_line() -> None:
     """With those that there are."""
     result = CliRunner().invoke(root, ["judges", "show", "nobody"])
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "it has plan-quality" in result.stderr
 
 

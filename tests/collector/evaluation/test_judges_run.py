@@ -153,7 +153,7 @@ def test_tables_for_people(folder: Path, tmp_path: Path) -> None:
 def test_what_cannot_work_is_said_at_once(folder: Path, options: list[str], told: str) -> None:
     """In one line, before anything is asked."""
     done = CliRunner().invoke(root, ["evaluate", "trail", str(folder), *options])
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert told in done.stderr
     assert len([line for line in done.stderr.splitlines() if line.startswith("tracejury:")]) == 1
     assert "Traceback" not in done.stderr

@@ -1,0 +1,45 @@
+"""Names to filter by that neither the stored data nor this program has, with the known ones."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from difflib import SequenceMatcher
+from typing import Final
+
+from ...schemas.taxonomy import TRAIL, TRAIL_CATEGORIES
+from ...schemas.verdicts import DETECTORS
+from ..store.client import Store
+from ..store.lists.known import KINDS, StoredNames
+from .explain.glossary import glossary
+
+MOST: Final = 20
+"""Known names of a kind that are listed."""
+
+
+def unknown_names(store: Store, asked: Mapping[str, str], tenant: str = "") -> dict[str, list[str]]:
+    """Of the names in `asked`, by kind, the unknown ones: for each up to `MOST` known names, the nearest first.
+
+    What is of no kind in `KINDS`, and what is "", is left out. Raises RetryableError, StoreError.
+    """
+    names = StoredNames(store, tenant)
+    return {
+        kind: _nearest(name, [*names.near(kind, name, MOST), *_own(kind)])
+        for kind, name in asked.items()
+        if kind in KINDS and name and name not in _own(kind) and not names.holds(kind, name)
+    }
+
+
+def _own(kind: str) -> Collection[str]:
+    """Names that are known without any data."""
+    if kind == "category":
+        return [*TRAIL_CATEGORIES, *(f"{TRAIL}/{name}" for name in TRAIL_CATEGORIES)]
+    if kind == "taxonomy":
+        return [TRAIL]
+    if kind == "judge":
+        return [DETECTORS, *(term.key for term in glossary().values() if term.kind in ("judge", "detector"))]
+    return ()
+
+
+def _nearest(name: str, known: Collection[str]) -> list[str]:
+    short = [one for one in dict.fromkeys(known) if not one.startswith(f"{TRAIL}/")]
+    return sorted(short, key=lambda one: -SequenceMatcher(None, name[:100].lower(), one.lower()).ratio())[:MOST]
