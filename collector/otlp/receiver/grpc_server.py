@@ -11,15 +11,17 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_health.v1.health import aio as health  # type: ignore[attr-defined]  # the stubs leave it out
 from pydantic import Field
 
-from ....schemas.config_base import Section
+from ....schemas.config_base import Seconds, Section
 from ....schemas.errors import ConfigError
 from ..codec.signals import SCHEMAS, Encoding, Signal
+from .http_config import bounded_connections
 from .intake import Intake
 from .ports import bind, split_endpoint, unusable
 from .status import refusal, success
 
 TRANSPORT: Final = "grpc"
 Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
+_LONGEST: Final = 2**31 - 1  # milliseconds that grpcio's core can count
 SERVICES: Final = {schema.service: signal for signal, schema in SCHEMAS.items()}
 
 
@@ -30,6 +32,12 @@ class GrpcConfig(Section):
     """HOST:PORT; port 0 picks a free one."""
     concurrent_streams: int = Field(default=128, ge=1)
     """Requests of one connection at a time; HTTP/2 makes the client wait with more."""
+    handshake_seconds: Seconds = 10.0
+    """The longest a new connection may take until it speaks HTTP/2."""
+    idle_seconds: Seconds = 300.0
+    """How long a connection without requests is kept open; clients connect again by themselves."""
+    connections: int = Field(default=4096, ge=1)
+    """Open connections, at most a quarter of the files that the process may open; beyond it new ones are closed."""
 
 
 class GrpcReceiver:
@@ -90,8 +98,15 @@ class GrpcReceiver:
         return [
             ("grpc.max_receive_message_length", self._intake.limits.request_bytes),
             ("grpc.max_concurrent_streams", self._config.concurrent_streams),
+            ("grpc.server_handshake_timeout_ms", _milliseconds(self._config.handshake_seconds)),
+            ("grpc.max_connection_idle_ms", _milliseconds(self._config.idle_seconds)),
+            ("grpc.max_allowed_incoming_connections", bounded_connections(self._config.connections)),
             ("grpc.so_reuseport", 0),  # else a second collector would share the port in silence
         ]
+
+
+def _milliseconds(seconds: float) -> int:
+    return min(round(seconds * 1000), _LONGEST)
 
 
 class _Exports:

@@ -10,7 +10,7 @@ from typing import Any
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from otlp_clients import Answer, Client
+from otlp_clients import METHODS, Answer, Client
 from otlp_parts import RecordingSink, span, spans, traces
 
 from tracejury.collector.otlp.receiver.grpc_server import SERVICES, GrpcConfig, GrpcReceiver
@@ -20,9 +20,9 @@ Status = health_pb2.HealthCheckResponse
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 
-async def started(intake: Intake) -> tuple[GrpcReceiver, int]:
+async def started(intake: Intake, **config: float) -> tuple[GrpcReceiver, int]:
     """A receiver that a test stops itself."""
-    receiver = GrpcReceiver(GrpcConfig(endpoint="127.0.0.1:0"), intake)
+    receiver = GrpcReceiver(GrpcConfig.model_validate({"endpoint": "127.0.0.1:0"} | config), intake)
     return receiver, await receiver.start()
 
 
@@ -128,3 +128,44 @@ def _headers() -> bytes:
     pieces = (text.encode() for field in fields.items() for text in field)
     literals = [bytes([len(piece)]) + piece for piece in pieces]
     return b"".join(b"\0" + name + value for name, value in zip(literals[::2], literals[1::2], strict=True))
+
+
+@pytest.mark.parametrize("first", [b"", PREFACE[:10], PREFACE], ids=["nothing", "half a preface", "a preface"])
+async def test_a_handshake_that_never_ends_is_given_up(intake: Intake, sink: RecordingSink, first: bytes) -> None:
+    """Whoever does not speak HTTP/2 soon is disconnected; others are served."""
+    receiver, port = await started(intake, handshake_seconds=0.05)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(first)
+    async with asyncio.timeout(5):
+        assert not (await reader.read()).endswith(PREFACE)
+    writer.close()
+    assert (await Client("grpc", port).send(traces(span()))).ok
+    assert len(sink.spans) == 1
+    await receiver.stop(1)
+
+
+async def test_an_idle_connection_is_closed_and_its_client_connects_again(intake: Intake, sink: RecordingSink) -> None:
+    """No export is lost by it."""
+    receiver, port = await started(intake, idle_seconds=0.1)
+    async with channel(port) as connection:
+        export = connection.unary_unary(METHODS["traces"], request_serializer=None, response_deserializer=None)
+        await export(traces(span()).SerializeToString())
+        async with asyncio.timeout(5):
+            while connection.get_state() == grpc.ChannelConnectivity.READY:
+                await connection.wait_for_state_change(grpc.ChannelConnectivity.READY)
+        await export(traces(span()).SerializeToString())
+    assert len(sink.spans) == 2
+    await receiver.stop(1)
+
+
+async def test_connections_are_bounded(intake: Intake, sink: RecordingSink) -> None:
+    """Beyond the bound new ones are closed; once others have ended, they are taken again."""
+    receiver, port = await started(intake, connections=2, handshake_seconds=0.2)
+    held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(4)]
+    async with asyncio.timeout(5):
+        await asyncio.gather(*(reader.read() for reader, _ in held))
+    for _, writer in held:
+        writer.close()
+    assert (await Client("grpc", port).send(traces(span()))).ok
+    assert len(sink.spans) == 1
+    await receiver.stop(1)
