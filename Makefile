@@ -82,6 +82,7 @@ bench: setup
 soak: setup
 	$(BIN)/python tests/bench/kill.py --rounds 4
 	$(BIN)/python tests/bench/damage.py
+	$(BIN)/python tests/bench/overload.py
 	$(BIN)/python tests/bench/panel.py
 	$(BIN)/python tests/bench/attacks.py
 	TRACEJURY_FUZZED=200000 $(BIN)/python -m pytest -q --timeout 3600 tests/collector/otlp/receiver/test_grpc_fuzz.py
