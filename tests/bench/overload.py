@@ -1,8 +1,8 @@
 """An open-loop load far beyond capacity, and an honest client beside it: what is acknowledged is stored.
 
-`python tests/bench/overload.py [--rate 300] [--seconds 20]`: so many requests of 512 spans a second are sent, answered or
-not, over at most 2,000 connections. The honest client has another address (127.0.0.2). It
-sends four requests a second, each again and again until it is acknowledged.
+`python tests/bench/overload.py [--rate 300] [--seconds 20]` sends that many requests of 512 spans a second, answered or
+not, over at most 2,000 connections. The honest client has another address (127.0.0.2). It sends
+four requests a second, each again and again until it is acknowledged.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ class WebhookSender(QueueWork[MessageKey, WebhookMessage, PostAttempt]):
             self._freed()
 
     def process(self, batch: Sequence[Item[MessageKey, WebhookMessage]]) -> PostAttempt:
-        """PostClient it, signed anew."""
+        """Post it, signed anew."""
         (item,) = batch
         body, now = item.value.body, self._clock()
         signed = headers(self._spec.keys, item.value.id, now // SECOND, body)
@@ -178,9 +178,10 @@ class WebhookSender(QueueWork[MessageKey, WebhookMessage, PostAttempt]):
         if item.tries == 1:
             name, what = self._spec.name, item.value.id
             log.warning("webhook %s: %s is tried again in %.0f s (%s)", name, what, wait, outcome)
-        if not outcome.isdecimal() or int(outcome) in THROTTLED:  # it is the receiver that cannot, not this event
-            self._held_until = max(self._held_until, due)
+        is_receivers_fault = not outcome.isdecimal() or int(outcome) in THROTTLED
         with self._lock:
+            if is_receivers_fault:
+                self._held_until = max(self._held_until, due)
             self._oldest = item.value.since if self._oldest is None else min(self._oldest, item.value.since)
         self.queue.put_back([item], due)
 
