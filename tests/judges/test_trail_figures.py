@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -73,6 +74,29 @@ def test_strict_reaches_its_goals() -> None:
     found = scored("strict").agreement
     assert found.all.localised >= 0.50
     assert found.all.span_precision >= 0.80
+
+
+@pytest.mark.parametrize("profile", ["strict", "balanced", "recall"])
+def test_the_documents_state_what_is_measured(profile: str) -> None:
+    """The README and the page of detectors agree with each other and with the command."""
+    found = scored(profile).agreement
+    root = Path(__file__).parents[2]
+    readme, page = (_row(root / name, profile) for name in ("README.md", "docs/detectors.md"))
+    localised = f"{_two(found.all.localised)} ({_two(found.valid.localised)})"
+    findings, precision = f"{found.all.findings_per_trace:.1f}", _two(found.all.span_precision)
+    joint = _two(found.all.joint_accuracy)
+    assert readme == [localised, precision, findings, joint]
+    assert page == [findings, localised, precision, _two(found.all.span_f1), joint]
+
+
+def _row(document: Path, profile: str) -> list[str]:
+    """The cells of the first row of that profile that is about all figures, beside its name."""
+    rows = (line for line in document.read_text().splitlines() if re.match(rf"\| \**{profile}\**[ |]", line))
+    return [cell.strip() for cell in next(rows).strip("|").split("|")[1:]]
+
+
+def _two(share: float) -> str:
+    return f"{share:.2f}".removeprefix("0")
 
 
 def test_every_finding_points_at_something() -> None:

@@ -151,7 +151,7 @@ def test_fail_on_sees_beyond_the_limit(api: Api) -> None:
 
 def test_fail_on_fails_where_nothing_was_judged(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pipeline must not pass because nobody looked; what was found all the same says more."""
-    monkeypatch.setitem(wait_until_judged.__kwdefaults__, "patience", 0.0)
+    monkeypatch.setattr(wait_until_judged, "__kwdefaults__", {"patience": 0.0, "wait": None})
     nothing = run(api, "errors", "--fail-on", "HIGH")
     assert (nothing.exit_code, nothing.stderr.count("\n")) == (1, 1)
     assert "nothing was judged: no trace" in nothing.stderr
@@ -189,7 +189,7 @@ def test_a_name_that_is_not_stored_yet_can_be_followed(api: Api, monkeypatch: py
     def interrupt(_seconds: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(follow.__kwdefaults__, "wait", interrupt)
+    monkeypatch.setattr(follow, "__kwdefaults__", {"wait": interrupt})
     api.reader.unknown = {"shpo": ["shop"]}
     result = run(api, "errors", "--follow", "--service", "shpo")
     assert (result.exit_code, result.stderr) == (0, "no service 'shpo' is stored; known are: shop\n")

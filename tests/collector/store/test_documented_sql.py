@@ -42,3 +42,21 @@ def test_a_documented_query_runs_and_finds(store: Store, query: str) -> None:
     StoredLlmJudging(store).save([a_judged_subject(judged_at=now, received=now)])
     StoredLlmJudging(store).keep([AnswerRow("k", "m", "t", "stop", 1, 0, 1, 0.5, now, "shop")])
     assert store.rows(query)
+
+
+def test_the_documented_engines_are_those_of_the_tables(store: Store) -> None:
+    """Every table is documented; those that `FINAL` does not read are named, with their engine."""
+    engines = dict(
+        store.rows("SELECT name, engine FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%Tree'")
+    )
+    text = (DOCS / "storage.md").read_text()
+    tables = text.partition("## Tables")[2].partition("| view |")[0]
+    documented = {
+        name for row in re.findall(r"^\| (`.+?) \|", tables, re.MULTILINE) for name in re.findall("`(.+?)`", row)
+    }
+    assert documented == set(engines)
+    exceptions = " ".join(tables.split()).partition("All are ReplacingMergeTree")[2].partition(". ")[0]
+    for name, engine in engines.items():
+        told = engine if f"`{name}`" in exceptions else "ReplacingMergeTree"
+        assert (name, engine) == (name, told)
+        assert engine == "ReplacingMergeTree" or engine in exceptions
