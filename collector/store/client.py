@@ -18,7 +18,7 @@ from . import folder_lock
 from .changes import Changes
 from .config import StoreConfig
 from .dsn import Target, parse_dsn
-from .failures import damage, is_transient, one_line, root_cause
+from .failures import damaged_part, is_transient, one_line, root_cause
 from .folder_identity import FolderIdentity
 from .pending_traces import PendingTraces
 
@@ -46,6 +46,8 @@ _ENGINES: Final = frozenset({"data", "metadata", "metadata_dropped", "status", "
 """Entries that the engine makes in its folder; each folder that it has used holds one of them."""
 
 
+UNREADABLE: Final = "the data part {} is damaged: stop the collector and run `tracejury store check`"
+
 _DATA_PATHS: Final = """
 SELECT arrayJoin(data_paths) FROM system.tables WHERE database = {database:String} AND name = {name:String}
 """
@@ -72,6 +74,8 @@ class Store:
         self._closed = False
         self.is_incomplete = False
         """Whether stored rows are known to be missing (see `StoreHealth`)."""
+        self.unreadable: set[str] = set()
+        """Data parts on which a statement has failed."""
 
     @classmethod
     def open(cls, dsn: str, config: StoreConfig | None = None) -> Store:
@@ -209,8 +213,11 @@ class Store:
             except Exception as error:
                 if not mapped:
                     raise
+                if part := damaged_part(error):
+                    self.unreadable.add(part)
+                    raise StoreError(f"the store failed: {UNREADABLE.format(part)}") from error
                 kind = RetryableError if is_transient(error) else StoreError
-                raise kind(f"the store failed: {damage(error) or one_line(error)}") from error
+                raise kind(f"the store failed: {one_line(error)}") from error
 
     def _take(self) -> Client:
         try:

@@ -77,7 +77,7 @@ def is_transient(error: BaseException) -> bool:
     """
     if isinstance(error, TracejuryError):
         return isinstance(error, RetryableError)
-    if damage(error):
+    if damaged_part(error):
         return False
     if isinstance(error, Error):
         ours = isinstance(error, OperationalError | ProgrammingError) and error.code is None
@@ -90,15 +90,13 @@ def is_worth_splitting(error: BaseException) -> bool:
     return not is_transient(error) or getattr(error, "code", None) == MEMORY_LIMIT_EXCEEDED
 
 
-def damage(error: BaseException) -> str:
+def damaged_part(error: BaseException) -> str:
     """The data part that cannot be read, where its files are the cause; else "".
 
     The engine's message names the part's path behind checksums and sizes.
     """
     part = _PART.search(str(error))
-    if part is None or getattr(error, "code", None) not in DAMAGE_CODES:
-        return ""
-    return f"the data part {part[1]} is damaged: stop the collector and run `tracejury store check`"
+    return part[1] if part and getattr(error, "code", None) in DAMAGE_CODES else ""
 
 
 def root_cause(error: BaseException) -> str:

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from .client import Store
+from .client import UNREADABLE, Store
 from .damage import LostSpans, detached_parts, lost_spans
 from .opening import RETAINED
 from .parts import ActivePart, PartRecord, Rows, active_parts, by_table, missing, partition_of, record_file
@@ -36,7 +36,8 @@ class StoreHealth:
 
     def problems(self) -> Sequence[str]:
         """What is lost, a line each; none where nothing is known to be."""
-        return tuple(filter(None, (*self._parts, self._traces)))
+        unreadable = (UNREADABLE.format(part) for part in sorted(self._store.unreadable)[:NAMED])
+        return tuple(filter(None, (*self._parts, self._traces, *unreadable)))
 
     def look(self) -> Sequence[str]:
         """Compare the parts in use with those set aside and those recorded; returns the problems that are new.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from clickhouse_connect.driver.exceptions import DatabaseError, DataError, OperationalError, ProgrammingError
 
-from tracejury.collector.store.failures import damage, is_transient, is_worth_splitting, one_line
+from tracejury.collector.store.failures import damaged_part, is_transient, is_worth_splitting, one_line
 
 
 @pytest.mark.parametrize(
@@ -58,5 +58,5 @@ def test_one_line() -> None:
 def test_damage(code: int, text: str, part: str) -> None:
     """The files of a part are the cause where the engine names one: then waiting does not help."""
     error = DatabaseError(f"Code: {code}. {text}", code=code)
-    assert (f"the data part {part} is damaged" in damage(error)) == bool(part)
+    assert damaged_part(error) == part
     assert not (part and is_transient(error))

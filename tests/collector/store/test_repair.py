@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,15 +33,16 @@ ALL = TraceQuery(Confidence(0.0, 0.0), 10)
 
 
 @pytest.fixture
-def store(store_dsn: str) -> Iterator[Store]:
-    """With two parts of spans, each of one trace; merges are off, so they stay."""
-    store = Store.open(store_dsn, StoreConfig(retention_days=None))
+def store(store_folder: Path) -> Iterator[Store]:
+    """A database of its own with two parts of spans, each of one trace; merges are off, so they stay."""
+    store = Store.open(f"chdb://{store_folder}?database=damaged_{uuid.uuid4().hex}", StoreConfig(retention_days=None))
     migrate(store)
     store.command("SYSTEM STOP MERGES spans")
     for trace in (1, 2):
         spans = [a_span(trace_id=trace_id(trace), span_id=f"{n:016x}") for n in range(SPANS)]
         store.insert("spans", SPAN_COLUMNS, span_columns(spans, time.time_ns()))
     yield store
+    store.drop_database()
     store.close()
 
 
@@ -103,6 +105,7 @@ def test_part_in_use_that_cannot_be_read(store: Store) -> None:
     flip(folder / "data.bin")
     with pytest.raises(StoreError, match=f"the data part {folder.name} is damaged.*tracejury store check"):
         store.rows("SELECT * FROM spans")
+    assert any(f"the data part {folder.name} is damaged" in problem for problem in StoreHealth(store).problems())
     assert damaged_parts(store) == [("spans", folder.name, SPANS)]
     (repaired,) = repair(store, {})
     assert repaired.saved + (repaired.lost or 0) == SPANS
