@@ -80,15 +80,15 @@ class CollectorConfig(Section):
     http: HttpConfig = HttpConfig()
     """The OTLP/HTTP receiver."""
     intake: IntakeConfig = IntakeConfig()
-    """What the receivers together hold in memory."""
+    """Bounds on the memory of all receivers together."""
     limits: Limits = Limits()
-    """What one request and one span may hold."""
+    """Bounds on one request and one span."""
     judging: JudgingConfig = JudgingConfig()
     """When traces are judged."""
     judges: LlmConfig = LlmConfig()
     """The LLM judges."""
     prices: dict[str, ModelPrice] = Field(default={})
-    """What the agents' models cost, by name; they go before the prices that litellm ships."""
+    """Prices of the agents' models, by name; they go before the prices that litellm ships."""
     export: ExportConfig = ExportConfig()
     """Where traces are passed on to."""
     api: ApiConfig = ApiConfig()

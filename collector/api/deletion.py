@@ -28,7 +28,7 @@ class DeleteParams(Params):
 
 
 class DeleteBody(Params):
-    """What to delete: a session, or what arrived of a service before a point in time."""
+    """The traces to delete: a session, or what arrived of a service before a point in time."""
 
     session: Text = ""
     service: Text = ""

@@ -82,7 +82,7 @@ def add_labels(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
 def _add_annotations(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
     @app.get("/api/annotations", responses=documented(AnnotationPage))
     def annotations(params: Annotated[AnnotationsParams, Query()]) -> Response:
-        """What people say of findings, and errors that no finding names; latest change first."""
+        """People's opinions on findings, and errors that no finding names; latest change first."""
         return _page(params.query(clock()), reader.labels.annotations, lambda a: a.place, present_annotation)
 
     @app.post("/api/annotations", responses=documented(TakenAnnotations, 404))

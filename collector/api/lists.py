@@ -52,7 +52,7 @@ def add_lists(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
 
     @app.get(f"/api/sessions/{{session_id:{SOME}}}", responses=documented(SessionJson, 404))
     def one_session(session_id: str, params: Annotated[SessionParams, Query()]) -> Response:
-        """What users said and agents answered, with findings and verdicts at their exchange."""
+        """Messages of users and answers of agents, with findings and verdicts at their exchange."""
         view = reader.session(session_id, Confidence.of(params.profile), params.service)
         if view is None:
             raise NotFoundError(f"no session {session_id[:64]!r} is stored")

@@ -171,7 +171,7 @@ class ArchitectureBody(Params):
 
 
 class JudgeBody(Params):
-    """What to judge again: one trace, or, latest first and `limit` at a time, all that arrived since."""
+    """The traces to judge again: one trace, or, latest first and `limit` at a time, all that arrived since."""
 
     trace_id: Text = ""
     since: Since = ""

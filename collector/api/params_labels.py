@@ -36,7 +36,7 @@ Changed = Annotated[Given, Field(max_length=100, description="When it was said, 
 
 
 class AnnotationItem(Params):
-    """What a person says of a finding, from which all that is left out follows; or a missed error."""
+    """A person's opinion on a finding, from which all that is left out follows; or a missed error."""
 
     kind: Literal["annotation"] = "annotation"
     annotator: str

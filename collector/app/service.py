@@ -131,12 +131,12 @@ class Collector:
         return tuple(filter(None, [self._store.folder_problem()]))
 
     def losses(self) -> Sequence[str]:
-        """What the store has lost, a line each: the collector takes spans all the same."""
+        """Losses of the store, a line each: the collector takes spans all the same."""
         return self._health.problems() if self._health else ()
 
     @property
     def ready_text(self) -> str:
-        """What `serve` prints once it is ready."""
+        """The text that `serve` prints once it is ready."""
         ports = {"grpc": self.grpc_port, "http": self.http_port, "api": self.api_port}
         return ready_text(self.config, ports, self._store_shown)
 
@@ -146,7 +146,7 @@ class Collector:
         return (self._judging is None or self._judging.idle) and (self._llm is None or self._llm.worker.idle)
 
     def judges(self) -> JudgesStatus:
-        """What LLM judges do just now."""
+        """The present state of LLM judges."""
         return self._llm.status() if self._llm is not None else JudgesStatus()
 
     def judge_again(self, trace_ids: Sequence[str], by_hand: bool = False) -> Sequence[Judgement]:  # noqa: FBT001, FBT002  JudgeAgain

@@ -37,7 +37,7 @@ class Judge(Protocol[T_contra, R_co]):
     """Answers a task, such as an agent run at one revision."""
 
     def ask(self, task: T_contra) -> Iterable[R_co]:
-        """What is to be saved of each subject of the task, gated and compared with what is stored.
+        """The rows to save of each subject of the task, gated and compared with what is stored.
 
         Raises:
             OverBudgetError, RetryableError: it cannot be judged now.
@@ -58,7 +58,7 @@ class Selector(Protocol):
     def select(
         self, trace: Trace, findings: Sequence[Finding], ledger: LedgerEntries, now: int, elsewhere: Elsewhere = NOTHING
     ) -> Selection:
-        """What is new in the ledger of `trace`, whose detector findings are `findings`; updates `ledger`."""
+        """The new entries in the ledger of `trace`, whose detector findings are `findings`; updates `ledger`."""
 
     def withdraw(self, trace: Trace, whole: Trace, ledger: LedgerEntries, *, moved: bool) -> tuple[Judgement, ...]:
         """Rows that take back what stands at `trace`, whose runs show at `whole` now; updates `ledger`."""

@@ -35,7 +35,7 @@ class StoreHealth:
         self._traces = ""
 
     def problems(self) -> Sequence[str]:
-        """What is lost, a line each; none where nothing is known to be."""
+        """Losses, a line each; none where nothing is known to be."""
         unreadable = (UNREADABLE.format(part) for part in sorted(self._store.unreadable)[:NAMED])
         return tuple(filter(None, (*self._parts, self._traces, *unreadable)))
 

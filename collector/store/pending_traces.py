@@ -86,7 +86,7 @@ class PendingTraces:
             self._look_since(since)
 
     def take(self) -> UnlistedTraces:
-        """What lists may lack; it is then no longer remembered."""
+        """The traces that lists may lack; they are then no longer remembered."""
         with self._lock:
             taken = UnlistedTraces(list(self._keys), self._since)
             self._keys.clear()

@@ -1,4 +1,4 @@
-"""What judges answer: the JSON schema they are given, and how a reply is read.
+"""Answers of judges: the JSON schema they are given, and how a reply is read.
 
 A reply is hostile text: it is read as one JSON object and as nothing else, bounded, item by item. Only a reply of which
 nothing can be used is refused.

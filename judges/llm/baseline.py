@@ -15,7 +15,7 @@ from ...schemas.taxonomy import TRAIL_CATEGORIES, Severity
 from .client import Prompt, PromptMessage
 
 SCORES: Final = ("reliability", "security", "instruction_adherence", "plan_opt")
-"""What TRAIL has scored from 0 (worst) to 5, each with a reasoning, beside `overall`."""
+"""The qualities that TRAIL has scored from 0 (worst) to 5, each with a reasoning, beside `overall`."""
 
 _TAXONOMY: Final = """\
 Reasoning errors

@@ -47,7 +47,7 @@ class Amount:
 
 
 def amount(tokens: int, usd: float | None) -> Amount:
-    """What a call costs; `usd` None: no price is known."""
+    """The cost of a call; `usd` None: no price is known."""
     return Amount(usd or 0.0, tokens, tokens if usd is None else 0)
 
 
@@ -129,11 +129,11 @@ class Budget:
         self._let_go(reservation, Amount())
 
     def spent(self, now: int, period: int = DAY, service: str | None = None) -> Amount:
-        """What was spent in the running hour or day, by one service or (None) by all."""
+        """The amount spent in the running hour or day, by one service or (None) by all."""
         return sum((hour.spent for hour in self._within(now, period, service)), Amount())
 
     def held(self, now: int, period: int = DAY, service: str | None = None) -> Amount:
-        """What is held back for calls in flight that were admitted in the running hour or day."""
+        """The amount held back for calls in flight that were admitted in the running hour or day."""
         return sum((hour.held for hour in self._within(now, period, service)), Amount())
 
     def _check(self, cap: _Cap, limit: float, service: str | None, wanted: Amount, now: int) -> None:

@@ -1,4 +1,4 @@
-"""What the judges need of a language model: a prompt in, a reply out."""
+"""A language model as judges need it: a prompt in, a reply out."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back. Tokens as the provider counted them; `cached_tokens` of the input came from its prefix cache.
+    """A reply. Tokens as the provider counted them; `cached_tokens` of the input came from its prefix cache.
 
     `cost` in USD, None where the model's price is unknown; `known`: taken from our own answer cache, at no cost.
     """

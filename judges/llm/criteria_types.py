@@ -1,4 +1,4 @@
-"""What judges judge by, as data: criteria sets (a folder of YAML files) and single judges of users' own."""
+"""Criteria of judges, as data: criteria sets (a folder of YAML files) and single judges of users' own."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Confidence = dict[Severity, Share]
 
 
 class Criteria(_Data):
-    """What one judge looks for. `dimension` None: a judge of a user's own.
+    """The criteria of one judge. `dimension` None: a judge of a user's own.
 
     `categories`: the leaves of `taxonomy` that its findings may use. `scale`: what each score from 0 to 3 means.
     `runs`: whose agent runs it judges; `stages`: when it is asked; `needs`: without a plan there is nothing to judge.
@@ -80,7 +80,7 @@ class Criteria(_Data):
 
     @property
     def code(self) -> str:
-        """What stands for it in prompts and answers: the dimension's two letters, or its name."""
+        """The code for it in prompts and answers: the dimension's two letters, or its name."""
         return self.dimension.value if self.dimension else self.name
 
     @model_validator(mode="after")
@@ -107,7 +107,7 @@ class Criteria(_Data):
 
 
 class Rules(_Data):
-    """What the judges of a set share: rules, what the severities mean, how to score, how sure findings are."""
+    """The shared part of a criteria set: rules, what the severities mean, how to score, how sure findings are."""
 
     version: Annotated[int, Field(ge=1)]
     title: Text

@@ -1,4 +1,4 @@
-"""What detectors found, told to judges: one line a step, and only of what they judge."""
+"""Findings of detectors, as judges read them: one line a step, and only of what they judge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is forgiven in a model's answer: spellings of labels, categories and codes, never a guess."""
+"""Leniency towards a model's answer: spellings of labels, categories and codes, never a guess."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong in a file of the user's, from what pydantic says of it: in words of files, not of classes."""
+"""Problems of a user's file, from pydantic's errors: in words of files, not of classes."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def system_text(rules: Rules, judges: Iterable[Criteria], stage: Stage) -> str:
 
 
 def rules_text(rules: Rules, stage: Stage) -> str:
-    """What all judges share. A window's is the closing's, so that the one prompt begins as the other."""
+    """The part that all judges share. A window's is the closing's, so that the one prompt begins as the other."""
     stages = {Stage.PLAN} if stage is Stage.PLAN else {Stage.WINDOW, Stage.CLOSING}
     principles = [f"- {p.text}" for p in rules.principles if stages & set(p.stages)]
     severities = [f"{s}: {rules.severities[s]}" for s in (Severity.HIGH, Severity.MEDIUM, Severity.LOW)]
@@ -28,7 +28,7 @@ def rules_text(rules: Rules, stage: Stage) -> str:
 
 
 def criteria_text(judge: Criteria) -> str:
-    """What one judge looks for. Categories that its scope does not mention are listed."""
+    """The criteria of one judge. Categories that its scope does not mention are listed."""
     lines = [
         f"## {judge.code} {judge.name}" if judge.dimension else f"## {judge.name}",
         judge.definition,

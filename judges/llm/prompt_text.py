@@ -1,4 +1,4 @@
-"""What we tell the judges besides the criteria. Raise `members.PROMPT_VERSION` with every change of these texts."""
+"""Fixed texts of the prompts. Raise `members.PROMPT_VERSION` with every change of these texts."""
 
 from __future__ import annotations
 

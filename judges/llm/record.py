@@ -70,7 +70,7 @@ def _pieces(case: Case, part: Part | None) -> Iterator[str]:
 
 
 def hinted(case: Case, codes: Collection[str], first: str, part: Part | None = None) -> list[str]:
-    """What detectors found at the steps from label `first` on, as far as it concerns the judges of these codes."""
+    """The detectors' findings at the steps from label `first` on, as far as it concerns the judges of these codes."""
     steps = part.chapter.steps if part else case.transcript.steps
     at = next((i for i, step in enumerate(steps) if step.label == first), 0)
     return told(case.hints, codes, steps[at:])

@@ -11,7 +11,7 @@ from ...schemas.errors import LlmError, TracejuryError
 from .client import Prompt, Reply
 
 Line = str | Reply | TracejuryError
-"""What comes back for one prompt: the text of a reply, all of it, or an error that is raised."""
+"""The scripted answer to one prompt: the text of a reply, all of it, or an error that is raised."""
 
 Script = Callable[[Prompt], Line]
 

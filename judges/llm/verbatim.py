@@ -20,7 +20,7 @@ _PARTS: Final = 20
 """Parts of a quote that are looked at."""
 
 _KEY: Final = re.compile(r"^[\w.\-]{1,60}: +(?=\S)")
-"""What a transcript puts in front of a recorded text: the name of an argument, the type of an exception."""
+"""Texts that a transcript puts in front of a recorded text: the name of an argument, the type of an exception."""
 
 _UNSTORABLE: Final = re.compile("[\ud800-\udfff]+")
 """Lone surrogates, which JSON in a trace may have escaped: invisible when shown, and no store takes them."""

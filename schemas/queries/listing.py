@@ -13,7 +13,7 @@ from ..verdicts import Verdict
 
 
 class Sort(StrEnum):
-    """What a list is ordered by; what is not known of a trace comes last."""
+    """The order of a list; unknown values come last."""
 
     RECEIVED = "received"
     START = "start"
@@ -53,7 +53,7 @@ class SessionRow:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What a user said and what the agents answered: one run without a parent, with what hangs on its trace.
+    """A user's message and the agents' answer: one run without a parent, with what hangs on its trace.
 
     `findings` and `verdicts`: of the run and the runs below it; of the whole trace at its first exchange. `agents`: the
     name of each of these runs by its id.

@@ -1,4 +1,4 @@
-"""What a webhook is told, as values."""
+"""Events for webhooks, as values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SENT, GIVEN_UP = "sent", "given-up"
 
 
 class Event(StrEnum):
-    """What happened to a finding."""
+    """A change of a finding."""
 
     FOUND = "found"
     RETRACTED = "retracted"
@@ -78,7 +78,7 @@ class WebhookMessage:
 
     @property
     def key(self) -> tuple[str, Event]:
-        """What it is known by."""
+        """Its key."""
         return self.fingerprint, self.event
 
 

@@ -87,7 +87,7 @@ class TrailError(WireModel):
 
 
 class TrailRow(WireModel):
-    """What was found in a trace, in the layout of TRAIL's annotation files; other taxonomies' findings are left out."""
+    """The findings of a trace, in the layout of TRAIL's annotation files; other taxonomies' findings are left out."""
 
     trace_id: str
     errors: list[TrailError]

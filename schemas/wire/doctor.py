@@ -13,7 +13,7 @@ class ConventionJson(WireModel):
 
 
 class ScopeJson(WireModel):
-    """What wrote spans: an instrumentation scope."""
+    """The writer of spans: an instrumentation scope."""
 
     name: str
     version: str
@@ -52,7 +52,7 @@ class ContentsJson(WireModel):
 
 
 class RemedyJson(WireModel):
-    """What mends a gap; `source`: where that was read."""
+    """A remedy for a gap; `source`: where that was read."""
 
     do: str
     source: OptionalText
@@ -71,7 +71,7 @@ class GapJson(WireModel):
 
 
 class DiagnosisJson(WireModel):
-    """What the latest traces of a service, or one trace, show; gaps worst first. `open`: traces still open."""
+    """A diagnosis of the latest traces of a service, or of one trace; gaps worst first. `open`: traces still open."""
 
     services: list[str]
     trace_ids: list[str]

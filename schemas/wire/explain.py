@@ -13,7 +13,7 @@ class SectionJson(WireModel):
 
 
 class TermJson(WireModel):
-    """What there is to say of a word; `see`: keys of others."""
+    """The explanation of a word; `see`: keys of others."""
 
     key: str
     kind: str

@@ -7,7 +7,7 @@ from .rates import EstimateJson
 
 
 class AnnotationJson(WireModel):
-    """What a person says of a finding (`opinion` agree, disagree, other-span), or an error that none names (missed).
+    """A person's opinion on a finding (`opinion` agree, disagree, other-span), or an error that none names (missed).
 
     `fingerprint` is the finding's. `withdrawn`: taken back; it counts nowhere.
     """
@@ -80,7 +80,7 @@ class ReviewPage(WireModel):
 
 
 class TakenAnnotations(WireModel):
-    """What stands now, in the order of the request; `changed`: how many were news."""
+    """The labels as they are now, in the order of the request; `changed`: how many were news."""
 
     items: list[AnnotationJson]
     changed: int
@@ -113,7 +113,7 @@ class QueueItemJson(WireModel):
 
 
 class QueuePage(WireModel):
-    """What to look at, in that order; `next` is always null: what is reviewed leaves the queue."""
+    """The runs to review, in that order; `next` is always null: what is reviewed leaves the queue."""
 
     items: list[QueueItemJson]
     next: str | None

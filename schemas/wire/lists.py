@@ -31,7 +31,7 @@ class SessionRowJson(WireModel):
 
 
 class ExchangeJson(WireModel):
-    """What a user said (`goal`) and what the agents answered, with what was found in it.
+    """A user's message (`goal`) and the agents' answer, with its findings.
 
     `agents`: the name of each agent run of it, by the run's id.
     """

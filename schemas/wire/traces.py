@@ -85,7 +85,7 @@ class ErrorJson(FindingJson):
 
 
 class SubjectJson(WireModel):
-    """What a verdict is about: `kind` is turn-window, agent-run, trace or session."""
+    """The subject of a verdict: `kind` is turn-window, agent-run, trace or session."""
 
     kind: str
     id: str
@@ -163,7 +163,7 @@ class TraceRowJson(WireModel):
 
 
 class JudgedJson(WireModel):
-    """What judging a trace again led to: the findings of detectors that hold now and, rule by rule, what failed.
+    """The result of judging a trace again: the findings of detectors that hold now and, rule by rule, what failed.
 
     `shown`: the findings, also of LLM judges, that lists show in the default profile. `pending_judges`: its agent runs
     that wait for LLM judges now; 0 where these are off.
@@ -183,7 +183,7 @@ class DeletedJson(WireModel):
 
 
 class LedgerSubjectJson(SubjectJson):
-    """What a judge spoke of, and the agent whose run it is."""
+    """The subject of a verdict with the agent whose run it is."""
 
     agent: OptionalText
 
@@ -207,7 +207,7 @@ class LedgerJson(WireModel):
 
 
 class SpentJson(WireModel):
-    """What judging cost since then; `unpriced`: tokens that no price is known for, and that are not in `usd`."""
+    """The cost of judging since then; `unpriced`: tokens that no price is known for, and that are not in `usd`."""
 
     since: Time
     usd: Number
@@ -217,7 +217,7 @@ class SpentJson(WireModel):
 
 
 class ServiceSpentJson(WireModel):
-    """What judging one service cost today."""
+    """The cost of judging one service today."""
 
     service: str
     usd: Number
@@ -235,7 +235,7 @@ class SpendJson(WireModel):
 
 
 class JudgesJson(WireModel):
-    """What the collector does with LLM judges: agent runs that wait (`pending`), and that they look at just now.
+    """The state of LLM judges: agent runs that wait (`pending`), and that they look at just now.
 
     `trouble`: why they do not work, although a model is configured. `failing`: why the latest call brought nothing;
     null once one did. `stopped`: the cap that kept a call from being sent, until its hour or day ends; runs are left

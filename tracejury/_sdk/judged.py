@@ -69,7 +69,7 @@ class JudgedRun(SpanExporter):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What the profile shows, in the order of traces and spans."""
+        """The findings that the profile shows, in the order of traces and spans."""
         return self._outcome().shown(self.profile)
 
     def assert_no_errors(self, severity: str = "LOW", profile: str = "") -> None:

@@ -171,7 +171,7 @@ class Outbox:
                 self._flushes.popleft().set()
 
     def _gather(self) -> list[QueuedSpan]:
-        """What has come until something is due: an urgent span, a flush, the end, or the interval."""
+        """The spans that have come until something is due: an urgent span, a flush, the end, or the interval."""
         items: list[QueuedSpan] = []
         due = time.monotonic() + self._interval
         while len(items) < 2 * self._limit:  # at most so many can have waited

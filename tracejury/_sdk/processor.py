@@ -54,7 +54,7 @@ class LiveProcessor(SpanProcessor):
 
     @property
     def counts(self) -> Counts:
-        """What became of the spans so far, in this process."""
+        """Counts of the spans of this process, by outcome."""
         return self._outbox.counts
 
     @harmless(None)

@@ -67,7 +67,7 @@ class AgentScope:
 def agent(
     name: str, *, task_id: str = "", span: bool = True, tracer_provider: TracerProvider | None = None
 ) -> AgentScope:
-    """What runs in this scope is the agent `name`'s, started by the agent of the scope around it.
+    """A scope whose spans are the agent `name`'s, started by the agent of the scope around it.
 
     `span`: open a span for the agent (`invoke_agent name`, of the global provider unless told otherwise). With
     `span=False` its name only stands on the spans that others open.
@@ -76,7 +76,7 @@ def agent(
 
 
 def task(task_id: str) -> AgentScope:
-    """What runs in this scope belongs to one task, in whichever trace it stands."""
+    """A scope whose spans belong to one task, in whichever trace they are."""
     return AgentScope("", task_id, span=False, tracer_provider=None)
 
 

@@ -51,7 +51,7 @@ _MARK: Final = "_tracejury_live"
 
 
 def _exporter_maker(endpoint: str) -> Callable[[], SpanExporter]:
-    """What makes exporters to `endpoint` ("": as the environment says)."""
+    """A factory of exporters to `endpoint` ("": as the environment says)."""
     wanted = os.environ.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL")
     for protocol in [wanted] if wanted in _EXPORTERS else _EXPORTERS:
         try:

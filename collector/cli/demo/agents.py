@@ -16,7 +16,7 @@ PLAN = "Write a short plan for this task, step by step, naming the tools that yo
 
 @dataclass(frozen=True, slots=True)
 class ScriptedReply:
-    """What the scripted model says next: words, and the tools that it asks for (name, arguments)."""
+    """The next answer of the scripted model: words, and the tools that it asks for (name, arguments)."""
 
     text: str = ""
     calls: Sequence[tuple[str, Mapping[str, object]]] = ()

@@ -67,7 +67,7 @@ def llm_span(
 
 
 def record_reply(span: Span, reply: ChatMessage) -> None:
-    """What the model answered."""
+    """The model's answer."""
     _set_message(span, "llm.output_messages.0.", reply)
     span.set_attribute("llm.token_count.completion", _tokens(reply.content))
     span.set_attribute("output.value", reply.content)
@@ -92,7 +92,7 @@ def tool_span(tracer: Tracer, call: ToolCallRequest, schema: Mapping[str, object
 
 
 def record_output(span: Span, text: str) -> None:
-    """What a tool or an agent gave back."""
+    """The result of a tool or an agent."""
     span.set_attribute("output.value", text)
     span.set_attribute("output.mime_type", TEXT_TYPE)
     span.set_status(Status(StatusCode.OK))

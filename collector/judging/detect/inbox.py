@@ -93,7 +93,7 @@ class Inbox:
             self._in_hand = False
 
     def take(self, max_bytes: int) -> TakenBatches:
-        """What waits, up to about `max_bytes` of batches. Until `done` is called the inbox does not count as empty."""
+        """The waiting batches, up to about `max_bytes`. Until `done` is called the inbox does not count as empty."""
         with self._lock:
             batches: list[tuple[Batch, int]] = []
             size = 0

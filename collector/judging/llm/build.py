@@ -132,7 +132,7 @@ def build_llm_judging(
 
 
 def check_judges(config: LlmConfig) -> None:
-    """What `build_llm_judging` would refuse of criteria, judges and policies; without a model nothing is looked at.
+    """The objections of `build_llm_judging` to criteria, judges and policies; without a model nothing is looked at.
 
     Raises:
         ConfigError: criteria, judges or a policy cannot be had as configured.

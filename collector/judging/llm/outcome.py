@@ -1,4 +1,4 @@
-"""What is stored of an answer: findings, verdicts, and one ledger entry for each judge."""
+"""Rows of an answer: findings, verdicts, and one ledger entry for each judge."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ LEAST_SECONDS: Final = 1.0
 
 
 async def retry_until_available(read: Callable[[], T]) -> T:
-    """What `read`, which blocks, gives once the store answers; other errors are raised."""
+    """The result of `read`, which blocks, once the store answers; other errors are raised."""
     while True:
         try:
             return await asyncio.to_thread(read)

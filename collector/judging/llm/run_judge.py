@@ -28,7 +28,7 @@ class Call(Protocol):
     """Runs a coroutine elsewhere and waits for it."""
 
     def __call__(self, coroutine: Coroutine[Any, Any, T], /) -> T:
-        """What it gives, or raises."""
+        """The result of the call; raises its error."""
 
 
 class RunJudge:

@@ -33,7 +33,7 @@ class Model:
 
 
 def parameters(config: LlmConfig) -> dict[str, Any]:
-    """What besides model and prompt decides an answer: part of a judge's version and of an answer's key."""
+    """Settings that decide an answer beside model and prompt: part of a judge's version and of an answer's key."""
     return {"temperature": config.temperature, "structured": config.structured, "answer": config.max_answer_tokens}
 
 

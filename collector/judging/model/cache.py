@@ -27,7 +27,7 @@ MOST_KEPT_BACK: Final = 1000
 """Answers that wait for a store that is away; beyond it the oldest are lost to the cache and to the spend."""
 
 UNSOUND_CHARACTERS: Final = 20_000
-"""What is kept of an answer that is not given again."""
+"""The fields that remain of an answer that is not given again."""
 
 
 class AnswerStore(Protocol):

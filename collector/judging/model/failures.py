@@ -24,7 +24,7 @@ NOISE: Final = re.compile(
     r"|(?<!\s)\s*(?:LiteLLM: model group|Received Model Group|LiteLLM Retried).*",
     re.DOTALL,
 )
-"""What litellm puts around the provider's words. Looked for once a run of spaces: a body may be megabytes of them."""
+"""Texts that litellm puts around the provider's. They are sought once a run of spaces: a body may hold megabytes."""
 MOST_READ: Final = 20_000
 """Characters of an error that are looked at."""
 LENGTH: Final = re.compile(r"context[ _](?:length|size|window)|maximum context|prompt is too long", re.IGNORECASE)
@@ -33,7 +33,7 @@ FORMAT: Final = re.compile(r"response_format|json_schema|json_object|structured|
 
 
 def failure(error: Exception, asked: ModelConfig, secrets: frozenset[str]) -> TracejuryError:
-    """What the caller is told: RetryableError for a provider that is away or wants us to wait, LlmError for the rest.
+    """The error for the caller: RetryableError for a provider that is away or wants us to wait, LlmError for the rest.
 
     `asked` is the model that failed.
     """
@@ -42,7 +42,7 @@ def failure(error: Exception, asked: ModelConfig, secrets: frozenset[str]) -> Tr
 
 
 def _known(error: Exception, asked: ModelConfig) -> TracejuryError | None:
-    """What the user can mend, without the provider's words: those about a key may repeat a part of it."""
+    """The cause that the user can mend, without the provider's words: those about a key may repeat a part of it."""
     status, kind = status_of(error), type(error).__name__
     if kind == "Timeout" or status == httpx.codes.REQUEST_TIMEOUT:
         return late(asked.model)

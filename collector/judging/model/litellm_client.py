@@ -55,7 +55,7 @@ class LiteLlmClient:
 
     @property
     def price(self) -> Price | None:
-        """What its tokens cost; None where neither litellm nor the configuration knows."""
+        """The cost of its tokens; None where neither litellm nor the configuration knows."""
         return self._facts(0)[0]
 
     @property
@@ -127,7 +127,7 @@ class LiteLlmClient:
         raise failed or LlmError(f"{self.model} was not asked")
 
     async def _sent(self, prompt: Prompt, form: Form, *, alone: bool = False) -> Any:
-        """What litellm responds, or the error; `alone`: without fallbacks."""
+        """The response of litellm, or the error; `alone`: without fallbacks."""
         config = self._config
         request = {
             "messages": messages(prompt, form, marked=self._marked),

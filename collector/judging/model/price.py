@@ -1,4 +1,4 @@
-"""What a model's tokens cost."""
+"""The cost of a model's tokens."""
 
 from __future__ import annotations
 

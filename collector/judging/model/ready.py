@@ -1,4 +1,4 @@
-"""What LLM judges lack on this machine, told at the start: later it would be a line in the log of a running service."""
+"""Checks at the start that LLM judges can run on this machine; later they would be lines in a service's log."""
 
 from __future__ import annotations
 

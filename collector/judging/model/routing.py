@@ -16,7 +16,7 @@ NO_KEY: Final = "none"
 
 
 def group(number: int) -> str:
-    """What the Router calls the model at this place of the chain."""
+    """The Router's name of the model at this place of the chain."""
     return f"judge-{number}"
 
 

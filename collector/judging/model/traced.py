@@ -59,7 +59,7 @@ class TracedClient:
 
 
 def asked(model: str, prompt: Prompt) -> dict[str, Any]:
-    """What is known before the call."""
+    """The attributes known before the call."""
     return {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": model.partition("/")[0] if "/" in model else "litellm",
@@ -73,7 +73,7 @@ def asked(model: str, prompt: Prompt) -> dict[str, Any]:
 
 
 def answered(reply: Reply) -> dict[str, Any]:
-    """What the reply tells."""
+    """The attributes of the reply."""
     cost = {} if reply.cost is None else {"tracejury.judge.cost_usd": reply.cost}
     return {
         "gen_ai.response.model": reply.model,

@@ -1,4 +1,4 @@
-"""What the agents' own LLM calls cost: as their spans state it, else by their tokens and the model's price."""
+"""The cost of the agents' own LLM calls: as their spans state it, else by their tokens and the model's price."""
 
 from .spent import SpentBy
 

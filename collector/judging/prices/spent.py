@@ -1,4 +1,4 @@
-"""What a trace's agents spent."""
+"""The costs of a trace's agents."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _REMEMBERED: Final = 4096
 _LONGEST: Final = 200  # characters of a name that anything is looked up for
 
 _DATED: Final = re.compile(r"[-@:](?:20\d\d-?\d\d-?\d\d|latest|preview|free|\d{4})$|-v\d+(?::\d+)?$")
-"""What stands behind a model's name for one version of it: a date, `latest`, `-0613`, Bedrock's `-v1:0`."""
+"""Suffixes of a model's name that denote one version of it: a date, `latest`, `-0613`, Bedrock's `-v1:0`."""
 
 _PROVIDERS: Final = {
     "aws.bedrock": "bedrock",

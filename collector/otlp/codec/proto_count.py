@@ -26,13 +26,13 @@ _TAG: Final = 2**32 - 1
 
 @cache
 def items_of(descriptor: Descriptor, *levels: str) -> Counted:
-    """What counts as an item: the messages in the named fields, each within the one before."""
+    """The messages that count as items: the messages in the named fields, each within the one before."""
     return _within(descriptor, levels)
 
 
 @cache
 def values_of(descriptor: Descriptor) -> Counted:
-    """What counts as a value: every message, and every string of a list."""
+    """The fields that count as values: every message, and every string of a list."""
     return _all(descriptor, {})
 
 

@@ -29,7 +29,7 @@ MAX_FILE_BYTES: Final = 512 * 1024 * 1024
 """Default for the size of one file after decompression (of an archive: of all its members)."""
 
 SUFFIXES: Final = frozenset({".pb", ".json", ".jsonl", ".zip", ".gz"})
-"""What a folder is searched for; a file named outright is read whatever it is called."""
+"""Patterns of the files that are read of a folder; a file named outright is read whatever it is called."""
 
 
 class BrokenFileError(PermanentError):

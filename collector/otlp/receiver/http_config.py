@@ -12,7 +12,7 @@ _SHARE_OF_FILES = 4  # three listeners share the process's files with the store
 
 
 class ConnectionLimits(Section):
-    """What a client may cost before its request is complete."""
+    """Bounds on a client whose request is not complete."""
 
     head_seconds: Seconds = 10.0
     """The longest the head of a request may take to arrive; a connection that sends nothing is closed after as long."""

@@ -28,7 +28,7 @@ _TOO_SLOW: Final = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnec
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """What the connections of one server share; `on_http2` is called for every one that opens with HTTP/2's preface.
+    """State that connections of a server share; `on_http2` is called for each that opens with HTTP/2's preface.
 
     Such a connection is closed: an answer in HTTP/2 (GOAWAY) makes gRPC clients connect again without a pause.
     """

@@ -87,7 +87,7 @@ class ExportBatch:
                 yield phoenix_request(some)
 
     def progress(self, at: int) -> Iterator[ExportProgress]:
-        """What the backend has by now, of traces where that has changed."""
+        """The parts that the backend has by now, of traces where that has changed."""
         for trace_id, record in self._records.items():
             new, outcome = self._new[trace_id], Passed.SENT
             if not self._choices[trace_id].goes:

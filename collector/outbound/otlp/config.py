@@ -67,7 +67,7 @@ class BackendConfig(Section):
     key_file: str = ""
     """PEM file with its key."""
     annotations: tuple[Annotations, ...] = ("attributes", "events", "carriers")
-    """What is said of the spans, and how: `attributes` on spans with findings, `events` (`gen_ai.evaluation.result` log
+    """The form of annotations: `attributes` on spans with findings, `events` (`gen_ai.evaluation.result` log
     records), `carriers` (OpenInference EVALUATOR spans with a link), `phoenix` (annotations over Phoenix's own API)."""
     logs: bool = True
     """Pass on the log records of a trace, too: GenAI content may stand in them."""

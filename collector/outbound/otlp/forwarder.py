@@ -43,7 +43,7 @@ REST_SECONDS: Final = 0.02
 
 
 class ForwardingStore(TraceContent, Protocol):
-    """What forwarding reads and writes; every method blocks and raises RetryableError or StoreError."""
+    """The store as forwarding needs it; every method blocks and raises RetryableError or StoreError."""
 
     def since(self) -> int:
         """When the backend was first set up (unix nanos)."""

@@ -37,7 +37,7 @@ class WebhookConfig(Section):
     """An endpoint that is told of findings, each once, by a signed POST (docs/webhooks.md)."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
-    """What it is called in metrics, logs and the store; a new name is a new webhook, to which nothing was sent yet."""
+    """Its name in metrics, logs and the store; a new name is a new webhook, to which nothing was sent yet."""
     url: Annotated[str, AfterValidator(an_url)]
     """Where to: an http:// or https:// URL, or `${NAME}` for one in the environment."""
     secret: Annotated[str, Field(min_length=1), AfterValidator(a_variable)]

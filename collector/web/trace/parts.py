@@ -23,7 +23,7 @@ class ShownBlock:
 
 @dataclass(frozen=True, slots=True)
 class SpanSection:
-    """What one span says, or one tool call without a span.
+    """The contents of one span, or of one tool call without a span.
 
     `home`: id of the trace that the span is of. `query`: names the place in addresses. `sub_run`: id and name of the
     agent run that it started. `left_out`: texts beyond those shown.

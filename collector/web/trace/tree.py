@@ -80,7 +80,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class TreeOptions:
-    """What a tree shows: the `selected` key, findings, only errors or all, and the `opened` keys."""
+    """The view of a tree: the `selected` key, findings, only errors or all, and the `opened` keys."""
 
     selected: str = ""
     findings: Sequence[Finding] = ()
