@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Final
 
 from .abstention import abstains, asks, tokens
@@ -64,7 +65,7 @@ _MOST_SEEN: Final = 300_000
 
 def _latest(seen: Sequence[str]) -> list[str]:
     texts, left = list(seen[:1]), _MOST_SEEN
-    for text in reversed(seen[1:]):
+    for text in islice(reversed(seen), len(seen) - 1):
         texts.append(text[:left])
         left -= len(text)
         if left <= 0:

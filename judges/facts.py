@@ -90,7 +90,8 @@ class RunFacts:
     `acts`: the acting turns, in order. `tools`: names of the tools and agents that it could use, without the one that
     hands over the answer. `settled`: its own span has ended, so that an absence in it means something. By position:
     `wants_data`, whether the latest plan before it (else the survey of facts, or a plan that opens what was said up to
-    there) asks for data from outside; `plan_at`, where that plan stands (-1: nowhere).
+    there) asks for data from outside; `plan_at`, where that plan stands (-1: nowhere). `sent`: see `texts_until`;
+    `sent_until`: how many of them there are up to a position.
     """
 
     run: AgentRun
@@ -100,6 +101,8 @@ class RunFacts:
     settled: bool
     wants_data: tuple[bool, ...]
     plan_at: tuple[int, ...]
+    sent: tuple[str, ...]
+    sent_until: tuple[int, ...]
     memo: dict[tuple[str, int], bool] = field(default_factory=dict, compare=False, repr=False)
     """Answers already computed: (question, position) to answer. Many rules ask the same."""
 
@@ -108,16 +111,12 @@ class RunFacts:
         at = self.plan_at[position]
         return self.turns[at] if at >= 0 else None
 
-    def texts_until(self, position: int) -> list[str]:
+    def texts_until(self, position: int) -> Sequence[str]:
         """Texts sent to the run up to a position: its goal and the new messages of its calls, not its own words.
 
         Calls that plan or survey facts are sent the agent's own earlier words as if a user had said them.
         """
-        texts = [self.run.goal]
-        for turn in self.turns[: position + 1]:
-            if turn.turn.kind not in SURVEYS:
-                texts += [m.text for m in turn.turn.new_messages if m.role not in _OWN]
-        return texts
+        return self.sent[: self.sent_until[position]]
 
     def named_tools(self, low: str) -> list[str]:
         """Tools of the run that a lower-cased text names, in order of first mention."""
@@ -136,6 +135,7 @@ def _read_run(run: AgentRun, runs: Mapping[str, AgentRun], texts: TextCache) -> 
     turns = [_read_turn(turn, i, runs, texts, enders, by_code=not tools) for i, turn in enumerate(run.turns)]
     turns = [_with_reading(t, turns) for t in turns]
     plan_at, wants_data = _plans(turns, tools)
+    sent, sent_until = _sent(run)
     return RunFacts(
         run=run,
         turns=tuple(turns),
@@ -144,7 +144,19 @@ def _read_run(run: AgentRun, runs: Mapping[str, AgentRun], texts: TextCache) -> 
         settled=run.span is not None and not run.span.raw.pending,
         wants_data=wants_data,
         plan_at=plan_at,
+        sent=sent,
+        sent_until=sent_until,
     )
+
+
+def _sent(run: AgentRun) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """See `RunFacts`."""
+    texts, until = [run.goal], list[int]()
+    for turn in run.turns:
+        if turn.kind not in SURVEYS:
+            texts += [m.text for m in turn.new_messages if m.role not in _OWN]
+        until.append(len(texts))
+    return tuple(texts), tuple(until)
 
 
 def _plans(turns: Sequence[TurnFacts], tools: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[bool, ...]]:

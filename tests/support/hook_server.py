@@ -140,4 +140,4 @@ async def until(holds: Callable[[], bool]) -> None:
     """Wait for it."""
     async with asyncio.timeout(PATIENCE):
         while not holds():  # noqa: ASYNC110  it is asked for, as Prometheus does
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.002)

@@ -69,7 +69,7 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
         self._observer, self._clock, self._listeners = observer, clock, listeners or Listeners()
         # Twice what can be held while more is read back: among the oldest there is always something new.
         self._most_rows = max(RESUME_ROWS, 2 * (concurrency + RESUME_BELOW) * len(versions))
-        self._resuming = threading.Lock()
+        self._resuming, self._starting = threading.Lock(), threading.Lock()
         self._writer = BatchWriter(store.save, self._publish, clock)
         outage = OutageLog("LLM judging", "waits for the store", "goes on", clock)
         self.worker = Worker("llm-judges", self, outage, wake=queue.wake_event, threads=concurrency, clock=clock)
@@ -93,8 +93,9 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
     def stop(self, deadline: float) -> None:
         """Give up what is in flight, within `deadline` seconds: it stays pending. Idempotent, safe without start."""
         until = time.monotonic() + deadline
-        for worker in self.workers:
-            worker.stopping.set()
+        with self._starting:
+            for worker in self.workers:
+                worker.stopping.set()
         self._writer.stop(deadline)
         while self._runner is not None and self.worker.is_alive and time.monotonic() < until:
             self._runner.cancel()  # again and again: a call may have begun just now
@@ -130,12 +131,15 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
 
     async def _serve(self) -> None:
         self._loop, self._main = asyncio.get_running_loop(), asyncio.current_task()
+        if self.worker.stopping.is_set():  # `stop` found no loop yet, and cancels nothing
+            return
         runner = LoopRunner()
         async with self._open_judge(runner) as self._judge:
             self._runner = runner
-            if not self.worker.stopping.is_set():
-                for worker in self.workers:
-                    worker.start()
+            with self._starting:
+                if not self.worker.stopping.is_set():
+                    for worker in self.workers:
+                        worker.start()
             await asyncio.Event().wait()  # until it is cancelled
 
     def due(self, now: int) -> Sequence[JudgeTask]:

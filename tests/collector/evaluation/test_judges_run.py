@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from fair_judge import over_http
 from llm_scripts import Call, Play
 from llm_server import LlmServer, llm_server
@@ -19,7 +16,6 @@ from trail_folder import error, write
 from tracejury.collector.cli.root import root
 
 A, B, C = "a" * 32, "b" * 32, "c" * 32
-COMMAND = "from tracejury.collector.cli import main; main()"
 
 
 @pytest.fixture
@@ -31,16 +27,13 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    """`tracejury` in a process of its own: litellm is imported once a process, and closed with it."""
-    run = [sys.executable, "-c", COMMAND, *map(str, words)]
-    wide = os.environ | {"COLUMNS": "400"}
-    return subprocess.run(run, capture_output=True, text=True, timeout=110, check=False, env=wide)  # noqa: S603  our own
+def command(*words: str | Path) -> Result:
+    return CliRunner().invoke(root, list(map(str, words)), env={"COLUMNS": "400"})
 
 
 def report(folder: Path, *options: str | Path) -> dict[str, Any]:
     done = command("evaluate", "trail", folder, "--format", "json", "--profile", "0", *options)
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
@@ -112,7 +105,7 @@ def test_two_versions_are_compared(folder: Path, tmp_path: Path) -> None:
         stored = tmp_path / "a.json"
         stored.write_text(json.dumps(report(folder, *model(server), "--only-judges")))
         done = command("judges", "diff", stored, "paper", folder, "--format", "json", *model(server)[2:])
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     difference = json.loads(done.stdout)
     assert (difference["traces"], difference["errors"]) == (2, 3)
     assert difference["versions_a"] != difference["versions_b"]
@@ -128,12 +121,12 @@ def test_tables_for_people(folder: Path, tmp_path: Path) -> None:
         asked: list[str | Path] = [*model(server), "--cassette", cassette]
         full = command("evaluate", "trail", folder, *asked, "--runs", "2", "--baseline", "--labels", labels)
         difference = command("judges", "diff", "production", "production", folder, *asked[2:])
-    assert full.returncode == 0, full.stderr
+    assert full.exit_code == 0, full.stderr
     for told in ("3 traces, 3 annotated errors; criteria production", "paper's labels", "coverage, valid", "alpha"):
         assert told in full.stdout
     for told in ("baseline without architecture", "beside people's scores", "claims dropped: no-evidence", "nobody"):
         assert told in full.stdout
-    assert difference.returncode == 0, difference.stderr
+    assert difference.exit_code == 0, difference.stderr
     assert "3 annotated errors" in difference.stdout
 
 

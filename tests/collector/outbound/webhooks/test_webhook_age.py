@@ -12,6 +12,7 @@ from store_parts import a_finding
 
 from tracejury.collector.outbound.webhooks import webhook as webhook_module
 from tracejury.collector.outbound.webhooks.sender import RETRY
+from tracejury.collector.store.deliveries import StoredDeliveries
 from tracejury.collector.worker.retry import RetryPolicy
 from tracejury.schemas.queries.webhook_events import GIVEN_UP, SENT
 
@@ -95,7 +96,9 @@ async def test_what_got_too_old_in_the_store_is_given_up(at_work: Any, monkeypat
             assert bench.metric("tracejury_webhook_given_up_total") == 7
 
 
-async def test_a_start_looks_no_further_back_than_something_may_wait(at_work: Any) -> None:
+async def test_a_start_looks_no_further_back_than_something_may_wait(
+    at_work: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """That nothing did is kept every hour, and not while the receiver is away."""
     now = [NOW]
     with hook_server() as server:
@@ -110,14 +113,14 @@ async def test_a_start_looks_no_further_back_than_something_may_wait(at_work: An
             await asyncio.to_thread(server.wait, 2)
         now[0] += 5 * DAY
         swept: list[int] = []
+        recent = StoredDeliveries.recent
+
+        def noted(deliveries: StoredDeliveries, changed: int, *of: Any) -> Any:
+            swept.append(changed)
+            return recent(deliveries, changed, *of)
+
+        monkeypatch.setattr(StoredDeliveries, "recent", noted)
         async with at_work(server.url, clock=lambda: now[0]) as bench:
-            recent = bench.deliveries.recent
-
-            def noted(changed: int, *of: Any) -> Any:
-                swept.append(changed)
-                return recent(changed, *of)
-
-            bench.deliveries.recent = noted
             await bench.deliveries.wait(1)
         assert set(swept) == {NOW + 9 * DAY - DAY}
 
