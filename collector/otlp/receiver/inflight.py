@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from ....schemas.errors import OverloadedError
 
@@ -21,7 +22,7 @@ class InFlight:
         self._max_bytes = max_bytes
         self._client_share = client_share
         self._reading: dict[InFlightRequest, None] = {}  # the oldest first
-        self._clients: dict[str, dict[InFlightRequest, None]] = {}
+        self._clients: dict[str, _Client] = {}
         self.requests = 0
         self.bytes = 0
 
@@ -52,14 +53,16 @@ class InFlight:
         """Count bytes in. Raises OverloadedError where a bound is reached."""
         if not held.is_complete:
             self._reading.setdefault(held)
-            own = self._clients.setdefault(held.client, {})
-            own.setdefault(held)
-            while len(own) > 1 and self._exceeds_share(own, count):
-                self._displace(next(iter(own)), held)
+            own = self._clients.setdefault(held.client, _Client())
+            own.reading.setdefault(held)
+            while len(own.reading) > 1 and self._exceeds_share(own, count):
+                self._displace(next(iter(own.reading)), held)
         while self.bytes + count > self._max_bytes:
             oldest = next(iter(self._reading), held)
             self._displace(oldest, held)
         self.bytes += count
+        if not held.is_complete:
+            self._clients[held.client].bytes += count
 
     def complete(self, held: InFlightRequest) -> None:
         """Count a request as complete. Raises OverloadedError where the bound is reached."""
@@ -68,9 +71,9 @@ class InFlight:
             raise OverloadedError(f"{self._max_requests} requests are being taken already: try again")
         self.requests += 1
 
-    def _exceeds_share(self, own: dict[InFlightRequest, None], count: int) -> bool:
-        held = sum(request.size for request in own) + count
-        return len(own) > self._max_requests * self._client_share or held > self._max_bytes * self._client_share
+    def _exceeds_share(self, own: _Client, count: int) -> bool:
+        share = self._client_share
+        return len(own.reading) > self._max_requests * share or own.bytes + count > self._max_bytes * share
 
     def _displace(self, oldest: InFlightRequest, asking: InFlightRequest) -> None:
         if oldest is asking:
@@ -80,11 +83,22 @@ class InFlight:
         oldest.displace()
 
     def _end_reading(self, held: InFlightRequest) -> None:
-        self._reading.pop(held, None)
-        own = self._clients.get(held.client, {})
-        own.pop(held, None)
-        if not own:
-            self._clients.pop(held.client, None)
+        if held not in self._reading:
+            return
+        del self._reading[held]
+        own = self._clients[held.client]
+        del own.reading[held]
+        own.bytes -= held.size
+        if not own.reading:
+            del self._clients[held.client]
+
+
+@dataclass(slots=True)
+class _Client:
+    """What one client has that is being read, the oldest first, and the bytes of it."""
+
+    reading: dict[InFlightRequest, None] = field(default_factory=dict)
+    bytes: int = 0
 
 
 class InFlightRequest:

@@ -91,6 +91,22 @@ def test_the_oldest_reader_gives_way(sizes: list[tuple[str, int]], gone: list[in
     assert (inflight.requests, inflight.bytes) == (0, 0)
 
 
+def test_what_ended_counts_no_more_for_its_client() -> None:
+    """However it ended: refused, complete, or given up."""
+    inflight = InFlight(9, 100)
+    with inflight.request(90), inflight.reading("a", lambda: None) as refused:
+        refused.grow(10)
+        with pytest.raises(OverloadedError):
+            refused.grow(1)
+    with inflight.reading("a", lambda: None) as complete, ExitStack() as stack:
+        complete.grow(50)
+        complete.complete()
+        readers = [Reader(stack, inflight, "a") for _ in range(2)]
+        for reader in readers:
+            reader.held.grow(25)
+        assert not any(reader.gone for reader in readers)
+
+
 def test_an_old_reader_pushes_out_no_newer_one() -> None:
     """It is refused itself."""
     inflight = InFlight(4, 100)
