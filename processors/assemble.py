@@ -7,7 +7,7 @@ whatever a limit drops is only marked as *not held* and loaded again when it is 
 from __future__ import annotations
 
 import heapq
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -23,6 +23,7 @@ TraceKey = tuple[str, str]  # (tenant, trace id)
 SECOND: Final = 1_000_000_000
 UNREAD_SPANS: Final = 30  # what a trace counts whose spans are not in memory
 EXPENSIVE: Final = SECOND // 10
+NEWEST_EVERY: Final = 4  # of a backlog every fourth trace judged is the one that became due last
 COST_SHARE: Final = 4  # an open trace is judged at most a quarter of the time
 
 
@@ -44,6 +45,7 @@ class AssemblerConfig:
 class OpenTrace:
     """A trace that may still change. `held` is False where its spans must be loaded from the store.
 
+    `raw`: its spans as they arrived. They are normalised when they are needed: taking in a backlog must be quick.
     `logs`: span id to its log records by identity. `stored`: its findings as they stand in the store, by id (None: not
     known). `cache`, `ledger`: what the judges want to keep between two passes over it. `joined_to`: as it is stored,
     None where that is not known.
@@ -55,7 +57,7 @@ class OpenTrace:
     held: bool = False
     dirty: bool = True
     forced: bool = False
-    spans: dict[str, NormalizedSpan] = field(default_factory=dict)
+    raw: dict[str, Span] = field(default_factory=dict)
     logs: dict[str, dict[Hashable, LogRecord]] = field(default_factory=dict)
     size: int = 0
     last_judged: int = 0
@@ -66,24 +68,37 @@ class OpenTrace:
     ledger: Any = None
     joined_to: str | None = None
     _ended: bool | None = None
+    _normalized: dict[str, NormalizedSpan] = field(default_factory=dict)
+
+    @property
+    def spans(self) -> dict[str, NormalizedSpan]:
+        """Its spans, normalised, in the order in which they were first seen."""
+        if len(self._normalized) < len(self.raw):
+            done = self._normalized
+            self._normalized = {
+                span_id: done.get(span_id) or normalize(span, tuple(self.logs.get(span_id, {}).values()))
+                for span_id, span in self.raw.items()
+            }
+        return self._normalized
 
     @property
     def rows(self) -> int:
         """Number of spans and log records in memory."""
-        return len(self.spans) + sum(map(len, self.logs.values()))
+        return len(self.raw) + sum(map(len, self.logs.values()))
 
     def add_span(self, span: Span) -> bool:
         """Add the span unless it is known already; True if the trace changed."""
-        known = self.spans.get(span.span_id)
-        if known is not None and (known.raw == span or not span.beats(known.raw)):
+        known = self.raw.get(span.span_id)
+        if known is not None and (known == span or not span.beats(known)):
             return False
-        self.spans[span.span_id] = normalize(span, tuple(self.logs.get(span.span_id, {}).values()))
+        self.raw[span.span_id] = span
+        self._normalized.pop(span.span_id, None)
         self._ended = None
-        self.size += span_size(span) - (span_size(known.raw) if known else 0)
+        self.size += span_size(span) - (span_size(known) if known else 0)
         return True
 
     def add_logs(self, records: Iterable[LogRecord]) -> bool:
-        """Add the new records and normalise their spans again; True if there were any."""
+        """Add the new records, with which their spans are normalised again; True if there were any."""
         touched: set[str] = set()
         for record in records:
             beside = self.logs.setdefault(record.span_id, {})
@@ -93,21 +108,20 @@ class OpenTrace:
                 touched.add(record.span_id)
                 self.size += log_size(record)
         for span_id in touched:
-            if (known := self.spans.get(span_id)) is not None:
-                self.spans[span_id] = normalize(known.raw, tuple(self.logs[span_id].values()))
+            self._normalized.pop(span_id, None)
         return bool(touched)
 
     def root_ended(self) -> bool:
         """Whether every topmost span has ended and is a root: without parent, or below a remote one that is absent."""
         if self._ended is None:
-            tops = [s.raw for s in self.spans.values() if s.raw.parent_span_id not in self.spans]
+            tops = [span for span in self.raw.values() if span.parent_span_id not in self.raw]
             self._ended = bool(tops) and all(not s.pending and s.is_root for s in tops)
         return self._ended
 
     def release(self) -> None:
         """Drop the content, which is in the store. Whether the root has ended stays known."""
         self.root_ended()
-        self.spans, self.logs, self.size, self.held = {}, {}, 0, False
+        self.raw, self._normalized, self.logs, self.size, self.held = {}, {}, {}, 0, False
         self.stored = self.cache = self.ledger = None
 
 
@@ -139,7 +153,9 @@ class Assembler:
         self.forgotten_since = 0  # the same since the last sweep
         self.over_limit = 0  # how often a span was left out for `max_spans_per_trace`
         self._traces: OrderedDict[TraceKey, OpenTrace] = OrderedDict()
-        self._due: list[tuple[int, TraceKey]] = []
+        self._later: list[tuple[int, TraceKey]] = []  # a heap
+        self._waiting: deque[tuple[int, TraceKey]] = deque()  # those that have become due, in that order
+        self._taken = 0
         self._bytes = 0
 
     def __len__(self) -> int:
@@ -195,34 +211,43 @@ class Assembler:
             self._schedule(trace)
 
     def due(self, now: int, limit: int, spans: int = 1000) -> list[OpenTrace]:
-        """Traces whose judging is due, the longest due first; each must be answered by `mark_judged`.
+        """Traces whose judging is due; each must be answered by `mark_judged`.
 
-        At most `limit` of them, and no more once they have `spans` spans. An expensive one comes alone: the
-        others' findings must not wait for it to be stored.
+        At most `limit` of them, and no more once they have `spans` spans. Where more than `limit` wait, some are those
+        that became due last, so that new findings need not wait for a backlog; the others are the longest due. An
+        expensive one comes alone: the others' findings must not wait for it to be stored.
         """
+        while self._later and self._later[0][0] <= now:
+            self._waiting.append(heapq.heappop(self._later))
         ready: list[OpenTrace] = []
         seen: set[TraceKey] = set()
         weight = 0
-        while self._due and len(ready) < limit and weight < spans and self._due[0][0] <= now:
-            _, key = heapq.heappop(self._due)
+        while self._waiting and len(ready) < limit and weight < spans:
+            newest = len(self._waiting) > limit and self._taken % NEWEST_EVERY == 0
+            _, key = self._waiting[-1 if newest else 0]
             trace = self._traces.get(key)
-            if trace is None or key in seen:
-                continue
-            if self._due_at(trace) > now:  # an older entry of a trace that was scheduled again
-                continue
-            if trace.cost >= EXPENSIVE and ready:
-                self._schedule(trace)
+            # Else it is gone, or this is an older entry of a trace that was scheduled again.
+            is_due = trace is not None and key not in seen and self._due_at(trace) <= now
+            if trace is not None and is_due and trace.cost >= EXPENSIVE and ready:
                 break
+            if newest:
+                self._waiting.pop()
+            else:
+                self._waiting.popleft()
+            if trace is None or not is_due:
+                continue
+            self._taken += 1
             seen.add(key)
             ready.append(trace)
             if trace.cost >= EXPENSIVE:
                 break
-            weight += len(trace.spans) or UNREAD_SPANS
+            weight += len(trace.raw) or UNREAD_SPANS
         return ready
 
     def next_due(self) -> int | None:
         """When the next trace may be due (unix nanos), or None."""
-        return self._due[0][0] if self._due else None
+        first = self._waiting or self._later
+        return first[0][0] if first else None
 
     def state(self, trace: OpenTrace, now: int) -> TraceState:
         """Open, settled (its root has ended and it is quiet), or incomplete (given up waiting for a root)."""
@@ -258,7 +283,7 @@ class Assembler:
         limit = self.config.max_spans_per_trace
         changed = trace.add_logs(logs)
         for span in spans:
-            if len(trace.spans) < limit or span.span_id in trace.spans:
+            if len(trace.raw) < limit or span.span_id in trace.raw:
                 changed |= trace.add_span(span)
             else:
                 self.over_limit += 1
@@ -279,7 +304,7 @@ class Assembler:
         return max(trace.last_arrival, trace.last_judged + max(c.debounce, COST_SHARE * trace.cost))
 
     def _schedule(self, trace: OpenTrace) -> None:
-        heapq.heappush(self._due, (self._due_at(trace), trace.key))
+        heapq.heappush(self._later, (self._due_at(trace), trace.key))
 
     def _bound(self, keep: TraceKey | None = None) -> None:
         if self._bytes > self.config.max_bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tracejury.processors import assemble
 from tracejury.processors.assemble import (
     EXPENSIVE,
     SECOND,
@@ -11,6 +12,8 @@ from tracejury.processors.assemble import (
     AssemblerConfig,
     TraceKey,
 )
+from tracejury.processors.normalize import normalize
+from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.spans import FLAG_HAS_IS_REMOTE, FLAG_IS_REMOTE, LogRecord, Span
 from tracejury.schemas.trajectory import TraceState
 
@@ -235,3 +238,76 @@ def test_an_open_trace_asked_for_is_read_again_whole() -> None:
     assert not trace.held
     assembler.fill(KEY, [span("2", "1")], (), T0 + SECOND)
     assert set(trace.spans) == {"1", "2"}
+
+
+def waiting(count: int) -> Assembler:
+    """An assembler with a backlog: as many traces of one span, each a nanosecond after the other."""
+    assembler = Assembler(CONFIG)
+    for number in range(count):
+        assembler.add(("", f"{number:032x}"), [span("1")], (), T0 + number, T0 + number)
+    return assembler
+
+
+def test_of_a_backlog_some_are_the_newest() -> None:
+    """A trace that arrives while many wait is among the next; the longest due get the other places, in their order."""
+    assembler = waiting(1000)
+    now = T0 + SECOND
+    first = [int(trace.key[1], 16) for trace in assembler.due(now, 100)]
+    assert first[::4] == [999 - number for number in range(25)]
+    assert [number for at, number in enumerate(first) if at % 4] == list(range(75))
+    assembler.add(KEY, [span("1")], (), now, now)
+    assert KEY in {trace.key for trace in assembler.due(now + CONFIG.coalesce, 100)}
+
+
+def test_what_fits_comes_in_the_order_in_which_it_became_due() -> None:
+    """Without a backlog nothing goes before another."""
+    order = [int(trace.key[1], 16) for trace in waiting(100).due(T0 + SECOND, 100)]
+    assert order == list(range(100))
+
+
+def test_a_backlog_comes_to_its_end_and_each_trace_once() -> None:
+    """Also the oldest, whatever arrives."""
+    assembler = waiting(1000)
+    judged: list[int] = []
+    for step in range(40):
+        judged += [int(trace.key[1], 16) for trace in assembler.due(T0 + SECOND, 100)]
+        late = [("", f"{1000 + 10 * step + number:032x}") for number in range(10)]
+        for key in late:
+            assembler.add(key, [span("1")], (), T0, T0)
+    assert sorted(judged) == sorted(set(judged))
+    assert set(judged) >= set(range(1000))
+
+
+def test_an_expensive_trace_of_a_backlog_comes_alone_too() -> None:
+    """Wherever in the backlog it is, newest or oldest."""
+    assembler = waiting(10)
+    for place in (0, 9):
+        found = assembler.get(("", f"{place:032x}"))
+        assert found is not None
+        found.cost = EXPENSIVE
+    sizes = []
+    while due := assembler.due(T0 + SECOND, 4):
+        sizes.append((len(due), max(trace.cost for trace in due)))
+    assert (1, EXPENSIVE) in sizes
+    assert all(size == 1 or cost < EXPENSIVE for size, cost in sizes)
+    assert sum(size for size, _ in sizes) == 10
+
+
+def test_taking_in_normalises_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A backlog is taken in quickly; each span is normalised once, when it is needed, and again where it changed."""
+    seen: list[str] = []
+
+    def counting(raw: Span, logs: tuple[LogRecord, ...]) -> NormalizedSpan:
+        seen.append(raw.span_id)
+        return normalize(raw, logs)
+
+    monkeypatch.setattr(assemble, "normalize", counting)
+    assembler = added(span("1"), span("2", "1"))
+    assert seen == []
+    (trace,) = assembler.due(T0 + SECOND, 10)
+    assert list(trace.spans) == list(trace.spans) == ["1", "2"]
+    assert seen == ["1", "2"]
+    assembler.add(KEY, [span("1", end=9), span("3", "1")], [log("2", "text")], T0, T0)
+    assert list(trace.spans) == ["1", "2", "3"]
+    assert seen == ["1", "2", "1", "2", "3"]
+    assert (trace.spans["1"].raw.end, trace.spans["2"].log_text != "") == (9, True)

@@ -28,7 +28,7 @@ from .watch import DetectingObserver
 
 log = logging.getLogger(__name__)
 
-STEP_BYTES: Final = 8 * 1024 * 1024
+STEP_BYTES: Final = 64 * 1024 * 1024
 STEP_TRACES: Final = 512
 IDLE_NANOS: Final = SECOND // 2
 RETRY: Final = RetryPolicy(first=1.0, longest=1.0)

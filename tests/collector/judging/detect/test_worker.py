@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from judging_bench import KEY, T0, TRACE, Bench, span
 
+from tracejury.collector.judging.detect.worker import STEP_TRACES
 from tracejury.collector.store.client import Store
 from tracejury.processors.assemble import SECOND
 from tracejury.schemas.findings import FindingState
@@ -151,3 +152,16 @@ def test_a_service_is_introduced_once_its_root_is_there(store: Store, caplog: py
     assert len(caplog.messages) == 1
     assert "service shop" in caplog.messages[0]
     assert "root span" not in caplog.messages[0]
+
+
+def test_a_finding_need_not_wait_for_a_backlog(store: Store) -> None:
+    """A trace that arrives while many wait is judged in the next step, long before the last of them."""
+    bench = Bench(store)
+    many = 3 * STEP_TRACES
+    bench.commit(*(span("1", trace_id=f"{number:032x}") for number in range(many)))
+    bench.commit(span("2", "1", "boom"))
+    assert bench.wait(0.1) == STEP_TRACES
+    assert bench.states() == {"2".rjust(16, "0"): FindingState.PROVISIONAL}
+    while bench.judging.step():
+        pass
+    assert bench.judging.judged_traces == many + 1
