@@ -20,7 +20,8 @@ class JudgesStatus:
 
     `pending`: agent runs that wait, `in_flight`: that are before the judges just now. `trouble`: one line on why they
     do not work, although a model is configured. `failing`: why the latest call brought nothing; "" once one did.
-    `stopped`: the cap that kept the latest refused call from being sent, until its hour or day ends.
+    `missing_keys`: keys of models that the environment lacks; "" once a call was answered. `stopped`: the cap that kept
+    the latest refused call from being sent, until its hour or day ends.
     """
 
     on: bool = False
@@ -30,6 +31,7 @@ class JudgesStatus:
     in_flight: int = 0
     trouble: str = ""
     failing: str = ""
+    missing_keys: str = ""
     stopped: str = ""
 
 

@@ -238,7 +238,8 @@ class JudgesJson(WireModel):
     """The state of LLM judges: agent runs that wait (`pending`), and that they look at just now.
 
     `trouble`: why they do not work, although a model is configured. `failing`: why the latest call brought nothing;
-    null once one did. `stopped`: the cap that kept a call from being sent, until its hour or day ends; runs are left
+    null once one did. `missing_keys`: what the environment lacks to ask the model; null once a call was answered.
+    `stopped`: the cap that kept a call from being sent, until its hour or day ends; runs are left
     `over-budget` meanwhile.
     """
 
@@ -248,6 +249,7 @@ class JudgesJson(WireModel):
     in_flight: int
     trouble: OptionalText
     failing: OptionalText
+    missing_keys: OptionalText
     stopped: OptionalText
 
 

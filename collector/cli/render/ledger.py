@@ -106,11 +106,12 @@ def _judges(judges: JudgesJson) -> Text:
         return Text.assemble("LLM judges do not work: ", content(judges.trouble))
     if not judges.on:
         return Text("LLM judges: off")
-    failing, stopped = judges.failing, judges.stopped
+    lacking, failing, stopped = judges.missing_keys, judges.failing, judges.stopped
     return Text.assemble(
         "LLM judges: ",
         content(judges.model, 80),
         f", {counted(judges.pending, 'agent run')} waiting, {judges.in_flight:,} in flight",
+        *("\n", content(lacking)) if lacking else (),
         *("\nthe latest call brought nothing: ", content(failing)) if failing else (),
         *("\na cap stops calls, runs are left over-budget: ", content(stopped)) if stopped else (),
     )

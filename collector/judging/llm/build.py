@@ -92,6 +92,7 @@ def build_llm_judging(
         budget.load(await retry_until_available(lambda: kept.spend(clock() - DAY - HOUR)))
         secret = await retry_until_available(kept.mark_key)
         async with open_model(config, answers=kept, budget=budget, secret=secret, clock=clock) as model:
+            worker.health.started(model.llm.missing_keys)
             limit = model.llm.max_input_tokens
             how = prompt_budget(panel, limit, model.llm.count_tokens, hints=config.hints)
             yield RunJudge(model.client, runner.run, how, cases, describe, versions, metrics, clock)
@@ -119,6 +120,7 @@ def build_llm_judging(
             in_flight=queue.in_flight,
             trouble=worker.trouble,
             failing=worker.health.problem,
+            missing_keys=worker.health.missing_keys,
             stopped=worker.health.stopped(clock()),
         )
 

@@ -17,12 +17,22 @@ PACE: Final = 60 * SECOND
 
 
 class JudgeHealth:
-    """`problem`: why the latest case brought nothing, one line; "" once one brought something. Any thread."""
+    """`problem`: why the latest case brought nothing, one line; "" once one brought something. Any thread.
+
+    `missing_keys`: the keys that the environment lacks at the start; "" once a call was answered.
+    """
 
     def __init__(self) -> None:
         self.problem = ""
+        self.missing_keys = ""
         self._logged_at: int | None = None
         self._over: OverBudgetError | None = None
+
+    def started(self, missing_keys: str) -> None:
+        """The model is ready to be asked, but for these keys."""
+        self.missing_keys = missing_keys
+        if missing_keys:
+            log.warning("LLM judges: %s", missing_keys)
 
     def failed(self, why: str, now: int) -> None:
         """A case brought nothing, at `now` (unix nanos)."""
@@ -44,6 +54,6 @@ class JudgeHealth:
         """A case was judged: judges that scored nothing at all complain, a call that was answered ends it."""
         outcomes = {row.outcome for row in judgements}
         if Outcome.DONE in outcomes:
-            self.problem = ""
+            self.problem = self.missing_keys = ""
         elif Outcome.FAILED in outcomes:
             self.failed(next(row.reason for row in judgements if row.outcome is Outcome.FAILED), now)

@@ -14,7 +14,7 @@ from .failures import failure, late, refuses_form
 from .library import LIBRARY, Library
 from .pace import Pace
 from .price import CHARACTERS_PER_TOKEN, Price, set_price, tokens_in
-from .routing import build_router, full_name, group, marks_prefixes, place
+from .routing import build_router, full_name, group, marks_prefixes, missing_keys, place
 from .structured import FORMS, Form, at_most, messages, response_format
 
 UNKNOWN_LIMIT: Final = 128_000
@@ -28,7 +28,8 @@ LONGEST_REASON: Final = 40
 class LiteLlmClient:
     """Asks `config.model`, then its fallbacks. Belongs to one event loop; `close` it there.
 
-    Tokens of a reply that the provider did not count are estimated.
+    Tokens of a reply that the provider did not count are estimated. `missing_keys`: as of `routing.missing_keys`, once
+    it is prepared.
 
     `price`, `max_input_tokens` and `count_tokens` block until litellm is imported: await `prepare` first.
     """
@@ -36,6 +37,7 @@ class LiteLlmClient:
     def __init__(self, config: LlmConfig, library: Library = LIBRARY) -> None:
         if not config.on:
             raise ConfigError("judges.model: no model is named")
+        self.missing_keys = ""
         self._config = config
         self._chain = config.chain
         self._library = library
@@ -80,6 +82,7 @@ class LiteLlmClient:
             for number in range(len(names)):
                 self._facts(number)  # while there is no Router; see Library.facts
             self._marked = marks_prefixes(module, names[0])
+            self.missing_keys = missing_keys(module, self._chain, names)
             self._router = build_router(module, self._config, names)
             self._library.enter()
 

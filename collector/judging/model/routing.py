@@ -13,6 +13,8 @@ TOLD: Final = frozenset({"bedrock", "vertex_ai", "openrouter", "databricks", "az
 """Providers that, for Claude, must be told which prefix to keep, as Anthropic must; others find it themselves."""
 
 NO_KEY: Final = "none"
+KEYLESS: Final = frozenset({"bedrock", "sagemaker", "vertex_ai", "vertex_ai_beta", "ollama", "ollama_chat"})
+"""Providers that also take credentials of the machine, or none: a variable that is not set says nothing."""
 
 
 def group(number: int) -> str:
@@ -84,6 +86,21 @@ def _deployment(number: int, config: LlmConfig, asked: ModelConfig, name: str, p
         "litellm_params": {key: value for key, value in params.items() if value is not None},
         "model_info": {"id": f"{group(number)}-{id(config)}"},
     }
+
+
+def missing_keys(module: Any, chain: Sequence[ModelConfig], names: Sequence[str]) -> str:
+    """One line on the models whose provider's variables are not set in the environment; "" where nothing is missing.
+
+    A server of one's own may need no key, and a variable that the configuration names is looked at by `key_for`.
+    """
+    found = []
+    for asked, name in zip(chain, names, strict=True):
+        if asked.api_key_env or asked.api_base or module.get_llm_provider(name)[1] in KEYLESS:
+            continue
+        missing = module.validate_environment(name)["missing_keys"]
+        if missing:
+            found.append(f"the environment holds no key for {asked.model} (not set: {', '.join(missing)})")
+    return "; ".join(found)
 
 
 def key_for(asked: ModelConfig, provider: str) -> str | None:

@@ -117,7 +117,8 @@ def test_spend_of_this_hour_and_this_day(api: Api) -> None:
 
 def test_what_the_process_does_with_judges(api: Api) -> None:
     """Off unless it says otherwise."""
-    off = {"on": False, "model": None, "pending": 0, "in_flight": 0, "trouble": None, "failing": None, "stopped": None}
+    off = {"on": False, "model": None, "pending": 0, "in_flight": 0, "trouble": None, "failing": None}
+    off |= {"missing_keys": None, "stopped": None}
     assert api.get("/api/ledger")["judges"] == off
     api.status[0] = ON
     on = off | {"on": True, "model": "some/model", "pending": 3, "in_flight": 2}
@@ -232,6 +233,15 @@ def test_a_cap_on_tokens_shows_its_use_and_that_it_stops_calls(api: Api) -> None
         assert part in page
     api.status[0] = replace(ON, caps=caps)
     assert "cap stops calls" not in run(api).stdout + api.client.get("/judges", headers={"Accept": "text/html"}).text
+
+
+def test_a_missing_key_shows_before_anything_is_asked(api: Api) -> None:
+    """On the page, on the command line and in the API."""
+    why = "the environment holds no key for openai/x (not set: OPENAI_API_KEY)"
+    api.status[0] = replace(ON, missing_keys=why)
+    assert api.get("/api/ledger")["judges"]["missing_keys"] == why
+    for text in (run(api).stdout, *(api.client.get(path).text for path in ("/judges", "/overview/judging"))):
+        assert why in text
 
 
 def test_the_command_for_programs(api: Api) -> None:

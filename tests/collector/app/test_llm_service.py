@@ -106,6 +106,23 @@ async def test_what_judges_do_is_told_by_the_ledger_while_the_model_cannot_be_us
     assert KEY not in str(ledger)
 
 
+async def test_a_missing_key_is_named_at_the_start(
+    served_dsn: str, model: LlmServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Before any run is judged, in the log and in the state of the judges; detectors work all the same."""
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    usual = {"api_base": "", "api_key_env": "", "fallbacks": ["anthropic/claude-sonnet-4-5"]}
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    async with Collector(config(served_dsn, model, **usual)) as collector:
+        for _ in range(3000):
+            told = (await get(collector, "/api/ledger"))["judges"]["missing_keys"]
+            if told:
+                break
+            await asyncio.sleep(0.01)
+    assert told == "the environment holds no key for anthropic/claude-sonnet-4-5 (not set: ANTHROPIC_API_KEY)"
+    assert f"LLM judges: {told}" in caplog.text
+
+
 async def test_without_a_model_detectors_alone_judge_and_everything_says_so(served_dsn: str) -> None:
     """The ready text, the ledger, and the ledger of a trace."""
     async with Collector(config(served_dsn, None)) as collector:

@@ -45,6 +45,19 @@ def test_the_log_has_a_line_a_minute_at_most(caplog: pytest.LogCaptureFixture) -
     ] * 3
 
 
+def test_a_missing_key_is_told_until_a_call_is_answered(caplog: pytest.LogCaptureFixture) -> None:
+    """Once in the log; a failure does not end it."""
+    health = JudgeHealth()
+    health.started("no key")
+    health.note(said(Outcome.FAILED), 1)
+    assert health.missing_keys == "no key"
+    health.note(said(Outcome.DONE), 2)
+    assert health.missing_keys == ""
+    assert [r.getMessage() for r in caplog.records].count("LLM judges: no key") == 1
+    health.started("")
+    assert len(caplog.records) == 2
+
+
 def test_a_cap_that_stops_calls_is_told_until_its_period_ends() -> None:
     """An answer that was paid for before it does not end it."""
     health = JudgeHealth()
