@@ -108,6 +108,7 @@ _VERDICTS: Final = ColumnTable(
     StoredColumn("UnscoredReason", "unscored_reason"),
     StoredColumn("Reasons", "reasons"),
     StoredColumn("SamplingProbability", "sampling_probability"),
+    StoredColumn("QuoteDropped", "quote_dropped"),
 )
 VERDICT_COLUMNS: Final = (*_VERDICTS.names, *_STAMPS)
 VERDICT_SELECT: Final = _VERDICTS.select

@@ -55,7 +55,8 @@ class Verdict:
     """One judge's score of one subject: 0 to 3, or not applicable, or unscored (with the reason).
 
     `sampling_probability`: that this subject was judged at all, the upstream sampler's included; 0 where somebody asked
-    for it by hand, so that it counts in no rate.
+    for it by hand, so that it counts in no rate. `quote_dropped`: the judge quoted something, and none of its quotes
+    stands in the trace, so it has no finding.
     """
 
     judge: str
@@ -67,6 +68,7 @@ class Verdict:
     unscored_reason: str = ""
     reasons: str = ""
     sampling_probability: float = 1.0
+    quote_dropped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ def present_entry(entry: LedgerEntry) -> LedgerJson:
         subject=subject,
         score=verdict.score if verdict else None,
         not_applicable=bool(verdict and verdict.not_applicable),
+        quote_dropped=bool(verdict and verdict.quote_dropped),
         sampling_probability=word.probability,
         at=word.judged_at,
     )

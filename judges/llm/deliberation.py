@@ -141,9 +141,11 @@ class _Deliberator:
         """The answer to the case."""
         dropped = Counter(self.gate.dropped)
         dropped["unsound"] += self.unsound
+        findings = ordered(self.case.trace, self.ruling.findings(self.found))
+        unquoted = {judge for judge, count in self.gate.unquoted.items() if count} - {f.judge for f in findings}
         return Deliberation(
-            verdicts=self.ruling.verdicts(),
-            findings=ordered(self.case.trace, self.ruling.findings(self.found)),
+            verdicts=tuple(replace(v, quote_dropped=v.judge in unquoted) for v in self.ruling.verdicts()),
+            findings=findings,
             failures=dict(self.ruling.failures),
             dropped=dict(+dropped),
             known=bool(self.replies) and all(reply.known for reply in self.replies),

@@ -22,16 +22,20 @@ MOST_SEARCHES: Final = 400
 """Misplaced quotes of one case that are looked for in its other steps; later ones are dropped."""
 
 
+_NOWHERE: Final = frozenset({"no-evidence", "unknown-label"})
+
+
 class Gate:
     """Lets claims about one run through, or drops and counts them by why.
 
     `dropped`: "no-evidence" (the quote stands neither at its step nor in exactly one other), "unknown-label" (likewise,
     and there is no such step), "unsound" (no asked judge's matter), "outside-window", "stop-sequence" (a tag that is
-    said to be missing ends the call, so providers cut it off).
+    said to be missing ends the call, so providers cut it off). `unquoted`: those whose quote stands nowhere, by judge.
     """
 
     def __init__(self, trace: Trace, run: AgentRun, panel: LlmJudges) -> None:
         self.dropped: Counter[str] = Counter()
+        self.unquoted: Counter[str] = Counter()
         self._trace, self._run, self._panel = trace, run, panel
         self._searches = 0
 
@@ -65,6 +69,7 @@ class Gate:
                 found.append(finding(self._trace, claim, placed, judge, self._panel, transcript))
             else:
                 self.dropped[placed] += 1
+                self.unquoted[judge.name] += placed in _NOWHERE
         return one_a_decision(found)
 
     def _place(self, claim: Claim, steps: dict[str, Step], wanted: Sequence[Step]) -> ClaimLocation | str:

@@ -93,7 +93,10 @@ class SubjectJson(WireModel):
 
 
 class VerdictJson(WireModel):
-    """One judge's score (0 to 3, 3 best) of one subject; null when not applicable or unscored (with the reason)."""
+    """One judge's score (0 to 3, 3 best) of one subject; null when not applicable or unscored (with the reason).
+
+    `quote_dropped`: the judge quoted something, and none of its quotes stands in the trace, so it has no finding.
+    """
 
     judge: str
     version: str
@@ -104,6 +107,7 @@ class VerdictJson(WireModel):
     unscored_reason: OptionalText
     reasons: str
     sampling_probability: Number
+    quote_dropped: bool
 
 
 class TokensJson(WireModel):
@@ -201,6 +205,7 @@ class LedgerJson(WireModel):
     model: OptionalText
     score: int | None
     not_applicable: bool
+    quote_dropped: bool
     sampling_probability: Number
     findings: int
     at: Time

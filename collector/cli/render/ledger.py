@@ -75,7 +75,8 @@ def _cells(row: LedgerJson) -> Iterator[Text]:
     yield content(subject.kind if subject.kind == "trace" else f"{subject.kind} {subject.id}", 60)
     yield content(row.judge, 40)
     yield Text(row.outcome, OUTCOME_STYLE.get(row.outcome, ""))
-    yield Text("n/a" if row.not_applicable else "-" if row.score is None else f"{row.score} of 3")
+    dropped = " (quote dropped)" if row.quote_dropped else ""
+    yield Text("n/a" if row.not_applicable else "-" if row.score is None else f"{row.score} of 3{dropped}")
     yield content(row.reason, WHY)
 
 

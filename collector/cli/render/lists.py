@@ -130,7 +130,8 @@ def _scores(verdicts: Sequence[VerdictJson], agents: Mapping[str, str]) -> Itera
     scored: dict[str, list[str]] = {}
     for verdict in verdicts:
         if verdict.score is not None:
-            scored.setdefault(verdict.subject.id, []).append(f"{verdict.judge} {verdict.score} of 3")
+            dropped = " (its quote was dropped)" if verdict.quote_dropped else ""
+            scored.setdefault(verdict.subject.id, []).append(f"{verdict.judge} {verdict.score} of 3{dropped}")
     for run_id, words in scored.items():
         who = content(agent_name(agents[run_id]), 60).append(": ") if run_id in agents else Text()
         yield Text.assemble(who, content(", ".join(words)), style="dim")

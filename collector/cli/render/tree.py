@@ -181,4 +181,4 @@ def _score(verdict: VerdictJson) -> Text:
         return Text("not applicable", style="dim")
     if verdict.score is None:
         return content(f"unscored: {verdict.unscored_reason or 'no reason given'}", TEXT, "yellow")
-    return Text(f"{verdict.score} of 3")
+    return Text.assemble(f"{verdict.score} of 3", *((" (its quote was dropped)", "yellow"),) * verdict.quote_dropped)

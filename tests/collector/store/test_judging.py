@@ -78,6 +78,7 @@ def test_verdicts_come_back_as_they_were(store: Store) -> None:
     verdicts = (
         Verdict("plan", "v", subject, 2, "model", reasons="because", sampling_probability=0.25),
         Verdict("goal", "v", subject, None, not_applicable=True),
+        Verdict("loop", "v", subject, 1, quote_dropped=True),
         Verdict("tools", "v", subject, None, unscored_reason="the model did not answer"),
     )
     judged = a_judged_trace(judged_at=2)

@@ -51,6 +51,23 @@ def test_every_judge_gives_a_verdict(by: LlmJudges) -> None:
     assert (said.failures, said.models, said.known) == ({}, ("scripted",), False)
 
 
+@pytest.mark.parametrize(
+    ("quotes", "marked"),
+    [
+        ((), set()),
+        (("It is forty-two.",), set()),
+        (("Nobody said this.",), {LC}),
+        (("Nobody said this.", "It is forty-two."), set()),
+    ],
+)
+def test_a_verdict_whose_quotes_all_stand_nowhere_is_marked(quotes: tuple[str, ...], marked: set[str]) -> None:
+    """It has no finding that would show its reason; another judge's verdict is not concerned."""
+    found = [finding("S5", quote) for quote in quotes]
+    said, _ = judged(lambda p: answer(p, found if about(p) == "closing" else (), scores={LC: 0}), case(TRACE, PANEL))
+    assert {v.judge for v in said.verdicts if v.quote_dropped} == marked
+    assert len(said.findings) == ("It is forty-two." in quotes)
+
+
 def test_plan_quality_is_that_of_the_worst_plan() -> None:
     """Its reasons name each."""
     scores = iter([3, 1])

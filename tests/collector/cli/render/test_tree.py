@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from tracejury.collector.cli.render.tables import counts, moment
-from tracejury.collector.cli.render.tree import trace_tree
+from tracejury.collector.cli.render.tree import _score, trace_tree
 from tracejury.schemas.wire.traces import (
     AgentRunJson,
     FindingJson,
@@ -247,9 +247,16 @@ def test_scores_stand_under_their_runs() -> None:
     assert "\x1b" not in text
 
 
+def test_a_verdict_without_its_quote_says_so() -> None:
+    """Beside its score."""
+    marked = _score(verdict("goal", "r", score=1, quote_dropped=True))
+    assert (marked.plain, _score(verdict("goal", "r", score=1)).plain) == ("1 of 3 (its quote was dropped)", "1 of 3")
+
+
 def verdict(judge: str, run_id: str, **changes: Any) -> VerdictJson:
     value: dict[str, Any] = {
         "judge": judge, "version": "v", "model": "m", "subject": {"kind": "agent-run", "id": run_id, "trace_id": "t"},
         "score": None, "not_applicable": False, "unscored_reason": None, "reasons": "", "sampling_probability": 1.0,
+        "quote_dropped": False,
     }  # fmt: skip
     return VerdictJson.model_validate(value | changes)

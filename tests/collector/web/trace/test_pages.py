@@ -174,6 +174,7 @@ def test_scores_stand_at_their_run_with_their_reasons(pages: Pages) -> None:
         (Verdict("goal-fulfilment", "v1", of_run, 1, "some/model", reasons="It <b>guessed</b>."), of_run),
         (Verdict("plan-quality", "v1", of_run, None, not_applicable=True), of_run),
         (Verdict("logical-consistency", "v1", of_run, None, unscored_reason="the model timed out"), of_run),
+        (Verdict("adherence", "v1", of_run, 1, "some/model", quote_dropped=True), of_run),
         (Verdict("whole-trace", "v1", of_trace, 3), of_trace),
     )
     judged = [
@@ -186,6 +187,8 @@ def test_scores_stand_at_their_run_with_their_reasons(pages: Pages) -> None:
     assert "It &lt;b&gt;guessed&lt;/b&gt;." in panel
     assert re.search(r"plan-quality: <span class=\"muted\">not applicable", panel)
     assert "unscored: the model timed out" in panel
+    assert "quote dropped" in re.search(r"adherence: .*?</summary>", panel, re.DOTALL).group()  # type: ignore[union-attr]
+    assert panel.count("quote dropped") == 1
     page = pages.get(f"/traces/{TRACE_ID}").text
     assert "whole-trace" in page.partition('id="tree"')[0]
     assert "No scores:" not in page
