@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ...schemas.normalized import Json
@@ -49,7 +49,7 @@ MOST_WORDS: Final = 6
 _WORD: Final = re.compile(r"\w{1,60}")
 
 
-def unsupported_share(answer: str, texts: list[str]) -> float:
+def unsupported_share(answer: str, texts: Sequence[str]) -> float:
     """Share of a short answer's words that none of `texts` holds (whatever the case); 0 for a long answer."""
     words = _WORD.findall(answer[:200])
     if not words or len(words) > MOST_WORDS:
