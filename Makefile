@@ -86,8 +86,7 @@ soak: setup
 	$(BIN)/python tests/bench/panel.py
 	$(BIN)/python tests/bench/attacks.py
 	TRACEJURY_FUZZED=200000 $(BIN)/python -m pytest -q --timeout 3600 tests/collector/otlp/receiver/test_grpc_fuzz.py
-	TRACEJURY_HISTORIES=300 $(BIN)/python -m pytest -q tests/collector/rates/test_equal_to_a_scan.py
-	TRACEJURY_SIMULATED_DAYS=400 $(BIN)/python -m pytest -q --timeout 900 tests/collector/outbound/otlp/test_tail_sampler.py
+	$(BIN)/python -m pytest -q -n auto --hypothesis-profile soak --timeout 900
 
 docs: setup
 	$(BIN)/python -m tracejury.collector.cli.config_docs > docs/.configuration.md

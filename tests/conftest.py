@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from sizes import FULL
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.migrate import migrate
 
-settings.register_profile("tracejury", deadline=None)  # no test depends on timing
+# No test depends on timing.
+settings.register_profile("tracejury", deadline=None, max_examples=30)
+settings.register_profile(FULL, deadline=None, max_examples=100)
 settings.load_profile("tracejury")
 
 KEEP_ALL = StoreConfig(retention_days=None)

@@ -18,6 +18,7 @@ from panel_requests import request
 
 from tracejury.collector.app.service import Collector
 from tracejury.collector.config import load_config
+from tracejury.collector.rates.gauges import build
 
 PROMTOOL = shutil.which("promtool")
 needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="promtool (Debian: prometheus) is not installed")
@@ -86,6 +87,7 @@ async def test_every_metric_that_is_named_exists(served_dsn: str, monkeypatch: p
     wanted = set().union(*(metric_names(e) for e in [*(e for _, e in rules()), *promql()]))
     monkeypatch.setenv("SCRIPTED_KEY", "sk-not-to-be-told")
     monkeypatch.setenv("HOOK_SECRET", SECRET)
+    monkeypatch.setattr(build, "EVERY", 0.2)
     free = {"endpoint": "127.0.0.1:0"}
     with llm_server() as model, hook_server() as receiver:
         config: dict[str, Any] = {

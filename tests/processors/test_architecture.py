@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sizes import sized
 from small_traces import Did, Said, run, tool, trace
 from trajectories import TRAIL, load
 
@@ -71,7 +72,7 @@ def test_nothing_seen_nothing_said() -> None:
     assert describe([trace()]) == ""
 
 
-@settings(max_examples=60)
+@settings(max_examples=sized(20, 60))
 @given(
     st.lists(st.tuples(st.integers(1, 5), st.integers(0, 3)), max_size=8),
     st.randoms(use_true_random=False),
@@ -101,7 +102,7 @@ def test_a_rare_oddity_is_not_told() -> None:
     assert describe([*[service()] * 40, odd]) == describe([service()])
 
 
-@settings(max_examples=100)
+@settings(max_examples=sized(20, 100))
 @given(
     st.lists(
         st.text(st.sampled_from('a\n\r\u2028\u202e\u200b<|>\ud800"S1 ') | st.characters(), max_size=300),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sizes import sized
 from trajectories import span
 
 from tracejury.processors.normalize import CONVENTIONS, normalize
@@ -367,7 +368,7 @@ LOGS = st.lists(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=sized(80, 400))
 @given(ATTRIBUTES, EVENTS, LOGS)
 def test_hostile_attributes_never_raise(
     attributes: dict[str, str], events: list[SpanEvent], logs: list[LogRecord]

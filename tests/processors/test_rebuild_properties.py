@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sizes import sized
 from trajectories import fixture_spans, misplaced, normalise_all
 
 from tracejury.processors.rebuild import rebuild
@@ -63,7 +64,7 @@ def normalised(spans: list[dict[str, Any]]) -> list[NormalizedSpan]:
     return normalise_all(fixture_spans({"spans": spans})[0])
 
 
-@settings(max_examples=300)
+@settings(max_examples=sized(60, 300))
 @given(st.lists(entries(), max_size=14), st.randoms(use_true_random=False), st.sampled_from(TraceState))
 def test_any_forest_in_any_order(spans: list[dict[str, Any]], chance: Any, state: TraceState) -> None:
     """Cycles, duplicates, lost parents, ends before starts: one outcome, and every span has one place."""
@@ -76,7 +77,7 @@ def test_any_forest_in_any_order(spans: list[dict[str, Any]], chance: Any, state
     assert rebuild(mixed, state=state) == trace
 
 
-@settings(max_examples=200)
+@settings(max_examples=sized(40, 200))
 @given(st.lists(entries(), max_size=14))
 def test_runs_form_a_forest(spans: list[dict[str, Any]]) -> None:
     """Each run stands after the one that started it, in that one's turns once, and is a sub-agent exactly then."""

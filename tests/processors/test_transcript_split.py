@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sizes import sized
 from small_traces import Said, run, trace
 
 from tracejury.processors.transcript import TranscriptLimits, split, transcribe
@@ -67,7 +68,7 @@ def test_a_step_that_is_too_long_is_cut_apart() -> None:
     assert sum(p.text.count("a") for p in parts) >= 40_000 * 0.95
 
 
-@settings(max_examples=60)
+@settings(max_examples=sized(20, 60))
 @given(
     st.lists(st.integers(1, 9_000), min_size=1, max_size=30),
     st.sampled_from(["a", "\u4e2d", "\u00e9"]),

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sizes import sized
 from small_traces import Did, Said, run, trace
 from trajectories import TRAIL, load
 
@@ -61,7 +62,7 @@ def numbered(turns: Iterable[Said]) -> list[Said]:
     ]
 
 
-@settings(max_examples=150)
+@settings(max_examples=sized(30, 150))
 @given(st.lists(said(), min_size=1, max_size=8))
 def test_more_turns_change_nothing_that_was_shown(turns: list[Said]) -> None:
     """Header and steps of a run's beginning begin its later transcripts; views of plans stay; the run's end adds."""
@@ -121,7 +122,7 @@ def test_real_traces_as_they_arrive(corpus: list[list[NormalizedSpan]]) -> None:
     one before its own span came), the transcript does, too; that must stay rare.
     """
     compared = rethought = 0
-    for spans in corpus[::3]:
+    for spans in corpus[:: sized(12, 3)]:
         arrived = sorted(spans, key=lambda s: s.raw.end)
         before: dict[str, tuple[Shape, str, list[str]]] = {}
         for count in range(1, len(arrived) + 1):
@@ -137,5 +138,5 @@ def test_real_traces_as_they_arrive(corpus: list[list[NormalizedSpan]]) -> None:
                 compared += 1
                 assert now[1].startswith(text)
                 assert now[2][: len(plans)] == plans
-    assert compared > 700
+    assert compared > sized(175, 700)
     assert rethought < 0.01 * compared

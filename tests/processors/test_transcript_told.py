@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sizes import sized
 from small_traces import Did, Said, run, tool, trace
 from transcribed import AGENT, FOUND, llm, recorded, text_of, told
 
@@ -214,7 +215,7 @@ OURS = (
 )  # fmt: skip
 
 
-@settings(max_examples=200)
+@settings(max_examples=sized(40, 200))
 @given(HOSTILE, HOSTILE, HOSTILE, HOSTILE, st.sampled_from(["", "boom"]))
 def test_nothing_recorded_stands_in_the_first_column(text: str, result: str, name: str, sent: str, error: str) -> None:
     """Whatever it holds, every recorded line is indented, and a label stands in front of its own step only."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
@@ -13,6 +12,7 @@ from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from naive_rates import expected
 from rates_history import BASE, CLAIMS, HOUR, JUDGES, RULES, MortalStore, World
+from sizes import sized
 
 from tracejury.collector.rates import reading
 from tracejury.collector.store.config import StoreConfig
@@ -24,7 +24,7 @@ from tracejury.schemas.verdicts import Outcome
 
 pytestmark = pytest.mark.store
 
-HISTORIES = int(os.environ.get("TRACEJURY_HISTORIES", "10"))
+HISTORIES = sized(3, 300)
 HOURS = st.sampled_from([0, 0, 1, 5, 23, 24, 30, 200])
 TABLES = ["findings", "verdicts", "traces", "judgements", "run_facts", "rate_buckets", "rate_cells"]
 FEW: st.SearchStrategy[list[int]] = st.one_of(

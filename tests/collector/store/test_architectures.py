@@ -7,6 +7,7 @@ from itertools import count
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sizes import sized
 
 from tracejury.collector.store.architectures import StoredArchitectures
 from tracejury.collector.store.client import Store
@@ -70,7 +71,7 @@ def test_services_are_apart_and_may_be_called_anything(store: Store) -> None:
     assert kept(store, "other").current("shop") is None
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=sized(8, 25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(st.tuples(st.sampled_from(Source), st.sampled_from("abc")), max_size=10))
 def test_any_history(store: Store, steps: list[tuple[Source, str]]) -> None:
     """After any sequence of deriving, editing and clearing: the last edit unless cleared, else the last derived."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sizes import sized
 from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a_span
 
 from tracejury.collector.store.client import Store
@@ -275,7 +276,7 @@ def as_handed_over(history: Iterable[Said]) -> list[JudgedSubject]:
     return judged
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=sized(8, 25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(history=histories(), data=st.data())
 def test_whatever_the_order_the_latest_word_stands(store: Store, history: list[Said], data: st.DataObject) -> None:
     """Saves repeated and out of order leave the findings, the verdicts and the ledger of the latest judgements."""

@@ -8,6 +8,7 @@ from itertools import pairwise, permutations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sizes import sized
 from store_parts import SPAN_ID, TRACE_ID, a_log, a_span
 
 from tracejury.collector.store.client import Store
@@ -57,7 +58,7 @@ def stored_logs(store: Store) -> list[LogRecord]:
     return StoredJudging(store).load_spans([TRACE_ID]).get(TRACE_ID, ([], []))[1]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=sized(20, 60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(span=spans, received_at=st.integers(0, LAST_OF_DATETIME64))
 def test_any_span_comes_back_as_it_was(store: Store, span: Span, received_at: int) -> None:
     """Every field of any span, nanoseconds exact, types and order kept."""
@@ -67,7 +68,7 @@ def test_any_span_comes_back_as_it_was(store: Store, span: Span, received_at: in
     assert stored(store)[0].received_at == received_at
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=sized(10, 30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(record=logs)
 def test_any_log_record_comes_back_as_it_was(store: Store, record: LogRecord) -> None:
     """Every field of any log record."""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
+from sizes import sized
 
 from tracejury.collector.cli.render.tables import counts, moment
 from tracejury.collector.cli.render.tree import _score, trace_tree
@@ -167,7 +168,7 @@ def test_what_became_of_a_tool_call_is_said(changes: dict[str, Any], part: str) 
 _ids = st.sampled_from("abcdef")
 
 
-@settings(max_examples=200)
+@settings(max_examples=sized(40, 200))
 @given(st.lists(st.tuples(_ids, st.none() | _ids, st.lists(_ids, max_size=3)), unique_by=lambda r: r[0]))
 def test_any_shape_of_runs_ends_and_shows_each_once(shape: list[tuple[str, str | None, list[str]]]) -> None:
     """Cycles of parents, runs that start themselves, runs named by several turns: each run stands in the tree once."""

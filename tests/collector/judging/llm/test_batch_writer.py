@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
+from workers import quick
+
 from tracejury.collector.judging.llm.batch_writer import BatchWriter
 from tracejury.schemas.errors import RetryableError, StoreError
 from tracejury.schemas.trajectory import TraceState
@@ -38,6 +40,7 @@ def save_all(store: Store, ids: Sequence[str]) -> tuple[BatchWriter, list[str]]:
     """Save these at once; what the observer was told of."""
     published: list[str] = []
     writer = BatchWriter(store.save, lambda subjects: published.extend(s.judgements[0].subject.id for s in subjects))
+    quick(writer.worker)
     writer.worker.start()
     writer.put(*map(subject, ids))
     writer.stop(10)

@@ -28,6 +28,7 @@ from otlp_parts import (
     text,
     traces,
 )
+from sizes import sized
 
 from tracejury.collector.otlp.codec.build import LATEST
 from tracejury.collector.otlp.receiver.grpc_server import GrpcConfig, GrpcReceiver
@@ -96,7 +97,7 @@ async def test_garbage_is_refused_for_good(client: Client, sink: RecordingSink) 
     assert await alive(client, sink)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=sized(13, 40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=st.binary(max_size=300))
 async def test_any_bytes_are_answered(client: Client, body: bytes) -> None:
     """Whatever comes, it is accepted or refused for good: never INTERNAL, UNKNOWN or a retry without an end."""
@@ -104,7 +105,7 @@ async def test_any_bytes_are_answered(client: Client, body: bytes) -> None:
     assert answer.ok or refused_for_good(answer, PERMANENT, client)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=sized(13, 40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.integers(min_value=0, max_value=10**6), byte=st.integers(min_value=0, max_value=255))
 async def test_a_flipped_byte_is_answered(client: Client, at: int, byte: int) -> None:
     """A good request with one wrong byte is accepted, in part or whole, or refused for good."""

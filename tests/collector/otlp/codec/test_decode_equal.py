@@ -13,6 +13,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, ResourceLogs, ScopeL
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span, Status
 from otlp_parts import json_body
+from sizes import sized
 
 from tracejury.collector.otlp.codec.decode import Decoded, decode
 from tracejury.collector.otlp.codec.limits import Limits
@@ -117,21 +118,21 @@ log_requests = st.builds(
 limits = st.sampled_from([Limits(), TIGHT])
 
 
-@settings(max_examples=300)
+@settings(max_examples=sized(60, 300))
 @given(request=trace_requests, limits=limits)
 def test_spans_are_the_same_over_both_encodings(request: ExportTraceServiceRequest, limits: Limits) -> None:
     """Values, types, cuts, ids, times, rejections: all equal."""
     _assert_equal(Signal.TRACES, request, limits)
 
 
-@settings(max_examples=150)
+@settings(max_examples=sized(30, 150))
 @given(request=log_requests, limits=limits)
 def test_log_records_are_the_same_over_both_encodings(request: ExportLogsServiceRequest, limits: Limits) -> None:
     """Values, types, cuts, ids, times, rejections: all equal."""
     _assert_equal(Signal.LOGS, request, limits)
 
 
-@settings(max_examples=100)
+@settings(max_examples=sized(20, 100))
 @given(request=trace_requests)
 def test_every_span_is_accepted_or_rejected(request: ExportTraceServiceRequest) -> None:
     """None is lost without a word, and what is kept is within the limits."""

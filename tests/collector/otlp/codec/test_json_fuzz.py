@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue, KeyValueList
 from otlp_parts import json_tree, span, spans, text, traces
+from sizes import sized
 
 from tracejury.collector.otlp.codec.decode import Decoded, decode
 from tracejury.collector.otlp.codec.signals import Encoding, Signal
@@ -54,7 +55,7 @@ FULL = json_tree(
 )["resourceSpans"][0]["scopeSpans"][0]["spans"][0]
 
 
-@settings(max_examples=300)
+@settings(max_examples=sized(60, 300))
 @given(tree=trees, signal=st.sampled_from(Signal))
 def test_any_json_is_decoded_or_refused_for_good(tree: Any, signal: Signal) -> None:
     """Nothing else is ever raised."""
@@ -65,7 +66,7 @@ def test_any_json_is_decoded_or_refused_for_good(tree: Any, signal: Signal) -> N
     assert answer.items >= 0
 
 
-@settings(max_examples=500)
+@settings(max_examples=sized(100, 500))
 @given(data=st.data(), junk=trees)
 def test_junk_anywhere_in_a_span_costs_no_more_than_that_span(data: st.DataObject, junk: Any) -> None:
     """Its neighbours are stored; it is stored or rejected."""

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.store
 
 TRACES = Path(__file__).parents[5] / "shared" / "data" / "trail" / "gaia-dev" / "traces"
 SOME = 8
-MANY, FAILING, HEALTHY = 400, 8, 0.03
+MANY, FAILING, HEALTHY = 160, 4, 0.03
 
 
 async def ask(collector: Collector, path: str, **params: str) -> Any:

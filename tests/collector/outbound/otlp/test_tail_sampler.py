@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sizes import sized
 from store_parts import a_finding
 
 from tracejury.collector.outbound.otlp.config import SamplingConfig
@@ -21,8 +21,8 @@ from tracejury.schemas.rates import Sums
 from tracejury.schemas.sampling import combined_threshold, randomness, threshold, upstream_probability, with_threshold
 from tracejury.schemas.taxonomy import Severity
 
-DAYS = int(os.environ.get("TRACEJURY_SIMULATED_DAYS", "60"))
-"""Simulated days; `make soak` takes 400."""
+DAYS = sized(30, 400)
+"""Simulated days."""
 NONE_KEPT = "0" * 32
 """A trace id whose randomness is the least there is."""
 
