@@ -29,6 +29,7 @@ from served import wait_until_judged
 
 from tracejury.collector.otlp.client import connect, encoded
 from tracejury.collector.otlp.codec.encode import span_message
+from tracejury.collector.otlp.codec.groups import Request
 from tracejury.schemas.spans import Span
 
 PER_REQUEST = 500
@@ -36,7 +37,7 @@ HUGE, FAULTY = "c" * 32, "f" * 32
 SENDERS = 4
 
 
-async def send(collector: Serving, requests: Iterable[object]) -> float:
+async def send(collector: Serving, requests: Iterable[Request]) -> float:
     """Send them, a few at a time; the seconds until all are acknowledged."""
     started, left = time.monotonic(), iter(requests)
 
@@ -49,14 +50,14 @@ async def send(collector: Serving, requests: Iterable[object]) -> float:
     return time.monotonic() - started
 
 
-def of_spans(spans: Iterable[Span]) -> Iterable[object]:
+def of_spans(spans: Iterable[Span]) -> Iterable[Request]:
     """The spans of one trace as requests."""
     left = iter(spans)
     while part := list(islice(left, PER_REQUEST)):
         yield traces(*(span_message(one, one.trace_state) for one in part), service="travel")
 
 
-def tiny(count: int) -> Iterable[object]:
+def tiny(count: int) -> Iterable[Request]:
     """Traces of one agent span each, as requests."""
     for first in range(0, count, PER_REQUEST):
         numbers = range(first + 1, min(first + PER_REQUEST, count) + 1)
