@@ -141,7 +141,7 @@ def outline_of(trace: Trace) -> TraceOutline:
         llm_calls=tokens.calls,
         input_tokens=tokens.input_tokens,
         output_tokens=tokens.output_tokens,
-        runs=tuple(_run(run, below.get(run.id, ())) for run in trace.runs),
+        runs=tuple(outline_of_run(run, below.get(run.id, ())) for run in trace.runs),
         remainder=tuple(map(_loose, (*trace.remainder, *below.get("", ())))),
         homes={i: s.raw.trace_id for i, s in trace.spans.items() if s.raw.trace_id != trace.trace_id},
     )
@@ -163,7 +163,8 @@ def _unplaced(trace: Trace) -> dict[str, list[NormalizedSpan]]:
     return found
 
 
-def _run(run: AgentRun, others: Sequence[NormalizedSpan]) -> RunOutline:
+def outline_of_run(run: AgentRun, others: Sequence[NormalizedSpan] = ()) -> RunOutline:
+    """The outline of an agent run; `others`: spans below it that belong to none of its turns."""
     turns = tuple(map(_turn, run.turns))
     start, end = _extent([run.span] if run.span else [])
     if not run.span:

@@ -15,9 +15,10 @@ from ... import __version__
 from ...schemas.errors import NotFoundError, TracejuryError
 from ...schemas.filters import ERROR_FILTERS, an_id
 from ...schemas.queries.reader import Confidence, ErrorQuery, Position, TraceQuery
-from ...schemas.wire.traces import ErrorPage, JudgedPage, TraceJson
+from ...schemas.wire.traces import ErrorPage, JudgedPage, PartedTraceJson, TraceJson
 from ..queries.present import present_error, present_judged, present_trace
 from ..queries.reader import Reader
+from ..queries.trace.parts import PARTED, part_of, present_part
 from .addresses import Heads, Slashes
 from .answers import documented, json_answer, on_error, problem
 from .dataset import add_export
@@ -77,17 +78,33 @@ def _add_reading(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None
     # A large trace takes seconds to rebuild: those who wait for one leave threads to other reads.
     few = CapacityLimiter(REBUILDING_THREADS)
 
-    def presented(trace_id: str, confidence: Confidence) -> Response:
+    def presented(trace_id: str, confidence: Confidence, params: TraceParams) -> Response:
+        stored = reader.trace_queries.count_spans(trace_id)
+        if stored >= PARTED or params.limit or params.cursor:
+            return in_parts(trace_id, confidence, params, stored)
         view = reader.trace(trace_id, confidence)
         if view is None:
             raise NotFoundError(f"no trace {trace_id[:64]!r} is stored")
         return json_answer(present_trace(view.trace, view.findings, view.verdicts))
 
-    @app.get("/api/traces/{trace_id}", responses=documented(TraceJson, 404))
+    def in_parts(trace_id: str, confidence: Confidence, params: TraceParams, stored: int) -> Response:
+        trace_queries = reader.trace_queries
+        trace_index = trace_queries.trace_index(trace_id)
+        if trace_index is None:
+            raise NotFoundError(f"no trace {trace_id[:64]!r} is stored")
+        part = part_of(trace_index.outline, params.cursor, params.limit)
+        found = trace_queries.assessment(part.outline, confidence)
+        runs = trace_queries.runs(part.outline, part.runs)
+        return json_answer(present_part(part, runs, found.findings, found.verdicts, stored))
+
+    @app.get("/api/traces/{trace_id}", responses=documented(TraceJson | PartedTraceJson, 404))
     async def one_trace(trace_id: str, params: Annotated[TraceParams, Query()]) -> Response:
-        """The tree of agent runs, turns and tool calls, and the findings at their spans."""
+        """The tree of agent runs, turns and tool calls, and the findings at their spans.
+
+        A trace of 5,000 spans or more, and any with `limit` or `cursor`, is answered in parts of whole agent runs.
+        """
         confidence = Confidence.of(params.profile)
-        return await to_thread.run_sync(presented, an_id(trace_id), confidence, limiter=few)
+        return await to_thread.run_sync(presented, an_id(trace_id), confidence, params, limiter=few)
 
     @app.get("/api/spans/{span_id}/errors", responses=documented(ErrorPage, 404))
     def errors_of_span(span_id: str, params: Annotated[SpanErrorsParams, Query()]) -> Response:

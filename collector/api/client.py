@@ -87,8 +87,16 @@ class ApiClient:
         self._http.close()
 
     def trace(self, trace_id: str, *, profile: str = "") -> TraceJson:
-        """One trace, rebuilt. Raises NotFoundError for an unknown id."""
-        return self._get(TraceJson, f"/api/traces/{in_path(trace_id)}", {"profile": profile})
+        """One trace, rebuilt, with all its parts. Raises NotFoundError for an unknown id."""
+        path, params = f"/api/traces/{in_path(trace_id)}", {"profile": profile}
+        answer = self._ask("GET", path, params)
+        part = answer.pop("part", None)
+        while part and part["next"]:
+            more = self._ask("GET", path, {**params, "cursor": part["next"]})
+            part = more["part"]
+            for name in ("agent_runs", "remainder", "findings", "verdicts"):
+                answer[name] += more[name]
+        return self._parsed(TraceJson, answer)
 
     def received(self, trace_id: str) -> Iterator[bytes]:
         """The spans and logs of a trace as OTLP/JSON, in pieces. Raises NotFoundError."""

@@ -62,9 +62,11 @@ def _annotation(one: Filter) -> Any:
 
 
 class TraceParams(Params):
-    """Of one trace."""
+    """Of one trace, or a part of it."""
 
     profile: Profile = ""
+    limit: Annotated[int | None, Field(ge=1, le=MAX_LIMIT, description="How many agent runs at most")] = None
+    cursor: Annotated[Text, Field(description="`part.next` of the part before")] = ""
 
 
 @with_filters(*ERROR_FILTERS)

@@ -32,9 +32,9 @@ def present_trace(trace: Trace, findings: Iterable[Finding], verdicts: Iterable[
         trace,
         spans=len(trace.spans),
         tokens=TokensJson(input=sums.input_tokens, output=sums.output_tokens, llm_calls=sums.calls),
-        agent_runs=[_run(run) for run in trace.runs],
+        agent_runs=[present_run(run) for run in trace.runs],
         remainder=[span.span_id for span in trace.remainder],
-        findings=sorted(findings, key=lambda f: _place(f, order)),
+        findings=by_place(findings, order),
         verdicts=list(verdicts),
     )
 
@@ -60,12 +60,18 @@ def present_judged(judgement: Judgement, shown: int, pending_judges: int = 0) ->
     )
 
 
+def by_place(findings: Iterable[Finding], order: Mapping[str, int]) -> list[Finding]:
+    """Findings by agent run, turn, span, then judge; `order`: the places of the runs."""
+    return sorted(findings, key=lambda f: _place(f, order))
+
+
 def _place(finding: Finding, order: Mapping[str, int]) -> tuple[int, int, str, str, str]:
     run = order.get(finding.agent_run_id, len(order))
     return run, -1 if finding.turn is None else finding.turn, finding.span_id, finding.judge, finding.id
 
 
-def _run(run: AgentRun) -> AgentRunJson:
+def present_run(run: AgentRun) -> AgentRunJson:
+    """An agent run with its turns."""
     # Plain dicts for turns and calls: a trace may have ten thousand, and models of them would take four times as long.
     return AgentRunJson.model_construct(
         id=run.id,

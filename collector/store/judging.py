@@ -32,6 +32,12 @@ from .pending_traces import JUDGED
 from .scope import TENANT, Scope
 
 _IN_TRACES = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
+SPAN_IDS = 2_000
+"""Ids of spans in one question: a server takes 128 KiB of a parameter."""
+
+_SOME = (
+    f"{_IN_TRACES} AND SpanId IN {{span_ids:Array(String)}} AND toUnixTimestamp64Nano(ReceivedAt) <= {{through:Int64}}"
+)
 
 _KNOWN_ROWS = f"""
 SELECT TraceId, sum(known) FROM
@@ -71,6 +77,21 @@ class StoredJudging:
             record = log_from_row(row)
             found.setdefault(record.trace_id, ([], []))[1].append(record)
         return found
+
+    def load_some(
+        self, trace_ids: Sequence[str], span_ids: Sequence[str], through: int
+    ) -> tuple[list[Span], list[LogRecord]]:
+        """Those spans as they had arrived by `through` (unix nanos), all copies, and their log records."""
+        values = {"trace_ids": trace_ids, "through": through}
+        spans: list[Span] = []
+        logs: list[LogRecord] = []
+        for first in range(0, len(span_ids), SPAN_IDS):
+            ids = span_ids[first : first + SPAN_IDS]
+            sql = f"SELECT {SPAN_SELECT} FROM spans WHERE {_SOME} ORDER BY StartNanos, SpanId, ReceivedAt"
+            spans += map(span_from_row, self._scope.select(sql, span_ids=ids, **values))
+            sql = f"SELECT {LOG_SELECT} FROM logs FINAL WHERE {_SOME} ORDER BY Nanos, ObservedNanos, SpanId"
+            logs += map(log_from_row, self._scope.select(sql, span_ids=ids, **values))
+        return spans, logs
 
     def load_findings(self, trace_ids: Sequence[str]) -> dict[str, list[Finding]]:
         """The detectors' findings of each trace, of any state."""

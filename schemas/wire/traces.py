@@ -137,6 +137,27 @@ class TraceJson(WireModel):
     verdicts: list[VerdictJson]
 
 
+class TracePartJson(WireModel):
+    """The place of a part in its trace: `first` of `agent_runs`; `next` goes into `cursor`, null in the last part.
+
+    `stored_spans` beyond the trace's `spans` were not looked at yet, or never will be (docs/trace-pages.md).
+    """
+
+    first: int
+    agent_runs: int
+    next: str | None
+    stored_spans: int
+
+
+class PartedTraceJson(TraceJson):
+    """Some consecutive agent runs of a large trace, with what was found in them; the last part has all that is in none.
+
+    All else is of the whole trace.
+    """
+
+    part: TracePartJson
+
+
 class TraceRowJson(WireModel):
     """A trace in a list; `findings` counts those that the profile shows, by severity ("HIGH": 2).
 

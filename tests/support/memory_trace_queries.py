@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from tracejury.collector.queries.trace.trace_index import TraceIndex
 from tracejury.collector.queries.trace.trace_queries import TraceAssessment
-from tracejury.processors.trace_outline import TraceOutline, outline_of
+from tracejury.processors.trace_outline import RunOutline, TraceOutline, outline_of
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.llm_rows import LedgerRow
 from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.spans import LogRecord, Span
-from tracejury.schemas.trajectory import Trace
+from tracejury.schemas.trajectory import AgentRun, Trace
 from tracejury.schemas.verdicts import Verdict
 
 
@@ -34,8 +34,17 @@ class MemoryTraceQueries:
         found = self.traces.get(trace_id)
         return found if found and found.tenant == tenant else None
 
-    def loads_at_once(self, trace_id: str, outline: TraceOutline) -> bool:
-        return trace_id in outline.trace_ids
+    def count_spans(self, trace_id: str, tenant: str = "") -> int:
+        found = self.trace(trace_id, tenant)
+        return len(found.spans) if found else 0
+
+    def runs(self, outline: TraceOutline, wanted: Sequence[RunOutline]) -> Sequence[AgentRun]:
+        found = self.trace(outline.trace_id, outline.tenant)
+        runs = {run.id: run for run in found.runs} if found else {}
+        return [runs[run.id] for run in wanted if run.id in runs]
+
+    def loads_at_once(self, outline: TraceOutline) -> bool:
+        return outline.trace_id in self.traces
 
     def assessment(self, outline: TraceOutline, confidence: Confidence) -> TraceAssessment:
         least = confidence.least(outline.conventions)

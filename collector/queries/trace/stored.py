@@ -9,14 +9,14 @@ from typing import Final
 from cachetools import LRUCache
 
 from ....processors.assemble import SECOND, AssemblerConfig
-from ....processors.trace_outline import LARGE, TraceOutline, from_json
+from ....processors.trace_outline import LARGE, RunOutline, TraceOutline, from_json, outline_of
 from ....schemas.errors import PermanentError
 from ....schemas.findings import LIVE
 from ....schemas.llm_rows import LedgerRow
 from ....schemas.queries.reader import Confidence
 from ....schemas.rows import LOG_SELECT, SPAN_SELECT, log_from_row, span_from_row
 from ....schemas.spans import LogRecord, Span
-from ....schemas.trajectory import Trace, TraceState
+from ....schemas.trajectory import AgentRun, Trace, TraceState
 from ....schemas.verdicts import DETECTORS
 from ...store import ledger
 from ...store.client import Store
@@ -26,11 +26,15 @@ from ...store.reading import StoredReading
 from ...store.scope import TENANT, Scope
 from ...store.stored_trace import stored_trace
 from .recent import RebuiltTrace, RecentTraces
+from .stored_runs import stored_runs
 from .trace_index import TraceIndex
 from .trace_queries import TraceAssessment
 
 BEHIND: Final = 5 * SECOND
 """By how much the judging of a large open trace may be behind its spans: it goes on, and its pages are told."""
+
+HUGE: Final = 5_000
+"""Spans from which an open trace shows as it was last judged, whatever has arrived since."""
 
 MOST_READ: Final = 8
 """Outlines that are kept as they were read; one of ten thousand spans has about ten megabytes."""
@@ -75,10 +79,25 @@ class StoredTraceQueries:
         made = self._known(trace_id, newest) or self._rebuilt(trace_id, tenant)
         return made.trace if made else None
 
-    def loads_at_once(self, trace_id: str, outline: TraceOutline) -> bool:
+    def count_spans(self, trace_id: str, tenant: str = "") -> int:
+        """One look-up by id."""
+        ids = StoredJudging(self._store, tenant).joined([trace_id]).get(trace_id, {trace_id})
+        sql = f"SELECT count() FROM spans WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
+        return int(Scope(self._store, tenant).select(sql, trace_ids=sorted(ids))[0][0])
+
+    def runs(self, outline: TraceOutline, wanted: Sequence[RunOutline]) -> Sequence[AgentRun]:
+        """From memory, else of their own spans where these show them as the outline does, else of the whole trace."""
+        if not self._is_in_memory(outline):
+            found = stored_runs(StoredJudging(self._store, outline.tenant), outline, wanted)
+            if found is not None:
+                return found
+        whole = self.trace(outline.trace_id, outline.tenant)
+        runs = {run.id: run for run in whole.runs} if whole else {}
+        return [runs[run.id] for run in wanted if run.id in runs]
+
+    def loads_at_once(self, outline: TraceOutline) -> bool:
         """In memory, or small enough to be rebuilt at once."""
-        known = self._recent.get(trace_id)
-        return outline.spans < LARGE or (known is not None and known.trace.received_through >= outline.received_through)
+        return outline.spans < LARGE or self._is_in_memory(outline)
 
     def assessment(self, outline: TraceOutline, confidence: Confidence) -> TraceAssessment:
         """Three look-ups."""
@@ -117,7 +136,11 @@ class StoredTraceQueries:
         return self._reading.span_trace_ids(span_id, tenant)
 
     def cache_judged(self, trace: Trace) -> None:
-        """Keep it where pages have asked for it, or would have to wait for it."""
+        """Keep it where pages have asked for it, or would have to wait for it; of a huge one its outline."""
+        if len(trace.spans) >= HUGE and not trace.joined_to:
+            made = TraceIndex(outline_of(trace))
+            with self._reading_lock:
+                self._read[trace.tenant, trace.trace_id] = made
         if len(trace.spans) >= LARGE or self._recent.get(trace.trace_id) is not None:
             self._recent.put(trace)
 
@@ -126,6 +149,10 @@ class StoredTraceQueries:
         self._recent.clear()
         with self._reading_lock:
             self._read.clear()
+
+    def _is_in_memory(self, outline: TraceOutline) -> bool:
+        known = self._recent.get(outline.trace_id)
+        return known is not None and known.trace.received_through >= outline.received_through
 
     def _newest(self, trace_id: str, tenant: str) -> Mapping[str, int]:
         """Of the trace and those that it may be one with; empty where there is no such trace."""
@@ -144,8 +171,13 @@ class StoredTraceQueries:
     def _kept(self, trace_id: str, tenant: str, newest: Mapping[str, int]) -> TraceIndex | None:
         with self._reading_lock:
             read = self._read.get((tenant, trace_id))
-        if read is not None and _knows_all(read.outline.received_through, newest):
-            return read
+        if read is not None:
+            outline = read.outline
+            # Rebuilding a huge open one takes longer than the judging that is to come; what was deleted never shows.
+            stays = all(self._store.changes.stays((tenant, i), outline.received_through) for i in outline.trace_ids)
+            is_growing = outline.state is TraceState.OPEN and outline.spans >= HUGE
+            if (is_growing and stays) or _knows_all(outline.received_through, newest):
+                return read
         for text in StoredOutlines(self._store, tenant).load(list(newest)):
             kept = _read(text)
             if kept and trace_id in kept.trace_ids and _knows_all(kept.received_through, newest):

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ....processors.trace_outline import TraceOutline
+from ....processors.trace_outline import RunOutline, TraceOutline
 from ....schemas.findings import Finding
 from ....schemas.llm_rows import LedgerRow
 from ....schemas.queries.reader import Confidence
 from ....schemas.spans import LogRecord, Span
-from ....schemas.trajectory import Trace
+from ....schemas.trajectory import AgentRun, Trace
 from ....schemas.verdicts import Verdict
 from .trace_index import TraceIndex
 
@@ -37,7 +37,13 @@ class TraceQueries(Protocol):
     def trace(self, trace_id: str, tenant: str = "") -> Trace | None:
         """The trace rebuilt; None where there is none."""
 
-    def loads_at_once(self, trace_id: str, outline: TraceOutline) -> bool:
+    def count_spans(self, trace_id: str, tenant: str = "") -> int:
+        """How many spans of it, and of the traces that it may be one with, are stored; copies may count."""
+
+    def runs(self, outline: TraceOutline, wanted: Sequence[RunOutline]) -> Sequence[AgentRun]:
+        """These runs of the outline in full; those that the trace no longer has are missing."""
+
+    def loads_at_once(self, outline: TraceOutline) -> bool:
         """Whether `trace` would answer at once what `outline` is of."""
 
     def assessment(self, outline: TraceOutline, confidence: Confidence) -> TraceAssessment:

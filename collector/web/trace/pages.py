@@ -110,7 +110,7 @@ def open_view(site: Site, request: Request, trace_id: str, span_id: str = "") ->
     ask = replace(ask, span=span_id) if span_id else ask
     view = view_of(site.reader.trace_queries, labelled(site, outline), trace_index, ask)
     trace_queries = site.reader.trace_queries
-    lazy = not trace_queries.loads_at_once(outline.trace_id, outline)
+    lazy = not trace_queries.loads_at_once(outline)
     return replace(view, lazy=lazy, why=_why(site, view), unscored=unscored(trace_queries, view), mark=mark)
 
 

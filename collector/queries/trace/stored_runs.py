@@ -1,0 +1,76 @@
+"""Some agent runs of a large trace, rebuilt from their own spans: a first answer cannot wait for all of it.
+
+The outline of the trace says what each run is. Runs that come out otherwise need the whole trace and are not answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from ....processors.assemble import OpenTrace
+from ....processors.rebuild import rebuild
+from ....processors.trace_outline import RunOutline, TraceOutline, TurnOutline, outline_of_run
+from ....schemas.trajectory import AgentRun, Turn
+from ...store.judging import StoredJudging
+
+MOST_SPANS: Final = 4_000
+"""Spans that are read for some runs; those of more are read with the whole trace."""
+
+
+def stored_runs(
+    judging: StoredJudging, outline: TraceOutline, wanted: Sequence[RunOutline]
+) -> tuple[AgentRun, ...] | None:
+    """These runs as the whole trace has them; None where their spans alone do not show that.
+
+    Raises:
+        RetryableError, StoreError: the store failed.
+    """
+    span_ids = _spans_of(outline, wanted)
+    if len(span_ids) > MOST_SPANS:
+        return None
+    spans, logs = judging.load_some(outline.trace_ids, sorted(span_ids), outline.received_through)
+    held = OpenTrace((outline.tenant, outline.trace_id), first_arrival=0, last_arrival=0)
+    held.add_logs(logs)
+    for span in spans:
+        held.add_span(span)
+    found = {run.id: run for run in rebuild(held.spans.values(), state=outline.state).runs}
+    runs = [_placed(found[run.id], run) for run in wanted if run.id in found]
+    same = [replace(outline_of_run(run), others=told.others) == told for run, told in zip(runs, wanted, strict=False)]
+    return tuple(runs) if len(runs) == len(wanted) and all(same) else None
+
+
+def _spans_of(outline: TraceOutline, wanted: Iterable[RunOutline]) -> set[str]:
+    """The spans of these runs, of the turns that started them, and those of the runs that they started."""
+    runs = {run.id: run for run in outline.runs}
+    found: set[str] = set()
+    for run in wanted:
+        found |= {run.id, run.span_id, *run.others}
+        for turn in run.turns:
+            found |= _of_turn(turn)
+            found |= {runs[started].span_id for started in turn.sub_run_ids if started in runs}
+        above = runs.get(run.parent_id)
+        if above is not None:
+            found |= {above.id, above.span_id}
+            found |= {span_id for t in above.turns if t.index == run.parent_turn for span_id in _of_turn(t)}
+    return found - {""}
+
+
+def _of_turn(turn: TurnOutline) -> set[str]:
+    return {turn.span_id, *turn.others, *(call.span_id for call in turn.calls)}
+
+
+def _placed(run: AgentRun, told: RunOutline) -> AgentRun:
+    """The run under and above those runs that the whole trace shows it under and above."""
+    turns = run.turns
+    if len(turns) == len(told.turns):
+        turns = tuple(map(_placed_turn, turns, told.turns))
+    return replace(run, role=told.role, parent_id=told.parent_id, parent_turn=told.parent_turn, turns=turns)
+
+
+def _placed_turn(turn: Turn, told: TurnOutline) -> Turn:
+    calls = turn.tool_calls
+    if len(calls) == len(told.calls):
+        calls = tuple(replace(call, sub_run_id=of.sub_run_id) for call, of in zip(calls, told.calls, strict=True))
+    return replace(turn, sub_run_ids=told.sub_run_ids, tool_calls=calls)

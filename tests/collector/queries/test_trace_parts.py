@@ -1,0 +1,216 @@
+"""Large traces by parts: each run as the whole trace has it, read from its own spans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+from large_trace import large_trace
+from memory_api import Api, finding, memory_api
+from store_parts import a_log
+
+from tracejury.collector.api import app
+from tracejury.collector.api.client import ApiClient
+from tracejury.collector.queries.present import present_run, present_trace
+from tracejury.collector.queries.trace import parts, stored
+from tracejury.collector.queries.trace.parts import part_of, present_part
+from tracejury.collector.queries.trace.stored import StoredTraceQueries
+from tracejury.collector.queries.trace.stored_runs import stored_runs
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.stored_trace import stored_trace
+from tracejury.processors.assemble import AssemblerConfig
+from tracejury.processors.trace_outline import outline_of
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.rows import LOG_COLUMNS, SPAN_COLUMNS, log_columns, span_columns
+from tracejury.schemas.spans import Span
+from tracejury.schemas.text.jsontext import bytes_of
+from tracejury.schemas.trajectory import AgentRun, Trace, TraceState
+
+ID = "c" * 32
+LATER = 10**18 + 10**15
+
+
+def as_json(*runs: AgentRun) -> Any:
+    return orjson.loads(bytes_of([present_run(run) for run in runs]))
+
+
+def put(store: Store, spans: Sequence[Span], received_at: int = 10**18) -> None:
+    store.insert("spans", SPAN_COLUMNS, span_columns(spans, received_at))
+
+
+def rebuilt(store: Store, now: int = LATER) -> Trace:
+    found = stored_trace(StoredJudging(store), ID, "", AssemblerConfig(), now)
+    assert found is not None
+    return found
+
+
+@pytest.mark.store
+def test_each_run_alone_is_as_the_whole_trace_has_it(store: Store) -> None:
+    """The manager without what its sub-agents did, and each of them without its manager; log records included."""
+    spans = list(large_trace(700))
+    put(store, spans)
+    call = next(span for span in spans if span.name == "ChatModel")
+    record = a_log(trace_id=ID, span_id=call.span_id, event_name="gen_ai.choice", time=call.end)
+    store.insert("logs", LOG_COLUMNS, log_columns([record], 10**18))
+    whole = rebuilt(store)
+    outline = outline_of(whole)
+    assert len(whole.runs) == 8
+    for told, run in zip(outline.runs, whole.runs, strict=True):
+        found = stored_runs(StoredJudging(store), outline, [told])
+        assert found is not None
+        assert as_json(*found) == as_json(run)
+
+
+@pytest.mark.store
+def test_a_part_reads_its_own_spans(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not those of the other runs, and nothing at all beyond a bound."""
+    put(store, list(large_trace(700)))
+    outline = outline_of(rebuilt(store))
+    read: list[int] = []
+    load = StoredJudging.load_some
+
+    def counting(self: StoredJudging, *args: Any) -> Any:
+        spans, logs = load(self, *args)
+        read.append(len(spans))
+        return spans, logs
+
+    monkeypatch.setattr(StoredJudging, "load_some", counting)
+    assert stored_runs(StoredJudging(store), outline, outline.runs[1:3])
+    assert read[0] < 250
+    monkeypatch.setattr("tracejury.collector.queries.trace.stored_runs.MOST_SPANS", 10)
+    assert stored_runs(StoredJudging(store), outline, outline.runs[1:3]) is None
+    assert len(read) == 1
+
+
+@pytest.mark.store
+def test_a_run_that_comes_out_otherwise_needs_the_whole_trace(store: Store) -> None:
+    """The outline says something else, or a span of it is gone."""
+    put(store, list(large_trace(100)))
+    outline = outline_of(rebuilt(store))
+    run = outline.runs[1]
+    judging = StoredJudging(store)
+    assert stored_runs(judging, outline, [run])
+    assert stored_runs(judging, outline, [replace(run, answer="another one")]) is None
+    more = (*run.turns, replace(run.turns[-1], index=len(run.turns), span_id="", calls=()))
+    assert stored_runs(judging, outline, [replace(run, turns=more)]) is None
+    assert stored_runs(judging, replace(outline, received_through=1), [run]) is None
+
+
+@pytest.mark.store
+def test_a_huge_open_trace_shows_as_it_was_last_judged(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever arrived since, and without reading it all; once it is closed, or deleted, only with all that arrived."""
+    monkeypatch.setattr(stored, "HUGE", 100)
+    spans = list(large_trace(300))
+    put(store, spans[:200])
+    seen = 10**18
+    queries = StoredTraceQueries(store, AssemblerConfig(), lambda: seen)
+    judged = rebuilt(store, seen)
+    assert judged.state is TraceState.OPEN
+    queries.cache_judged(judged)
+    put(store, spans[200:], seen + 10**9)
+
+    def shown() -> int:
+        found = queries.trace_index(ID)
+        assert found is not None
+        return found.outline.spans
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stored, "stored_trace", lambda *_: pytest.fail("it reads the whole trace"))
+        assert shown() == 200
+        found = queries.trace_index(ID)
+        assert found is not None
+        (run,) = queries.runs(found.outline, found.outline.runs[1:2])
+        assert as_json(run) == as_json(judged.runs[1])
+    store.changes.hold([("", ID)], seen)
+    store.changes.let_go([("", ID)])
+    assert shown() == len(spans)
+    queries.clear_cache()
+    queries.cache_judged(replace(judged, state=TraceState.SETTLED))
+    assert shown() == len(spans)
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
+    """The API over one trace of eight runs, which counts as a large one."""
+    monkeypatch.setattr(app, "PARTED", 100)
+    monkeypatch.setattr(parts, "PART_SPANS", 250)
+    with memory_api() as made:
+        yield made
+
+
+def stands(api: Api, store_of: Trace) -> None:
+    api.reader.trace_queries.traces[store_of.trace_id] = store_of
+    api.reader.rebuilt[store_of.trace_id] = store_of
+
+
+def a_large_trace(spans: int = 700) -> Trace:
+    from tracejury.processors.normalize import normalize
+    from tracejury.processors.rebuild import rebuild
+
+    return rebuild([normalize(span, ()) for span in large_trace(spans)])
+
+
+def test_a_large_trace_is_answered_in_parts(api: Api) -> None:
+    """Each says how many runs there are and how to get the next ones; together they are the whole."""
+    whole = a_large_trace()
+    stands(api, whole)
+    first = api.client.get(f"/api/traces/{ID}").json()
+    assert first["part"] == {
+        "first": 0,
+        "agent_runs": 8,
+        "next": first["agent_runs"][-1]["id"],
+        "stored_spans": len(whole.spans),
+    }
+    assert 1 <= len(first["agent_runs"]) < 8
+    second = api.client.get(f"/api/traces/{ID}", params={"cursor": first["part"]["next"]}).json()
+    assert second["part"]["first"] == len(first["agent_runs"])
+    with ApiClient(api.url) as client:
+        together = client.trace(ID).model_dump()
+    expected = orjson.loads(bytes_of(present_trace(whole, ())))
+    assert orjson.loads(orjson.dumps(together)) == expected
+
+
+def test_parts_of_so_many_runs(api: Api) -> None:
+    """Of any trace, where somebody asks for them."""
+    stands(api, a_large_trace(90))
+    part = api.client.get(f"/api/traces/{ID}", params={"limit": "1"}).json()
+    assert [len(part["agent_runs"]), part["part"]["agent_runs"]] == [1, 2]
+    last = api.client.get(f"/api/traces/{ID}", params={"limit": "1", "cursor": part["part"]["next"]}).json()
+    assert last["part"]["next"] is None
+
+
+def test_a_small_trace_is_answered_as_ever(api: Api) -> None:
+    """Whole, and without a word of parts."""
+    whole = a_large_trace(90)
+    stands(api, replace(whole, spans=dict(list(whole.spans.items())[:50])))
+    assert "part" not in api.client.get(f"/api/traces/{ID}").json()
+
+
+def test_a_cursor_that_leads_nowhere_is_refused(api: Api) -> None:
+    """With what to do about it."""
+    stands(api, a_large_trace())
+    answer = api.client.get(f"/api/traces/{ID}", params={"cursor": "gone"})
+    assert (answer.status_code, "begin again without a cursor" in answer.json()["detail"]) == (422, True)
+    assert api.client.get("/api/traces/" + "9" * 32, params={"limit": "3"}).status_code == 404
+
+
+def test_what_is_in_no_run_stands_in_the_last_part() -> None:
+    """Each finding and verdict once, at its run or at the end."""
+    outline = outline_of(a_large_trace(300))
+    ids = [run.id for run in outline.runs]
+    found = [finding(1, agent_run_id=ids[0]), finding(2, agent_run_id=ids[-1]), finding(3, agent_run_id="")]
+    seen = []
+    after: str | None = ""
+    while after is not None:
+        part = part_of(outline, after, 1)
+        seen.append([f.id for f in present_part(part, (), found, (), 300).findings])
+        after = part.next
+    assert seen[0] == [found[0].id]
+    assert seen[-1] == [found[1].id, found[2].id]
+    assert sum(map(len, seen)) == 3
+    with pytest.raises(ConfigError):
+        part_of(outline, "gone", None)
