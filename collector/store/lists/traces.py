@@ -11,12 +11,13 @@ from ....schemas.queries.reader import Confidence, TraceQuery, TraceRow
 from ....schemas.taxonomy import Severity
 from ....schemas.trajectory import TraceState
 from ..client import Store
-from ..pending_traces import JUDGED, list_pending
+from ..pending_traces import JUDGED
 from ..scope import TENANT, Scope
 from .conditions import ARRIVED, conditions
 from .findings import HOLDS, JOINED, counts, near, thresholds
 from .names import is_whole, short, shorts
 from .order import BY_FINDINGS, OF_TRACES, after, missing, order
+from .pending import list_pending
 
 GOAL: Final = 300
 """Characters of a goal that a list shows."""
