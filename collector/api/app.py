@@ -39,6 +39,7 @@ from .params import (
     read_cursor,
     write_cursor,
 )
+from .prefixes import whole_trace_id
 from .rates import add_rates
 from .received import add_received
 from .services import Services
@@ -79,7 +80,7 @@ def _add_reading(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None
     few = CapacityLimiter(REBUILDING_THREADS)
 
     def presented(trace_id: str, confidence: Confidence, params: TraceParams) -> Response:
-        stored = reader.trace_queries.count_spans(trace_id)
+        trace_id, stored = _stored_trace(reader, trace_id)
         if stored >= PARTED or params.limit or params.cursor:
             return in_parts(trace_id, confidence, params, stored)
         view = reader.trace(trace_id, confidence)
@@ -99,7 +100,7 @@ def _add_reading(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None
 
     @app.get("/api/traces/{trace_id}", responses=documented(TraceJson | PartedTraceJson, 404))
     async def one_trace(trace_id: str, params: Annotated[TraceParams, Query()]) -> Response:
-        """The tree of agent runs, turns and tool calls, and the findings at their spans.
+        """The tree of agent runs, turns and tool calls, and the findings at their spans; by its id or its beginning.
 
         A trace of 5,000 spans or more, and any with `limit` or `cursor`, is answered in parts of whole agent runs.
         """
@@ -180,6 +181,8 @@ def _errors(reader: Reader, query: ErrorQuery, params: SpanErrorsParams) -> Resp
     found = reader.errors(replace(query, limit=query.limit + 1))
     shown = found[: query.limit]
     if not found and (query.span_id or query.trace_id) and not reader.knows(query.trace_id, query.span_id):
+        if query.trace_id and (whole := whole_trace_id(reader, query.trace_id)) != query.trace_id:
+            return _errors(reader, replace(query, trace_id=whole), params)
         raise NotFoundError(_unknown(query))
     last = Position(shown[-1].finding.first_seen, shown[-1].finding.id) if shown else None
     if query.after:
@@ -187,9 +190,21 @@ def _errors(reader: Reader, query: ErrorQuery, params: SpanErrorsParams) -> Resp
     else:
         more = write_cursor("cursor", last) if last and len(found) > len(shown) else None
     # One who asks for what is to come may name what is to come.
-    whole = not (found or query.before or query.after)
-    unknown = reader.unknown_names(asked_names(ERROR_FILTERS, params)) if whole else {}
+    nothing = not (found or query.before or query.after)
+    unknown = reader.unknown_names(asked_names(ERROR_FILTERS, params)) if nothing else {}
     return json_answer({"items": [present_error(located) for located in shown], "next": more, "unknown": unknown})
+
+
+def _stored_trace(reader: Reader, given: str) -> tuple[str, int]:
+    """The id of the trace that is named by it or its beginning, and its number of spans.
+
+    Raises:
+        NotFoundError, ConfigError: as `whole_trace_id`.
+    """
+    if stored := reader.trace_queries.count_spans(given):
+        return given, stored
+    whole = whole_trace_id(reader, given)
+    return whole, reader.trace_queries.count_spans(whole)
 
 
 def _unknown(query: ErrorQuery) -> str:

@@ -21,6 +21,7 @@ from .answers import documented, json_answer
 from .params import asked_names
 from .params_lists import ListParams, SessionParams, write_place
 from .paths import SOME
+from .prefixes import whole_session_id
 
 
 def add_lists(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
@@ -52,8 +53,11 @@ def add_lists(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
 
     @app.get(f"/api/sessions/{{session_id:{SOME}}}", responses=documented(SessionJson, 404))
     def one_session(session_id: str, params: Annotated[SessionParams, Query()]) -> Response:
-        """Messages of users and answers of agents, with findings and verdicts at their exchange."""
-        view = reader.session(session_id, Confidence.of(params.profile), params.service)
+        """Messages of users and answers of agents, findings and verdicts in place; also by a beginning of its id."""
+        confidence = Confidence.of(params.profile)
+        view = reader.session(session_id, confidence, params.service)
+        if view is None:
+            view = reader.session(whole_session_id(reader, session_id), confidence, params.service)
         if view is None:
             raise NotFoundError(f"no session {session_id[:64]!r} is stored")
         return json_answer(present_session(view))

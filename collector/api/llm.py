@@ -19,6 +19,7 @@ from ..queries.reader import Architectures, Reader
 from .answers import documented, json_answer
 from .params import ArchitectureBody, ArchitectureParams, LedgerParams, Params, asked_names, write_cursor
 from .paths import REST
+from .prefixes import whole_trace_id
 
 EVERY_WORD = 10_000
 """Words of one trace that are looked through for why it has no score."""
@@ -33,7 +34,7 @@ def add_ledger(app: FastAPI, reader: Reader, judges: Callable[[], JudgesStatus],
         now, status = clock(), judges()
         query = params.query(now)
         if query.trace_id and not reader.knows(query.trace_id, ""):
-            raise NotFoundError(f"no trace {query.trace_id[:64]!r} is stored")
+            query = replace(query, trace_id=whole_trace_id(reader, query.trace_id))
         found = reader.ledger.entries(replace(query, limit=query.limit + 1))
         shown = found[: query.limit]
         last = shown[-1] if len(found) > len(shown) else None

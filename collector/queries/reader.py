@@ -112,6 +112,12 @@ class Reader(Protocol):
     def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
         """The trace rebuilt from its stored spans, None when there is no such trace."""
 
+    def trace_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:
+        """Up to `limit` ids of stored traces that begin so, in order."""
+
+    def session_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:
+        """Up to `limit` ids of sessions that begin so, in order."""
+
     def received(self, trace_id: str, tenant: str = "") -> Received | None:
         """The spans and logs of a trace and of the traces joined with it, None where there is none."""
 

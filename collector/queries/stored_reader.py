@@ -13,6 +13,7 @@ from ..store.client import Store
 from ..store.judging import StoredJudging
 from ..store.ledger import StoredLedger
 from ..store.lists import SessionLists, TraceLists
+from ..store.lists.prefixes import session_ids_from, trace_ids_from
 from ..store.pipeline_stats import StoredPipelineStats
 from ..store.reading import StoredReading
 from ..store.stored_trace import stored_trace
@@ -94,6 +95,14 @@ class StoredReader:
             [f for i in trace.trace_ids for f in found.get(i, ()) if f.state in LIVE and f.confidence >= least],
             [v for i in trace.trace_ids for v in verdicts.get(i, ())],
         )
+
+    def trace_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:
+        """Up to `limit` ids of stored traces that begin so."""
+        return trace_ids_from(self._store, prefix, limit, tenant)
+
+    def session_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:
+        """Up to `limit` ids of sessions that begin so."""
+        return session_ids_from(self._store, prefix, limit, tenant)
 
     def received(self, trace_id: str, tenant: str = "") -> Received | None:
         """The spans and logs of a trace and of the traces joined with it, None where there is none."""

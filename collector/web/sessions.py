@@ -17,6 +17,7 @@ from ..api.lists import sessions_page
 from ..api.params import Text
 from ..api.params_lists import SessionParams
 from ..api.paths import SOME
+from ..api.prefixes import whole_session_id
 from .lists import PageParams, list_page
 from .site import Site, page
 from .window import field_time
@@ -60,6 +61,8 @@ def add_sessions(app: FastAPI, site: Site) -> None:
 
     def one_session(request: Request, session_id: str, asked: SessionPageParams) -> Response:
         found = site.reader.session(session_id, Confidence.of(asked.profile), asked.service)
+        if found is None and (whole := whole_session_id(site.reader, session_id)) != session_id:
+            return one_session(request, whole, asked)
         if found is None:
             raise NotFoundError(f"no session {session_id[:64]!r} is stored")
         several = len(found.services) > 1 or asked.service

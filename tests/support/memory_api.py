@@ -185,6 +185,15 @@ class MemoryReader:
         shown = [f for f in self.found if f.confidence >= confidence.least(trace.conventions)]
         return TraceView(trace, shown, self.verdicts)
 
+    def trace_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:  # noqa: ARG002  the protocol's signature
+        """The known ones, and those of rows."""
+        known = {KNOWN, PLAIN, *self.rebuilt, *(row.trace_id for row in self.rows)}
+        return sorted(i for i in known if i.startswith(prefix))[:limit]
+
+    def session_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:  # noqa: ARG002  likewise
+        """Those that were put in."""
+        return sorted({s.session_id for s in self.conversations if s.session_id.startswith(prefix)})[:limit]
+
     def received(self, trace_id: str, tenant: str = "") -> Received | None:  # noqa: ARG002  the protocol's signature
         """What was put in."""
         return self.kept.get(trace_id)

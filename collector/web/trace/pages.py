@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from anyio import CapacityLimiter
 from fastapi import FastAPI, Request, Response
@@ -18,6 +18,7 @@ from ....schemas.queries.labels import Labelled
 from ....schemas.queries.ledger import why_unscored
 from ....schemas.trajectory import TraceState
 from ....schemas.verdicts import Outcome
+from ...api.prefixes import whole_trace_id
 from ...labels.checks import MAX_NAME
 from ...queries.trace.trace_index import TraceIndex
 from ...queries.trace.trace_queries import TraceQueries
@@ -50,7 +51,10 @@ def add_trace(app: FastAPI, site: Site, few: CapacityLimiter) -> None:
 
     @rebuilding(app, "/traces/{trace_id}", some)
     def trace(request: Request, trace_id: str) -> Response:
-        view = open_view(site, request, trace_id)
+        try:
+            view = open_view(site, request, trace_id)
+        except NotFoundError as error:
+            return to_whole_id(site, request, trace_id, error)
         if view.lazy and not view.ask.whole:
             return render(site, request, "trace/page.html", view)
         return render(
@@ -112,6 +116,18 @@ def open_view(site: Site, request: Request, trace_id: str, span_id: str = "") ->
     trace_queries = site.reader.trace_queries
     lazy = not trace_queries.loads_at_once(outline)
     return replace(view, lazy=lazy, why=_why(site, view), unscored=unscored(trace_queries, view), mark=mark)
+
+
+def to_whole_id(site: Site, request: Request, trace_id: str, error: NotFoundError) -> RedirectResponse:
+    """The page of the one trace whose id begins so.
+
+    Raises:
+        NotFoundError: none does, or it is the whole id: `error`. ConfigError: several do.
+    """
+    whole = whole_trace_id(site.reader, trace_id)
+    if whole == an_id(trace_id):
+        raise error
+    return RedirectResponse(f"/traces/{quote(whole)}?{request.url.query}", status_code=303)
 
 
 def trace_index_of(site: Site, trace_id: str) -> TraceIndex:
