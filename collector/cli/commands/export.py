@@ -20,6 +20,8 @@ from .. import output
 from ..failures import Failure
 from ..options import filter_options, profile_option, since_option, url_option
 
+_OF_FINDINGS: Final = ("service", "agent", "judge", "category")
+_OF_TRACES: Final = ("service", "agent", "session")
 _NOT_PLAIN: Final = re.compile(r"[^\n -~]")
 
 
@@ -57,6 +59,10 @@ def export_command(
     if limit:
         params["limit"] = str(limit)
     with ApiClient(url) as client:
+        # The lists of the same filters refuse unknown names; a stream could only be empty.
+        list_rows, kinds = (client.errors, _OF_FINDINGS) if rows is None else (client.traces, _OF_TRACES)
+        if names := {name: params[name] for name in kinds if name in params}:
+            list_rows(names, 1)
         headers: dict[str, str] = {}
         _write(file, client.stream("/api/export", params, headers.update))
     waiting = int(headers.get(UNJUDGED.lower(), 0))

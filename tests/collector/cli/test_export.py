@@ -59,6 +59,20 @@ def test_what_is_not_judged_yet_is_said(api: Api, tmp_path: Path) -> None:
     assert api.client.get("/api/export?rows=runs&service=desk").headers["X-Tracejury-Unjudged-Traces"] == "0"
 
 
+@pytest.mark.parametrize(
+    "filters", [("--judge", "shpo"), ("--runs", "--session", "shpo"), ("--trail", "--agent", "shpo")]
+)
+def test_an_unknown_name_is_refused(api: Api, tmp_path: Path, filters: tuple[str, ...]) -> None:
+    """Instead of an empty data set."""
+    api.empty()
+    api.reader.unknown = {"shpo": ["shop"]}
+    result = CliRunner().invoke(root, ["export", str(tmp_path / "x.jsonl"), *filters, "--url", api.url])
+    kind = filters[-2].removeprefix("--")
+    assert (result.exit_code, result.output) == (2, f"tracejury: no {kind} 'shpo' is stored; known are: shop\n")
+    assert list(tmp_path.iterdir()) == []
+    api.empty()
+
+
 def test_a_parquet_file_by_its_name(api: Api, tmp_path: Path) -> None:
     """It has the magic of one at both ends."""
     api.reader.found = [finding(1)]
