@@ -103,6 +103,12 @@ def many_values() -> bytes:
     return traces(span(attributes=[KeyValue(key="k", value=AnyValue(array_value=values))])).SerializeToString()
 
 
+def many_events() -> bytes:
+    """As many events as are taken, of two bytes each."""
+    events = span(events=[{}] * 16_384)
+    return traces(*[events] * 120).SerializeToString()
+
+
 def many_values_json() -> bytes:
     """The same as JSON."""
     values = ArrayValue(values=[AnyValue(int_value=1)] * 1_000_000)
@@ -127,6 +133,7 @@ ATTACKS: dict[str, Callable[[], list[Attack]]] = {
     "empty-json": lambda: [posting(MEDIA["json"], empty_json())] * 2,
     "empty-arrays": lambda: [posting(MEDIA["http"], empty_arrays())] * 2,
     "many-values": lambda: [posting(MEDIA["http"], many_values()), posting(MEDIA["json"], many_values_json())],
+    "many-events": lambda: [posting(MEDIA["http"], many_events())] * 4,
     "not-json": lambda: [posting(MEDIA["json"], b'["' + b"\\n" * (HUGE // 2))] * 2,
     "zip-bomb": lambda: [posting(MEDIA["json"], gzip.compress(bytes(500 << 20)), gzipped=True)] * 2,
     "slow-bodies": lambda: [hanging("http", _unfinished("/v1/traces") + b"{", b" ", 1100)],

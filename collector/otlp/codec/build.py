@@ -76,9 +76,9 @@ def span_from(span: Any, origin: Origin, truncator: Truncator, attributes: ReadA
     texts, types = attributes(span.attributes, truncator)
     name = truncator.name(span.name)
     events = tuple(
-        _event(event, start, truncator, attributes) for event in truncator.head(span.events, truncator.limits.events)
+        _event(event, start, truncator, attributes) for event in truncator.parts(span.events, truncator.limits.events)
     )
-    links = tuple(_link(link, truncator, attributes) for link in truncator.head(span.links, truncator.limits.links))
+    links = tuple(_link(link, truncator, attributes) for link in truncator.parts(span.links, truncator.limits.links))
     kind, status_code = span.kind, status.code
     of_logfire = texts.get("logfire.span_type") == "pending_span"
     announced = _announced(ids, texts.get("logfire.pending_parent_id", "")) if of_logfire else ids

@@ -13,7 +13,7 @@ from .build import Origin, ReadAttributes, log_from, span_from
 from .limits import Limits
 from .rejections import Rejections
 from .signals import SCHEMAS, Encoding, Signal
-from .values import Invalid, Truncator
+from .values import Invalid, PartsLeft, Truncator
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,11 @@ def decode(signal: Signal, encoding: Encoding, body: bytes, *, received_at: int,
     if signal is Signal.METRICS:
         return Decoded(Batch(size=len(body)), _count_points(groups, reader.count_points))
     read, stored, found = reader.attributes, reader.stored, list[Any]()
+    parts = PartsLeft(limits)
     for origin, item in _items(groups, received_at, limits, read, rejections):
         try:
             if signal is Signal.TRACES:
-                found.append(span_from(item, origin, Truncator(limits), read))
+                found.append(span_from(item, origin, Truncator(limits, parts), read))
             else:
                 found.append(log_from(item, origin, Truncator(limits), read, stored))
         except Invalid as reason:

@@ -35,6 +35,8 @@ class Limits(Section):
     """Events of a span; more are dropped."""
     links: int = Field(default=16_384, ge=1)
     """Links of a span; more are dropped."""
+    request_events: int = Field(default=131_072, ge=1)
+    """Events and links of all spans of one request; more are dropped."""
     value_depth: int = Field(default=DEEPEST, ge=1, le=DEEPEST)
     """Levels of arrays and key-value lists in one value; what is deeper is cut off."""
 

@@ -23,14 +23,24 @@ class Invalid(Exception):  # noqa: N818 - a verdict on one item of a request, no
     """One span or record that has to be rejected; its text is the reason, in words of ours only."""
 
 
-class Truncator:
-    """Applies the limits to one span, record or resource and counts what it cut."""
+class PartsLeft:
+    """How many more events and links a request may have."""
 
-    __slots__ = ("_safe_name", "cut", "limits", "safe_value")
+    __slots__ = ("count",)
 
     def __init__(self, limits: Limits) -> None:
+        self.count = limits.request_events
+
+
+class Truncator:
+    """Applies the limits to one span, record or resource and counts what it cut; `parts` are those of its request."""
+
+    __slots__ = ("_parts", "_safe_name", "cut", "limits", "safe_value")
+
+    def __init__(self, limits: Limits, parts: PartsLeft | None = None) -> None:
         self.limits = limits
         self.cut = 0
+        self._parts = parts or PartsLeft(limits)
         self.safe_value = limits.value_bytes // _UTF8_WORST
         """Characters that are within the limit for certain."""
         self._safe_name = limits.name_bytes // _UTF8_WORST
@@ -49,6 +59,12 @@ class Truncator:
             return items
         self.cut += len(items) - most
         return items[:most]
+
+    def parts(self, items: Sequence[T], most: int) -> Sequence[T]:
+        """The first `most` events or links of a span, and no more than its request may still have."""
+        taken = self.head(items, min(most, self._parts.count))
+        self._parts.count -= len(taken)
+        return taken
 
     def stored(self, kind: str, value: Any) -> tuple[str, str]:
         """The stored text of a plain value, and its type ("string" once shortened: it is no JSON any more)."""

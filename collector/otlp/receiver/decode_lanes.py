@@ -12,7 +12,7 @@ from ....schemas.config_base import MIB
 
 T = TypeVar("T")
 
-INLINE_BYTES: Final = 64 * 1024
+INLINE_BYTES: Final = 16 * 1024
 """Bodies up to this size are decoded on the event loop (below 1 ms as a rule): a change of threads gains nothing."""
 LANES: Final = {"small": 512 * 1024, "large": 4 * MIB, "huge": 2**63}
 """The largest body of each lane, in bytes."""

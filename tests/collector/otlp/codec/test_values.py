@@ -140,3 +140,15 @@ def test_everything_cut_is_counted() -> None:
     assert kept.cut == 7
     assert (len(kept.attributes), len(kept.events), len(kept.links)) == (1, 1, 1)
     assert kept.name == "n" * (64 - len("… [cut]".encode())) + "… [cut]"
+
+
+def test_events_and_links_of_a_request_are_bounded_together() -> None:
+    """What the first spans have used up the last ones cannot have; all spans are kept."""
+    full = span(events=[{"name": "e"}] * 3, links=[{"trace_id": b"\1" * 16, "span_id": b"\1" * 8}] * 2)
+    request, limits = traces(full, full), Limits(request_events=4)
+    for encoding, body in (
+        (Encoding.PROTOBUF, request.SerializeToString()),
+        (Encoding.JSON, json_body(request)),
+    ):
+        found = decode(Signal.TRACES, encoding, body, received_at=9, limits=limits)
+        assert [(len(kept.events), len(kept.links), kept.cut) for kept in found.batch.spans] == [(3, 1, 1), (0, 0, 5)]
