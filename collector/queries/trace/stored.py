@@ -34,7 +34,7 @@ BEHIND: Final = 5 * SECOND
 """By how much the judging of a large open trace may be behind its spans: it goes on, and its pages are told."""
 
 HUGE: Final = 5_000
-"""Spans from which an open trace shows as it was last judged, whatever has arrived since."""
+"""Stored spans from which an open trace shows as it was last judged, whatever has arrived since."""
 
 MOST_READ: Final = 8
 """Outlines that are kept as they were read; one of ten thousand spans has about ten megabytes."""
@@ -82,7 +82,7 @@ class StoredTraceQueries:
     def count_spans(self, trace_id: str, tenant: str = "") -> int:
         """One look-up by id."""
         ids = StoredJudging(self._store, tenant).joined([trace_id]).get(trace_id, {trace_id})
-        sql = f"SELECT count() FROM spans WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
+        sql = f"SELECT uniqExact(SpanId) FROM spans WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
         return int(Scope(self._store, tenant).select(sql, trace_ids=sorted(ids))[0][0])
 
     def runs(self, outline: TraceOutline, wanted: Sequence[RunOutline]) -> Sequence[AgentRun]:
@@ -136,11 +136,13 @@ class StoredTraceQueries:
         return self._reading.span_trace_ids(span_id, tenant)
 
     def cache_judged(self, trace: Trace) -> None:
-        """Keep it where pages have asked for it, or would have to wait for it; of a huge one its outline."""
-        if len(trace.spans) >= HUGE and not trace.joined_to:
-            made = TraceIndex(outline_of(trace))
+        """Keep it where pages have asked for it, or would have to wait for it; of a large open one its outline."""
+        if len(trace.spans) >= LARGE:
+            made = TraceIndex(outline_of(trace)) if trace.state is TraceState.OPEN else None
             with self._reading_lock:
-                self._read[trace.tenant, trace.trace_id] = made
+                self._read.pop((trace.tenant, trace.trace_id), None)
+                if made is not None:
+                    self._read[trace.tenant, trace.trace_id] = made
         if len(trace.spans) >= LARGE or self._recent.get(trace.trace_id) is not None:
             self._recent.put(trace)
 
@@ -165,7 +167,8 @@ class StoredTraceQueries:
         if found is None:
             return None
         trace = found.trace
-        behind = BEHIND if trace.state is TraceState.OPEN and len(trace.spans) >= LARGE else 0
+        is_large = trace.state is TraceState.OPEN and len(trace.spans) >= LARGE
+        behind = BEHIND if is_large and self._stays(trace) else 0
         return found if _knows_all(trace.received_through + behind, newest) else None
 
     def _kept(self, trace_id: str, tenant: str, newest: Mapping[str, int]) -> TraceIndex | None:
@@ -173,10 +176,11 @@ class StoredTraceQueries:
             read = self._read.get((tenant, trace_id))
         if read is not None:
             outline = read.outline
-            # Rebuilding a huge open one takes longer than the judging that is to come; what was deleted never shows.
-            stays = all(self._store.changes.stays((tenant, i), outline.received_through) for i in outline.trace_ids)
-            is_growing = outline.state is TraceState.OPEN and outline.spans >= HUGE
-            if (is_growing and stays) or _knows_all(outline.received_through, newest):
+            if (
+                self._is_growing(outline)
+                if outline.state is TraceState.OPEN
+                else _knows_all(outline.received_through, newest)
+            ):
                 return read
         for text in StoredOutlines(self._store, tenant).load(list(newest)):
             kept = _read(text)
@@ -186,6 +190,15 @@ class StoredTraceQueries:
                     self._read[tenant, trace_id] = made
                 return made
         return None
+
+    def _is_growing(self, outline: TraceOutline) -> bool:
+        """So large that rebuilding it takes longer than the judging that is to come; and not deleted since."""
+        return self._stays(outline) and self.count_spans(outline.trace_id, outline.tenant) >= HUGE
+
+    def _stays(self, trace: Trace | TraceOutline) -> bool:
+        """Not deleted since it was as it is."""
+        changes = self._store.changes
+        return all(changes.stays((trace.tenant, i), trace.received_through) for i in trace.trace_ids)
 
     def _rebuilt(self, trace_id: str, tenant: str) -> RebuiltTrace | None:
         with self._locks[hash(trace_id) % _LOCKS]:

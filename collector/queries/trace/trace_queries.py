@@ -38,7 +38,7 @@ class TraceQueries(Protocol):
         """The trace rebuilt; None where there is none."""
 
     def count_spans(self, trace_id: str, tenant: str = "") -> int:
-        """How many spans of it, and of the traces that it may be one with, are stored; copies may count."""
+        """How many spans of it, and of the traces that it may be one with, are stored."""
 
     def runs(self, outline: TraceOutline, wanted: Sequence[RunOutline]) -> Sequence[AgentRun]:
         """These runs of the outline in full; those that the trace no longer has are missing."""

@@ -11,7 +11,7 @@ from anyio import CapacityLimiter
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 
-from ....processors.trace_outline import TraceOutline
+from ....processors.trace_outline import LARGE, TraceOutline
 from ....schemas.errors import NotFoundError
 from ....schemas.filters import an_id
 from ....schemas.queries.labels import Labelled
@@ -114,8 +114,13 @@ def open_view(site: Site, request: Request, trace_id: str, span_id: str = "") ->
     ask = replace(ask, span=span_id) if span_id else ask
     view = view_of(site.reader.trace_queries, labelled(site, outline), trace_index, ask)
     trace_queries = site.reader.trace_queries
+    unseen = 0
+    if outline.spans >= LARGE:
+        unseen = max(trace_queries.count_spans(outline.trace_id, outline.tenant) - outline.spans, 0)
     lazy = not trace_queries.loads_at_once(outline)
-    return replace(view, lazy=lazy, why=_why(site, view), unscored=unscored(trace_queries, view), mark=mark)
+    return replace(
+        view, lazy=lazy, why=_why(site, view), unscored=unscored(trace_queries, view), mark=mark, unseen=unseen
+    )
 
 
 def to_whole_id(site: Site, request: Request, trace_id: str, error: NotFoundError) -> RedirectResponse:

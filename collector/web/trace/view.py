@@ -102,6 +102,7 @@ class TracePageView:
     """View of a trace's page. `selected`: key of the place shown; `lazy`: its details are read after the page.
 
     `why`: no judge has spoken of the trace; `unscored`: outcomes, with reasons, that left the selected run unscored.
+    `unseen`: stored spans that the outline does not have.
     """
 
     outline: TraceOutline
@@ -118,6 +119,7 @@ class TracePageView:
     why: str | None = None
     unscored: Sequence[tuple[str, str]] = ()
     mark: str = ""
+    unseen: int = 0
 
     @property
     def base(self) -> str:

@@ -103,7 +103,8 @@ def test_a_run_that_comes_out_otherwise_needs_the_whole_trace(store: Store) -> N
 @pytest.mark.store
 def test_a_huge_open_trace_shows_as_it_was_last_judged(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever arrived since, and without reading it all; once it is closed, or deleted, only with all that arrived."""
-    monkeypatch.setattr(stored, "HUGE", 100)
+    monkeypatch.setattr(stored, "HUGE", 250)
+    monkeypatch.setattr(stored, "LARGE", 100)
     spans = list(large_trace(300))
     put(store, spans[:200])
     seen = 10**18
@@ -129,7 +130,10 @@ def test_a_huge_open_trace_shows_as_it_was_last_judged(store: Store, monkeypatch
     store.changes.let_go([("", ID)])
     assert shown() == len(spans)
     queries.clear_cache()
-    queries.cache_judged(replace(judged, state=TraceState.SETTLED))
+    again = replace(judged, received_through=seen + 1)
+    queries.cache_judged(again)
+    assert shown() == 200
+    queries.cache_judged(replace(again, state=TraceState.SETTLED))
     assert shown() == len(spans)
 
 
