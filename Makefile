@@ -56,7 +56,7 @@ demo: setup
 	$(BIN)/tracejury demo $(DEMO_ARGS)
 
 test: setup
-	$(BIN)/python -m pytest -q -n auto $(TEST_ARGS)
+	$(BIN)/python -m pytest -q -n auto --dist worksteal $(TEST_ARGS)
 
 check: setup
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/mypy tests --explicit-package-bases && $(BIN)/lint-imports
@@ -86,7 +86,7 @@ soak: setup
 	$(BIN)/python tests/bench/panel.py
 	$(BIN)/python tests/bench/attacks.py
 	TRACEJURY_FUZZED=200000 $(BIN)/python -m pytest -q --timeout 3600 tests/collector/otlp/receiver/test_grpc_fuzz.py
-	$(BIN)/python -m pytest -q -n auto --hypothesis-profile soak --timeout 900
+	$(BIN)/python -m pytest -q -n auto --dist worksteal --hypothesis-profile soak --timeout 900
 
 docs: setup
 	$(BIN)/python -m tracejury.collector.cli.config_docs > docs/.configuration.md

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,12 @@ settings.load_profile("tracejury")
 
 KEEP_ALL = StoreConfig(retention_days=None)
 """Tests choose their own dates: nothing may expire."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Half as many again as there are cores: many tests wait for processes and browsers."""
+    return (os.cpu_count() or 1) * 3 // 2
 
 
 @pytest.fixture(scope="session")
