@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import cache
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from ...judges.measures.rates import effective, mean, mean_difference, share, share_difference
 from ...judges.registry import default_suite
@@ -24,6 +24,7 @@ from ...schemas.rates import (
     Unjudged,
 )
 from ..store.client import Store
+from ..store.lists import TraceLists
 from .calibration import Calibration
 from .calls import CallSums, calls_by_tool
 from .folding import Folding
@@ -32,6 +33,9 @@ from .reading import Read, Reading
 
 Calibrate = Callable[[Question], Calibration]
 """The calibration of a question by human labels."""
+
+NOT_YET: Final = "traces not judged yet"
+"""Why traces count in no rate that no judging has seen: whose runs they have is not known."""
 
 Answer = TypeVar("Answer")
 
@@ -121,14 +125,16 @@ class StoredRates:
         labels = Calibration()
         if query.calibrated and self.calibrate is not None:
             labels = self.calibrate(self._exact(query, population))
-
+        unjudged = dict(read.unjudged)
+        if waiting := TraceLists(self._store, query.tenant).count_pending(query.since, query.until, query.service):
+            unjudged[NOT_YET] = waiting
         return RateAnswer(
             population=population,
             total=_rate(read.total, labels.of_total(read.total)),
             rows=tuple(
                 RateRow(key, at, _rate(sums, labels.of_group((at, key), sums))) for (at, key), sums in read.rows.items()
             ),
-            unjudged=Unjudged({why: read.unjudged[why] for why in sorted(read.unjudged)}),
+            unjudged=Unjudged({why: unjudged[why] for why in sorted(unjudged)}),
             left=read.left,
             from_rollups=read.from_rollups,
             uncalibrated=labels.refused,

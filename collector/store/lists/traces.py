@@ -85,6 +85,22 @@ class TraceLists:
         )
         return int(rows[0][0])
 
+    def count_pending(self, since: int, until: int, service: str) -> int:
+        """Never judged traces of a service, or ("") of all, that arrived in [`since`, `until`) (unix nanos)."""
+        list_pending(self._scope.store)
+        pending = f"{TENANT} AND NOT ({JUDGED})"
+        judged = f"{TENANT} AND {JUDGED} AND TraceId IN (SELECT TraceId FROM traces WHERE {pending})"
+        of_service = " AND ServiceName = {service:String}" if service else ""
+        rows = self._scope.select(
+            f"SELECT uniqExact(TraceId) FROM traces WHERE {pending} AND {ARRIVED} >= {{since:Int64}} "
+            f"AND {ARRIVED} < {{until:Int64}}{of_service} "
+            f"AND TraceId NOT IN (SELECT TraceId FROM traces WHERE {judged})",
+            since=since,
+            until=until,
+            service=service,
+        )
+        return int(rows[0][0])
+
     def counts(self, trace_ids: Sequence[str], confidence: Confidence) -> dict[str, dict[Severity, int]]:
         """Findings that hold and are sure enough, by trace and severity; a joined run's all at its own trace."""
         ids = "{trace_ids:Array(String)}"

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from store_parts import TRACE_ID, a_finding, a_judged_trace, a_log, a_span
 
+from tracejury.collector.rates import StoredRates
 from tracejury.collector.store import pending_traces
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.committer import Committed, Committer, WriterCounters
@@ -23,6 +24,7 @@ from tracejury.schemas.batch import Batch
 from tracejury.schemas.errors import StoreError
 from tracejury.schemas.queries.listing import Sort
 from tracejury.schemas.queries.reader import Confidence, Position, TraceQuery, TraceRow
+from tracejury.schemas.rates import RateQuery
 from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import TraceState
@@ -210,3 +212,16 @@ def test_unjudged_traces_are_counted(store: Store, commit: Commit) -> None:
     assert lists.count_unjudged(0, "", "") == 2
     assert lists.count_unjudged(0, "desk", "") == lists.count_unjudged(0, "", OTHER) == 1
     assert (lists.count_unjudged(later, "", ""), lists.count_unjudged(later + 1, "", "")) == (2, 0)
+
+
+def test_pending_traces_are_told_beside_rates(store: Store, commit: Commit) -> None:
+    """Of the service and the time that are asked for, and only until they are judged."""
+    at = commit(a_span())
+    query = RateQuery(since=0, until=at + 10**9)
+    rates = StoredRates(store, lambda: at + 10**9)
+    assert rates.ask(query).unjudged.counts == {"traces not judged yet": 1}
+    assert rates.ask(replace(query, service="shop")).unjudged.counts == {"traces not judged yet": 1}
+    assert rates.ask(replace(query, service="desk")).unjudged.counts == {}
+    assert rates.ask(replace(query, until=at)).unjudged.counts == {}
+    StoredJudging(store).save([a_judged_trace(received=at)])
+    assert "traces not judged yet" not in rates.ask(query).unjudged.counts
