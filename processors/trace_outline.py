@@ -99,7 +99,7 @@ class SpanOutline:
 class TraceOutline:
     """A trace in outline. `homes`: trace ids of the spans of joined traces that are not of the first one.
 
-    `input_tokens` and `output_tokens`: None where no call recorded any.
+    `input_tokens` and `output_tokens`: None where no call recorded any. `rebuilt`: whether its agent runs are known.
     """
 
     trace_id: str
@@ -119,6 +119,7 @@ class TraceOutline:
     runs: tuple[RunOutline, ...] = ()
     remainder: tuple[SpanOutline, ...] = ()
     homes: Mapping[str, str] = field(default_factory=dict)
+    rebuilt: bool = True
 
     def home(self, span_id: str) -> str:
         """Id of the trace that the span is of."""

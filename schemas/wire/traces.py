@@ -140,9 +140,11 @@ class TraceJson(WireModel):
 class TracePartJson(WireModel):
     """The place of a part in its trace: `first` of `agent_runs`; `next` goes into `cursor`, null in the last part.
 
-    `stored_spans` beyond the trace's `spans` were not looked at yet, or never will be (docs/trace-pages.md).
+    `stored_spans` beyond the trace's `spans` were not looked at yet, or never will be (docs/trace-pages.md). `rebuilt`
+    false: the trace was not judged yet, so its agent runs are not known, and all spans are in the `remainder`.
     """
 
+    rebuilt: bool
     first: int
     agent_runs: int
     next: str | None

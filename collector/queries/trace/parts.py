@@ -74,7 +74,9 @@ def present_part(
         remainder=[] if part.next else [span.span_id for span in outline.remainder],
         findings=by_place((f for f in findings if belongs(f.agent_run_id)), order),
         verdicts=[v for v in verdicts if belongs(v.subject.id)],
-        part=TracePartJson(first=part.first, agent_runs=len(outline.runs), next=part.next, stored_spans=stored),
+        part=TracePartJson(
+            rebuilt=outline.rebuilt, first=part.first, agent_runs=len(outline.runs), next=part.next, stored_spans=stored
+        ),
     )
 
 

@@ -26,6 +26,7 @@ from ...store.reading import StoredReading
 from ...store.scope import TENANT, Scope
 from ...store.stored_trace import stored_trace
 from .recent import RebuiltTrace, RecentTraces
+from .sketch import sketch
 from .stored_runs import stored_runs
 from .trace_index import TraceIndex
 from .trace_queries import TraceAssessment
@@ -34,7 +35,7 @@ BEHIND: Final = 5 * SECOND
 """By how much the judging of a large open trace may be behind its spans: it goes on, and its pages are told."""
 
 HUGE: Final = 5_000
-"""Stored spans from which an open trace shows as it was last judged, whatever has arrived since."""
+"""Stored spans from which a trace shows as it was last judged, whatever has arrived since."""
 
 MOST_READ: Final = 8
 """Outlines that are kept as they were read; one of ten thousand spans has about ten megabytes."""
@@ -58,7 +59,10 @@ class StoredTraceQueries:
         self._locks = [threading.Lock() for _ in range(_LOCKS)]
 
     def trace_index(self, trace_id: str, tenant: str = "") -> TraceIndex | None:
-        """From memory, else of the kept outline where nothing came since, else of the rebuilt trace."""
+        """From memory, else of the kept outline where nothing came since, else of the rebuilt trace.
+
+        A huge one shows as it was last judged, or, before that, as a sketch: rebuilding it takes longer than judging.
+        """
         newest = self._newest(trace_id, tenant)
         if not newest:
             return None
@@ -68,6 +72,9 @@ class StoredTraceQueries:
         kept = self._kept(trace_id, tenant, newest)
         if kept is not None:
             return kept
+        if self.count_spans(trace_id, tenant) >= HUGE:
+            found = sketch(self._store, trace_id, tenant, self._config.max_spans_per_trace)
+            return TraceIndex(found) if found else None
         made = self._rebuilt(trace_id, tenant)
         return made.trace_index if made else None
 
@@ -174,25 +181,21 @@ class StoredTraceQueries:
     def _kept(self, trace_id: str, tenant: str, newest: Mapping[str, int]) -> TraceIndex | None:
         with self._reading_lock:
             read = self._read.get((tenant, trace_id))
-        if read is not None:
-            outline = read.outline
-            if (
-                self._is_growing(outline)
-                if outline.state is TraceState.OPEN
-                else _knows_all(outline.received_through, newest)
-            ):
-                return read
+        if read is not None and self._shows(read.outline, newest):
+            return read
         for text in StoredOutlines(self._store, tenant).load(list(newest)):
             kept = _read(text)
-            if kept and trace_id in kept.trace_ids and _knows_all(kept.received_through, newest):
+            if kept and trace_id in kept.trace_ids and self._shows(kept, newest):
                 made = TraceIndex(kept)
                 with self._reading_lock:
                     self._read[tenant, trace_id] = made
                 return made
         return None
 
-    def _is_growing(self, outline: TraceOutline) -> bool:
-        """So large that rebuilding it takes longer than the judging that is to come; and not deleted since."""
+    def _shows(self, outline: TraceOutline, newest: Mapping[str, int]) -> bool:
+        """Complete; or huge, and not deleted since: then it will be judged again before it could be rebuilt."""
+        if outline.state is not TraceState.OPEN and _knows_all(outline.received_through, newest):
+            return True
         return self._stays(outline) and self.count_spans(outline.trace_id, outline.tenant) >= HUGE
 
     def _stays(self, trace: Trace | TraceOutline) -> bool:

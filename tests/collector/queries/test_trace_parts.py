@@ -137,6 +137,26 @@ def test_a_huge_open_trace_shows_as_it_was_last_judged(store: Store, monkeypatch
     assert shown() == len(spans)
 
 
+@pytest.mark.store
+def test_a_huge_trace_that_was_never_judged_shows_its_spans(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once, without what they hold; as many as judging would read."""
+    monkeypatch.setattr(stored, "HUGE", 250)
+    monkeypatch.setattr(stored, "stored_trace", lambda *_: pytest.fail("it reads the whole trace"))
+    spans = list(large_trace(300))
+    put(store, spans)
+    put(store, spans[:1], 10**18 + 1)
+    for most, shown in ((1000, len(spans)), (100, 100)):
+        queries = StoredTraceQueries(store, AssemblerConfig(max_spans_per_trace=most), lambda: LATER)
+        found = queries.trace_index(ID)
+        assert found is not None
+        outline = found.outline
+        assert (outline.spans, outline.rebuilt, outline.runs, outline.service) == (shown, False, (), "travel")
+        assert {one.span_id for one in outline.remainder} <= {span.span_id for span in spans}
+        assert queries.runs(outline, ()) == ()
+    page = present_part(part_of(outline, "", None), (), (), (), len(spans))
+    assert (page.part.rebuilt, page.part.next, len(page.remainder)) == (False, None, 100)
+
+
 @pytest.fixture
 def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
     """The API over one trace of eight runs, which counts as a large one."""
@@ -164,6 +184,7 @@ def test_a_large_trace_is_answered_in_parts(api: Api) -> None:
     stands(api, whole)
     first = api.client.get(f"/api/traces/{ID}").json()
     assert first["part"] == {
+        "rebuilt": True,
         "first": 0,
         "agent_runs": 8,
         "next": first["agent_runs"][-1]["id"],
