@@ -85,7 +85,6 @@ soak: setup
 	$(BIN)/python tests/bench/overload.py
 	$(BIN)/python tests/bench/panel.py
 	$(BIN)/python tests/bench/attacks.py
-	TRACEJURY_FUZZED=200000 $(BIN)/python -m pytest -q --timeout 3600 tests/collector/otlp/receiver/test_grpc_fuzz.py
 	$(BIN)/python -m pytest -q -n auto --dist worksteal --hypothesis-profile soak --timeout 900
 
 docs: setup

@@ -1,12 +1,8 @@
-"""Broken requests over gRPC: each is answered with a code that its client understands, and the next is served.
-
-`TRACEJURY_FUZZED` says how many are tried of each kind (`make soak`: many).
-"""
+"""Broken requests over gRPC: each is answered with a code that its client understands, and the next is served."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,8 +15,12 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue, KeyValu
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from otlp_clients import METHODS, Client
 from otlp_parts import SPAN, TRACE, RecordingSink, logs, nest_arrays, span, spans, text, traces
+from sizes import sized
 
-REQUESTS = int(os.environ.get("TRACEJURY_FUZZED", "400"))
+pytestmark = pytest.mark.timeout(sized(120, 3600))
+
+REQUESTS = sized(400, 200_000)
+"""Of each kind."""
 AT_ONCE = 16
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 SETTINGS = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
