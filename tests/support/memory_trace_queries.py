@@ -38,6 +38,9 @@ class MemoryTraceQueries:
         found = self.trace(trace_id, tenant)
         return len(found.spans) if found else 0
 
+    def part(self, trace_index: TraceIndex, key: str) -> Trace | None:  # noqa: ARG002  the protocol's signature
+        return self.trace(trace_index.outline.trace_id, trace_index.outline.tenant)
+
     def runs(self, outline: TraceOutline, wanted: Sequence[RunOutline]) -> Sequence[AgentRun]:
         found = self.trace(outline.trace_id, outline.tenant)
         runs = {run.id: run for run in found.runs} if found else {}

@@ -27,7 +27,7 @@ from ...store.scope import TENANT, Scope
 from ...store.stored_trace import stored_trace
 from .recent import RebuiltTrace, RecentTraces
 from .sketch import sketch
-from .stored_runs import stored_runs
+from .stored_part import stored_part
 from .trace_index import TraceIndex
 from .trace_queries import TraceAssessment
 
@@ -92,15 +92,24 @@ class StoredTraceQueries:
         sql = f"SELECT uniqExact(SpanId) FROM spans WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
         return int(Scope(self._store, tenant).select(sql, trace_ids=sorted(ids))[0][0])
 
+    def part(self, trace_index: TraceIndex, key: str) -> Trace | None:
+        """From memory, else of the spans of its run alone, else the whole trace."""
+        outline = trace_index.outline
+        if self.loads_at_once(outline):
+            return self.trace(outline.trace_id, outline.tenant)
+        run, span_id = trace_index.place(key)
+        return self._part(outline, [run] if run else [], span_id)
+
     def runs(self, outline: TraceOutline, wanted: Sequence[RunOutline]) -> Sequence[AgentRun]:
         """From memory, else of their own spans where these show them as the outline does, else of the whole trace."""
-        if not self._is_in_memory(outline):
-            found = stored_runs(StoredJudging(self._store, outline.tenant), outline, wanted)
-            if found is not None:
-                return found
-        whole = self.trace(outline.trace_id, outline.tenant)
-        runs = {run.id: run for run in whole.runs} if whole else {}
+        made = self.trace(outline.trace_id, outline.tenant) if self._is_in_memory(outline) else None
+        made = made or self._part(outline, wanted)
+        runs = {run.id: run for run in made.runs} if made else {}
         return [runs[run.id] for run in wanted if run.id in runs]
+
+    def _part(self, outline: TraceOutline, wanted: Sequence[RunOutline], span_id: str = "") -> Trace | None:
+        found = stored_part(StoredJudging(self._store, outline.tenant), outline, wanted, {span_id} - {""})
+        return found or self.trace(outline.trace_id, outline.tenant)
 
     def loads_at_once(self, outline: TraceOutline) -> bool:
         """In memory, or small enough to be rebuilt at once."""

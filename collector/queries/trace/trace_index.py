@@ -51,6 +51,14 @@ class TraceIndex:
         """The parent of a node."""
         return self._above.get(key, TOP)
 
+    def place(self, key: str) -> tuple[RunOutline | None, str]:
+        """The agent run that a node, or a text of it, is of, None for none; and the span that its key names, or ""."""
+        kind, _, rest = key.partition(":")
+        span_id = rest if kind in ("span", "text") else ""
+        own = self.key_of_span(span_id) or "" if span_id else key
+        run = self.items.get(f"run:{own.rpartition(':')[2]}")
+        return (run if isinstance(run, RunOutline) else None), span_id
+
     def path(self, key: str) -> list[str]:
         """The ancestors of a node, the topmost first, and the node itself."""
         found = [key]

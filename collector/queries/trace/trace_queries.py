@@ -40,6 +40,9 @@ class TraceQueries(Protocol):
     def count_spans(self, trace_id: str, tenant: str = "") -> int:
         """How many spans of it, and of the traces that it may be one with, are stored."""
 
+    def part(self, trace_index: TraceIndex, key: str) -> Trace | None:
+        """The trace with at least what details of that node show; None where there is no such trace any more."""
+
     def runs(self, outline: TraceOutline, wanted: Sequence[RunOutline]) -> Sequence[AgentRun]:
         """These runs of the outline in full; those that the trace no longer has are missing."""
 

@@ -89,9 +89,9 @@ def add_trace(app: FastAPI, site: Site, few: CapacityLimiter) -> None:
     @rebuilding(app, "/traces/{trace_id}/text", few)
     def text(request: Request, trace_id: str) -> Response:
         trace_index = trace_index_of(site, trace_id)
-        whole = trace_queries.trace(trace_index.outline.trace_id)
         key, part = request.query_params.get("at", ""), request.query_params.get("part", "")
-        blocks = Details(whole, trace_index, ()).blocks_at(key) if whole else ()
+        found = trace_queries.part(trace_index, key)
+        blocks = Details(found, trace_index, ()).blocks_at(key) if found else ()
         if not (part.isascii() and part.isdecimal()) or int(part[:9]) >= len(blocks):
             raise NotFoundError("there is no such text")
         return plain(blocks[int(part[:9])].text, f"tracejury-text-{part[:9]}.txt")

@@ -210,7 +210,7 @@ def view_of(
 
 def detail_of(trace_queries: TraceQueries, view: TracePageView) -> Detail | None:
     """The details of what is selected; None where it is no more, or not yet, part of the trace. Blocks."""
-    trace = trace_queries.trace(view.outline.trace_id, view.outline.tenant)
+    trace = trace_queries.part(view.trace_index, view.selected)
     if trace is None:
         return None
     return Details(trace, view.trace_index, view.findings).at(view.selected)

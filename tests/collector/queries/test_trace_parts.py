@@ -18,10 +18,12 @@ from tracejury.collector.queries.present import present_run, present_trace
 from tracejury.collector.queries.trace import parts, stored
 from tracejury.collector.queries.trace.parts import part_of, present_part
 from tracejury.collector.queries.trace.stored import StoredTraceQueries
-from tracejury.collector.queries.trace.stored_runs import stored_runs
+from tracejury.collector.queries.trace.stored_part import stored_part
+from tracejury.collector.queries.trace.trace_index import TraceIndex
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.stored_trace import stored_trace
+from tracejury.collector.web.trace.detail import Details
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.processors.trace_outline import outline_of
 from tracejury.schemas.errors import ConfigError
@@ -60,9 +62,9 @@ def test_each_run_alone_is_as_the_whole_trace_has_it(store: Store) -> None:
     outline = outline_of(whole)
     assert len(whole.runs) == 8
     for told, run in zip(outline.runs, whole.runs, strict=True):
-        found = stored_runs(StoredJudging(store), outline, [told])
+        found = stored_part(StoredJudging(store), outline, [told])
         assert found is not None
-        assert as_json(*found) == as_json(run)
+        assert as_json(*(one for one in found.runs if one.id == run.id)) == as_json(run)
 
 
 @pytest.mark.store
@@ -79,10 +81,10 @@ def test_a_part_reads_its_own_spans(store: Store, monkeypatch: pytest.MonkeyPatc
         return spans, logs
 
     monkeypatch.setattr(StoredJudging, "load_some", counting)
-    assert stored_runs(StoredJudging(store), outline, outline.runs[1:3])
+    assert stored_part(StoredJudging(store), outline, outline.runs[1:3])
     assert read[0] < 250
-    monkeypatch.setattr("tracejury.collector.queries.trace.stored_runs.MOST_SPANS", 10)
-    assert stored_runs(StoredJudging(store), outline, outline.runs[1:3]) is None
+    monkeypatch.setattr("tracejury.collector.queries.trace.stored_part.MOST_SPANS", 10)
+    assert stored_part(StoredJudging(store), outline, outline.runs[1:3]) is None
     assert len(read) == 1
 
 
@@ -93,11 +95,34 @@ def test_a_run_that_comes_out_otherwise_needs_the_whole_trace(store: Store) -> N
     outline = outline_of(rebuilt(store))
     run = outline.runs[1]
     judging = StoredJudging(store)
-    assert stored_runs(judging, outline, [run])
-    assert stored_runs(judging, outline, [replace(run, answer="another one")]) is None
+    assert stored_part(judging, outline, [run])
+    assert stored_part(judging, outline, [replace(run, answer="another one")]) is None
     more = (*run.turns, replace(run.turns[-1], index=len(run.turns), span_id="", calls=()))
-    assert stored_runs(judging, outline, [replace(run, turns=more)]) is None
-    assert stored_runs(judging, replace(outline, received_through=1), [run]) is None
+    assert stored_part(judging, outline, [replace(run, turns=more)]) is None
+    assert stored_part(judging, replace(outline, received_through=1), [run]) is None
+
+
+@pytest.mark.store
+def test_details_of_a_large_trace_read_one_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of every node they are those of the whole trace, and so is every text."""
+    put(store, list(large_trace(700)))
+    whole = rebuilt(store)
+    trace_index = TraceIndex(outline_of(whole))
+    monkeypatch.setattr(stored, "LARGE", 100)
+    queries = StoredTraceQueries(store, AssemblerConfig(), lambda: LATER)
+    monkeypatch.setattr(queries, "trace", lambda *_: pytest.fail("it reads the whole trace"))
+    last = whole.runs[-1]
+    assert last.span is not None
+    assert whole.runs[0].turns[0].llm is not None
+    for key in (f"run:{last.id}", f"turn:2:{last.id}", f"call:1:2:{last.id}", f"turn:1:{whole.runs[0].id}"):
+        part = queries.part(trace_index, key)
+        assert part is not None
+        assert Details(part, trace_index, ()).at(key) == Details(whole, trace_index, ()).at(key)
+        assert len(part.spans) < 250
+    for key in (f"goal:{last.id}", f"own:{last.id}", f"text:{last.span.span_id}", "text:0000000000000002", "gone"):
+        part = queries.part(trace_index, key)
+        assert part is not None
+        assert Details(part, trace_index, ()).blocks_at(key) == Details(whole, trace_index, ()).blocks_at(key)
 
 
 @pytest.mark.store
@@ -152,7 +177,7 @@ def test_a_huge_trace_that_was_never_judged_shows_its_spans(store: Store, monkey
         outline = found.outline
         assert (outline.spans, outline.rebuilt, outline.runs, outline.service) == (shown, False, (), "travel")
         assert {one.span_id for one in outline.remainder} <= {span.span_id for span in spans}
-        assert queries.runs(outline, ()) == ()
+        assert queries.runs(outline, ()) == []
     page = present_part(part_of(outline, "", None), (), (), (), len(spans))
     assert (page.part.rebuilt, page.part.next, len(page.remainder)) == (False, None, 100)
 

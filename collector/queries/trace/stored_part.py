@@ -12,33 +12,39 @@ from typing import Final
 from ....processors.assemble import OpenTrace
 from ....processors.rebuild import rebuild
 from ....processors.trace_outline import RunOutline, TraceOutline, TurnOutline, outline_of_run
-from ....schemas.trajectory import AgentRun, Turn
+from ....schemas.trajectory import AgentRun, Trace, Turn
 from ...store.judging import StoredJudging
 
 MOST_SPANS: Final = 4_000
 """Spans that are read for some runs; those of more are read with the whole trace."""
 
 
-def stored_runs(
-    judging: StoredJudging, outline: TraceOutline, wanted: Sequence[RunOutline]
-) -> tuple[AgentRun, ...] | None:
-    """These runs as the whole trace has them; None where their spans alone do not show that.
+def stored_part(
+    judging: StoredJudging, outline: TraceOutline, wanted: Sequence[RunOutline], span_ids: Iterable[str] = ()
+) -> Trace | None:
+    """A trace with these runs as the whole trace has them, and with these spans; of other runs only beginnings.
+
+    None where the spans of these runs alone do not show them as the outline does.
 
     Raises:
         RetryableError, StoreError: the store failed.
     """
-    span_ids = _spans_of(outline, wanted)
-    if len(span_ids) > MOST_SPANS:
+    ids = {*_spans_of(outline, wanted), *span_ids}
+    if len(ids) > MOST_SPANS:
         return None
-    spans, logs = judging.load_some(outline.trace_ids, sorted(span_ids), outline.received_through)
+    spans, logs = judging.load_some(outline.trace_ids, sorted(ids), outline.received_through)
     held = OpenTrace((outline.tenant, outline.trace_id), first_arrival=0, last_arrival=0)
     held.add_logs(logs)
     for span in spans:
         held.add_span(span)
-    found = {run.id: run for run in rebuild(held.spans.values(), state=outline.state).runs}
-    runs = [_placed(found[run.id], run) for run in wanted if run.id in found]
-    same = [replace(outline_of_run(run), others=told.others) == told for run, told in zip(runs, wanted, strict=False)]
-    return tuple(runs) if len(runs) == len(wanted) and all(same) else None
+    made = rebuild(held.spans.values(), state=outline.state)
+    runs = {run.id: run for run in made.runs}
+    for told in wanted:
+        run = _placed(runs[told.id], told) if told.id in runs else None
+        if run is None or replace(outline_of_run(run), others=told.others) != told:
+            return None
+        runs[told.id] = run
+    return replace(made, trace_id=outline.trace_id, tenant=outline.tenant, runs=tuple(runs.values()))
 
 
 def _spans_of(outline: TraceOutline, wanted: Iterable[RunOutline]) -> set[str]:
