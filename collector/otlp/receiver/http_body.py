@@ -26,12 +26,14 @@ async def read_body(chunks: AsyncIterator[bytes], *, gzipped: bool, limits: Limi
     gunzip = Gunzip() if gzipped else None
     pieces: list[bytes] = []
     async for chunk in chunks:
-        for piece in gunzip.feed(chunk) if gunzip else (chunk,):
+        more = gunzip.feed(chunk) if gunzip else iter((chunk,))
+        piece = next(more, b"")
+        while piece:
             limits.check_bytes(request.size + len(piece))
             request.grow(len(piece))
             pieces.append(piece)
-            if len(piece) == _PIECE:  # a highly compressed body keeps others waiting otherwise
-                await asyncio.sleep(0)
+            # A highly compressed body would keep others waiting.
+            piece = await asyncio.to_thread(next, more, b"") if len(piece) == _PIECE else next(more, b"")
     if gunzip:
         gunzip.finish()
     return b"".join(pieces)

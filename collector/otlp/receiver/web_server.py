@@ -19,6 +19,10 @@ from .http_protocol import BoundedProtocol, Listener
 from .ports import bind
 
 _ANSWER_SECONDS = 1.0
+_ACCEPTED_AT_ONCE = 128
+"""Connections that the event loop takes before it turns to others; asyncio would take as many as may wait."""
+_WAITING = 4096
+"""Connections that may wait to be taken: one that finds no place tries again after a second, then after three."""
 
 
 class WebServer:
@@ -58,6 +62,7 @@ class WebServer:
             access_log=False,
             server_header=False,
             proxy_headers=False,
+            backlog=_ACCEPTED_AT_ONCE,
             **self._options,
         )
         self._server = _UvicornServer(config)
@@ -65,6 +70,7 @@ class WebServer:
         await self._server.ready.wait()
         if not self._server.started:
             await self._serving  # raises what went wrong
+        listener.listen(_WAITING)
         return int(listener.getsockname()[1])
 
     async def stop(self, deadline: float) -> None:
