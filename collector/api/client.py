@@ -37,6 +37,7 @@ from ...schemas.wire.traces import (
     JudgedJson,
     JudgedPage,
     LedgerPage,
+    PartedTraceJson,
     TraceJson,
     TraceRowJson,
 )
@@ -87,16 +88,15 @@ class ApiClient:
         self._http.close()
 
     def trace(self, trace_id: str, *, profile: str = "") -> TraceJson:
-        """One trace, rebuilt, with all its parts. Raises NotFoundError for an unknown id."""
+        """One trace, rebuilt; a `PartedTraceJson` with all parts where it is large. NotFoundError for an unknown id."""
         path, params = f"/api/traces/{in_path(trace_id)}", {"profile": profile}
         answer = self._ask("GET", path, params)
-        part = answer.pop("part", None)
-        while part and part["next"]:
+        while (part := answer.get("part")) and part["next"]:
             more = self._ask("GET", path, {**params, "cursor": part["next"]})
-            part = more["part"]
+            answer["part"] = {**more["part"], "first": 0}
             for name in ("agent_runs", "remainder", "findings", "verdicts"):
                 answer[name] += more[name]
-        return self._parsed(TraceJson, answer)
+        return self._parsed(PartedTraceJson if "part" in answer else TraceJson, answer)
 
     def received(self, trace_id: str) -> Iterator[bytes]:
         """The spans and logs of a trace as OTLP/JSON, in pieces. Raises NotFoundError."""

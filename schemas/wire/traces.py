@@ -141,7 +141,7 @@ class TracePartJson(WireModel):
     """The place of a part in its trace: `first` of `agent_runs`; `next` goes into `cursor`, null in the last part.
 
     `stored_spans` beyond the trace's `spans` were not looked at yet, or never will be (docs/trace-pages.md). `rebuilt`
-    false: the trace was not judged yet, so its agent runs are not known, and all spans are in the `remainder`.
+    false: the trace was not judged yet, so its agent runs are not known, and its first spans are in the `remainder`.
     """
 
     rebuilt: bool

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from ....schemas.text.counting import counted
+from .. import output
 from ..options import format_option, profile_option, show_rows, url_option
 
 
@@ -14,9 +16,12 @@ from ..options import format_option, profile_option, show_rows, url_option
 @url_option
 def trace_command(*, trace_id: str, profile: str, style: str, url: str) -> None:
     """Show one trace: the tree of agent runs, turns and tool calls, with findings at their spans."""
+    from ....schemas.wire.traces import PartedTraceJson
     from ...api.client import ApiClient
     from ..render.tree import trace_tree
 
     with ApiClient(url) as client:
         trace = client.trace(trace_id, profile=profile)
     show_rows(trace, trace_tree, style)
+    if isinstance(trace, PartedTraceJson) and (unseen := trace.part.stored_spans - trace.spans) > 0:
+        output.note(f"{counted(unseen, 'stored span')} not shown: judging has not seen them, or the trace is too large")

@@ -1,4 +1,4 @@
-"""A large trace that was never judged, as its spans alone show it: no agent runs yet, all spans in the remainder."""
+"""A large trace that was never judged, as its spans alone show it: no agent runs, its first spans in the remainder."""
 
 from __future__ import annotations
 
@@ -18,14 +18,17 @@ SELECT SpanId, ParentSpanId, leftUTF8(SpanName, {NAME + 1}), Status, StartNanos,
 FROM spans FINAL WHERE {TENANT} AND TraceId = {{trace_id:String}} ORDER BY StartNanos, SpanId LIMIT {{most:UInt64}}
 """
 
+MOST_SPANS: Final = 2_000
+"""Spans of a sketch: a first answer, while judging has the processor."""
 
-def sketch(store: Store, trace_id: str, tenant: str, most: int) -> TraceOutline | None:
-    """The first `most` spans of a trace, without reading what they hold; None where there is no such trace.
+
+def sketch(store: Store, trace_id: str, tenant: str) -> TraceOutline | None:
+    """The first spans of a trace, without reading what they hold; None where there is no such trace.
 
     Raises:
         RetryableError, StoreError: the store failed.
     """
-    rows = Scope(store, tenant).select(_SPANS, trace_id=trace_id, most=most)
+    rows = Scope(store, tenant).select(_SPANS, trace_id=trace_id, most=MOST_SPANS)
     if not rows:
         return None
     return TraceOutline(

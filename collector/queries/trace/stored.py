@@ -73,7 +73,7 @@ class StoredTraceQueries:
         if kept is not None:
             return kept
         if self.count_spans(trace_id, tenant) >= HUGE:
-            found = sketch(self._store, trace_id, tenant, self._config.max_spans_per_trace)
+            found = sketch(self._store, trace_id, tenant)
             return TraceIndex(found) if found else None
         made = self._rebuilt(trace_id, tenant)
         return made.trace_index if made else None

@@ -8,14 +8,16 @@ from typing import Any
 
 import orjson
 import pytest
+from click.testing import CliRunner
 from large_trace import large_trace
 from memory_api import Api, finding, memory_api
 from store_parts import a_log
 
 from tracejury.collector.api import app
 from tracejury.collector.api.client import ApiClient
+from tracejury.collector.cli.root import root
 from tracejury.collector.queries.present import present_run, present_trace
-from tracejury.collector.queries.trace import parts, stored
+from tracejury.collector.queries.trace import parts, sketch, stored
 from tracejury.collector.queries.trace.parts import part_of, present_part
 from tracejury.collector.queries.trace.stored import StoredTraceQueries
 from tracejury.collector.queries.trace.stored_part import stored_part
@@ -164,14 +166,15 @@ def test_a_huge_open_trace_shows_as_it_was_last_judged(store: Store, monkeypatch
 
 @pytest.mark.store
 def test_a_huge_trace_that_was_never_judged_shows_its_spans(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At once, without what they hold; as many as judging would read."""
+    """At once, without what they hold; the first ones of many."""
     monkeypatch.setattr(stored, "HUGE", 250)
     monkeypatch.setattr(stored, "stored_trace", lambda *_: pytest.fail("it reads the whole trace"))
     spans = list(large_trace(300))
     put(store, spans)
     put(store, spans[:1], 10**18 + 1)
     for most, shown in ((1000, len(spans)), (100, 100)):
-        queries = StoredTraceQueries(store, AssemblerConfig(max_spans_per_trace=most), lambda: LATER)
+        monkeypatch.setattr(sketch, "MOST_SPANS", most)
+        queries = StoredTraceQueries(store, AssemblerConfig(), lambda: LATER)
         found = queries.trace_index(ID)
         assert found is not None
         outline = found.outline
@@ -220,8 +223,19 @@ def test_a_large_trace_is_answered_in_parts(api: Api) -> None:
     assert second["part"]["first"] == len(first["agent_runs"])
     with ApiClient(api.url) as client:
         together = client.trace(ID).model_dump()
+    assert together.pop("part") == first["part"] | {"next": None}
     expected = orjson.loads(bytes_of(present_trace(whole, ())))
     assert orjson.loads(orjson.dumps(together)) == expected
+
+
+def test_the_command_line_names_spans_that_are_not_shown(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On stderr; nothing where all are."""
+    stands(api, a_large_trace(300))
+    shown = CliRunner().invoke(root, ["trace", ID, "--url", api.url])
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    monkeypatch.setattr(api.reader.trace_queries, "count_spans", lambda *_: 1000)
+    shown = CliRunner().invoke(root, ["trace", ID, "--url", api.url])
+    assert "693 stored spans not shown" in shown.stderr
 
 
 def test_parts_of_so_many_runs(api: Api) -> None:
