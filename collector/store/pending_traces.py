@@ -7,11 +7,13 @@ it. The rows are written when somebody asks for a list, since most traces are ju
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from ...processors.assemble import TraceKey
+from ..worker.log_throttle import LogThrottle
 
 MOST: Final = 1000
 """Traces that are named in one statement; more are looked for by their arrival."""
@@ -37,6 +39,7 @@ class PendingTraces:
     def __init__(self) -> None:
         self.listing = threading.Lock()
         """Held while rows are written, so that a list that is asked for meanwhile has them, too."""
+        self.warnings = LogThrottle(time.monotonic_ns)
         self._keys: dict[TraceKey, int] = {}
         self._since: int | None = 0
         self._lock = threading.Lock()

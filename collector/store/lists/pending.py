@@ -42,4 +42,5 @@ def list_pending(store: Store) -> None:
                     store.command(_NAMED, values | {"trace_ids": sorted({trace_id for _, trace_id in unlisted.keys})})
         except TracejuryError as error:
             store.pending.look_since(0)
-            log.warning("lists lack traces that were not judged yet: %s", error)
+            if store.pending.warnings.due("lists"):
+                log.warning("lists lack traces that were not judged yet: %s", error)
