@@ -11,7 +11,7 @@ from .spans import LogRecord, Span
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The good part of one request. `size`: bytes of the decompressed body (what bounds count)."""
+    """The good part of one request. `size`: bytes of the decompressed body, or more where its items are tiny."""
 
     spans: Sequence[Span] = ()
     logs: Sequence[LogRecord] = ()

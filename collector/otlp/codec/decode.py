@@ -31,6 +31,8 @@ class Decoded:
 
 _READERS: Final = {Encoding.PROTOBUF: proto_decode, Encoding.JSON: json_decode}
 _DEFAULTS: Final = Limits()
+ITEM_BYTES: Final = 1024
+"""About what a stored span or record takes in memory at least; in a body it may take thirty."""
 
 
 def decode(signal: Signal, encoding: Encoding, body: bytes, *, received_at: int, limits: Limits = _DEFAULTS) -> Decoded:
@@ -55,7 +57,8 @@ def decode(signal: Signal, encoding: Encoding, body: bytes, *, received_at: int,
                 found.append(log_from(item, origin, Truncator(limits), read, stored))
         except Invalid as reason:
             rejections.add(str(reason))
-    batch = Batch(spans=found, size=len(body)) if signal is Signal.TRACES else Batch(logs=found, size=len(body))
+    size = max(len(body), ITEM_BYTES * len(found))
+    batch = Batch(spans=found, size=size) if signal is Signal.TRACES else Batch(logs=found, size=size)
     return Decoded(batch, len(found), rejections.count, rejections.message())
 
 

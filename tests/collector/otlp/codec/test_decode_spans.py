@@ -7,7 +7,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as ProtoSpan
 from otlp_parts import SPAN, START, TRACE, json_body, span, spans, text, traces
 
-from tracejury.collector.otlp.codec.decode import decode
+from tracejury.collector.otlp.codec.decode import ITEM_BYTES, decode
 from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.schemas.spans import Span, SpanEvent, SpanLink
 
@@ -124,3 +124,11 @@ def test_start_announcements_are_marked_pending() -> None:
         span(),
     )
     assert [one.pending for one in kept] == [True, True, False, False, False]
+
+
+def test_a_batch_counts_with_its_bytes_and_with_more_where_its_items_are_tiny() -> None:
+    """A span of thirty bytes takes far more once it is decoded, until it is stored."""
+    for items, size in ((spans(1, 2, 3), 3 * ITEM_BYTES), ([span(attributes=[text("k", "v" * 5000)])], None)):
+        body = traces(*items).SerializeToString()
+        found = decode(Signal.TRACES, Encoding.PROTOBUF, body, received_at=NOW)
+        assert found.batch.size == (size or len(body))
