@@ -17,7 +17,7 @@ EXIT_FOUND: Final = 3
 """`errors --fail-on`: a finding of that severity or above shows."""
 EXIT_UNKNOWN_ID: Final = 4
 
-CONFIGURED: Final = frozenset({"serve", "demo", "migrate"})
+CONFIGURED: Final = frozenset({"serve", "demo", "migrate", "store"})
 """Commands that are wrong by their configuration or surroundings, such as a port that is taken; exit with 1."""
 
 MAX_LINE = 2_000

@@ -11,7 +11,9 @@ import pytest
 from click.testing import CliRunner
 from processes import tracejury
 
+from tracejury.collector.cli.failures import as_failure
 from tracejury.collector.cli.root import COMMANDS, root
+from tracejury.schemas.errors import ConfigError
 
 HEAVY = {
     "pydantic",
@@ -157,3 +159,11 @@ def test_evaluate_of_a_folder_without_traces(tmp_path: Path) -> None:
     for args, code in (((), 1), (("--profile", "brave"), 2)):
         result = CliRunner().invoke(root, ["evaluate", "trail", str(tmp_path), *args])
         assert (result.exit_code, len(result.stderr.splitlines())) == (code, 1)
+
+
+@pytest.mark.parametrize(
+    ("command", "code"), [("rates", 2), ("evaluate", 2), ("serve", 1), ("demo", 1), ("migrate", 1), ("store", 1)]
+)
+def test_what_is_wrong_with_a_configuration_is_no_misuse(command: str, code: int) -> None:
+    """A value of the command line that means nothing is; a port that is taken is a failure."""
+    assert as_failure(ConfigError("no such thing"), command).exit_code == code
