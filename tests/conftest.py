@@ -14,6 +14,7 @@ from sizes import FULL
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.migrate import migrate
+from tracejury.collector.store.parts import record_file
 
 # No test depends on timing.
 settings.register_profile("tracejury", deadline=None, max_examples=30)
@@ -109,6 +110,8 @@ def emptied(dsn: str, sql: str) -> Store:
     for name, _, rows in found:
         if rows and name != "migrations":
             store.command(f"TRUNCATE TABLE {name}")
+    if (record := record_file(store)) is not None:
+        record.unlink(missing_ok=True)  # of data parts that are not lost
     return store
 
 
