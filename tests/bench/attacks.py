@@ -139,7 +139,9 @@ ATTACKS: dict[str, Callable[[], list[Attack]]] = {
     "slow-bodies": lambda: [hanging("http", _unfinished("/v1/traces") + b"{", b" ", 1100)],
     "slow-heads": lambda: [hanging(port, b"POST / HTTP/1.1\r\nx: ", b"a", 1100) for port in ("http", "api")],
     "slow-api-bodies": lambda: [hanging("api", _unfinished("/api/judge"), b" ", 1100)],
-    "silent": lambda: [hanging(port, b"", b"", 2000) for port in ("http", "api", "grpc")],
+    "silent-http": lambda: [hanging("http", b"", b"", 2000)],
+    "silent-api": lambda: [hanging("api", b"", b"", 2000)],
+    "silent-grpc": lambda: [hanging("grpc", b"", b"", 2000)],
 }
 
 
