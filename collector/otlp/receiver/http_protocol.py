@@ -27,7 +27,7 @@ _TOO_SLOW: Final = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnec
 
 
 @dataclass(frozen=True, slots=True)
-class Listener:
+class ConnectionContext:
     """State that connections of a server share; `on_http2` is called for each that opens with HTTP/2's preface.
 
     Such a connection is closed: an answer in HTTP/2 (GOAWAY) makes gRPC clients connect again without a pause.
@@ -44,10 +44,10 @@ class BoundedProtocol(HttpToolsProtocol):
     None holds while a request is answered, however long that takes; then `timeout_keep_alive` counts.
     """
 
-    def __init__(self, listener: Listener, **of_uvicorn: Any) -> None:
+    def __init__(self, shared: ConnectionContext, **of_uvicorn: Any) -> None:
         super().__init__(**of_uvicorn)
         self.logger = _log
-        self._listener = listener
+        self._shared = shared
         self._in_head, self._in_body = True, False
         self._idle_bytes = 0  # that arrived without completing a head or adding to a body
         self._got_on = False
@@ -56,23 +56,23 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Expect a request."""
         super().connection_made(transport)
-        self._expect_within(self._listener.limits.head_seconds)
-        self._listener.crowd.enter(self)
+        self._expect_within(self._shared.limits.head_seconds)
+        self._shared.crowd.enter(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Expect nothing any more."""
-        self._listener.crowd.leave(self)
+        self._shared.crowd.leave(self)
         self._expect_nothing()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Parse, unless it is HTTP/2 or there is no end to a head."""
         if data.startswith(_HTTP2):
-            self._listener.on_http2()
+            self._shared.on_http2()
             self.transport.close()
             return
         if self._deadline is None:
-            self._expect_within(self._listener.limits.head_seconds)
+            self._expect_within(self._shared.limits.head_seconds)
         self._got_on = False
         super().data_received(data)
         self._idle_bytes = 0 if self._got_on else self._idle_bytes + len(data)
@@ -90,7 +90,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Expect the body."""
         self._in_head, self._in_body, self._got_on = False, True, True
         super().on_headers_complete()
-        self._expect_within(self._listener.limits.read_seconds)
+        self._expect_within(self._shared.limits.read_seconds)
 
     def on_body(self, body: bytes) -> None:
         """A part of the body."""
@@ -101,16 +101,16 @@ class BoundedProtocol(HttpToolsProtocol):
         """The request is complete: it is our turn."""
         self._in_body, self._got_on = False, True
         self._expect_nothing()
-        self._listener.crowd.leave(self)
+        self._shared.crowd.leave(self)
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """Expect the rest of a body that was refused early; it is thrown away."""
         super().on_response_complete()
         if self._in_body:
-            self._expect_within(self._listener.limits.head_seconds)
+            self._expect_within(self._shared.limits.head_seconds)
         elif not self.transport.is_closing():
-            self._listener.crowd.enter(self)
+            self._shared.crowd.enter(self)
             if not self._in_head:
                 self._expect_nothing()
 

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from .crowd import Crowd
 from .http_config import ConnectionLimits, bounded_connections
-from .http_protocol import BoundedProtocol, Listener
+from .http_protocol import BoundedProtocol, ConnectionContext
 from .ports import bind
 
 _ANSWER_SECONDS = 1.0
@@ -42,8 +42,8 @@ class WebServer:
         **options: Any,
     ) -> None:
         self._app, self._endpoint, self._name = _until_gone(app), endpoint, name
-        listener = Listener(limits, Crowd(name, bounded_connections(limits.connections)), on_http2)
-        self._options = {"http": partial(BoundedProtocol, listener), **options}
+        shared = ConnectionContext(limits, Crowd(name, bounded_connections(limits.connections)), on_http2)
+        self._options = {"http": partial(BoundedProtocol, shared), **options}
         self._server: _UvicornServer | None = None
         self._serving: asyncio.Task[None] | None = None
 
