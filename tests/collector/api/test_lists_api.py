@@ -164,7 +164,7 @@ def test_a_cost_of_some_traces_says_so_everywhere(api: Api) -> None:
     ]
     listed = httpx.get(f"{api.url}/api/sessions").json()["items"]
     assert [(s["usd"], s["priced_traces"], s["traces"]) for s in listed] == [(0.125, 10, 30), (0.25, 30, 30)]
-    table = CliRunner().invoke(root, ["sessions", "--url", api.url]).output
+    table = CliRunner().invoke(root, ["sessions", "--url", api.url], env={"COLUMNS": "200"}).output
     assert table.count("$0.1250 (10 of 30 traces)") == 1
     assert table.count(" of 30 traces") == 1
     for path in ("/sessions", "/sessions/s0"):
