@@ -1,6 +1,6 @@
 """An open-loop load far beyond capacity, and an honest client beside it: what is acknowledged is stored.
 
-`python tests/bench/overload.py [--rate 300] [--seconds 20]` sends that many requests of 512 spans a second, answered or
+`python tests/bench/overload.py [--rate 250] [--seconds 8]` sends that many requests of 512 spans a second, answered or
 not, over at most 2,000 connections. The honest client has another address (127.0.0.2). It sends
 four requests a second, each again and again until it is acknowledged.
 """
@@ -79,8 +79,8 @@ async def attack(collector: Serving, rate: float, seconds: float) -> Load:
 def main() -> None:
     """Print one line of figures; exits with 1 where less is stored than was acknowledged."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rate", type=float, default=300, help="requests a second")
-    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--rate", type=float, default=250, help="requests a second")
+    parser.add_argument("--seconds", type=float, default=8)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as collector:
         load = asyncio.run(attack(collector, options.rate, options.seconds))
