@@ -160,7 +160,7 @@ async def test_a_receiver_that_is_gone_is_told_nothing_more(at_work: Any) -> Non
 
 async def test_a_receiver_that_is_gone_gets_nothing_of_what_was_being_read(at_work: Any) -> None:
     """Its answer comes while the store is looked at: what that finds is not kept for it."""
-    gone, looked = threading.Event(), threading.Event()
+    reading, gone, looked = threading.Event(), threading.Event(), threading.Event()
 
     with hook_server(answer(410)) as server:
         async with at_work(server.url) as bench:
@@ -169,6 +169,7 @@ async def test_a_receiver_that_is_gone_gets_nothing_of_what_was_being_read(at_wo
             def look_long(*of: Any) -> Any:
                 found = look(*of)
                 if len(found.found) > 1:
+                    reading.set()
                     assert gone.wait(PATIENCE)
                     bench.deliveries.stays = told
                 return found
@@ -182,6 +183,7 @@ async def test_a_receiver_that_is_gone_gets_nothing_of_what_was_being_read(at_wo
             bench.judge(a_finding())
             await asyncio.to_thread(server.wait, 1)
             bench.judge(a_finding(category="Timeout Issues"))
+            assert await asyncio.to_thread(reading.wait, PATIENCE)
             held.go_on.set()
             await until(lambda: bench.webhook.is_disabled)
             gone.set()
