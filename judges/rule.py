@@ -32,6 +32,7 @@ Find = Callable[[RunFacts, Context], Iterable[Hit]]
 class RunRule:
     """A detector that looks at one agent run at a time.
 
+    `title`: the error in a few words, as people see it.
     `confidence`: the rule's precision on the annotated traces (docs/detectors.md). `of_absence`: it claims that
     something is missing, so it looks only at runs of which nothing more is expected.
     """
@@ -44,6 +45,7 @@ class RunRule:
     confidence: float = 0.5
     version: int = 2
     of_absence: bool = False
+    title: str = ""
 
     def detect(self, trace: Trace, ctx: Context) -> Iterator[Draft]:
         """One draft a hit, in order of the runs."""
@@ -61,6 +63,7 @@ class RunRule:
                     dimensions=self.dimensions,
                     severity=self.severity,
                     confidence=self.confidence,
+                    title=self.title,
                     **place,
                 )
 
@@ -75,7 +78,8 @@ def rule(
     confidence: float = 0.5,
     version: int = 2,
     of_absence: bool = False,
+    title: str = "",
 ) -> RunRule:
     """A `RunRule` as a row of a table: `dimensions` as in "PA TS", `severity` by name."""
     named = tuple(Dimension(letters) for letters in dimensions.split())
-    return RunRule(name, category, named, Severity(severity), find, confidence, version, of_absence)
+    return RunRule(name, category, named, Severity(severity), find, confidence, version, of_absence, title)

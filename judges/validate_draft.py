@@ -18,7 +18,7 @@ def validation_error(draft: object, trace: Trace) -> str:
 
 
 def _texts(draft: Any, _trace: Trace) -> bool:
-    texts = (draft.span_id, draft.category, draft.evidence, draft.explanation, draft.taxonomy)
+    texts = (draft.span_id, draft.category, draft.evidence, draft.explanation, draft.taxonomy, draft.title)
     return all(isinstance(text, str) for text in texts)
 
 
@@ -43,7 +43,7 @@ def _references(draft: Any, trace: Trace) -> bool:
 
 
 _CHECKS: Final[tuple[tuple[Callable[[Draft, Trace], bool], str], ...]] = (
-    (_texts, "a draft's span id, category, evidence, explanation and taxonomy must be text"),
+    (_texts, "a draft's span id, category, evidence, explanation, taxonomy and title must be text"),
     (lambda draft, trace: draft.span_id in trace.spans, "a draft's span is not in the trace"),
     (_category, "a draft's category is not one of its taxonomy"),
     (lambda draft, _: isinstance(draft.severity, Severity), "a draft's severity must be a Severity"),

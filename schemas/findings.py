@@ -24,7 +24,7 @@ class Draft:
 
     `span_id` where the error was made; `evidence` verbatim from that span's own text; `confidence` the rule's
     measured precision in [0, 1]; `dimensions` first = primary; `turn` the turn's index in its run, None outside.
-    `linked`: other span ids of the same claim, where two anchors are equally likely.
+    `linked`: other span ids of the same claim, where two anchors are equally likely. `title`: the error in a few words.
     """
 
     judge: str
@@ -42,6 +42,7 @@ class Draft:
     also_at: tuple[str, ...] = ()
     linked: tuple[str, ...] = ()
     taxonomy: str = TRAIL
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ class Finding:
     linked: tuple[str, ...] = ()
     state: FindingState = FindingState.CURRENT
     first_seen: int = 0
+    title: str = ""
 
     @property
     def dimension(self) -> Dimension | None:

@@ -67,6 +67,7 @@ _FINDINGS: Final = ColumnTable(
     array_column("AlsoAt", "also_at"),
     array_column("Linked", "linked"),
     StoredColumn("FirstSeen", "first_seen"),
+    StoredColumn("Title", "title"),
 )
 FINDING_COLUMNS: Final = (*_FINDINGS.names, "JudgedBy", "JudgeVersion", *_STAMPS)
 FINDING_SELECT: Final = _FINDINGS.select

@@ -101,6 +101,20 @@ def _computes(turn: TurnFacts, answer: str) -> bool:
 
 
 RULES: Final = (
-    rule("invented-path", "Environment Setup Errors", "TC LC", "MEDIUM", _invented_path),
-    rule("unobserved-answer", "Language-only", "LC", "HIGH", _unobserved_answer),
+    rule(
+        "invented-path",
+        "Environment Setup Errors",
+        "TC LC",
+        "MEDIUM",
+        _invented_path,
+        title="File name that nothing mentions",
+    ),
+    rule(
+        "unobserved-answer",
+        "Language-only",
+        "LC",
+        "HIGH",
+        _unobserved_answer,
+        title="Answer that nothing seen supports",
+    ),
 )

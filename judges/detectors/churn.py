@@ -149,7 +149,15 @@ def _identical(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 
 RULES: Final = (
-    rule("query-churn", "Resource Abuse", "EE TC", "LOW", _churn),
-    rule("query-churn-at-tool", "Resource Abuse", "EE TC", "LOW", _churn_at_tool),
-    rule("identical-call", "Resource Abuse", "EE", "MEDIUM", _identical, confidence=0.6),
+    rule("query-churn", "Resource Abuse", "EE TC", "LOW", _churn, title="Nearly the same query again"),
+    rule("query-churn-at-tool", "Resource Abuse", "EE TC", "LOW", _churn_at_tool, title="Nearly the same query again"),
+    rule(
+        "identical-call",
+        "Resource Abuse",
+        "EE",
+        "MEDIUM",
+        _identical,
+        confidence=0.6,
+        title="Same call again with the same result",
+    ),
 )

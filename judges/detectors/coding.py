@@ -63,6 +63,23 @@ def _runs_tests(facts: RunFacts) -> bool:
 
 
 RULES: Final = (
-    rule("identical-step", "Resource Abuse", "EE", "MEDIUM", _identical, confidence=0.5),
-    rule("tests-claimed", "Language-only", "LC TC", "HIGH", _claimed_tests, confidence=0.6, of_absence=True),
+    rule(
+        "identical-step",
+        "Resource Abuse",
+        "EE",
+        "MEDIUM",
+        _identical,
+        confidence=0.5,
+        title="Same code again with the same outcome",
+    ),
+    rule(
+        "tests-claimed",
+        "Language-only",
+        "LC TC",
+        "HIGH",
+        _claimed_tests,
+        confidence=0.6,
+        of_absence=True,
+        title="Passing tests claimed without a run",
+    ),
 )

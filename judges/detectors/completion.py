@@ -116,9 +116,25 @@ def _after_failure(facts: RunFacts, _: Context) -> Iterator[Hit]:
 _TWO: Final = 2
 
 RULES: Final = (
-    rule("early-finish", "Goal Deviation", "PA", "MEDIUM", _early, of_absence=True),
-    rule("unfinished-plan", "Goal Deviation", "PA", "LOW", _mid_plan, of_absence=True),
-    rule("step-limit", "Task Orchestration", "EE GF", "MEDIUM", _step_limit),
-    rule("output-limit", "Resource Exhaustion", "EE", "MEDIUM", _output_limit),
-    rule("answer-after-failure", "Tool Output Misinterpretation", "LC", "MEDIUM", _after_failure, of_absence=True),
+    rule(
+        "early-finish",
+        "Goal Deviation",
+        "PA",
+        "MEDIUM",
+        _early,
+        of_absence=True,
+        title="Answer before the plan was carried out",
+    ),
+    rule("unfinished-plan", "Goal Deviation", "PA", "LOW", _mid_plan, of_absence=True, title="Plan left unfinished"),
+    rule("step-limit", "Task Orchestration", "EE GF", "MEDIUM", _step_limit, title="Ended at the step limit"),
+    rule("output-limit", "Resource Exhaustion", "EE", "MEDIUM", _output_limit, title="Output cut at the token limit"),
+    rule(
+        "answer-after-failure",
+        "Tool Output Misinterpretation",
+        "LC",
+        "MEDIUM",
+        _after_failure,
+        of_absence=True,
+        title="Answer given right after a failure",
+    ),
 )

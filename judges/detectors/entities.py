@@ -63,4 +63,14 @@ def _altered(facts: RunFacts, _: Context) -> Iterator[Hit]:
                 yield Hit(turn.span_id, quote(text, at), f"The task names {found[1]!r}; the call says {found[0]!r}.")
 
 
-RULES: Final = (rule("entity-altered", "Incorrect Memory Usage", "LC TC", "MEDIUM", _altered, confidence=0.3),)
+RULES: Final = (
+    rule(
+        "entity-altered",
+        "Incorrect Memory Usage",
+        "LC TC",
+        "MEDIUM",
+        _altered,
+        confidence=0.3,
+        title="Name or number changed on the way",
+    ),
+)

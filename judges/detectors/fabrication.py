@@ -25,4 +25,6 @@ def _made_up(facts: RunFacts, _: Context) -> Iterator[Hit]:
             yield Hit(turn.span_id, quote(turn.text, at), text)
 
 
-RULES: Final = (rule("fabrication-wording", "Language-only", "LC", "HIGH", _made_up),)
+RULES: Final = (
+    rule("fabrication-wording", "Language-only", "LC", "HIGH", _made_up, title="Result made up, as the wording admits"),
+)

@@ -20,21 +20,63 @@ from ..failure_text import FailureKind as F
 from ..quoting import quote, quote_call, quote_executed
 from ..rule import Hit, RunRule, rule
 
-_CLASSES: Final[tuple[tuple[str, tuple[F, ...], str, str, str], ...]] = (
-    # class, kinds, category where made, category where read, what
-    ("file", (F.FILE,), "Environment Setup Errors", "Formatting Errors", "a file could not be opened"),
-    ("parse", (F.PARSE,), "Formatting Errors", "Formatting Errors", "what was written could not be parsed"),
-    ("no-result", (F.NO_RESULT,), "Poor Information Retrieval", "Formatting Errors", "nothing was found"),
-    ("import", (F.IMPORT,), "Environment Setup Errors", "Formatting Errors", "a module is missing"),
-    ("code", (F.CODE, F.OTHER), "Formatting Errors", "Formatting Errors", "an error was raised"),
-    ("raised", (F.CODE, F.OTHER), "Service Errors", "Service Errors", "an error was raised"),
-    ("limit", (F.LIMIT,), "Resource Exhaustion", "Resource Exhaustion", "a limit was exceeded"),
-    ("timeout", (F.TIMEOUT,), "Timeout Issues", "Timeout Issues", "it timed out"),
-    ("rate", (F.RATE,), "Rate Limiting", "Rate Limiting", "the rate was limited"),
-    ("auth", (F.AUTH,), "Authentication Errors", "Authentication Errors", "access was refused"),
-    ("not-found", (F.NOT_FOUND,), "Resource Not Found", "Resource Not Found", "it was not found"),
-    ("service", (F.SERVICE,), "Service Errors", "Service Errors", "the service behind it failed"),
-    ("broken", (F.BROKEN,), "Environment Setup Errors", "Environment Setup Errors", "the tool itself is broken"),
+_CLASSES: Final[tuple[tuple[str, tuple[F, ...], str, str, str, str], ...]] = (
+    # class, kinds, category where made, category where read, what, title
+    (
+        "file",
+        (F.FILE,),
+        "Environment Setup Errors",
+        "Formatting Errors",
+        "a file could not be opened",
+        "File that could not be opened",
+    ),
+    (
+        "parse",
+        (F.PARSE,),
+        "Formatting Errors",
+        "Formatting Errors",
+        "what was written could not be parsed",
+        "Output that cannot be parsed",
+    ),
+    (
+        "no-result",
+        (F.NO_RESULT,),
+        "Poor Information Retrieval",
+        "Formatting Errors",
+        "nothing was found",
+        "Search that found nothing",
+    ),
+    ("import", (F.IMPORT,), "Environment Setup Errors", "Formatting Errors", "a module is missing", "Missing module"),
+    (
+        "code",
+        (F.CODE, F.OTHER),
+        "Formatting Errors",
+        "Formatting Errors",
+        "an error was raised",
+        "Code raised an error",
+    ),
+    ("raised", (F.CODE, F.OTHER), "Service Errors", "Service Errors", "an error was raised", "Tool raised an error"),
+    ("limit", (F.LIMIT,), "Resource Exhaustion", "Resource Exhaustion", "a limit was exceeded", "Limit exceeded"),
+    ("timeout", (F.TIMEOUT,), "Timeout Issues", "Timeout Issues", "it timed out", "Call timed out"),
+    ("rate", (F.RATE,), "Rate Limiting", "Rate Limiting", "the rate was limited", "Rate limited"),
+    ("auth", (F.AUTH,), "Authentication Errors", "Authentication Errors", "access was refused", "Access refused"),
+    ("not-found", (F.NOT_FOUND,), "Resource Not Found", "Resource Not Found", "it was not found", "Resource not found"),
+    (
+        "service",
+        (F.SERVICE,),
+        "Service Errors",
+        "Service Errors",
+        "the service behind it failed",
+        "Service behind the tool failed",
+    ),
+    (
+        "broken",
+        (F.BROKEN,),
+        "Environment Setup Errors",
+        "Environment Setup Errors",
+        "the tool itself is broken",
+        "Broken tool",
+    ),
 )
 _OF_STEPS: Final = frozenset({"code"})
 """Classes of what the model's own code raised; `raised` is the same of a tool."""
@@ -122,15 +164,15 @@ def _at_tool(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) ->
 
 
 def _rules() -> Iterator[RunRule]:
-    for name, kinds, category_made, category_read, what in _CLASSES:
+    for name, kinds, category_made, category_read, what, title in _CLASSES:
         made = partial(_made, name=name, kinds=kinds, what=what)
         read = partial(_read, name=name, kinds=kinds, what=what)
-        yield rule(f"{name}-error", category_made, "TC EE", "MEDIUM", made)
-        yield rule(f"{name}-error-read", category_read, "TC EE", "MEDIUM", read)
+        yield rule(f"{name}-error", category_made, "TC EE", "MEDIUM", made, title=title)
+        yield rule(f"{name}-error-read", category_read, "TC EE", "MEDIUM", read, title=title)
         if name not in _OF_STEPS:
             at_tool = partial(_at_tool, kinds=kinds, what=what)
             category = category_made if name == "no-result" else category_read
-            yield rule(f"{name}-error-at-tool", category, "TC", "MEDIUM", at_tool)
+            yield rule(f"{name}-error-at-tool", category, "TC", "MEDIUM", at_tool, title=title)
 
 
 RULES: Final = tuple(_rules())

@@ -84,22 +84,68 @@ def _plan_without_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 
 _WORDED: Final = (
-    ("assumption", ASSUMPTION, "Assumed or estimated values"),
-    ("simulation", SIMULATION, "Simulated data"),
-    ("recall", RECALL, "Recalled knowledge"),
-    ("claimed-verification", VERIFICATION, "A verification is claimed"),
+    ("assumption", ASSUMPTION, "Assumed or estimated values", "Assumed values instead of data"),
+    ("simulation", SIMULATION, "Simulated data", "Simulated data instead of observed"),
+    ("recall", RECALL, "Recalled knowledge", "Recalled knowledge instead of a look-up"),
+    ("claimed-verification", VERIFICATION, "A verification is claimed", "Verification claimed that did not happen"),
 )
 
 RULES: Final = (
-    rule("ungrounded-turn", "Goal Deviation", "PA TS LC", "HIGH", _deviates, of_absence=True),
-    rule("ungrounded-no-call", "Tool Selection Errors", "TS PA", "HIGH", _no_call, of_absence=True),
-    rule("ungrounded-after-failure", "Tool Output Misinterpretation", "LC TC", "HIGH", _only_failed, of_absence=True),
-    rule("ungrounded-tool-claim", "Tool-related", "LC TC", "HIGH", _claims_tool, of_absence=True),
-    rule("ungrounded-plan", "Task Orchestration", "PQ PA TS", "MEDIUM", _plan_without_tool, of_absence=True),
+    rule(
+        "ungrounded-turn",
+        "Goal Deviation",
+        "PA TS LC",
+        "HIGH",
+        _deviates,
+        of_absence=True,
+        title="Claim made without a look-up",
+    ),
+    rule(
+        "ungrounded-no-call",
+        "Tool Selection Errors",
+        "TS PA",
+        "HIGH",
+        _no_call,
+        of_absence=True,
+        title="Answered without calling a tool",
+    ),
+    rule(
+        "ungrounded-after-failure",
+        "Tool Output Misinterpretation",
+        "LC TC",
+        "HIGH",
+        _only_failed,
+        of_absence=True,
+        title="Answer invented after a failed look-up",
+    ),
+    rule(
+        "ungrounded-tool-claim",
+        "Tool-related",
+        "LC TC",
+        "HIGH",
+        _claims_tool,
+        of_absence=True,
+        title="Tool use claimed that no call made",
+    ),
+    rule(
+        "ungrounded-plan",
+        "Task Orchestration",
+        "PQ PA TS",
+        "MEDIUM",
+        _plan_without_tool,
+        of_absence=True,
+        title="Plan without the tool that it needs",
+    ),
     *(
         rule(
-            f"ungrounded-{name}", "Language-only", "LC TS", "HIGH", partial(_worded, needles=n, what=w), of_absence=True
+            f"ungrounded-{name}",
+            "Language-only",
+            "LC TS",
+            "HIGH",
+            partial(_worded, needles=n, what=w),
+            of_absence=True,
+            title=t,
         )
-        for name, n, w in _WORDED
+        for name, n, w, t in _WORDED
     ),
 )

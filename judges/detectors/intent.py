@@ -48,6 +48,24 @@ _first = partial(_hits, which=slice(1), text=_FIRST)
 _again = partial(_hits, which=slice(1, None), text=_AGAIN)
 
 RULES: Final = (
-    rule("intent-without-call", "Tool Selection Errors", "TS TC EE", "HIGH", _first, version=3, of_absence=True),
-    rule("intent-without-call-again", "Task Orchestration", "EE TS TC", "MEDIUM", _again, version=3, of_absence=True),
+    rule(
+        "intent-without-call",
+        "Tool Selection Errors",
+        "TS TC EE",
+        "HIGH",
+        _first,
+        version=3,
+        of_absence=True,
+        title="Announced call that was not made",
+    ),
+    rule(
+        "intent-without-call-again",
+        "Task Orchestration",
+        "EE TS TC",
+        "MEDIUM",
+        _again,
+        version=3,
+        of_absence=True,
+        title="Announced call that was not made, again",
+    ),
 )

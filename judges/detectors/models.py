@@ -14,13 +14,19 @@ from ..failure_text import classify
 from ..quoting import quote
 from ..rule import Hit, rule
 
-_CLASSES: Final[tuple[tuple[str, tuple[F, ...], str, str], ...]] = (
-    ("rate", (F.RATE,), "Rate Limiting", "the provider limited the rate"),
-    ("timeout", (F.TIMEOUT,), "Timeout Issues", "the provider did not answer in time"),
-    ("auth", (F.AUTH,), "Authentication Errors", "the provider refused access"),
-    ("limit", (F.LIMIT,), "Context Handling Failures", "what was sent exceeds a limit of the model"),
+_CLASSES: Final[tuple[tuple[str, tuple[F, ...], str, str, str], ...]] = (
+    ("rate", (F.RATE,), "Rate Limiting", "the provider limited the rate", "Model call rate limited"),
+    ("timeout", (F.TIMEOUT,), "Timeout Issues", "the provider did not answer in time", "Model call timed out"),
+    ("auth", (F.AUTH,), "Authentication Errors", "the provider refused access", "Model provider refused access"),
+    (
+        "limit",
+        (F.LIMIT,),
+        "Context Handling Failures",
+        "what was sent exceeds a limit of the model",
+        "Context longer than the model takes",
+    ),
 )
-_NAMED: Final = frozenset(kind for _, kinds, _, _ in _CLASSES for kind in kinds)
+_NAMED: Final = frozenset(kind for _, kinds, *_ in _CLASSES for kind in kinds)
 _OTHERS: Final = tuple(kind for kind in F if kind not in _NAMED)
 
 
@@ -40,9 +46,11 @@ def _failed(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) -> 
 
 
 RULES: Final = tuple(
-    rule(f"model-{name}", category, "EE", "MEDIUM", partial(_failed, kinds=kinds, what=what), confidence=0.6)
-    for name, kinds, category, what in (
+    rule(
+        f"model-{name}", category, "EE", "MEDIUM", partial(_failed, kinds=kinds, what=what), confidence=0.6, title=title
+    )
+    for name, kinds, category, what, title in (
         *_CLASSES,
-        ("service", _OTHERS, "Service Errors", "the provider or its client raised an error"),
+        ("service", _OTHERS, "Service Errors", "the provider or its client raised an error", "Model call failed"),
     )
 )

@@ -12,11 +12,11 @@ from ..failure_text import FailureKind as F
 from ..rule import Hit, rule
 
 _CLASSES: Final = (
-    ("auth", (F.AUTH,), "Authentication Errors", "access to the page was refused"),
-    ("not-found", (F.NOT_FOUND,), "Resource Not Found", "there is no such page"),
-    ("rate", (F.RATE,), "Rate Limiting", "the rate of requests was limited"),
-    ("timeout", (F.TIMEOUT,), "Timeout Issues", "the page timed out"),
-    ("service", (F.SERVICE,), "Service Errors", "the page's server failed"),
+    ("auth", (F.AUTH,), "Authentication Errors", "access to the page was refused", "Page that refused access"),
+    ("not-found", (F.NOT_FOUND,), "Resource Not Found", "there is no such page", "Page that does not exist"),
+    ("rate", (F.RATE,), "Rate Limiting", "the rate of requests was limited", "Page that limited the rate"),
+    ("timeout", (F.TIMEOUT,), "Timeout Issues", "the page timed out", "Page that timed out"),
+    ("service", (F.SERVICE,), "Service Errors", "the page's server failed", "Page whose server failed"),
 )
 
 
@@ -31,7 +31,15 @@ def _error_pages(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str
 
 RULES: Final = tuple(
     # A page that is not there is found out by looking.
-    rule(f"{name}-error-page", category, "TC EE", "LOW", find, confidence=0.2 if name == "not-found" else 0.5)
-    for name, kinds, category, what in _CLASSES
+    rule(
+        f"{name}-error-page",
+        category,
+        "TC EE",
+        "LOW",
+        find,
+        confidence=0.2 if name == "not-found" else 0.5,
+        title=title,
+    )
+    for name, kinds, category, what, title in _CLASSES
     for find in (partial(_error_pages, kinds=kinds, what=what),)
 )

@@ -89,8 +89,30 @@ def _interface_not_given(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 
 RULES: Final = (
-    rule("first-tool-differs", "Goal Deviation", "PA TS", "MEDIUM", _first_tool_differs),
-    rule("planned-tool-never-called", "Goal Deviation", "PA TS", "LOW", _never_called, of_absence=True),
-    rule("plan-names-no-tool", "Task Orchestration", "PQ", "LOW", _names_no_tool),
-    rule("plan-needs-missing-interface", "Tool Definition Issues", "PQ TS", "LOW", _interface_not_given),
+    rule(
+        "first-tool-differs",
+        "Goal Deviation",
+        "PA TS",
+        "MEDIUM",
+        _first_tool_differs,
+        title="First tool differs from the plan",
+    ),
+    rule(
+        "planned-tool-never-called",
+        "Goal Deviation",
+        "PA TS",
+        "LOW",
+        _never_called,
+        of_absence=True,
+        title="Planned tool never called",
+    ),
+    rule("plan-names-no-tool", "Task Orchestration", "PQ", "LOW", _names_no_tool, title="Plan names no tool"),
+    rule(
+        "plan-needs-missing-interface",
+        "Tool Definition Issues",
+        "PQ TS",
+        "LOW",
+        _interface_not_given,
+        title="Plan needs an ability that is not given",
+    ),
 )

@@ -88,9 +88,40 @@ def _repeated_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 
 RULES: Final = (
-    rule("repeated-failure", "Resource Abuse", "EE TC", "MEDIUM", _repeated),
-    rule("identical-failure", "Resource Abuse", "EE TC", "MEDIUM", _identical, confidence=0.5),
-    rule("repeated-failure-read", "Resource Abuse", "EE TC", "MEDIUM", _repeated_read),
-    rule("repeated-failure-surveyed", "Formatting Errors", "EE TC", "LOW", _surveyed),
-    rule("repeated-failure-at-tool", "Resource Abuse", "EE TC", "MEDIUM", _repeated_at_tool),
+    rule(
+        "repeated-failure", "Resource Abuse", "EE TC", "MEDIUM", _repeated, title="Failing tool called again and again"
+    ),
+    rule(
+        "identical-failure",
+        "Resource Abuse",
+        "EE TC",
+        "MEDIUM",
+        _identical,
+        confidence=0.5,
+        title="Same failing call again and again",
+    ),
+    rule(
+        "repeated-failure-read",
+        "Resource Abuse",
+        "EE TC",
+        "MEDIUM",
+        _repeated_read,
+        title="Failing tool called again and again",
+    ),
+    rule(
+        "repeated-failure-surveyed",
+        "Formatting Errors",
+        "EE TC",
+        "LOW",
+        _surveyed,
+        title="Failing tool called again and again",
+    ),
+    rule(
+        "repeated-failure-at-tool",
+        "Resource Abuse",
+        "EE TC",
+        "MEDIUM",
+        _repeated_at_tool,
+        title="Failing tool called again and again",
+    ),
 )

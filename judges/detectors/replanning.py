@@ -59,6 +59,20 @@ _FAILED_OFTEN: Final = 2
 
 
 RULES: Final = (
-    rule("same-plan-again", "Context Handling Failures", "PQ EE", "MEDIUM", _same_plan),
-    rule("plan-relies-on-failed-tool", "Context Handling Failures", "PQ EE", "MEDIUM", _relies_on_failed),
+    rule(
+        "same-plan-again",
+        "Context Handling Failures",
+        "PQ EE",
+        "MEDIUM",
+        _same_plan,
+        title="New plan repeats the old one",
+    ),
+    rule(
+        "plan-relies-on-failed-tool",
+        "Context Handling Failures",
+        "PQ EE",
+        "MEDIUM",
+        _relies_on_failed,
+        title="Plan relies on a tool that keeps failing",
+    ),
 )

@@ -129,8 +129,25 @@ def _mistyped(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 
 RULES: Final = (
-    rule("mistyped-argument", "Formatting Errors", "TC", "LOW", _mistyped, confidence=0.2),
-    rule("schema-violation", "Formatting Errors", "TC EE", "MEDIUM", _made),
-    rule("schema-violation-read", "Formatting Errors", "TC EE", "MEDIUM", _read),
-    rule("unknown-tool", "Tool Selection Errors", "TS TC", "MEDIUM", _unknown_tool),
+    rule(
+        "mistyped-argument",
+        "Formatting Errors",
+        "TC",
+        "LOW",
+        _mistyped,
+        confidence=0.2,
+        title="Argument of another type than declared",
+    ),
+    rule("schema-violation", "Formatting Errors", "TC EE", "MEDIUM", _made, title="Argument the tool does not take"),
+    rule(
+        "schema-violation-read", "Formatting Errors", "TC EE", "MEDIUM", _read, title="Argument the tool does not take"
+    ),
+    rule(
+        "unknown-tool",
+        "Tool Selection Errors",
+        "TS TC",
+        "MEDIUM",
+        _unknown_tool,
+        title="Call of a tool that does not exist",
+    ),
 )

@@ -35,4 +35,13 @@ def _switch(facts: RunFacts, _: Context) -> Iterator[Hit]:
             yield Hit(after.span_id, quote(after.text, at), text)
 
 
-RULES: Final = (rule("approach-switch", "Incorrect Problem Identification", "PA TS", "MEDIUM", _switch),)
+RULES: Final = (
+    rule(
+        "approach-switch",
+        "Incorrect Problem Identification",
+        "PA TS",
+        "MEDIUM",
+        _switch,
+        title="Approach changed without a new plan",
+    ),
+)

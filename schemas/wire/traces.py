@@ -60,6 +60,7 @@ class FindingJson(WireModel):
     span_id: str
     agent_run_id: OptionalText
     turn: int | None
+    title: str
     judge: str
     dimension: str | None
     dimensions: list[str]

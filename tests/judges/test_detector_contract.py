@@ -17,6 +17,7 @@ from tracejury.judges.suite import Suite
 from tracejury.judges.text import TextCache
 from tracejury.judges.validate_draft import validation_error
 from tracejury.schemas.findings import Draft
+from tracejury.schemas.taxonomy import TRAIL_CATEGORIES
 from tracejury.schemas.trajectory import AgentRun, Trace, TraceState, TurnKind
 
 BOUND = 20.0
@@ -38,6 +39,12 @@ def test_it_is_a_detector(detector: Detector) -> None:
     assert isinstance(detector, Detector)
     assert detector.name == detector.name.lower().replace("_", "-").strip()
     assert detector.version >= 1
+
+
+def test_titles_are_short_and_unique_to_a_kind_of_error() -> None:
+    titles = {d.name: getattr(d, "title", "") for d in BUILT_IN}
+    assert not [name for name, title in titles.items() if not title or len(title) > 60 or title.endswith(".")]
+    assert all(title[0].isupper() and title not in TRAIL_CATEGORIES for title in titles.values())
 
 
 @every
