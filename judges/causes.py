@@ -1,0 +1,75 @@
+"""The class of cause of a finding: a closed table of rules and judges."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from ..schemas.agent_errors import Cause
+from ..schemas.findings import Finding
+from ..schemas.taxonomy import TRAIL
+
+_JUDGES: Final[Mapping[str, Cause]] = {
+    "plan-quality": Cause.PLAN,
+    "plan-adherence": Cause.ADHERENCE,
+    "goal-fulfilment": Cause.GOAL,
+    "logical-consistency": Cause.SUPPORT,
+    "execution-efficiency": Cause.WASTE,
+    "tool-selection": Cause.TOOL_CHOICE,
+    "tool-calling": Cause.FAILED_CALL,
+}
+"""By LLM judge, one a dimension."""
+
+_OF_SYSTEMS: Final = frozenset(
+    {
+        "Environment Setup Errors",
+        "Rate Limiting",
+        "Authentication Errors",
+        "Service Errors",
+        "Resource Not Found",
+        "Timeout Issues",
+    }
+)
+"""Categories of TRAIL's "System Execution Errors" that say of any dimension that a call failed."""
+
+_KINDS: Final = "file|parse|no-result|import|code|raised|limit|timeout|rate|auth|not-found|service|broken"
+
+_RULES: Final[tuple[tuple[Cause, str], ...]] = (
+    (Cause.MODEL, "model-(rate|timeout|auth|limit|service)|output-limit"),
+    (Cause.ENDING, "step-limit"),
+    (Cause.FAILED_CALL, f"({_KINDS})-error(-read|-at-tool|-page)?"),
+    (Cause.FAILED_CALL, "repeated-failure(-read|-surveyed|-at-tool)?|identical-failure|schema-violation(-read)?"),
+    (Cause.FAILED_CALL, "unknown-tool|mistyped-argument|invented-path"),
+    (Cause.OMITTED_CALL, "intent-without-call(-again)?"),
+    (
+        Cause.SUPPORT,
+        "ungrounded-(turn|no-call|after-failure|tool-claim|plan|assumption|simulation|recall|claimed-verification)",
+    ),
+    (Cause.SUPPORT, "unobserved-answer|fabrication-wording|answer-after-failure|entity-altered"),
+    (Cause.CHECK, "tests-claimed"),
+    (Cause.WASTE, "query-churn(-at-tool)?|identical-call|identical-step"),
+    (Cause.PLAN, "plan-(names-no-tool|needs-missing-interface|relies-on-failed-tool)|same-plan-again"),
+    (Cause.ADHERENCE, "first-tool-differs|planned-tool-never-called|unfinished-plan|early-finish|approach-switch"),
+)
+"""By names of rules, those of earlier versions among them; each in full."""
+
+_COMPILED: Final = tuple((cause, re.compile(names)) for cause, names in _RULES)
+
+FAILING: Final = frozenset({Cause.FAILED_CALL, Cause.MODEL, Cause.ENDING})
+"""Classes of which all that name one call are about its failure."""
+
+
+def cause_of(finding: Finding) -> str:
+    """The class of a finding; of a judge of one's own its taxonomy and category."""
+    return cause(finding.judge, finding.taxonomy, finding.category)
+
+
+def cause(judge: str, taxonomy: str, category: str) -> str:
+    """The class by a judge's name, and the taxonomy and category of what it found."""
+    if judge in _JUDGES:
+        if taxonomy == TRAIL and category in _OF_SYSTEMS:
+            return Cause.FAILED_CALL
+        return _JUDGES[judge] if taxonomy == TRAIL else f"{taxonomy}/{category}"
+    named = next((one for one, names in _COMPILED if names.fullmatch(judge)), None)
+    return named or f"{taxonomy}/{category}"

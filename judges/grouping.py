@@ -1,0 +1,133 @@
+"""Errors from findings: which findings have one cause, and what each of their spans is in it.
+
+Pure, and independent of the order in which the findings come. Two findings are of one error where
+
+* they are about the same failed call (`tool_span_id`), or anchors of one claim (`linked`);
+* they have the same class of cause in the same turn or at the same span, but for what reads an earlier failure there;
+* one declares the place of the other as a repeat or relay (`also_at`), and both have the same class of cause. A place
+  that several declare belongs to the surest of them, so that no relay joins two mistakes.
+
+The surest leads, of those that stand where the error was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ..schemas.agent_errors import AgentError
+from ..schemas.findings import Finding
+from .causes import FAILING, cause_of
+
+
+def group(findings: Iterable[Finding], runs: Sequence[str]) -> tuple[AgentError, ...]:
+    """The errors of one trace, joined ones included, by place of their leads.
+
+    `findings`: those that stand, each id once; `runs`: ids of the trace's agent runs in their order, for "earliest".
+    """
+    place = _Place({run: number for number, run in enumerate(runs)})
+    ranked = sorted(findings, key=lambda f: (-f.confidence, -f.severity.rank, *place(f)))
+    steps = _Sets(len(ranked))
+    for keys in (_calls, _anchors):
+        steps.join((key, number) for number, f in enumerate(ranked) for key in keys(f))
+    made = {steps.lowest(number) for number, f in enumerate(ranked) if not _reads(f)}
+    placed = [(number, f) for number, f in enumerate(ranked) if not _reads(f) or steps.lowest(number) not in made]
+    for keys in (_turns, _spans):
+        steps.join((key, number) for number, f in placed for key in keys(f))
+    clusters = [sorted((ranked[n] for n in members), key=_reads) for members in steps.members()]
+    errors = [_error(own, others) for own, others in _with_repeats(clusters)]
+    return tuple(sorted(errors, key=lambda error: place(error.lead)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The order of findings in a trace."""
+
+    runs: dict[str, int]
+
+    def __call__(self, finding: Finding) -> tuple[int, int, str, str, str]:
+        run = self.runs.get(finding.agent_run_id, len(self.runs))
+        turn = -1 if finding.turn is None else finding.turn
+        return run, turn, finding.span_id, finding.judge, finding.id
+
+
+class _Sets:
+    """Numbers from 0 in disjoint sets, each known by its lowest number."""
+
+    def __init__(self, size: int) -> None:
+        self._above = list(range(size))
+
+    def lowest(self, number: int) -> int:
+        """The lowest number of the set."""
+        while (above := self._above[number]) != number:
+            self._above[number] = self._above[above]
+            number = above
+        return number
+
+    def join(self, keyed: Iterable[tuple[Hashable, int]]) -> None:
+        """Join the sets of numbers that share a key."""
+        first: dict[Hashable, int] = {}
+        for key, number in keyed:
+            low, high = sorted((self.lowest(first.setdefault(key, number)), self.lowest(number)))
+            self._above[high] = low
+
+    def members(self) -> list[list[int]]:
+        """The sets in order of their lowest numbers, each in order."""
+        found: dict[int, list[int]] = {}
+        for number in range(len(self._above)):
+            found.setdefault(self.lowest(number), []).append(number)
+        return list(found.values())
+
+
+def _reads(finding: Finding) -> bool:
+    """Whether it stands where a failure was read: the error was made elsewhere."""
+    return finding.span_id == finding.seen_by_span_id
+
+
+def _calls(finding: Finding) -> Iterator[Hashable]:
+    if finding.tool_span_id and cause_of(finding) in FAILING:
+        yield finding.trace_id, finding.tool_span_id
+
+
+def _anchors(finding: Finding) -> Iterator[Hashable]:
+    yield finding.id
+    yield from finding.linked
+
+
+def _turns(finding: Finding) -> Iterator[Hashable]:
+    if finding.turn is not None:
+        yield finding.trace_id, finding.agent_run_id, finding.turn, cause_of(finding)
+
+
+def _spans(finding: Finding) -> Iterator[Hashable]:
+    yield finding.trace_id, finding.span_id, cause_of(finding)
+
+
+def _with_repeats(clusters: Sequence[Sequence[Finding]]) -> Iterator[tuple[Sequence[Finding], list[Finding]]]:
+    """Each cluster that repeats no other, with the findings of those that repeat it; `clusters` surest first."""
+    places: dict[Hashable, list[int]] = {}
+    for number, own in enumerate(clusters):
+        for finding in own:
+            places.setdefault((finding.span_id, cause_of(own[0])), []).append(number)
+    repeats = _Sets(len(clusters))
+    owned: set[int] = set()
+    for number, own in enumerate(clusters):
+        for span_id in (span_id for finding in own for span_id in finding.also_at):
+            for other in places.get((span_id, cause_of(own[0])), ()):
+                if other not in owned and repeats.lowest(other) != repeats.lowest(number):
+                    owned.add(other)
+                    repeats.join(((0, number), (0, other)))
+    for members in repeats.members():
+        first = next((n for n in members if n not in owned), members[0])
+        yield clusters[first], [finding for n in members if n != first for finding in clusters[n]]
+
+
+def _error(own: Sequence[Finding], others: Iterable[Finding]) -> AgentError:
+    lead, repeated = own[0], list(others)
+    shown = next((f.tool_span_id for f in own if f.tool_span_id not in ("", lead.span_id)), "")
+    told = {lead.span_id, shown, ""}
+    read = next((f.seen_by_span_id for f in own if f.seen_by_span_id not in told), "")
+    named = [f.span_id for f in own] + [i for f in own for i in (f.tool_span_id, f.seen_by_span_id, *f.also_at)]
+    named += [i for f in repeated for i in (f.span_id, f.tool_span_id, f.seen_by_span_id, *f.also_at)]
+    further = dict.fromkeys(i for i in named if i not in {*told, read})
+    return AgentError(cause_of(lead), (*own, *repeated), shown, read, tuple(further))

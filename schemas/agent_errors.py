@@ -1,0 +1,103 @@
+"""Errors of agents: the findings that have one cause, as people see and count them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from .findings import Finding, FindingState, digest
+from .taxonomy import Severity
+
+
+class Cause(StrEnum):
+    """The classes of causes; a judge of one's own has its taxonomy and category as class."""
+
+    FAILED_CALL = "failed-call"  # a call or code that failed, and what led to it: a wrong argument, an unknown tool
+    MODEL = "model"  # the model's own call failed or was cut
+    ENDING = "ending"  # the run ended without a result
+    TOOL_CHOICE = "tool-choice"  # another tool, or none, was needed
+    OMITTED_CALL = "omitted-call"  # announced and not made
+    SUPPORT = "support"  # nothing observed supports what is said
+    WASTE = "waste"  # work that brought nothing new
+    PLAN = "plan"
+    ADHERENCE = "adherence"  # the plan or an instruction was not followed
+    GOAL = "goal"  # the task was not done
+    CHECK = "check"  # what was changed was not checked, or checks were claimed
+
+
+class ErrorRole(StrEnum):
+    """The part of a span in an error."""
+
+    DECIDED = "decided at"
+    SHOWN = "shown at"
+    READ = "read at"
+    REPEATED = "repeated at"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentError:
+    """One mistake. `findings`: its lead first, those that repeat it last; `cause`: their class (`judges/causes.py`).
+
+    `shown_at`, `read_at`: the spans where it showed and was read, "" for none; `repeated_at`: further ones.
+    """
+
+    cause: str
+    findings: tuple[Finding, ...]
+    shown_at: str = ""
+    read_at: str = ""
+    repeated_at: tuple[str, ...] = ()
+
+    @property
+    def lead(self) -> Finding:
+        """The finding that gives primary span, title, category, confidence and quote."""
+        return self.findings[0]
+
+    @property
+    def id(self) -> str:
+        """Identity: see `error_id`."""
+        return error_id(self.lead, self.cause)
+
+    @property
+    def state(self) -> FindingState:
+        """Current if any finding is, else provisional if any is."""
+        return state_of(finding.state for finding in self.findings)
+
+    @property
+    def title(self) -> str:
+        """A few words, or the category where the lead's judge gives none."""
+        return self.lead.title or self.lead.category
+
+    @property
+    def spans(self) -> dict[str, ErrorRole]:
+        """The spans that it names with their roles, its primary span first."""
+        named = {self.lead.span_id: ErrorRole.DECIDED}
+        for span_id, role in ((self.shown_at, ErrorRole.SHOWN), (self.read_at, ErrorRole.READ)):
+            if span_id:
+                named.setdefault(span_id, role)
+        for span_id in self.repeated_at:
+            named.setdefault(span_id, ErrorRole.REPEATED)
+        return named
+
+    def confidence(self, severity: Severity = Severity.LOW) -> float:
+        """The confidence with which it is at least so severe: that of its surest finding that is; 0 for none.
+
+        So another finding raises the severity of its lead only in a profile that shows that finding by itself.
+        """
+        return max((f.confidence for f in self.findings if f.severity.rank >= severity.rank), default=0.0)
+
+    def severity(self, least: float = 0.0) -> Severity:
+        """The severity for readers who ask for a confidence of at least `least`."""
+        sure = [f.severity for f in self.findings if f.confidence >= least]
+        return max(sure, key=lambda severity: severity.rank, default=self.lead.severity)
+
+
+def error_id(lead: Finding, cause: str) -> str:
+    """The id of an error that this finding leads: 32 hex digits from project, trace, primary span and cause."""
+    return digest((lead.tenant, lead.trace_id, lead.span_id, cause))
+
+
+def state_of(states: Iterable[FindingState]) -> FindingState:
+    """The state of an error by those of its findings."""
+    found = set(states)
+    return next((s for s in (FindingState.CURRENT, FindingState.PROVISIONAL) if s in found), FindingState.RETRACTED)

@@ -1,0 +1,198 @@
+"""Errors from findings: one mistake is one error, whatever the order, and no finding is lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracejury.judges.causes import cause
+from tracejury.judges.detectors import BUILT_IN
+from tracejury.judges.grouping import group
+from tracejury.schemas.agent_errors import AgentError, Cause, ErrorRole
+from tracejury.schemas.findings import Finding, FindingState, finding_id, fingerprint
+from tracejury.schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, Severity
+
+RUNS = ("manager", "searcher")
+
+
+def a_finding(span_id: str, judge: str, confidence: float = 0.5, **other: Any) -> Finding:
+    """A finding of a built-in rule in turn 1 of the manager."""
+    category = other.pop("category", "Formatting Errors")
+    whole: dict[str, Any] = {
+        "agent_run_id": "manager", "turn": 1, "dimensions": (), "taxonomy": TRAIL, "severity": Severity.MEDIUM,
+        "evidence": "quote", "explanation": "why",
+    }  # fmt: skip
+    return Finding(
+        id=finding_id("", "t", span_id, judge, category, other.get("evidence", "quote")),
+        fingerprint=fingerprint("", "t", span_id, TRAIL, category),
+        tenant="", trace_id="t", span_id=span_id, judge=judge, category=category, confidence=confidence,
+        **whole | other,
+    )  # fmt: skip
+
+
+def judges_of(errors: tuple[AgentError, ...]) -> list[list[str]]:
+    return [[f.judge for f in error.findings] for error in errors]
+
+
+def test_a_failed_call_and_its_reading_are_one_error() -> None:
+    made = a_finding("llm1", "schema-violation", 0.6, tool_span_id="tool1", seen_by_span_id="llm2")
+    at_tool = a_finding("tool1", "raised-error-at-tool", 0.3, tool_span_id="tool1")
+    read = a_finding("llm2", "schema-violation-read", 0.4, turn=2, tool_span_id="tool1", seen_by_span_id="llm2")
+    (error,) = group([read, at_tool, made], RUNS)
+    assert error.lead is made
+    assert error.spans == {"llm1": ErrorRole.DECIDED, "tool1": ErrorRole.SHOWN, "llm2": ErrorRole.READ}
+
+
+def test_the_reader_of_a_failure_that_fails_itself_is_another_error() -> None:
+    made = [
+        a_finding(f"llm{n}", "service-error", turn=n, tool_span_id=f"tool{n}", seen_by_span_id=f"llm{n + 1}")
+        for n in (1, 2)
+    ]
+    read = a_finding("llm2", "service-error-read", turn=2, tool_span_id="tool1", seen_by_span_id="llm2")
+    assert judges_of(group([*made, read], RUNS)) == [["service-error", "service-error-read"], ["service-error"]]
+
+
+def test_anchors_of_a_claim_without_a_span_of_the_call_are_one_error() -> None:
+    read = a_finding("llm2", "parse-error-read", 0.3, turn=2, seen_by_span_id="llm2")
+    made = a_finding("llm1", "parse-error", linked=(read.id,))
+    assert judges_of(group([read, made], RUNS)) == [["parse-error", "parse-error-read"]]
+
+
+def test_rules_of_one_cause_in_a_turn_are_one_error_and_other_causes_are_not() -> None:
+    found = [
+        a_finding("llm1", "ungrounded-turn", 0.7),
+        a_finding("llm1", "ungrounded-assumption", 0.5),
+        a_finding("llm1", "first-tool-differs", 0.6),
+        a_finding("llm2", "ungrounded-turn", 0.7, turn=2),
+        a_finding("llm3", "ungrounded-turn", 0.7, agent_run_id="searcher"),
+    ]
+    assert sorted(map(len, judges_of(group(found, RUNS)))) == [1, 1, 1, 2]
+
+
+def test_a_detector_and_a_judge_that_agree_are_one_error() -> None:
+    found = [a_finding("llm1", "unobserved-answer", 0.6), a_finding("llm1", "logical-consistency", 0.9)]
+    assert judges_of(group(found, RUNS)) == [["logical-consistency", "unobserved-answer"]]
+
+
+def test_a_judge_of_ones_own_has_its_category_as_cause() -> None:
+    assert cause("my-error", "shop", "Wrong price") == "shop/Wrong price"
+    own = a_finding("llm1", "my-error", taxonomy="shop", category="Wrong price")
+    assert len(group([own, a_finding("llm1", "service-error")], RUNS)) == 2
+
+
+def test_declared_repeats_are_part_of_the_error_that_they_repeat() -> None:
+    first = a_finding("llm1", "logical-consistency", 0.8, also_at=("llm2", "llm7"))
+    again = a_finding("llm2", "logical-consistency", 0.9, turn=2)
+    other = a_finding("llm2", "plan-adherence", 0.9, turn=2)
+    error, apart = group([other, again, first], RUNS)
+    assert (error.lead, set(error.findings)) == (first, {first, again})
+    assert error.spans == {"llm1": ErrorRole.DECIDED, "llm2": ErrorRole.REPEATED, "llm7": ErrorRole.REPEATED}
+    assert apart.findings == (other,)
+
+
+def test_a_report_that_relays_two_mistakes_joins_neither_to_the_other() -> None:
+    one = a_finding("llm1", "logical-consistency", 0.8, agent_run_id="searcher", also_at=("report",))
+    two = a_finding("llm2", "logical-consistency", 0.7, agent_run_id="searcher", turn=2, also_at=("report",))
+    report = a_finding("report", "logical-consistency", 0.9, turn=5)
+    assert {tuple(f.span_id for f in e.findings) for e in group([report, two, one], RUNS)} == {
+        ("llm1", "report"),
+        ("llm2",),
+    }
+
+
+def test_mistakes_that_declare_each_other_end() -> None:
+    one = a_finding("llm1", "logical-consistency", 0.8, also_at=("llm2",))
+    two = a_finding("llm2", "logical-consistency", 0.7, turn=2, also_at=("llm1",))
+    (error,) = group([two, one], RUNS)
+    assert error.lead is one
+
+
+def test_another_finding_raises_the_severity_only_where_it_shows_itself() -> None:
+    sure = a_finding("llm1", "service-error", 0.8, severity=Severity.LOW)
+    grave = a_finding("llm1", "unknown-tool", 0.3, severity=Severity.HIGH)
+    (error,) = group([sure, grave], RUNS)
+    assert (error.severity(0.5), error.severity(0.3)) == (Severity.LOW, Severity.HIGH)
+    assert [error.confidence(s) for s in Severity] == [0.8, 0.3, 0.3]
+
+
+def test_ties_go_to_the_earliest() -> None:
+    found = [
+        a_finding("b", "service-error", agent_run_id="searcher", tool_span_id="tool"),
+        a_finding("a", "service-error", turn=3, tool_span_id="tool"),
+        a_finding("c", "service-error", turn=2, tool_span_id="tool"),
+    ]
+    assert [e.lead.span_id for e in group(found, RUNS)] == ["c"]
+
+
+def test_the_state_is_that_of_its_findings() -> None:
+    states = [FindingState.PROVISIONAL, FindingState.CURRENT]
+    found = [
+        a_finding("llm1", judge, state=s) for judge, s in zip(("service-error", "code-error"), states, strict=True)
+    ]
+    assert group(found, RUNS)[0].state is FindingState.CURRENT
+    assert group(found[:1], RUNS)[0].state is FindingState.PROVISIONAL
+
+
+def test_every_built_in_rule_has_a_class() -> None:
+    classes = {cause(d.name, TRAIL, TRAIL_CATEGORIES[0]) for d in BUILT_IN}
+    assert classes <= set(Cause)
+
+
+SPANS = st.sampled_from(["s1", "s2", "s3", "s4", "s5", ""])
+RULES = st.sampled_from(["service-error", "service-error-read", "ungrounded-turn", "query-churn", "my-rule"])
+
+
+@st.composite
+def findings(draw: st.DrawFn) -> list[Finding]:
+    found: dict[str, Finding] = {}
+    for number in range(draw(st.integers(0, 12))):
+        span_id = draw(SPANS.filter(bool))
+        finding = a_finding(
+            span_id,
+            draw(RULES),
+            draw(st.sampled_from([0.2, 0.4, 0.6])),
+            agent_run_id=draw(st.sampled_from(["manager", "searcher", ""])),
+            turn=draw(st.sampled_from([None, 0, 1, 2])),
+            tool_span_id=draw(SPANS),
+            seen_by_span_id=draw(SPANS),
+            also_at=tuple(draw(st.lists(SPANS.filter(bool), max_size=2))),
+            severity=draw(st.sampled_from(Severity)),
+            evidence=f"quote {number}",
+        )
+        others = draw(st.lists(st.sampled_from(sorted(found)), max_size=1)) if found else []
+        found[finding.id] = replace(finding, linked=tuple(others))
+    return list(found.values())
+
+
+@given(findings(), st.randoms())
+def test_every_finding_is_in_one_error_in_any_order(found: list[Finding], random: Any) -> None:
+    errors = group(found, RUNS)
+    assert sorted(f.id for e in errors for f in e.findings) == sorted(f.id for f in found)
+    shuffled = random.sample(found, len(found))
+    assert group(shuffled, RUNS) == errors
+    assert len({error.id for error in errors}) == len(errors)
+    for error in errors:
+        roles = [role for role in error.spans.values() if role is not ErrorRole.REPEATED]
+        assert len(roles) <= 3
+        assert len(set(roles)) == len(roles)
+        assert {f.span_id for f in error.findings} <= error.spans.keys()
+        assert "" not in error.spans
+
+
+@given(findings())
+def test_the_errors_of_an_errors_findings_are_that_error(found: list[Finding]) -> None:
+    for error in group(found, RUNS):
+        again = group(error.findings, RUNS)
+        assert [e.lead for e in again if e.id == error.id] == [error.lead]
+
+
+def test_ten_thousand_findings_of_one_turn_are_grouped_at_once() -> None:
+    found = [
+        a_finding(f"s{n}", "service-error", evidence=f"e{n}", tool_span_id=f"t{n % 7}", also_at=(f"s{n + 1}",))
+        for n in range(10_000)
+    ]
+    (error,) = group(found, RUNS)
+    assert len(error.findings) == 10_000
