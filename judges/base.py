@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from ..schemas.findings import Draft
 from ..schemas.trajectory import AgentRun, Trace
+from .endings import Ending, endings
 from .facts import RunFacts, read_runs
 from .text import TextCache
 
@@ -20,12 +21,13 @@ class Context:
     but what was read from texts, so it never changes an outcome.
     """
 
-    __slots__ = ("_facts", "texts", "trace")
+    __slots__ = ("_endings", "_facts", "texts", "trace")
 
     def __init__(self, trace: Trace, texts: TextCache | None = None) -> None:
         self.trace = trace
         self.texts = texts if texts is not None else TextCache()
         self._facts: Mapping[str, RunFacts] | None = None
+        self._endings: Mapping[str, Ending] | None = None
 
     @property
     def facts(self) -> Mapping[str, RunFacts]:
@@ -33,6 +35,13 @@ class Context:
         if self._facts is None:
             self._facts = read_runs(self.trace, self.texts)
         return self._facts
+
+    @property
+    def endings(self) -> Mapping[str, Ending]:
+        """The endings of the runs that failed, by run id, computed at first use."""
+        if self._endings is None:
+            self._endings = endings(self.trace)
+        return self._endings
 
     def run(self, run: AgentRun) -> RunFacts:
         """The facts of one run of the trace."""

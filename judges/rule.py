@@ -14,7 +14,10 @@ from .facts import RunFacts
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One place where a rule fires; fields as in `Draft`. Without evidence the span's name is quoted."""
+    """One place where a rule fires; fields as in `Draft`. Without evidence the span's name is quoted.
+
+    `severity`: where it is not the rule's. `turn`: of a span that belongs to the run as a whole.
+    """
 
     span_id: str
     evidence: str
@@ -23,6 +26,8 @@ class Hit:
     seen_by_span_id: str = ""
     also_at: tuple[str, ...] = ()
     linked: tuple[str, ...] = ()
+    severity: Severity | None = None
+    turn: int | None = None
 
 
 Find = Callable[[RunFacts, Context], Iterable[Hit]]
@@ -57,13 +62,14 @@ class RunRule:
                 place = {f.name: getattr(hit, f.name) for f in fields(Hit)}
                 if not hit.evidence.strip():
                     place["evidence"] = trace.spans[hit.span_id].raw.name
+                place["severity"] = hit.severity or self.severity
                 yield Draft(
                     judge=self.name,
                     category=self.category,
                     dimensions=self.dimensions,
-                    severity=self.severity,
                     confidence=self.confidence,
                     title=self.title,
+                    agent_run_id=run.id,
                     **place,
                 )
 

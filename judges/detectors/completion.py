@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from ...schemas.taxonomy import Severity
 from ...schemas.trajectory import TurnKind
 from ..base import Context
 from ..claims import answer_text, gives_up_honestly
@@ -85,7 +86,9 @@ def _step_limit(facts: RunFacts, _: Context) -> Iterator[Hit]:
         used += turn.acting
         if turn.turn.kind is TurnKind.ANSWER and turn.turn.llm is not None and limit is not None and used >= limit:
             evidence = quote(turn.text.strip())
-            yield Hit(turn.span_id, evidence, f"Used all of its {count(limit, 'step')} before it had an answer.")
+            text = f"Used all of its {count(limit, 'step')} before it had an answer."
+            severity = Severity.MEDIUM if facts.run.parent_id else Severity.HIGH
+            yield Hit(turn.span_id, evidence, text, severity=severity)
 
 
 def _output_limit(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -126,7 +129,7 @@ RULES: Final = (
         title="Answer before the plan was carried out",
     ),
     rule("unfinished-plan", "Goal Deviation", "PA", "LOW", _mid_plan, of_absence=True, title="Plan left unfinished"),
-    rule("step-limit", "Task Orchestration", "EE GF", "MEDIUM", _step_limit, title="Ended at the step limit"),
+    rule("step-limit", "Task Orchestration", "EE GF", "HIGH", _step_limit, version=3, title="Ended at the step limit"),
     rule("output-limit", "Resource Exhaustion", "EE", "MEDIUM", _output_limit, title="Output cut at the token limit"),
     rule(
         "answer-after-failure",

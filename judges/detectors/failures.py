@@ -84,10 +84,15 @@ _OF_STEPS: Final = frozenset({"code"})
 _OF_CALLS: Final = frozenset({"raised"})
 
 
-def failed(facts: RunFacts, name: str, kinds: tuple[F, ...]) -> Iterator[TurnFacts]:
-    """Turns that failed by class `name`: with one of `kinds`, in a call or in a step as the class has it."""
+def failed(facts: RunFacts, ctx: Context, name: str, kinds: tuple[F, ...]) -> Iterator[TurnFacts]:
+    """Turns that failed by class `name`: with one of `kinds`, in a call or in a step as the class has it.
+
+    The failure of a run below that ended by it is told there (endings.py), not at the call that delegated.
+    """
     for turn in facts.turns:
         if turn.failure is None or turn.failure.kind not in kinds or turn.turn.llm is None:
+            continue
+        if turn.failed_call is not None and turn.failed_call.sub_run_id in ctx.endings:
             continue
         theirs = turn.failed_call or turn.turn.llm.is_error  # a model that failed wrote no code
         if (name in _OF_STEPS and theirs) or (name in _OF_CALLS and not turn.failed_call):
@@ -143,21 +148,23 @@ def tool_evidence(span: NormalizedSpan, call: ToolCall, error: str) -> str:
     return found if found and (told or any(found in text for text in own)) else quote_executed(span, call)
 
 
-def _made(facts: RunFacts, _: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
-    for turn in failed(facts, name, kinds):
+def _made(facts: RunFacts, ctx: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
+    for turn in failed(facts, ctx, name, kinds):
         yield made_hit(facts, turn, f"{_what(turn, 'The')} failed: {what}.")
 
 
-def _read(facts: RunFacts, _: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
-    for turn in failed(facts, name, kinds):
+def _read(facts: RunFacts, ctx: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
+    for turn in failed(facts, ctx, name, kinds):
         text = f"This turn is the first to read a failure: {_what(turn, 'the')} failed because {what}."
         yield from read_hit(facts, turn, text)
 
 
-def _at_tool(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
+def _at_tool(facts: RunFacts, ctx: Context, *, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
     for turn in facts.turns:
         for call in turn.calls:
             failure = call.failure
+            if call.call.sub_run_id in ctx.endings:
+                continue
             if failure is not None and not failure.page and failure.kind in kinds and call.call.span is not None:
                 span, text = call.call.span, f"This call of {call.call.name} failed: {what}."
                 yield Hit(span.span_id, tool_evidence(span, call.call, failure.text), text, span.span_id)
@@ -167,12 +174,12 @@ def _rules() -> Iterator[RunRule]:
     for name, kinds, category_made, category_read, what, title in _CLASSES:
         made = partial(_made, name=name, kinds=kinds, what=what)
         read = partial(_read, name=name, kinds=kinds, what=what)
-        yield rule(f"{name}-error", category_made, "TC EE", "MEDIUM", made, title=title)
-        yield rule(f"{name}-error-read", category_read, "TC EE", "MEDIUM", read, title=title)
+        yield rule(f"{name}-error", category_made, "TC EE", "MEDIUM", made, version=3, title=title)
+        yield rule(f"{name}-error-read", category_read, "TC EE", "MEDIUM", read, version=3, title=title)
         if name not in _OF_STEPS:
             at_tool = partial(_at_tool, kinds=kinds, what=what)
             category = category_made if name == "no-result" else category_read
-            yield rule(f"{name}-error-at-tool", category, "TC", "MEDIUM", at_tool, title=title)
+            yield rule(f"{name}-error-at-tool", category, "TC", "MEDIUM", at_tool, version=3, title=title)
 
 
 RULES: Final = tuple(_rules())

@@ -31,6 +31,11 @@ OWN = {
     "model-auth",
     "model-limit",
     "model-service",
+    "run-limit",
+    "run-timeout",
+    "run-cancelled",
+    "run-crashed",
+    "empty-answer",
 }
 """Built-in rules of which the annotated traces have no case: they keep their own confidence."""
 

@@ -27,6 +27,11 @@ def final(span_id: str, text: str = "It was found.", answer: str = "1937", *sees
     return Said(span_id, text, [Did("final_answer", {"answer": answer})], sees)
 
 
+def empty_reply(span_id: str) -> Said:
+    """A turn in which the model replies with nothing."""
+    return Said(span_id, "", sees=["a page about it"], finish_reasons=("stop",))
+
+
 def ungrounded(text: str, plan: str = LOOK_UP_PLAN) -> Trace:
     """A manager plans a search, runs none, and answers."""
     return trace(run("r1", Said("p1", plan, kind=PLAN), final("a1", text), tools=[SEARCH]))
@@ -143,6 +148,13 @@ _MODEL_ERRORS: Final[Mapping[str, str]] = {
     "model-service": "InternalServerError: overloaded",
 }
 
+_ENDINGS: Final[Mapping[str, str]] = {
+    "run-limit": "Max turns exceeded: {'max_turns': 12}",
+    "run-timeout": "TimeoutError: the run took longer than 60 s",
+    "run-cancelled": "CancelledError: cancelled by the caller",
+    "run-crashed": "KeyError: 'river'",
+}
+
 FAULTY: Final[Mapping[str, Trace]] = {
     "ungrounded-turn": ungrounded("The year was 1937."),
     "ungrounded-no-call": ungrounded("The year was 1937."),
@@ -178,6 +190,13 @@ FAULTY: Final[Mapping[str, Trace]] = {
         name: trace(run("r1", Said("a1", "", llm_error=error), final("z1", "1937.", "1937", "It was 1937.")))
         for name, error in _MODEL_ERRORS.items()
     },
+    **{
+        name: trace(run("r1", Said("a1", "Searching.", [asked("year", "t1")]), tools=[SEARCH], error=error))
+        for name, error in _ENDINGS.items()
+    },
+    "empty-answer": trace(
+        run("r1", Said("a1", "Searching.", [asked("year", "t1")]), empty_reply("z1"), tools=[SEARCH])
+    ),
     "repeated-failure": failing("ValueError: no", 2),
     "identical-failure": failing("ValueError: no", 3),
     "repeated-failure-read": failing("ValueError: no", 2),

@@ -85,8 +85,9 @@ def run(
     ended: bool = True,
     max_steps: int | None = None,
     name: str = "agent",
+    error: str = "",
 ) -> AgentRun:
-    """An agent run; `ended` False: its own span has not arrived."""
+    """An agent run; `ended` False: its own span has not arrived; `error`: the message with which it failed."""
     clock = _Clock()
     built = tuple(_turn(i, said, clock) for i, said in enumerate(turns))
     given: dict[str, ToolDefinition] = {t.name: t for t in tools}
@@ -98,13 +99,13 @@ def run(
         id=run_id,
         name=name,
         role=role,
-        span=NormalizedSpan(raw(run_id, f"{name}.run"), Kind.AGENT, "test") if ended else None,
+        span=NormalizedSpan(raw(run_id, f"{name}.run", error=error), Kind.AGENT, "test") if ended else None,
         parent_id=parent_id,
         parent_turn=None,
         goal=goal,
         system_prompt="",
         answer=answer,
-        status="ok" if ended else "unfinished",
+        status="unfinished" if not ended else "error" if error else "ok",
         turns=built,
         tools=tuple(given.values()),
         plans=tuple(t.index for t in built if t.kind is TurnKind.PLAN),

@@ -1,0 +1,67 @@
+"""Runs that ended without finishing: by an exception, a limit, a time-out, a cancellation, or an empty answer.
+
+What ended is known by structure (judges/endings.py), and the message only names the kind. HIGH where the answer is
+missing through it; MEDIUM where a run above went on, so that it cost a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+from ...schemas.taxonomy import Severity
+from ...schemas.trajectory import TurnKind
+from ..base import Context
+from ..endings import EndKind
+from ..facts import RunFacts
+from ..quoting import quote
+from ..rule import Hit, rule
+
+_KINDS: Final[tuple[tuple[str, EndKind, str, str, str], ...]] = (
+    # rule, kind, category, how, title
+    ("run-limit", EndKind.LIMIT, "Resource Exhaustion", "at a limit", "Run ended at a limit"),
+    ("run-timeout", EndKind.TIMEOUT, "Timeout Issues", "because it took too long", "Run timed out"),
+    ("run-cancelled", EndKind.CANCELLED, "Task Orchestration", "because it was cancelled", "Run cancelled"),
+    ("run-crashed", EndKind.CRASH, "Service Errors", "by an exception that nothing handled", "Run crashed"),
+)
+
+
+def _ended(facts: RunFacts, ctx: Context, *, kind: EndKind, how: str) -> Iterator[Hit]:
+    ending = ctx.endings.get(facts.run.id)
+    if ending is None or ending.relayed or ending.kind is not kind:
+        return
+    yield Hit(
+        ending.span.span_id,
+        quote(ending.message),
+        f"The run ended {how}{', without an answer' if not facts.run.answer else ''}.",
+        tool_span_id=ending.cause_id,
+        severity=Severity.HIGH if ending.fatal else Severity.MEDIUM,
+        turn=ending.turn.index if ending.turn is not None else None,
+    )
+
+
+def _empty(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
+    """The model's last reply holds neither text nor a call, in a run whose other content was recorded."""
+    last = next((turn for turn in reversed(facts.turns) if turn.turn.kind is not TurnKind.INNER), None)
+    if last is None or last.turn.llm is None or facts.run.answer or facts.run.id in ctx.endings:
+        return
+    llm = last.turn.llm
+    said = any(m.text or m.tool_requests or m.reasoning for m in llm.output_messages) or llm.output_text
+    if said or last.calls or last.turn.sub_run_ids or llm.is_error or not (llm.output_messages or llm.finish_reasons):
+        return
+    # Where nothing that a model wrote was recorded, an empty reply is a gap of the record.
+    if any(m.text for m in (*llm.input_messages, *last.turn.new_messages)) and any(
+        t.text or t.turn.tool_requests for t in facts.turns
+    ):
+        severity = Severity.MEDIUM if facts.run.parent_id else Severity.HIGH
+        yield Hit(last.span_id, "", "The run ended with an empty reply, so there is no answer.", severity=severity)
+
+
+RULES: Final = (
+    *(
+        rule(name, category, "EE GF", "HIGH", partial(_ended, kind=kind, how=how), confidence=0.6, title=title)
+        for name, kind, category, how, title in _KINDS
+    ),
+    rule("empty-answer", "Goal Deviation", "GF", "HIGH", _empty, confidence=0.5, of_absence=True, title="Empty answer"),
+)
