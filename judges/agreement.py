@@ -24,9 +24,9 @@ from .bootstrap import Interval, intervals
 class Predicted:
     """The scored part of a finding. `dimensions`: first = primary.
 
-    `severity`, and `elsewhere`: the span ids where it showed or is relayed (`tool_span_id`, `seen_by_span_id`,
-    `also_at`), take part in no figure of this module; nor do `evidence`, `run_id` (the agent run)
-    and `id`.
+    `elsewhere`: the span ids where it showed or is relayed (`tool_span_id`, `seen_by_span_id`, `also_at`), which count
+    in `localised_any` and `span_precision_any` alone. `severity`, `evidence`, `run_id` (the agent run) and `id` take
+    part in no figure of this module.
     """
 
     trace_id: str
@@ -69,6 +69,8 @@ class Figures:
     weighted_category_f1: float
     location_accuracy: float
     joint_accuracy: float
+    localised_any: float
+    span_precision_any: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,9 @@ class TraceTally:
     joint: float
     annotated_categories: frozenset[str]
     predicted_categories: frozenset[str]
+    localised_any: int
+    named_spans: int
+    common_named_spans: int
 
 
 def agreement(traces: Sequence[str], annotated: Iterable[Annotated], predicted: Iterable[Predicted]) -> Agreement:
@@ -121,6 +126,7 @@ def tally(annotated: Sequence[Annotated], predicted: Sequence[Predicted]) -> Tra
     """Counts of one trace."""
     gold_spans = {a.span_id for a in annotated}
     found_spans = {p.span_id for p in predicted}
+    named_spans = found_spans.union(*(p.elsewhere for p in predicted))
     gold_pairs = {(a.span_id, a.category) for a in annotated}
     found_pairs = {(p.span_id, p.category) for p in predicted}
     return TraceTally(
@@ -134,6 +140,9 @@ def tally(annotated: Sequence[Annotated], predicted: Sequence[Predicted]) -> Tra
         joint=ratio(len(gold_pairs & found_pairs), len(gold_pairs)),
         annotated_categories=frozenset(a.category for a in annotated) & _LEAVES,
         predicted_categories=frozenset(p.category for p in predicted) & _LEAVES,
+        localised_any=sum(a.span_id in named_spans for a in annotated),
+        named_spans=len(named_spans),
+        common_named_spans=len(gold_spans & named_spans),
     )
 
 
@@ -144,6 +153,7 @@ def figures(tallies: Sequence[TraceTally]) -> Figures:
     * `span_precision`, `span_recall`, `span_f1`: over distinct (trace, span) pairs (pooled).
     * `location_accuracy`, `joint_accuracy`: mean over traces of |predicted and annotated| / |annotated|, over
       distinct spans, or (span, category) pairs.
+    * `localised_any`, `span_precision_any`: as `localised` and `span_precision`, over all spans that findings name.
     * `findings_per_trace`: all findings / traces, duplicates of a span included.
     """
     n = len(tallies)
@@ -159,6 +169,8 @@ def figures(tallies: Sequence[TraceTally]) -> Figures:
         weighted_category_f1=weighted_category_f1(tallies),
         location_accuracy=ratio(sum(t.location for t in tallies), n),
         joint_accuracy=ratio(sum(t.joint for t in tallies), n),
+        localised_any=ratio(sum(t.localised_any for t in tallies), sum(t.errors for t in tallies)),
+        span_precision_any=ratio(sum(t.common_named_spans for t in tallies), sum(t.named_spans for t in tallies)),
     )
 
 

@@ -49,6 +49,7 @@ def predicted_from_json(f: ErrorJson) -> Predicted:
         judge=f.judge,
         confidence=f.confidence,
         dimensions=tuple(f.dimensions),
+        elsewhere=tuple(i for i in (f.tool_span_id, f.seen_by_span_id, *f.also_at) if i),
         evidence=f.evidence,
         run_id=f.agent_run_id or "",
     )

@@ -18,7 +18,9 @@ from .tables import INTERVAL, Column, listed
 HEADLINES: Final = {
     "findings_per_trace": "findings a trace",
     "localised": "localised",
+    "localised_any": "localised by any named span",
     "span_precision": "span precision",
+    "span_precision_any": "precision of all named spans",
     "span_recall": "span recall",
     "span_f1": "span F1",
     "weighted_category_f1": "weighted category F1",

@@ -48,6 +48,14 @@ def test_figures_of_hand_counted_traces() -> None:
     assert figures.joint_accuracy == pytest.approx((1 / 3 + 0 + 0) / 3)
 
 
+def test_spans_named_beside_the_primary_one_count_in_figures_of_their_own() -> None:
+    """A finding at x that showed at a localises the error at a by any named span, and only so."""
+    beside = Predicted("t", "x", ABUSE, elsewhere=("a", "y"))
+    figures = score(["t"], [gold("t", "a"), gold("t", "b")], [beside, found("t", "b")]).all
+    assert (figures.localised, figures.localised_any) == (1 / 2, 1.0)
+    assert (figures.span_precision, figures.span_precision_any) == (1 / 2, 2 / 4)
+
+
 def test_weighted_category_f1_equals_the_vector_of_scikit_learn() -> None:
     """The example in the documentation of `f1_score(..., average="weighted")`: 0.26..., one category a trace."""
     names = TRAIL_CATEGORIES[:3]
@@ -73,7 +81,7 @@ def test_categories_outside_the_taxonomy_take_no_part_in_the_category_f1() -> No
     assert figures.location_accuracy == figures.joint_accuracy == 1.0
 
 
-NOTHING = Figures(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+NOTHING = Figures(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -82,13 +90,13 @@ NOTHING = Figures(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         pytest.param([], [], [], NOTHING, id="no traces"),
         pytest.param(["t"], [], [], NOTHING, id="no errors, no findings"),
         pytest.param(["t"], [gold("t", "a")], [], NOTHING, id="no findings"),
-        pytest.param(["t"], [], [found("t", "a")], Figures(1.0, 0, 0, 0, 0, 0, 0, 0), id="no errors"),
-        pytest.param(["t"], [gold("t", "a")], [found("t", "a")], Figures(1.0, 1, 1, 1, 1, 1, 1, 1), id="perfect"),
+        pytest.param(["t"], [], [found("t", "a")], Figures(1.0, 0, 0, 0, 0, 0, 0, 0, 0, 0), id="no errors"),
+        pytest.param(["t"], [gold("t", "a")], [found("t", "a")], Figures(1.0, 1, 1, 1, 1, 1, 1, 1, 1, 1), id="perfect"),
         pytest.param(
             ["t"],
             [gold("t", "a"), gold("t", "a")],
             [found("t", "a"), found("t", "a")],
-            Figures(2.0, 1, 1, 1, 1, 1, 1, 1),
+            Figures(2.0, 1, 1, 1, 1, 1, 1, 1, 1, 1),
             id="duplicates count once in sets, each in findings",
         ),
         pytest.param(["t"], [gold("u", "a")], [found("u", "a")], NOTHING, id="other traces are ignored"),
@@ -96,7 +104,7 @@ NOTHING = Figures(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
             ["t", "u"],
             [gold("t", "a")],
             [found("u", "a")],
-            Figures(0.5, 0, 0, 0, 0, 0, 0, 0),
+            Figures(0.5, 0, 0, 0, 0, 0, 0, 0, 0, 0),
             id="span ids are a trace's",
         ),
     ],

@@ -6,6 +6,7 @@ import io
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,20 @@ def test_headline_figures_come_first(folder: Path) -> None:
     assert report["span_precision"] == pytest.approx(1 / 2)
     assert report["findings_per_trace"] == 1.0
     assert json.loads(json.dumps(report)) == report
+
+
+def test_both_kinds_of_localisation_are_reported(folder: Path) -> None:
+    """By primary span and by any named span, each with its precision, in JSON and in the table."""
+    beside = replace(found(A, 5), elsewhere=(f"{3:016x}", f"{4:016x}"))
+    evaluation = evaluate(load(folder), Predictions((beside,)), profile="0", protocol="direct")
+    report = as_json(evaluation)
+    assert (report["localised"], report["span_precision"]) == (0.0, 0.0)
+    assert (report["localised_any"], report["span_precision_any"]) == (2 / 4, pytest.approx(2 / 3))
+    assert report["valid"]["localised_any"] == pytest.approx(2 / 3)
+    screen = io.StringIO()
+    Console(file=screen, width=160, force_terminal=False).print(as_tables(evaluation))
+    assert "localised by any named span" in screen.getvalue()
+    assert "precision of all named spans" in screen.getvalue()
 
 
 def test_invalid_annotations_are_listed(folder: Path) -> None:
