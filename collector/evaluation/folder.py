@@ -67,7 +67,7 @@ def load(
     Raises:
         BrokenFileError: there are no traces, or a file is not what it should be; names the file.
     """
-    files = dict(islice(_named(folder / "traces").items(), limit or None))
+    files = dict(islice(named_files(folder / "traces").items(), limit or None))
     if not files:
         raise BrokenFileError(f"no traces in {folder}: expected {folder}/traces/*.json or *.json.gz")
     requests: list[Request] = []
@@ -82,7 +82,7 @@ def load(
     if people is not None and people.reviewed is not None:
         return _labelled(requests, names, people.marked, people.reviewed)
     labels = _dimensions(folder / DIMENSIONS)
-    marked = _named(folder / "annotations")
+    marked = named_files(folder / "annotations")
     annotations = {name: _annotations(name, path, labels) for name, path in marked.items() if name in files}
     spare = 0 if limit else len(marked) - len(annotations)
     return TrailFolder(tuple(requests), names, annotations, spare)
@@ -107,8 +107,8 @@ def _labelled(
     return TrailFolder(tuple(requests), names, found, spare, dict(runs))
 
 
-def _named(folder: Path) -> dict[str, Path]:
-    """JSON files by what stands before `.json`, sorted."""
+def named_files(folder: Path) -> dict[str, Path]:
+    """JSON files of a folder by what stands before `.json`, sorted."""
     found = (p for pattern in ("*.json", "*.json.gz") for p in folder.glob(pattern))
     return {p.name.removesuffix(".gz").removesuffix(".json"): p for p in sorted(found)}
 

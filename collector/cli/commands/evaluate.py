@@ -1,7 +1,8 @@
-"""`tracejury evaluate trail DIR` and `tracejury evaluate frameworks DIR`."""
+"""`tracejury evaluate`: `trail DIR`, `steps DIR ...` and `frameworks DIR`."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,31 @@ def trail(
         _judges(folder, criteria, asked, profile, style)
     else:
         _detectors(folder, profile, protocol, shuffle, asked["labels"], style)
+
+
+@evaluate_command.command("steps")
+@click.argument(
+    "folders",
+    metavar="DIR [DIR ...]",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+)
+@click.option("--profile", default="balanced", show_default=True, metavar="NAME|NUMBER", help="Which findings count.")
+@click.option("--rules", is_flag=True, help="Also the record of each rule in each data set and in the others.")
+@format_option
+def steps(*, folders: tuple[Path, ...], profile: str, rules: bool, style: str) -> None:
+    """Judge traces with labelled steps (DIR/traces/, DIR/annotations/) with all detectors, and score what was found.
+
+    Each DIR is one data set, named as the folder. docs/evaluate.md tells what every table says.
+    """
+    from ...evaluation.steps_report import as_json, as_tables
+    from ...evaluation.steps_run import evaluate_steps
+    from .. import output
+
+    with progress_bar() as progress:
+        report = evaluate_steps(folders, profile=profile, progress=progress)
+    output.show_report(style, report, partial(as_json, rules=rules), partial(as_tables, rules=rules))
 
 
 @evaluate_command.command("frameworks")
