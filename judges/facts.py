@@ -14,7 +14,8 @@ from ..schemas.normalized import Kind
 from ..schemas.trajectory import AgentRun, ToolCall, Trace, Turn, TurnKind
 from .code_text import code_of, reaches_out
 from .failure_text import FailureKind, StepFailure, classify, error_page, gives_up, reported_failure
-from .names import Role, hints, named, role_of, text_of
+from .history import informed, obtained_texts, opening_messages
+from .names import Role, hints, named, reads, role_of, text_of
 from .text import TextCache
 from .wording import LOOK_UP, first_of
 
@@ -54,8 +55,9 @@ class TurnFacts:
     `text`: what the LLM wrote, else the answer that it handed over; `low`: that, bounded, in lower case.
     `failure`: of a call or the step; `failed_call` the call it was, None for the step. `read`: where it was read.
     `gave_up`: the line by which a sub-agent started here says that it obtained nothing. `attempted`: data access
-    was tried; `succeeded`: some of it brought something. `answers`: it hands over the run's answer by a tool, or
-    writes such a call out in code. `code`: what it wrote to be run and its framework ran.
+    was tried; `looked_up`: some of it by a way to read, which a refused change is not; `succeeded`: some of it brought
+    something. `answers`: it hands over the run's answer by a tool, or writes such a call out in code. `code`: what it
+    wrote to be run and its framework ran.
     """
 
     turn: Turn
@@ -67,6 +69,7 @@ class TurnFacts:
     failed_call: ToolCall | None
     gave_up: str
     attempted: bool
+    looked_up: bool
     succeeded: bool
     answers: bool
     code: str = ""
@@ -91,7 +94,8 @@ class RunFacts:
     hands over the answer. `settled`: its own span has ended, so that an absence in it means something. By position:
     `wants_data`, whether the latest plan before it (else the survey of facts, or a plan that opens what was said up to
     there) asks for data from outside; `plan_at`, where that plan stands (-1: nowhere). `sent`: see `texts_until`;
-    `sent_until`: how many of them there are up to a position.
+    `sent_until`: how many of them there are up to a position. `informed`: data observed before the run stands in its
+    input (history.py).
     """
 
     run: AgentRun
@@ -103,6 +107,7 @@ class RunFacts:
     plan_at: tuple[int, ...]
     sent: tuple[str, ...]
     sent_until: tuple[int, ...]
+    informed: bool = False
     memo: dict[tuple[str, int], bool] = field(default_factory=dict, compare=False, repr=False)
     """Answers already computed: (question, position) to answer. Many rules ask the same."""
 
@@ -126,7 +131,9 @@ class RunFacts:
 def read_runs(trace: Trace, texts: TextCache) -> Mapping[str, RunFacts]:
     """Facts of all runs of a trace, by run id."""
     by_id = {run.id: run for run in trace.runs}
-    return {run.id: _read_run(run, by_id, texts) for run in trace.runs}
+    found = [_read_run(run, by_id, texts) for run in trace.runs]
+    obtained = obtained_texts((facts.run, any(t.succeeded for t in facts.turns)) for facts in found)
+    return {facts.run.id: replace(facts, informed=informed(facts.run, obtained)) for facts in found}
 
 
 def _read_run(run: AgentRun, runs: Mapping[str, AgentRun], texts: TextCache) -> RunFacts:
@@ -152,8 +159,11 @@ def _read_run(run: AgentRun, runs: Mapping[str, AgentRun], texts: TextCache) -> 
 def _sent(run: AgentRun) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """See `RunFacts`."""
     texts, until = [run.goal], list[int]()
+    opening = opening_messages(run)
     for turn in run.turns:
-        if turn.kind not in SURVEYS:
+        if turn.new_messages is opening:
+            texts += [m.text for m in opening]  # words of an earlier run are no words of this one
+        elif turn.kind not in SURVEYS:
             texts += [m.text for m in turn.new_messages if m.role not in _OWN]
         until.append(len(texts))
     return tuple(texts), tuple(until)
@@ -218,6 +228,7 @@ def _read_turn(
     code = code_of(text) if turn.wrappers or turn.observation else ""
     answers = any(c.role is Role.FINAL for c in calls) or first_of(low, enders) >= 0
     # What code reads in the step that answers, nobody has looked at before answering.
+    stopped = failure is not None and failure.kind is not FailureKind.PARSE
     ran = bool(code) and (by_code or (reaches_out(code) and not answers))
     return TurnFacts(
         turn=turn,
@@ -228,7 +239,8 @@ def _read_turn(
         failure=failure,
         failed_call=failed.call if failed else None,
         gave_up=refusals[0] if refusals else "",
-        attempted=bool(accesses or subs) or ran or (failure is not None and failure.kind is not FailureKind.PARSE),
+        attempted=bool(accesses or subs) or ran or stopped,
+        looked_up=bool(subs) or ran or (stopped and not failed) or any(reads(c.call.name) for c in accesses),
         succeeded=worked or len(subs) > len(refusals) or (ran and failure is None),
         answers=answers,
         code=code,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
@@ -12,6 +13,8 @@ from .wording import WORDINGS
 
 FINAL_NAMES: Final = frozenset(WORDINGS["names"]["final"])
 COMPUTE_NAMES: Final = frozenset(WORDINGS["names"]["compute"])
+READING_VERBS: Final = frozenset(WORDINGS["names"]["reading"])
+WRITING_VERBS: Final = frozenset(WORDINGS["names"]["writing"])
 
 
 class Role(StrEnum):
@@ -28,6 +31,21 @@ def role_of(name: str) -> Role:
     if letters in FINAL_NAMES:
         return Role.FINAL
     return Role.COMPUTE if letters in COMPUTE_NAMES else Role.ACCESS
+
+
+def reads(name: str) -> bool | None:
+    """Whether a tool of that name looks something up (True) or changes something (False); None where nobody can tell.
+
+    The first telling verb decides: `get_or_create` reads, `return_search_results` changes.
+    """
+    for word in _WORDS.findall(name):
+        low = word.lower()
+        if low in READING_VERBS or low in WRITING_VERBS:
+            return low in READING_VERBS
+    return None
+
+
+_WORDS: Final = re.compile(r"[A-Z]{0,40}[a-z]{1,40}|[A-Z]{1,40}")
 
 
 def find_name(text: str, name: str) -> int:

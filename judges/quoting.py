@@ -100,6 +100,15 @@ def quote_call(turn: Turn, call: ToolCall) -> str:
     return quote(turn.text, at) if at >= 0 else llm.raw.name
 
 
+def quote_content(span: NormalizedSpan) -> str:
+    """A verbatim quote of a span's content: what it put out, asked for or failed with; its name only without any."""
+    pieces = [*(m.text for m in span.output_messages), span.output_text]
+    pieces += [json_text(r.arguments) or r.name for r in span.tool_requests]
+    pieces += [span.tool_result or "", *(e.message for e in span.exceptions), span.raw.status_message]
+    pieces += [] if span.tool_arguments is None else [json_text(span.tool_arguments)]
+    return next((quote(piece.strip()) for piece in pieces if piece.strip()), span.raw.name)
+
+
 def values_of(arguments: Json) -> list[Any]:
     """The values of a call's arguments; of anything but an object, the whole."""
     return list(arguments.values()) if isinstance(arguments, Mapping) else [arguments]

@@ -10,12 +10,14 @@ from ..schemas.taxonomy import Dimension, Severity
 from ..schemas.trajectory import Trace
 from .base import Context
 from .facts import RunFacts
+from .quoting import quote_content
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One place where a rule fires; fields as in `Draft`. Without evidence the span's name is quoted.
+    """One place where a rule fires; fields as in `Draft`.
 
+    Without evidence, or with the span's name for it, the span's content is quoted; the name only if none was captured.
     `severity`: where it is not the rule's. `turn`: of a span that belongs to the run as a whole.
     """
 
@@ -60,9 +62,10 @@ class RunRule:
                 continue
             for hit in self.find(facts, ctx):
                 place = {f.name: getattr(hit, f.name) for f in fields(Hit)}
-                if not hit.evidence.strip():
-                    place["evidence"] = trace.spans[hit.span_id].raw.name
                 place["severity"] = hit.severity or self.severity
+                span = trace.spans[hit.span_id]
+                if hit.evidence.strip() in ("", span.raw.name):
+                    place["evidence"] = quote_content(span)
                 yield Draft(
                     judge=self.name,
                     category=self.category,

@@ -107,6 +107,7 @@ RULES: Final = (
         "TC LC",
         "MEDIUM",
         _invented_path,
+        version=3,
         title="File name that nothing mentions",
     ),
     rule(
@@ -115,6 +116,7 @@ RULES: Final = (
         "LC",
         "HIGH",
         _unobserved_answer,
+        version=3,
         title="Answer that nothing seen supports",
     ),
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from ...schemas.normalized import Json
 from ...schemas.trajectory import ToolCall, TurnKind
@@ -57,7 +57,7 @@ def _churn_runs(facts: RunFacts) -> Iterator[list[tuple[TurnFacts, CallFacts]]]:
                 if not _query(call):
                     continue
                 group = groups.setdefault(call.call.name, [])
-                if not group or any(alike(_query(call), _query(c)) for _, c in group[-_LOOK_BACK:]):
+                if not group or any(_same_action(call, c) for _, c in group[-_LOOK_BACK:]):
                     group.append((turn, call))
         yield from (g for g in groups.values() if len(g) >= CHURNED)
 
@@ -74,6 +74,21 @@ def _by_plan(facts: RunFacts) -> Iterator[list[TurnFacts]]:
         elif turn.acting:
             acts.append(turn)
     yield acts
+
+
+def _same_action(one: CallFacts, other: CallFacts) -> bool:
+    """Whether two calls of a tool ask nearly the same of the same things.
+
+    Any other argument that both have names a thing; one that only one of them has is a filter.
+    """
+    a, b = _others(one), _others(other)
+    return alike(_query(one), _query(other)) and all(a[key] == b[key] for key in a.keys() & b.keys())
+
+
+def _others(call: CallFacts) -> dict[str, Any]:
+    arguments, query = call.call.arguments, _query(call)
+    known = arguments.items() if isinstance(arguments, Mapping) else ()
+    return {key: value for key, value in known if value not in (None, query)}
 
 
 def _query(call: CallFacts) -> str:
@@ -149,8 +164,16 @@ def _identical(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 
 RULES: Final = (
-    rule("query-churn", "Resource Abuse", "EE TC", "LOW", _churn, title="Nearly the same query again"),
-    rule("query-churn-at-tool", "Resource Abuse", "EE TC", "LOW", _churn_at_tool, title="Nearly the same query again"),
+    rule("query-churn", "Resource Abuse", "EE TC", "LOW", _churn, version=3, title="Nearly the same query again"),
+    rule(
+        "query-churn-at-tool",
+        "Resource Abuse",
+        "EE TC",
+        "LOW",
+        _churn_at_tool,
+        version=3,
+        title="Nearly the same query again",
+    ),
     rule(
         "identical-call",
         "Resource Abuse",

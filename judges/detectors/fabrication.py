@@ -15,6 +15,8 @@ from ..wording import FABRICATION, first_of
 def _made_up(facts: RunFacts, _: Context) -> Iterator[Hit]:
     """Made-up data in a turn that tries no look-up, while the data that was asked for is missing."""
     tried = False
+    if facts.informed:
+        return
     for turn in facts.acts:
         if turn.succeeded:
             return
@@ -26,5 +28,13 @@ def _made_up(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 
 RULES: Final = (
-    rule("fabrication-wording", "Language-only", "LC", "HIGH", _made_up, title="Result made up, as the wording admits"),
+    rule(
+        "fabrication-wording",
+        "Language-only",
+        "LC",
+        "HIGH",
+        _made_up,
+        version=3,
+        title="Result made up, as the wording admits",
+    ),
 )

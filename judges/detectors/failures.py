@@ -125,10 +125,17 @@ def read_hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Iterator[Hit
     reader = reading.span_id
     # Who reports an outage has done right, and so has who tries the same once more and succeeds.
     outage = turn.failure is not None and turn.failure.kind in OUTAGES
-    if not reader or (outage and gives_up_honestly(facts, reading)) or _works_now(turn, reading):
+    if not reader or _reports(facts, reading) or (outage and gives_up_honestly(facts, reading)):
+        return
+    if _works_now(turn, reading):
         return
     evidence = quote(turn.read.text, turn.read.offset)
     yield Hit(reader, evidence, explanation, _tool_span(turn), reader, linked=(turn.span_id,))
+
+
+def _reports(facts: RunFacts, turn: TurnFacts) -> bool:
+    """Whether a turn ends its run with words alone: it tells the user, and the error is where it was made."""
+    return turn is facts.acts[-1] and not (turn.calls or turn.code or turn.attempted)
 
 
 def _works_now(failing: TurnFacts, later: TurnFacts) -> bool:
@@ -175,7 +182,7 @@ def _rules() -> Iterator[RunRule]:
         made = partial(_made, name=name, kinds=kinds, what=what)
         read = partial(_read, name=name, kinds=kinds, what=what)
         yield rule(f"{name}-error", category_made, "TC EE", "MEDIUM", made, version=3, title=title)
-        yield rule(f"{name}-error-read", category_read, "TC EE", "MEDIUM", read, version=3, title=title)
+        yield rule(f"{name}-error-read", category_read, "TC EE", "MEDIUM", read, version=4, title=title)
         if name not in _OF_STEPS:
             at_tool = partial(_at_tool, kinds=kinds, what=what)
             category = category_made if name == "no-result" else category_read

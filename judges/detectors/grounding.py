@@ -1,8 +1,12 @@
 """Turns whose content nothing supports: the state machine *access attempted, succeeded or failed, content produced*.
 
 An ungrounded turn acts without running any tool, after the last attempt to access data, while no access has
-succeeded although the plan or the survey of facts asks for look-ups. Several rules name different faults of the
-same turn. Source of the families: TRAIL's error types and "What is your agent's GPA?" (dimensions).
+succeeded although the plan or the survey of facts asks for look-ups. What was observed belongs to the conversation: a
+result in the run's own input is a success. Reading differs from writing: a refused change is no failed look-up, and
+what follows it speaks of the change. A turn without text produces nothing that could lack support.
+
+Several rules name different faults of the same turn. Source of the families: TRAIL's error types and "What is your
+agent's GPA?" (dimensions).
 """
 
 from __future__ import annotations
@@ -22,17 +26,18 @@ from .intent import announces_without_calling
 
 def ungrounded(facts: RunFacts) -> Iterator[tuple[TurnFacts, bool]]:
     """Ungrounded turns, each with whether an access had failed before; at most one after each attempt."""
-    attempted = succeeded = False
+    attempted, succeeded = False, facts.informed
     armed = True
     acts = facts.acts
     for turn in acts:
         if turn.attempted:
-            attempted = armed = True
+            armed = turn.looked_up
+            attempted = attempted or turn.looked_up
             succeeded = succeeded or turn.succeeded
             continue
         # What a run says last is its answer, however it is worded.
         announces = turn is not acts[-1] and announces_without_calling(facts, turn)
-        if succeeded or not armed or announces:
+        if succeeded or not armed or announces or not turn.text.strip():
             continue
         plans = turn is not acts[-1] and not turn.answers and opens_with_plan(turn.low)
         if (attempted or facts.wants_data[turn.position]) and not plans and not needs_no_support(facts, turn):
@@ -98,6 +103,7 @@ RULES: Final = (
         "HIGH",
         _deviates,
         of_absence=True,
+        version=3,
         title="Claim made without a look-up",
     ),
     rule(
@@ -107,6 +113,7 @@ RULES: Final = (
         "HIGH",
         _no_call,
         of_absence=True,
+        version=3,
         title="Answered without calling a tool",
     ),
     rule(
@@ -116,6 +123,7 @@ RULES: Final = (
         "HIGH",
         _only_failed,
         of_absence=True,
+        version=3,
         title="Answer invented after a failed look-up",
     ),
     rule(
@@ -125,6 +133,7 @@ RULES: Final = (
         "HIGH",
         _claims_tool,
         of_absence=True,
+        version=3,
         title="Tool use claimed that no call made",
     ),
     rule(
@@ -134,6 +143,7 @@ RULES: Final = (
         "MEDIUM",
         _plan_without_tool,
         of_absence=True,
+        version=3,
         title="Plan without the tool that it needs",
     ),
     *(
@@ -144,6 +154,7 @@ RULES: Final = (
             "HIGH",
             partial(_worded, needles=n, what=w),
             of_absence=True,
+            version=3,
             title=t,
         )
         for name, n, w, t in _WORDED

@@ -1,4 +1,8 @@
-"""Turns that announce a call which never runs: the code or the text names a tool or agent, and nothing happens."""
+"""Turns that announce a call which never runs: the code or the text names a tool or agent, and nothing happens.
+
+An announcement is worded. A key's value in a structured reply is data, and what the framework decides after it is not
+the model's omission.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,11 @@ from typing import Final
 
 from ..base import Context
 from ..facts import RunFacts, TurnFacts
+from ..names import find_name
 from ..quoting import quote
 from ..rule import Hit, rule
+from ..structured import prose
+from ..text import bounded
 from ..wording import INTENT, first_of
 
 _PLAN: Final = re.compile(r"\W{0,20}(?:(?:here is|here's|this is) )?(?:(?:my|the|our|a) )?(?:\w{1,20} )?plan\b")
@@ -19,16 +26,16 @@ _PLAN: Final = re.compile(r"\W{0,20}(?:(?:here is|here's|this is) )?(?:(?:my|the
 
 def announces_without_calling(facts: RunFacts, turn: TurnFacts) -> bool:
     """Whether an acting turn says that it will use a tool or agent, runs none, and hands over no answer."""
-    if (
-        turn.attempted
-        or turn.answers
-        or turn.failure is not None
-        or not turn.turn.closed
-        or first_of(turn.low, INTENT) < 0
-        or _PLAN.match(turn.low)
-    ):
+    if turn.attempted or turn.answers or turn.failure is not None or not turn.turn.closed or _PLAN.match(turn.low):
         return False
-    return bool(facts.named_tools(turn.low)) and not any(c.call.requested for c in turn.calls)
+    return bool(_announced(facts, turn)) and not any(c.call.requested for c in turn.calls)
+
+
+def _announced(facts: RunFacts, turn: TurnFacts) -> str:
+    """The first tool that a turn's worded announcement names, "" for none."""
+    words = bounded(prose(turn.text)).lower().replace("\u2019", "'")
+    names = facts.named_tools(words) if first_of(words, INTENT) >= 0 else []
+    return names[0] if names else ""
 
 
 def _announcements(facts: RunFacts) -> list[TurnFacts]:
@@ -38,8 +45,9 @@ def _announcements(facts: RunFacts) -> list[TurnFacts]:
 
 def _hits(facts: RunFacts, _: Context, *, which: slice, text: str) -> Iterator[Hit]:
     for turn in _announcements(facts)[which]:
-        name = facts.named_tools(turn.low)[0]
-        yield Hit(turn.span_id, quote(turn.text, turn.low.find(name.lower())), text.format(name=name))
+        name = _announced(facts, turn)
+        at = find_name(prose(turn.text).lower(), name.lower())
+        yield Hit(turn.span_id, quote(turn.text, at), text.format(name=name))
 
 
 _FIRST: Final = "Announces a call of {name}, but calls nothing, so the step brings nothing."
@@ -54,7 +62,7 @@ RULES: Final = (
         "TS TC EE",
         "HIGH",
         _first,
-        version=3,
+        version=4,
         of_absence=True,
         title="Announced call that was not made",
     ),
@@ -64,7 +72,7 @@ RULES: Final = (
         "EE TS TC",
         "MEDIUM",
         _again,
-        version=3,
+        version=4,
         of_absence=True,
         title="Announced call that was not made, again",
     ),

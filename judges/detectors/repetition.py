@@ -106,6 +106,7 @@ RULES: Final = (
         "EE TC",
         "MEDIUM",
         _repeated_read,
+        version=3,
         title="Failing tool called again and again",
     ),
     rule(

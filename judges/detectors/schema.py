@@ -140,7 +140,13 @@ RULES: Final = (
     ),
     rule("schema-violation", "Formatting Errors", "TC EE", "MEDIUM", _made, title="Argument the tool does not take"),
     rule(
-        "schema-violation-read", "Formatting Errors", "TC EE", "MEDIUM", _read, title="Argument the tool does not take"
+        "schema-violation-read",
+        "Formatting Errors",
+        "TC EE",
+        "MEDIUM",
+        _read,
+        version=3,
+        title="Argument the tool does not take",
     ),
     rule(
         "unknown-tool",

@@ -1,4 +1,8 @@
-"""Another way taken after a failure, without a new plan."""
+"""Another way announced after a failure, in place of an explicit plan, and not taken.
+
+Adapting to an error is right: who tries another way has done what a failure asks for. Only a turn that leaves its plan
+for a way that tries nothing is named.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,8 @@ def _after_failure(facts: RunFacts) -> Iterator[tuple[TurnFacts, TurnFacts]]:
         between = facts.turns[before.position + 1 : after.position]
         replanned = any(t.turn.kind is TurnKind.PLAN for t in between)
         asks_again = before.failure is None and bool(after.turn.sub_run_ids)
-        if (before.failure is not None or before.gave_up) and not replanned and not asks_again:
+        adapts = after.attempted or facts.plan_at[after.position] < 0
+        if (before.failure is not None or before.gave_up) and not (replanned or asks_again or adapts):
             yield before, after
 
 
@@ -31,7 +36,7 @@ def _switch(facts: RunFacts, _: Context) -> Iterator[Hit]:
         at = first_of(after.low, SWITCH)
         if at >= 0 and not gives_up_honestly(facts, after):
             what = before.failed_call.name if before.failed_call else "the step before it"
-            text = f"Goes another way after a failure of {what}, without a new plan."
+            text = f"Leaves its plan after a failure of {what} for another way, and tries nothing there."
             yield Hit(after.span_id, quote(after.text, at), text)
 
 
@@ -42,6 +47,7 @@ RULES: Final = (
         "PA TS",
         "MEDIUM",
         _switch,
-        title="Approach changed without a new plan",
+        version=3,
+        title="Plan left after a failure, and nothing tried",
     ),
 )

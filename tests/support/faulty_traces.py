@@ -207,7 +207,12 @@ FAULTY: Final[Mapping[str, Trace]] = {
     "identical-call": same_calls(3),
     "same-plan-again": replanned(LONG_PLAN, LONG_PLAN),
     "plan-relies-on-failed-tool": replanned(LOOK_UP_PLAN, "1. Try web_search once more.\n2. Answer."),
-    "approach-switch": failing("ValueError: no"),
+    "approach-switch": planned(
+        "1. Read data.csv with open_file.\n2. Answer.",
+        Said("a1", "Reading.", [Did("open_file", {"path": "data.csv"}, None, "ValueError: no", "t1")]),
+        Said("z1", "I will try a different approach instead.", sees=["ValueError: no"]),
+        final("z2", "It is 4.", "4", "4 rows"),
+    ),
     "auth-error-page": page("Error 403"),
     "not-found-error-page": page("404 Not Found"),
     "rate-error-page": page("Error 429"),
