@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...judges.measures.located_claim import LocatedClaim, claims_of
+from ...judges.measures.located_claim import LocatedClaim, error_claims, finding_claims
 from ...judges.measures.rule_records import RuleRecords, leave_one_out, rule_records
 from ...judges.measures.step_figures import LabelledTrace, StepFigures, total, trace_figures
 from ...judges.registry import default_suite
@@ -21,7 +21,10 @@ from .steps_labels import StepLabels, step_labels
 from .steps_recordings import DataSetOverlap, marks, overlaps
 
 CLAIMS = "claims"
-"""What is scored beside the baselines: the claims that the profile shows."""
+"""What is scored beside the baselines: the errors that the profile shows."""
+
+TraceClaims = Mapping[str, Sequence[LocatedClaim]]
+"""By name of the trace."""
 
 Progress = Callable[[str, int, int], None]
 
@@ -30,14 +33,14 @@ Progress = Callable[[str, int, int], None]
 class JudgedDataSet:
     """The labels of one folder and the claims in its labelled traces, by name of the trace.
 
-    `claims` are all, whatever their confidence; `baselines` by name of the baseline. `recordings`: the marks of each
-    labelled trace, by its name. `refused`: spans or log records that the receiver refused. `failures`: detectors that
-    failed, and why.
+    `claims` by CLAIMS, those that the profile shows, and by the names of the baselines; `findings` are all, whatever
+    their confidence. `recordings`: the marks of each labelled trace. `refused`: spans or log records that the receiver
+    refused. `failures`: detectors that failed, and why.
     """
 
     labels: StepLabels
-    claims: Mapping[str, Sequence[LocatedClaim]]
-    baselines: Mapping[str, Mapping[str, Sequence[LocatedClaim]]]
+    claims: Mapping[str, TraceClaims]
+    findings: TraceClaims
     recordings: Mapping[str, frozenset[str]]
     unannotated: int
     refused: int
@@ -50,7 +53,7 @@ class StepsEvaluation:
 
     `figures`: by CLAIMS or the name of a baseline, then by data set. `together`: of all data sets as one, in which a
     run that several hold counts once, with the labels of the last. `rules` and `rules_elsewhere`: the record of each
-    rule in each data set, and over the others, of all its claims, whatever their confidence.
+    rule in each data set, and over the others, of all its findings, whatever their confidence.
     """
 
     profile: str
@@ -81,17 +84,17 @@ def evaluate_steps(
             raise ConfigError(f"two data sets are named {name}: {folders[name]} and {path}; rename one of the folders")
         folders[name] = path
     suite = default_suite()
-    judged = {name: judge_data_set(name, path, suite, progress) for name, path in folders.items()}
-    return score_steps(judged, profile=profile, least=least)
+    judged = {name: judge_data_set(name, path, suite, least, progress) for name, path in folders.items()}
+    return score_steps(judged, profile)
 
 
-def judge_data_set(name: str, path: Path, suite: Suite, progress: Progress) -> JudgedDataSet:
-    """Judge one folder."""
+def judge_data_set(name: str, path: Path, suite: Suite, least: float, progress: Progress) -> JudgedDataSet:
+    """Judge one folder, for readers who ask for a confidence of at least `least`."""
     folder = load(path, lambda done, of: progress(f"reading {name}", done, of))
     received = stored(folder.requests)
     labels = step_labels(path, folder, received.spans)
-    claims: defaultdict[str, list[LocatedClaim]] = defaultdict(list)
-    baselines = {b: defaultdict[str, list[LocatedClaim]](list) for b in (FIRST_FAILURE, EVERY_CALL)}
+    findings: defaultdict[str, list[LocatedClaim]] = defaultdict(list)
+    claims = {what: defaultdict[str, list[LocatedClaim]](list) for what in (CLAIMS, FIRST_FAILURE, EVERY_CALL)}
     failures: dict[str, str] = {}
     recordings: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     rebuilt = traces(normalized(received.spans, received.logs))
@@ -102,29 +105,26 @@ def judge_data_set(name: str, path: Path, suite: Suite, progress: Progress) -> J
         if (file := folder.names[trace.trace_id]) in labels.traces:
             recordings[file] |= marks(trace)
         for found, into in (
-            (claims_of(trace, result.findings), claims),
-            (first_failure(trace), baselines[FIRST_FAILURE]),
-            (every_call(trace), baselines[EVERY_CALL]),
+            (finding_claims(trace, result.findings), findings),
+            (error_claims(trace, result.findings, least), claims[CLAIMS]),
+            (first_failure(trace), claims[FIRST_FAILURE]),
+            (every_call(trace), claims[EVERY_CALL]),
         ):
             for claim in found:
                 into[folder.names[claim.trace_id]].append(claim)
-    return JudgedDataSet(labels, claims, baselines, recordings, folder.unannotated, received.refused, failures)
+    return JudgedDataSet(labels, claims, findings, recordings, folder.unannotated, received.refused, failures)
 
 
-def score_steps(judged: Mapping[str, JudgedDataSet], *, profile: str, least: float) -> StepsEvaluation:
-    """Score the claims of at least the confidence `least`, and the baselines."""
+def score_steps(judged: Mapping[str, JudgedDataSet], profile: str) -> StepsEvaluation:
+    """Score the claims against the labels, in each data set and together."""
     shared = overlaps({name: data_set.recordings for name, data_set in judged.items()})
-    records = rule_records({name: _paired(d.labels, d.claims) for name, d in judged.items()})
-    scored = {
-        CLAIMS: {name: _shown(d, least) for name, d in judged.items()},
-        **{b: {name: d.baselines[b] for name, d in judged.items()} for b in (FIRST_FAILURE, EVERY_CALL)},
-    }
+    records = rule_records({name: _paired(d.labels, d.findings) for name, d in judged.items()})
     by_trace = {
         what: {
-            name: {trace.name: trace_figures(trace, claims) for trace, claims in _paired(judged[name].labels, found)}
-            for name, found in by_data_set.items()
+            name: {trace.name: trace_figures(trace, claims) for trace, claims in _paired(d.labels, d.claims[what])}
+            for name, d in judged.items()
         }
-        for what, by_data_set in scored.items()
+        for what in (CLAIMS, FIRST_FAILURE, EVERY_CALL)
     }
     again = {(overlap.first, trace) for overlap in shared for trace in overlap.traces}
     return StepsEvaluation(
@@ -141,11 +141,5 @@ def score_steps(judged: Mapping[str, JudgedDataSet], *, profile: str, least: flo
     )
 
 
-def _shown(judged: JudgedDataSet, least: float) -> Mapping[str, Sequence[LocatedClaim]]:
-    return {trace: [c for c in claims if c.confidence >= least] for trace, claims in judged.claims.items()}
-
-
-def _paired(
-    labels: StepLabels, claims: Mapping[str, Sequence[LocatedClaim]]
-) -> list[tuple[LabelledTrace, Sequence[LocatedClaim]]]:
+def _paired(labels: StepLabels, claims: TraceClaims) -> list[tuple[LabelledTrace, Sequence[LocatedClaim]]]:
     return [(trace, claims.get(name, ())) for name, trace in labels.traces.items()]

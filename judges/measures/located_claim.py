@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...schemas.findings import Finding
 from ...schemas.taxonomy import Severity
 from ...schemas.trajectory import Trace
+from ..grouping import group
 
 
 @dataclass(frozen=True, slots=True)
 class LocatedClaim:
-    """One error as it is told. All spans are of the trace `trace_id`.
+    """One error, or one finding of it, as it is told. All spans are of the trace `trace_id`.
 
     `span` is the primary one; `spans` are all that it names, the primary one included. `run` is the id of the agent run
     that the primary span belongs to, `agent` that run's name ("" outside any run). `start`: of the primary span, in
@@ -31,21 +32,40 @@ class LocatedClaim:
     start: int = 0
 
 
-def claims_of(trace: Trace, findings: Iterable[Finding]) -> tuple[LocatedClaim, ...]:
-    """What is told of a trace: for now, one claim for each finding."""
-    agents = {run.id: run.name for run in trace.runs}
+def error_claims(trace: Trace, findings: Sequence[Finding], least: float) -> tuple[LocatedClaim, ...]:
+    """The errors of a trace as readers see them who ask for a confidence of at least `least`."""
     return tuple(
-        LocatedClaim(
-            trace_id=f.trace_id,
-            run=f.agent_run_id,
-            agent=agents.get(f.agent_run_id, ""),
-            span=f.span_id,
-            spans=frozenset(s for s in (f.span_id, f.tool_span_id, f.seen_by_span_id, *f.also_at) if s),
-            judge=f.judge,
-            category=f.category,
-            severity=f.severity,
-            confidence=f.confidence,
-            start=trace.spans[f.span_id].raw.start,
+        _claim(trace, error.lead, frozenset(error.spans), error.severity(least), error.confidence())
+        for error in group(findings, [run.id for run in trace.runs])
+        if error.confidence() >= least
+    )
+
+
+def finding_claims(trace: Trace, findings: Iterable[Finding]) -> tuple[LocatedClaim, ...]:
+    """Each finding by itself, for the records of the rules."""
+    return tuple(
+        _claim(
+            trace,
+            f,
+            frozenset(s for s in (f.span_id, f.tool_span_id, f.seen_by_span_id, *f.also_at) if s),
+            f.severity,
+            f.confidence,
         )
         for f in findings
+    )
+
+
+def _claim(trace: Trace, lead: Finding, spans: frozenset[str], severity: Severity, confidence: float) -> LocatedClaim:
+    run = trace.run(lead.agent_run_id)
+    return LocatedClaim(
+        trace_id=lead.trace_id,
+        run=lead.agent_run_id,
+        agent=run.name if run else "",
+        span=lead.span_id,
+        spans=spans,
+        judge=lead.judge,
+        category=lead.category,
+        severity=severity,
+        confidence=confidence,
+        start=trace.spans[lead.span_id].raw.start,
     )
