@@ -102,7 +102,7 @@ def _add_reading(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None
     async def one_trace(trace_id: str, params: Annotated[TraceParams, Query()]) -> Response:
         """The tree of agent runs, turns and tool calls, and the findings at their spans; by its id or its beginning.
 
-        A trace of 5,000 spans or more, and any with `limit` or `cursor`, is answered in parts of whole agent runs.
+        A trace of 5,000 spans or more, and any with `limit` or `cursor`, is answered in parts of agent runs.
         """
         confidence = Confidence.of(params.profile)
         return await to_thread.run_sync(presented, an_id(trace_id), confidence, params, limiter=few)

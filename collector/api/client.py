@@ -94,6 +94,9 @@ class ApiClient:
         while (part := answer.get("part")) and part["next"]:
             more = self._ask("GET", path, {**params, "cursor": part["next"]})
             answer["part"] = {**more["part"], "first": 0}
+            runs, further = answer["agent_runs"], more["agent_runs"]
+            if runs and further and runs[-1]["id"] == further[0]["id"]:  # a run that is divided
+                runs[-1]["turns"] += further.pop(0)["turns"]
             for name in ("agent_runs", "remainder", "findings", "verdicts"):
                 answer[name] += more[name]
         return self._parsed(PartedTraceJson if "part" in answer else TraceJson, answer)

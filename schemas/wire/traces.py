@@ -155,7 +155,7 @@ class TracePartJson(WireModel):
 class PartedTraceJson(TraceJson):
     """Some consecutive agent runs of a large trace, with what was found in them; the last part has all that is in none.
 
-    All else is of the whole trace.
+    A run that fits no part stands in several, each with some of its turns. All else is of the whole trace.
     """
 
     part: TracePartJson

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tracejury.collector.queries.trace.stored_part import with_turns_of
 from tracejury.collector.queries.trace.trace_index import TraceIndex
 from tracejury.collector.queries.trace.trace_queries import TraceAssessment
 from tracejury.processors.trace_outline import RunOutline, TraceOutline, outline_of
@@ -44,7 +45,7 @@ class MemoryTraceQueries:
     def runs(self, outline: TraceOutline, wanted: Sequence[RunOutline]) -> Sequence[AgentRun]:
         found = self.trace(outline.trace_id, outline.tenant)
         runs = {run.id: run for run in found.runs} if found else {}
-        return [runs[run.id] for run in wanted if run.id in runs]
+        return [with_turns_of(runs[run.id], run) for run in wanted if run.id in runs]
 
     def loads_at_once(self, outline: TraceOutline) -> bool:
         return outline.trace_id in self.traces

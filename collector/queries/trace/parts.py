@@ -1,12 +1,14 @@
-"""A large trace in parts: whole agent runs, as many as fit, one after the other."""
+"""A large trace in parts: agent runs, as many as fit, one after the other; one that does not fit by its turns."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Final
 
-from ....processors.trace_outline import RunOutline, TraceOutline
+from ....processors.trace_outline import RunOutline, TraceOutline, TurnOutline
 from ....schemas.errors import ConfigError
 from ....schemas.findings import Finding
 from ....schemas.trajectory import AgentRun
@@ -19,12 +21,15 @@ PARTED: Final = 5_000
 """Spans from which a trace is answered in parts unless somebody asks otherwise."""
 
 PART_SPANS: Final = 2_000
-"""Spans of the runs of a part; a larger run is a part of its own."""
+"""Spans of the runs of a part; a larger run is divided between its turns."""
+
+FIRST_SPANS: Final = 250
+"""The same of the first part, which is waited for."""
 
 
 @dataclass(frozen=True, slots=True)
 class TracePart:
-    """Consecutive runs of an outline; `first`: the place of the first one."""
+    """Consecutive runs of an outline, with some of the turns of one that is divided; `first`: the first one's place."""
 
     outline: TraceOutline
     first: int
@@ -32,53 +37,94 @@ class TracePart:
 
     @property
     def next(self) -> str | None:
-        """Where the next part begins: the id of the last run of this one, None on the last part."""
-        return self.runs[-1].id if self.first + len(self.runs) < len(self.outline.runs) else None
+        """The cursor of the next part: the last run of this one, or its last turn; None on the last part."""
+        if not self.runs:
+            return None
+        end, last = self.first + len(self.runs), self.runs[-1]
+        if last.turns and last.turns[-1].index + 1 < len(self.outline.runs[end - 1].turns):
+            return f"turn:{last.turns[-1].index}:{last.id}"
+        return last.id if end < len(self.outline.runs) else None
 
 
 def part_of(outline: TraceOutline, after: str, limit: int | None) -> TracePart:
-    """The part that follows the run `after` ("": the first one), of at most `limit` runs.
+    """The part that follows the cursor `after` ("": the first one), of at most `limit` runs.
 
     Raises:
-        ConfigError: the trace has no such run.
+        ConfigError: the trace has no such run or turn.
     """
-    ids = [run.id for run in outline.runs]
-    if after and after not in ids:
-        raise ConfigError("cursor: the trace has no such agent run any more; begin again without a cursor")
-    first = end = ids.index(after) + 1 if after else 0
+    first, turn = _place(outline, after)
+    most = PART_SPANS if after else FIRST_SPANS
+    runs: list[RunOutline] = []
     size = 0
-    while end < len(ids) and (limit is None or end - first < limit):
-        size += _spans(outline.runs[end])
-        if end > first and size > PART_SPANS:
+    for run in outline.runs[first:]:
+        rest = replace(run, turns=run.turns[turn:]) if turn else run
+        size += _spans(rest)
+        if runs and (size > most or len(runs) == limit):
             break
-        end += 1
-    return TracePart(outline, first, outline.runs[first:end])
+        runs.append(rest if size <= most else _beginning(rest, most))
+        turn = 0
+    return TracePart(outline, first, runs)
 
 
 def present_part(
     part: TracePart, runs: Sequence[AgentRun], findings: Sequence[Finding], verdicts: Sequence[Verdict], stored: int
 ) -> PartedTraceJson:
     """The part with what was found in its runs; what belongs to no run stands in the last one. `stored`: spans."""
-    outline, shown = part.outline, {run.id for run in part.runs}
-    others = {run.id for run in outline.runs} - shown if part.next is None else set()
+    outline, after = part.outline, part.next
     order = {run.id: position for position, run in enumerate(outline.runs)}
+    turns = {run.id: _turns(run, outline.runs[order[run.id]]) for run in part.runs}
 
-    def belongs(run_id: str) -> bool:
-        return run_id in shown or (part.next is None and run_id not in others)
+    def belongs(run_id: str, turn: int | None = None) -> bool:
+        """To the run here, at that turn (None: at its beginning); or to no run, in the last part."""
+        if run_id in turns:
+            return (-1 if turn is None else turn) in turns[run_id]
+        return after is None and run_id not in order
 
     return fill(
         PartedTraceJson,
         outline,
         tokens=TokensJson(input=outline.input_tokens, output=outline.output_tokens, llm_calls=outline.llm_calls),
         agent_runs=[present_run(run) for run in runs],
-        remainder=[] if part.next else [span.span_id for span in outline.remainder],
-        findings=by_place((f for f in findings if belongs(f.agent_run_id)), order),
+        remainder=[] if after else [span.span_id for span in outline.remainder],
+        findings=by_place((f for f in findings if belongs(f.agent_run_id, f.turn)), order),
         verdicts=[v for v in verdicts if belongs(v.subject.id)],
         part=TracePartJson(
-            rebuilt=outline.rebuilt, first=part.first, agent_runs=len(outline.runs), next=part.next, stored_spans=stored
+            rebuilt=outline.rebuilt, first=part.first, agent_runs=len(outline.runs), next=after, stored_spans=stored
         ),
     )
 
 
+def _place(outline: TraceOutline, cursor: str) -> tuple[int, int]:
+    """The run and the turn that follow a cursor."""
+    if not cursor:
+        return 0, 0
+    places = {run.id: place for place, run in enumerate(outline.runs)}
+    if cursor in places:
+        return places[cursor] + 1, 0
+    turn, _, run_id = cursor.removeprefix("turn:").partition(":")
+    place = places.get(run_id)
+    if place is None or turn not in map(str, range(len(outline.runs[place].turns))):
+        raise ConfigError("cursor: the trace has no such agent run any more; begin again without a cursor")
+    return place, int(turn) + 1
+
+
+def _turns(run: RunOutline, whole: RunOutline) -> range:
+    """The turns of a run that a part shows, -1 for what is before them, and all that follow in the last part of it."""
+    if len(run.turns) == len(whole.turns):
+        return range(-1, sys.maxsize)
+    first, last = run.turns[0].index, run.turns[-1].index
+    return range(first or -1, last + 1 if last + 1 < len(whole.turns) else sys.maxsize)
+
+
+def _beginning(run: RunOutline, most: int) -> RunOutline:
+    """The run with as many of its first turns as have so many spans, and with one at least."""
+    ends = accumulate(map(_spans_of_turn, run.turns))
+    return replace(run, turns=run.turns[: max(1, sum(end <= most for end in ends))])
+
+
 def _spans(run: RunOutline) -> int:
-    return 1 + len(run.others) + sum(1 + len(turn.others) + len(turn.calls) for turn in run.turns)
+    return 1 + len(run.others) + sum(map(_spans_of_turn, run.turns))
+
+
+def _spans_of_turn(turn: TurnOutline) -> int:
+    return 1 + len(turn.others) + len(turn.calls)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from cachetools import LRUCache
@@ -27,7 +29,7 @@ from ...store.scope import TENANT, Scope
 from ...store.stored_trace import stored_trace
 from .recent import RebuiltTrace, RecentTraces
 from .sketch import sketch
-from .stored_part import stored_part
+from .stored_part import stored_part, with_turns_of
 from .trace_index import TraceIndex
 from .trace_queries import TraceAssessment
 
@@ -95,17 +97,18 @@ class StoredTraceQueries:
     def part(self, trace_index: TraceIndex, key: str) -> Trace | None:
         """From memory, else of the spans of its run alone, else the whole trace."""
         outline = trace_index.outline
-        if self.loads_at_once(outline):
+        if (known := self._in_memory(outline)) is not None:
+            return known
+        if outline.spans < LARGE:
             return self.trace(outline.trace_id, outline.tenant)
         run, span_id = trace_index.place(key)
         return self._part(outline, [run] if run else [], span_id)
 
     def runs(self, outline: TraceOutline, wanted: Sequence[RunOutline]) -> Sequence[AgentRun]:
         """From memory, else of their own spans where these show them as the outline does, else of the whole trace."""
-        made = self.trace(outline.trace_id, outline.tenant) if self._is_in_memory(outline) else None
-        made = made or self._part(outline, wanted)
+        made = self._in_memory(outline) or self._part(outline, wanted)
         runs = {run.id: run for run in made.runs} if made else {}
-        return [runs[run.id] for run in wanted if run.id in runs]
+        return [with_turns_of(runs[run.id], run) for run in wanted if run.id in runs]
 
     def _part(self, outline: TraceOutline, wanted: Sequence[RunOutline], span_id: str = "") -> Trace | None:
         found = stored_part(StoredJudging(self._store, outline.tenant), outline, wanted, {span_id} - {""})
@@ -113,7 +116,7 @@ class StoredTraceQueries:
 
     def loads_at_once(self, outline: TraceOutline) -> bool:
         """In memory, or small enough to be rebuilt at once."""
-        return outline.spans < LARGE or self._is_in_memory(outline)
+        return outline.spans < LARGE or self._in_memory(outline) is not None
 
     def assessment(self, outline: TraceOutline, confidence: Confidence) -> TraceAssessment:
         """Three look-ups."""
@@ -168,9 +171,12 @@ class StoredTraceQueries:
         with self._reading_lock:
             self._read.clear()
 
-    def _is_in_memory(self, outline: TraceOutline) -> bool:
+    def _in_memory(self, outline: TraceOutline) -> Trace | None:
+        """The trace as it is shown or later, whatever has arrived since."""
         known = self._recent.get(outline.trace_id)
-        return known is not None and known.trace.received_through >= outline.received_through
+        if known is None or known.trace.received_through < outline.received_through or not self._stays(known.trace):
+            return None
+        return known.trace
 
     def _newest(self, trace_id: str, tenant: str) -> Mapping[str, int]:
         """Of the trace and those that it may be one with; empty where there is no such trace."""
@@ -232,6 +238,17 @@ def _knows_all(received_through: int, newest: Mapping[str, int]) -> bool:
 
 def _read(text: str) -> TraceOutline | None:
     try:
-        return from_json(text)
+        with _without_garbage_collection():
+            return from_json(text)
     except PermanentError:  # one that cannot be read is made anew
         return None
+
+
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """For a tenth of a second: an outline is up to a million objects, and collections would double its time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()

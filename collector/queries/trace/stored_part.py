@@ -18,11 +18,16 @@ from ...store.judging import StoredJudging
 MOST_SPANS: Final = 4_000
 """Spans that are read for some runs; those of more are read with the whole trace."""
 
+AROUND: Final = 2
+"""Turns that are read before and after some turns of a run: a call's result may stand in the next turn."""
+
 
 def stored_part(
     judging: StoredJudging, outline: TraceOutline, wanted: Sequence[RunOutline], span_ids: Iterable[str] = ()
 ) -> Trace | None:
     """A trace with these runs as the whole trace has them, and with these spans; of other runs only beginnings.
+
+    A wanted run may have some of its turns in succession: the found one then has these.
 
     None where the spans of these runs alone do not show them as the outline does.
 
@@ -39,12 +44,22 @@ def stored_part(
         held.add_span(span)
     made = rebuild(held.spans.values(), state=outline.state)
     runs = {run.id: run for run in made.runs}
+    whole = {run.id: run for run in outline.runs}
     for told in wanted:
-        run = _placed(runs[told.id], told) if told.id in runs else None
-        if run is None or replace(outline_of_run(run), others=told.others) != told:
+        run = _placed(runs.get(told.id), replace(told, turns=_turns_read(told, whole[told.id])))
+        if run is None:
             return None
-        runs[told.id] = run
+        seen, shown = outline_of_run(run), {turn.index for turn in told.turns}
+        if replace(seen, turns=tuple(t for t in seen.turns if t.index in shown), others=told.others) != told:
+            return None
+        runs[told.id] = with_turns_of(run, told)
     return replace(made, trace_id=outline.trace_id, tenant=outline.tenant, runs=tuple(runs.values()))
+
+
+def with_turns_of(run: AgentRun, told: RunOutline) -> AgentRun:
+    """The run with those of its turns that `told` has."""
+    shown = {turn.index for turn in told.turns}
+    return replace(run, turns=tuple(turn for turn in run.turns if turn.index in shown))
 
 
 def _spans_of(outline: TraceOutline, wanted: Iterable[RunOutline]) -> set[str]:
@@ -53,7 +68,7 @@ def _spans_of(outline: TraceOutline, wanted: Iterable[RunOutline]) -> set[str]:
     found: set[str] = set()
     for run in wanted:
         found |= {run.id, run.span_id, *run.others}
-        for turn in run.turns:
+        for turn in _turns_read(run, runs[run.id]):
             found |= _of_turn(turn)
             found |= {runs[started].span_id for started in turn.sub_run_ids if started in runs}
         above = runs.get(run.parent_id)
@@ -67,11 +82,20 @@ def _of_turn(turn: TurnOutline) -> set[str]:
     return {turn.span_id, *turn.others, *(call.span_id for call in turn.calls)}
 
 
-def _placed(run: AgentRun, told: RunOutline) -> AgentRun:
-    """The run under and above those runs that the whole trace shows it under and above."""
-    turns = run.turns
-    if len(turns) == len(told.turns):
-        turns = tuple(map(_placed_turn, turns, told.turns))
+def _turns_read(run: RunOutline, whole: RunOutline) -> Sequence[TurnOutline]:
+    """The turns of a run; where it has only some, with those about them and those that show its task and its answer."""
+    if len(run.turns) == len(whole.turns):
+        return run.turns
+    first, last, length = run.turns[0].index, run.turns[-1].index, len(whole.turns)
+    places = {*range(AROUND), *range(first - AROUND, last + 1 + AROUND), *range(length - AROUND, length)}
+    return [turn for turn in whole.turns if turn.index in places]
+
+
+def _placed(run: AgentRun | None, told: RunOutline) -> AgentRun | None:
+    """The run under and above those runs that the whole trace shows it under and above; None: it has other turns."""
+    if run is None or len(run.turns) != len(told.turns):
+        return None
+    turns = tuple(map(_placed_turn, run.turns, told.turns))
     return replace(run, role=told.role, parent_id=told.parent_id, parent_turn=told.parent_turn, turns=turns)
 
 
@@ -79,4 +103,4 @@ def _placed_turn(turn: Turn, told: TurnOutline) -> Turn:
     calls = turn.tool_calls
     if len(calls) == len(told.calls):
         calls = tuple(replace(call, sub_run_id=of.sub_run_id) for call, of in zip(calls, told.calls, strict=True))
-    return replace(turn, sub_run_ids=told.sub_run_ids, tool_calls=calls)
+    return replace(turn, index=told.index, sub_run_ids=told.sub_run_ids, tool_calls=calls)

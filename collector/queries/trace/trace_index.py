@@ -39,8 +39,9 @@ class TraceIndex:
         self._of_span: dict[str, str] = {}
         for run in outline.runs:
             self._add_run(run)
+        starts = {run.id: _starts(run) for run in outline.runs}
         for run in outline.runs:
-            self._hang_run(run)
+            self._hang_run(run, starts.get(run.parent_id, {}))
         self._add_rest(outline.remainder)
 
     def below(self, key: str) -> Sequence[str]:
@@ -103,13 +104,12 @@ class TraceIndex:
                 self._put(call_key, call, turn_key)
                 self._spans(call_key, (call.span_id,))
 
-    def _hang_run(self, run: RunOutline) -> None:
+    def _hang_run(self, run: RunOutline, starts: Mapping[str, str]) -> None:
         """Below the call or the turn that started it, else below its parent, else on the top."""
-        key = f"run:{run.id}"
-        parent = self.items.get(f"run:{run.parent_id}")
+        key, parent = f"run:{run.id}", f"run:{run.parent_id}"
         above = TOP
-        if isinstance(parent, RunOutline) and not self._is_too_deep(f"run:{parent.id}", key):
-            above = _starts(parent).get(run.id, f"run:{parent.id}")
+        if parent in self.items and not self._is_too_deep(parent, key):
+            above = starts.get(run.id, parent)
         self._above[key] = above
         self._below.setdefault(above, []).append(key)
 

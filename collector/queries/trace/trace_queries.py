@@ -44,7 +44,7 @@ class TraceQueries(Protocol):
         """The trace with at least what details of that node show; None where there is no such trace any more."""
 
     def runs(self, outline: TraceOutline, wanted: Sequence[RunOutline]) -> Sequence[AgentRun]:
-        """These runs of the outline in full; those that the trace no longer has are missing."""
+        """These runs of the outline in full, each with the turns given here; those that are gone are missing."""
 
     def loads_at_once(self, outline: TraceOutline) -> bool:
         """Whether `trace` would answer at once what `outline` is of."""

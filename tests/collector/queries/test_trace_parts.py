@@ -185,11 +185,63 @@ def test_a_huge_trace_that_was_never_judged_shows_its_spans(store: Store, monkey
     assert (page.part.rebuilt, page.part.next, len(page.remainder)) == (False, None, 100)
 
 
+@pytest.mark.store
+def test_turns_of_a_run_are_as_the_whole_trace_has_them(store: Store) -> None:
+    """Wherever they begin and end, the first and the last ones included; their spans alone are read."""
+    put(store, list(large_trace(700)))
+    whole = rebuilt(store)
+    outline = outline_of(whole)
+    for place in (0, 3):
+        told, run = outline.runs[place], whole.runs[place]
+        for first, end in ((0, 2), (1, 3), (4, 5), (len(told.turns) - 1, len(told.turns))):
+            found = stored_part(StoredJudging(store), outline, [replace(told, turns=told.turns[first:end])])
+            assert found is not None
+            [part] = [one for one in found.runs if one.id == run.id]
+            assert as_json(part) == as_json(replace(run, turns=run.turns[first:end]))
+            assert len(found.spans) < 50
+
+
+@pytest.mark.store
+def test_turns_that_come_out_otherwise_need_the_whole_trace(store: Store) -> None:
+    """A turn of the outline is another one, or the spans show fewer turns than it says."""
+    put(store, list(large_trace(200)))
+    outline = outline_of(rebuilt(store))
+    run = outline.runs[1]
+    judging = StoredJudging(store)
+    assert stored_part(judging, outline, [replace(run, turns=run.turns[5:9])])
+    other = replace(run.turns[6], hint="something else")
+    assert stored_part(judging, outline, [replace(run, turns=(run.turns[5], other))]) is None
+    gone = replace(run.turns[7], span_id="f" * 16, calls=())
+    longer = replace(run, turns=(*run.turns[:7], gone, *run.turns[8:]))
+    of_longer = replace(outline, runs=(outline.runs[0], longer, *outline.runs[2:]))
+    assert stored_part(judging, of_longer, [replace(run, turns=run.turns[5:7])]) is None
+
+
+@pytest.mark.store
+def test_a_stale_judging_in_memory_answers_without_a_rebuild(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Details of a huge open trace come from its last judging, however many spans arrived since."""
+    monkeypatch.setattr(stored, "HUGE", 250)
+    monkeypatch.setattr(stored, "LARGE", 100)
+    spans = list(large_trace(300))
+    put(store, spans[:200])
+    queries = StoredTraceQueries(store, AssemblerConfig(), lambda: 10**18)
+    queries.cache_judged(rebuilt(store, 10**18))
+    put(store, spans[200:], 10**18 + 10**10)
+    monkeypatch.setattr(queries, "trace", lambda *_: pytest.fail("it reads the whole trace"))
+    found = queries.trace_index(ID)
+    assert found is not None
+    run = found.outline.runs[1]
+    assert queries.part(found, f"run:{run.id}") is not None
+    [shown] = queries.runs(found.outline, [replace(run, turns=run.turns[1:3])])
+    assert [turn.index for turn in shown.turns] == [1, 2]
+
+
 @pytest.fixture
 def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
     """The API over one trace of eight runs, which counts as a large one."""
     monkeypatch.setattr(app, "PARTED", 100)
     monkeypatch.setattr(parts, "PART_SPANS", 250)
+    monkeypatch.setattr(parts, "FIRST_SPANS", 250)
     with memory_api() as made:
         yield made
 
@@ -252,6 +304,40 @@ def test_a_small_trace_is_answered_as_ever(api: Api) -> None:
     whole = a_large_trace(90)
     stands(api, replace(whole, spans=dict(list(whole.spans.items())[:50])))
     assert "part" not in api.client.get(f"/api/traces/{ID}").json()
+
+
+def test_a_run_that_fits_no_part_is_divided_between_its_turns(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next part begins with the same run; its turns, findings and verdicts are each there once."""
+    monkeypatch.setattr(parts, "PART_SPANS", 20)
+    monkeypatch.setattr(parts, "FIRST_SPANS", 10)
+    whole = a_large_trace(300)
+    stands(api, whole)
+    places = [(run.id, turn) for run in whole.runs for turn in (None, *range(len(run.turns)))]
+    turned = [finding(n, trace_id=ID, agent_run_id=run, turn=turn) for n, (run, turn) in enumerate(places)]
+    api.reader.trace_queries.findings += turned
+    seen, cursor = [], ""
+    while cursor is not None:
+        part = api.client.get(f"/api/traces/{ID}", params={"cursor": cursor}).json()
+        shown = {(run["id"], turn["index"]) for run in part["agent_runs"] for turn in run["turns"]}
+        assert {(f["agent_run_id"], f["turn"]) for f in part["findings"] if f["turn"] is not None} == shown
+        seen.append(part)
+        cursor = part["part"]["next"]
+    assert len(seen) > len(whole.runs)
+    assert sum(len(turn["tool_calls"]) + 1 for run in seen[0]["agent_runs"] for turn in run["turns"]) <= 10
+    assert sum(len(part["findings"]) for part in seen) == len(turned)
+    with ApiClient(api.url) as client:
+        together = client.trace(ID).model_dump()
+    together.pop("part")
+    assert orjson.loads(orjson.dumps(together)) == orjson.loads(bytes_of(present_trace(whole, turned)))
+
+
+@pytest.mark.parametrize("cursor", ["turn:1", "turn:x:{run}", "turn:²:{run}", "turn:999999999999:{run}", "turn:0:gone"])
+def test_a_cursor_of_no_turn_is_refused(api: Api, cursor: str) -> None:
+    """As one of no run is."""
+    whole = a_large_trace()
+    stands(api, whole)
+    answer = api.client.get(f"/api/traces/{ID}", params={"cursor": cursor.format(run=whole.runs[0].id)})
+    assert (answer.status_code, "begin again without a cursor" in answer.json()["detail"]) == (422, True)
 
 
 def test_a_cursor_that_leads_nowhere_is_refused(api: Api) -> None:
