@@ -101,7 +101,7 @@ def _failed_span(run: AgentRun, trace: Trace) -> NormalizedSpan | None:
     if run.span is None and own.kind is Kind.LLM:
         # Of a bare client's calls, only the last one's outcome is the run's.
         last = _last(run)
-        found = last.llm if last is not None and trace.state is TraceState.SETTLED else None
+        found = last.llm if last is not None and trace.state in _OVER else None
     elif own.is_error or run.answer or run.parent_id or not _recorded(run):
         found = own
     else:
@@ -131,6 +131,7 @@ def _enclosing(own: NormalizedSpan, trace: Trace) -> NormalizedSpan | None:
 
 
 _REACH: Final = 16
+_OVER: Final = frozenset({TraceState.SETTLED, TraceState.FAILED})
 
 
 def _pauses(span: NormalizedSpan) -> bool:

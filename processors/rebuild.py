@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from ..schemas.normalized import NormalizedSpan
-from ..schemas.trajectory import Trace, TraceState
+from ..schemas.trajectory import AgentRun, Trace, TraceState
 from .ownership import assign_owners
 from .roles import find_roles
 from .runs import build_runs
@@ -29,7 +29,7 @@ def rebuild(spans: Iterable[NormalizedSpan], *, state: TraceState = TraceState.S
         tenant=some.tenant if some else "",
         service=next((s.raw.service for s in tree.order if s.raw.service), ""),
         session_id=next((s.session_id for s in tree.order if s.session_id), ""),
-        state=state,
+        state=_ended(state, runs),
         runs=runs,
         spans=tree.spans,
         remainder=tuple(sorted((s for s in tree.order if not ownership.owner[s.raw.span_id]), key=time_key)),
@@ -38,3 +38,9 @@ def rebuild(spans: Iterable[NormalizedSpan], *, state: TraceState = TraceState.S
         end=max((s.raw.end for s in tree.order), default=0),
         received_through=max((s.raw.received_at for s in spans), default=0),
     )
+
+
+def _ended(state: TraceState, runs: Iterable[AgentRun]) -> TraceState:
+    """The state of a settled trace tells whether nothing above a failed run could go on."""
+    failed = any(run.status == "error" and not run.parent_id for run in runs)
+    return TraceState.FAILED if failed and state is TraceState.SETTLED else state

@@ -74,6 +74,9 @@ class _Builder:
         own = outline.span or self.tree.spans.get(outline.id)
         if own is None:
             return "unfinished"
+        if outline.span is None and own.kind is Kind.LLM:
+            # A bare client's run ends as its last call did.
+            own = next((t.llm for t in reversed(outline.turns) if t.llm is not None and not t.inner), own)
         twin = self.ownership.twins.get(own.raw.span_id)
         spans = [own, *self.ownership.segments.get(outline.id, ())]
         if spans[-1].raw.pending:

@@ -155,7 +155,7 @@ STATE: Final = Filter(
     "state",
     "Only in this state.",
     choices=TraceState,
-    metavar="open|settled|incomplete",
+    metavar="open|settled|failed|incomplete",
     condition="State = {state:String}",
 )
 """Of a trace or a session."""

@@ -20,10 +20,11 @@ class TurnKind(StrEnum):
 
 
 class TraceState(StrEnum):
-    """The completeness of a trace."""
+    """The completeness of a trace; FAILED is settled, with a manager's run that ended by a failure."""
 
     OPEN = "open"
     SETTLED = "settled"
+    FAILED = "failed"
     INCOMPLETE = "incomplete"
 
 

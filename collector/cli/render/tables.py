@@ -16,7 +16,7 @@ from ....schemas.text.terminal import one_line
 from ....schemas.wire.traces import ErrorJson, FindingJson, JudgedJson
 
 SEVERITY_STYLE: Final[Mapping[str, str]] = {"HIGH": "bold red", "MEDIUM": "yellow", "LOW": "cyan"}
-STATE_STYLE: Final[Mapping[str, str]] = {"settled": "green", "open": "yellow", "incomplete": "red"}
+STATE_STYLE: Final[Mapping[str, str]] = {"settled": "green", "failed": "red", "open": "yellow", "incomplete": "red"}
 Shown = TypeVar("Shown")
 
 QUOTE = 160

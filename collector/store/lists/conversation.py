@@ -13,7 +13,7 @@ from ....schemas.taxonomy import Severity
 from ....schemas.trajectory import TraceState
 from ....schemas.verdicts import SubjectKind, Verdict
 
-_ORDER: Final = (TraceState.OPEN, TraceState.INCOMPLETE, TraceState.SETTLED)
+_ORDER: Final = (TraceState.OPEN, TraceState.FAILED, TraceState.INCOMPLETE, TraceState.SETTLED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,8 @@ MOST_OF_IDS: Final = 40_000
 
 _KEY: Final = "lower(hex(sipHash128(SessionId, CAST(ServiceName, 'String'))))"
 _STATE: Final = (
-    "multiIf(countIf(State = 'open') > 0, 'open', countIf(State = 'incomplete') > 0, 'incomplete', 'settled')"
+    "multiIf(countIf(State = 'open') > 0, 'open', countIf(State = 'failed') > 0, 'failed', "
+    "countIf(State = 'incomplete') > 0, 'incomplete', 'settled')"
 )
 _LENGTH: Final = "if(max(EndNanos) > min(StartNanos), max(EndNanos) - min(StartNanos), 0)"
 _USED: Final = "(isNotNull(InputTokens) OR isNotNull(OutputTokens))"
