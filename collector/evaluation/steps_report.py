@@ -15,10 +15,8 @@ from ...judges.measures.wilson import wilson
 from ...schemas.text.terminal import one_line
 from .plain import plain
 from .steps_baselines import EVERY_CALL
-from .steps_run import CLAIMS, StepsEvaluation
+from .steps_run import CLAIMS, TOGETHER, StepsEvaluation
 from .tables import INTERVAL, Column, listed
-
-TOGETHER: Final = "all"
 
 _LOCATED: Final[tuple[Column, ...]] = (
     "claims",
@@ -76,9 +74,8 @@ def _rows(e: StepsEvaluation, scored: str) -> Iterator[tuple[str, StepFigures]]:
 def _tables(name: str, rows: Mapping[str, StepFigures]) -> Iterator[RenderableType]:
     """Of one data set, the tables that have something to count."""
     counted = rows[CLAIMS]
-    yield Text(
-        f"\n{name}: {counted.traces} traces, {counted.error_free} without errors; {counted.errors} labelled errors"
-    )
+    size = f"{counted.traces} traces, {counted.error_free} without errors; {counted.errors} labelled errors"
+    yield Text(f"\n{one_line(name, 60)}: {size}")
     if counted.errors:
         yield listed("labelled errors", _LOCATED, rows.items())
     if counted.answers:
@@ -133,9 +130,10 @@ def _figures(row: StepFigures) -> dict[str, Any]:
 
 def _notes(e: StepsEvaluation) -> Iterator[RenderableType]:
     for o in e.overlaps:
+        first, second = one_line(o.first, 60), one_line(o.second, 60)
         yield Text(
-            f"{len(o.traces)} traces of {o.first} are runs that {o.second} holds, too: the two are not independent "
-            f'("{TOGETHER}" has each run once, with the labels of {o.second})'
+            f"{len(o.traces)} traces of {first} are runs that {second} holds, too: the two are not independent "
+            f'("{TOGETHER}" has each run once, with the labels of {second})'
         )
     for name, d in e.data_sets.items():
         told = [
@@ -147,5 +145,5 @@ def _notes(e: StepsEvaluation) -> Iterator[RenderableType]:
             (d.unannotated, "traces without annotations were not scored"),
             (d.refused, "spans or log records were refused by the receiver"),
         ]
-        yield from (Text(f"{name}: {count} {what}") for count, what in told if count)
+        yield from (Text(one_line(f"{name}: {count} {what}", 200)) for count, what in told if count)
         yield from (Text(one_line(f"{name}: detector {who} failed: {why}", 200)) for who, why in d.failures.items())

@@ -23,6 +23,9 @@ from .steps_recordings import DataSetOverlap, marks, overlaps
 CLAIMS = "claims"
 """What is scored beside the baselines: the errors that the profile shows."""
 
+TOGETHER = "all"
+"""The name of all data sets as one."""
+
 TraceClaims = Mapping[str, Sequence[LocatedClaim]]
 """By name of the trace."""
 
@@ -74,7 +77,7 @@ def evaluate_steps(
 
     Raises:
         BrokenFileError: a folder does not hold what it should; names the file.
-        ConfigError: no such profile, or two folders of one name.
+        ConfigError: no such profile, or names of folders that say nothing: two alike, or "all".
     """
     least = threshold(profile)
     folders: dict[str, Path] = {}
@@ -82,6 +85,8 @@ def evaluate_steps(
         name = path.resolve().name
         if name in folders:
             raise ConfigError(f"two data sets are named {name}: {folders[name]} and {path}; rename one of the folders")
+        if name == TOGETHER:
+            raise ConfigError(f'a data set cannot be named "{TOGETHER}", as all together are: rename {path}')
         folders[name] = path
     suite = default_suite()
     judged = {name: judge_data_set(name, path, suite, least, progress) for name, path in folders.items()}

@@ -114,6 +114,14 @@ def test_tables_show_every_data_set(failed: Path, healthy: Path) -> None:
     assert "who and when" not in shown  # nobody said
 
 
+def test_hostile_names_are_shown_as_text(tmp_path: Path) -> None:
+    """Names of folders and agents may hold what a terminal would obey."""
+    folder = write(tmp_path / "evil\x1b[2J", [A, B], {A: [error(99)]})
+    shown = run(folder, "--rules", "--profile", "0").stdout
+    assert "\x1b" not in shown
+    assert "1 labels are on spans" in shown
+
+
 def test_tables_without_labels_or_findings(healthy: Path) -> None:
     """One data set without errors, in a profile that shows nothing: no line for all."""
     shown = run(healthy, "--profile", "1").stdout
@@ -195,6 +203,12 @@ def test_two_folders_of_one_name_are_refused(failed: Path, tmp_path: Path) -> No
     done = run(failed, other)
     assert done.exit_code != 0
     assert "two data sets are named failed" in done.stderr
+
+
+def test_a_folder_named_as_all_together_is_refused(tmp_path: Path) -> None:
+    done = run(write(tmp_path / "all", [A], {A: []}))
+    assert done.exit_code != 0
+    assert 'a data set cannot be named "all"' in done.stderr
 
 
 def test_an_unknown_profile_is_refused_before_anything_is_read(tmp_path: Path) -> None:
