@@ -88,6 +88,7 @@ def finding(number: int, span_id: str) -> FindingJson:
         linked=[],
         state="current",
         first_seen=None,
+        title="Argument the tool does not take",
     )
 
 
