@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from collections.abc import Callable
 from typing import Final
 
-from ...schemas.errors import TracejuryError
 from ..store.health import StoreHealth
+from ..worker.outage_log import OutageLog
 
 log = logging.getLogger(__name__)
 
@@ -15,15 +17,22 @@ LOOK_SECONDS: Final = 60.0
 
 
 class StoreWatch:
-    """Runs `health` in threads."""
+    """Runs `health` in threads. `clock`: unix nanos."""
 
-    def __init__(self, health: StoreHealth, seconds: float = LOOK_SECONDS) -> None:
+    def __init__(
+        self, health: StoreHealth, seconds: float = LOOK_SECONDS, clock: Callable[[], int] = time.time_ns
+    ) -> None:
         self._health, self._seconds = health, seconds
+        self._outage = OutageLog("the health of the store", "is not known", "is known again", clock)
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Look once, and go on in the background. Raises RetryableError, StoreError."""
-        new = await asyncio.to_thread(self._look)
+        new = False
+        try:
+            new = await asyncio.to_thread(self._look)
+        except OSError as error:  # of the folder's files: the collector works without the look
+            self._outage.failed(error)
         self._task = asyncio.create_task(self._run(is_new=new), name="tracejury-store-watch")
 
     async def stop(self, deadline: float) -> None:
@@ -41,10 +50,12 @@ class StoreWatch:
             try:
                 if is_new and (lost := await asyncio.to_thread(self._health.count_lost)):
                     log.error("%s", lost)
+                is_new = False
                 await asyncio.sleep(self._seconds)
                 is_new = await asyncio.to_thread(self._look)
-            except TracejuryError as error:
-                log.warning("the health of the store is not known: %s", error)
+                self._outage.ended()
+            except Exception as error:  # noqa: BLE001  whatever it is: a watch that has ended misses every later loss
+                self._outage.failed(error)
                 await asyncio.sleep(self._seconds)
 
     def _look(self) -> bool:
