@@ -82,13 +82,13 @@ def _of_turn(turn: TurnOutline) -> set[str]:
     return {turn.span_id, *turn.others, *(call.span_id for call in turn.calls)}
 
 
-def _turns_read(run: RunOutline, whole: RunOutline) -> Sequence[TurnOutline]:
+def _turns_read(run: RunOutline, whole: RunOutline) -> tuple[TurnOutline, ...]:
     """The turns of a run; where it has only some, with those about them and those that show its task and its answer."""
     if len(run.turns) == len(whole.turns):
         return run.turns
     first, last, length = run.turns[0].index, run.turns[-1].index, len(whole.turns)
     places = {*range(AROUND), *range(first - AROUND, last + 1 + AROUND), *range(length - AROUND, length)}
-    return [turn for turn in whole.turns if turn.index in places]
+    return tuple(turn for turn in whole.turns if turn.index in places)
 
 
 def _placed(run: AgentRun | None, told: RunOutline) -> AgentRun | None:

@@ -315,7 +315,8 @@ def test_a_run_that_fits_no_part_is_divided_between_its_turns(api: Api, monkeypa
     places = [(run.id, turn) for run in whole.runs for turn in (None, *range(len(run.turns)))]
     turned = [finding(n, trace_id=ID, agent_run_id=run, turn=turn) for n, (run, turn) in enumerate(places)]
     api.reader.trace_queries.findings += turned
-    seen, cursor = [], ""
+    seen: list[Any] = []
+    cursor: str | None = ""
     while cursor is not None:
         part = api.client.get(f"/api/traces/{ID}", params={"cursor": cursor}).json()
         shown = {(run["id"], turn["index"]) for run in part["agent_runs"] for turn in run["turns"]}
