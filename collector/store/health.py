@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
@@ -14,11 +15,15 @@ from .client import UNREADABLE, Store
 from .damage import LostSpans, detached_parts, lost_spans
 from .opening import RETAINED
 from .parts import ActivePart, PartRecord, Rows, active_parts, by_table, missing, partition_of, record_file
+from .repair import is_readable
 
 log = logging.getLogger(__name__)
 
 NAMED: Final = 5
 """Parts and traces that a message names."""
+
+RECHECK_PAUSE: Final = 10
+"""How many times as long as a check of a part took is waited for before the next: a check reads all of it."""
 
 _WEEK: Final = re.compile(r"\d{8}\Z")
 
@@ -26,8 +31,10 @@ _WEEK: Final = re.compile(r"\d{8}\Z")
 class StoreHealth:
     """Looks for lost data parts. One thread looks; any thread asks for `problems`."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock`: seconds."""
+        self._store, self._clock = store, clock
+        self._recheck_at = clock()
         file = record_file(store)
         self._record = PartRecord.read(file) if file else None
         self._recorded = self._record.parts if self._record else {}
@@ -48,6 +55,7 @@ class StoreHealth:
         found = tuple(_few([*self._set_aside_or_gone(parts), *self._without_folder(parts)], "parts"))
         new = [problem for problem in found if problem not in self._parts]
         self._parts, self._store.is_incomplete = found, bool(found)
+        self._recheck(parts)
         if not found:
             self._traces = ""
         return new
@@ -107,6 +115,17 @@ class StoreHealth:
         for part in parts if self._store.embedded else ():
             if not Path(part.path).is_dir():
                 yield f"{part.table}: the folder of the data part {part.name} ({part.rows} rows) is gone"
+
+    def _recheck(self, parts: Sequence[ActivePart]) -> None:
+        """Forget the parts that a query could not read and that are no longer there, or can be read again."""
+        for name in sorted(self._store.unreadable):
+            tables = [part.table for part in parts if part.name == name]
+            if tables and (began := self._clock()) < self._recheck_at:
+                continue
+            if all(is_readable(self._store, table, name) for table in tables):
+                self._store.unreadable.discard(name)
+            if tables:
+                self._recheck_at = self._clock() + RECHECK_PAUSE * (self._clock() - began)
 
     def _expired(self, table: str, name: str) -> bool:
         days, week = self._store.config.retention_days, partition_of(name)

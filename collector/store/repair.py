@@ -43,7 +43,7 @@ class Repaired:
 
 def damaged_parts(store: Store) -> list[tuple[str, str, int]]:
     """Table, name and rows of the parts in use that cannot be read; reads everything. Raises RetryableError."""
-    return [(p.table, p.name, p.rows) for p in active_parts(store) if not _is_readable(store, p.table, p.name)]
+    return [(p.table, p.name, p.rows) for p in active_parts(store) if not is_readable(store, p.table, p.name)]
 
 
 def repair(store: Store, rows: Mapping[str, Mapping[str, int]]) -> Iterator[Repaired]:
@@ -83,7 +83,7 @@ def _reattached(store: Store, part: DetachedPart, rows: int | None) -> Repaired:
         shutil.rmtree(draft, ignore_errors=True)
         return Repaired(part.table, part.part, 0, rows)
     (attached,) = [a for a in active_parts(store) if a.table == part.table and a.name not in before]
-    if _is_readable(store, part.table, attached.name):
+    if is_readable(store, part.table, attached.name):
         saved = attached.rows
     else:
         saved = _salvage(store, part.table, attached.name, 0, attached.rows)
@@ -93,7 +93,8 @@ def _reattached(store: Store, part: DetachedPart, rows: int | None) -> Repaired:
     return Repaired(part.table, part.part, saved, attached.rows - saved)
 
 
-def _is_readable(store: Store, table: str, name: str) -> bool:
+def is_readable(store: Store, table: str, name: str) -> bool:
+    """Whether the checksums of a part in use are right and all of it can be read. Raises RetryableError."""
     checked = store.rows(f"CHECK TABLE {table} PART '{name}' SETTINGS check_query_single_value_result = 1")
     return str(checked[0][0]) == "1" and _runs(store, _READ.format(table=table, range=""), {"part": name})
 

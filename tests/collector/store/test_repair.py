@@ -115,6 +115,36 @@ def test_part_in_use_that_cannot_be_read(store: Store) -> None:
     assert damaged_parts(store) == []
 
 
+def test_part_that_can_be_read_again(store: Store) -> None:
+    """It is named until a check has read it; checks pause in proportion to the time that they take."""
+    folder, now = folders(store)[0], [0.0]
+    flip(folder / "data.bin")
+    with pytest.raises(StoreError):
+        store.rows("SELECT * FROM spans")
+    health = StoreHealth(store, lambda: now[0])
+    health.look()
+    assert len(health.problems()) == 1
+    flip(folder / "data.bin")
+    health._recheck_at = 10.0
+    health.look()
+    assert len(health.problems()) == 1
+    now[0] = 10.0
+    health.look()
+    assert health.problems() == ()
+
+
+def test_unreadable_part_that_was_repaired_is_forgotten(store: Store) -> None:
+    """A part that is no longer in use is not read, and nobody is told of it."""
+    folder = folders(store)[0]
+    flip(folder / "data.bin")
+    health = StoreHealth(store)
+    assert len(list(repair(store, {}))) == 1
+    assert [folder.name in problem for problem in health.problems()] == [True]
+    health.note("spans", folder.name, 0)
+    health.look()
+    assert health.problems() == ()
+
+
 def test_part_that_is_gone(store: Store) -> None:
     """The next process misses it, says so at each start, and forgets it once it is given up."""
     StoreHealth(store).look()
