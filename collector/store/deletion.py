@@ -74,7 +74,10 @@ class TraceMemory(Protocol):
 
 
 class Deletion:
-    """Deletes traces of a running collector. Any thread; blocks. `drops`: remove what waits to be judged or sent."""
+    """Deletes traces of a running collector. Any thread; blocks. `drops`: remove what waits to be judged or sent.
+
+    `deleted` is called when some traces are gone, before the next ones are deleted.
+    """
 
     def __init__(
         self,
@@ -82,8 +85,10 @@ class Deletion:
         judging: TraceMemory,
         drops: Sequence[Callable[[Collection[TraceKey]], None]] = (),
         clock: Callable[[], int] = time.time_ns,
+        deleted: Callable[[], None] = lambda: None,
     ) -> None:
         self._store, self._judging, self._drops, self._clock = store, judging, drops, clock
+        self._deleted = deleted
 
     def delete(self, query: DeleteQuery) -> int:
         """Delete the traces of a query; returns their number. Spans that arrive later begin their trace anew.
@@ -109,6 +114,7 @@ class Deletion:
             finally:
                 changes.let_go(keys)
                 self._judging.ask(keys)
+            self._deleted()
             count += len(ids)
         return count
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -11,10 +12,21 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from ...schemas.errors import TracejuryError
 from .client import UNREADABLE, Store
 from .damage import LostSpans, detached_parts, lost_spans
 from .opening import RETAINED
-from .parts import ActivePart, PartRecord, Rows, active_parts, by_table, missing, partition_of, record_file
+from .parts import (
+    ActivePart,
+    PartRecord,
+    Rows,
+    active_parts,
+    by_table,
+    missing,
+    partition_of,
+    record_file,
+    with_rows_left,
+)
 from .repair import is_readable
 
 log = logging.getLogger(__name__)
@@ -34,7 +46,7 @@ class StoreHealth:
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         """`clock`: seconds."""
         self._store, self._clock = store, clock
-        self._recheck_at = clock()
+        self._recheck_at, self._writing = clock(), threading.Lock()
         file = record_file(store)
         self._record = PartRecord.read(file) if file else None
         self._recorded = self._record.parts if self._record else {}
@@ -51,7 +63,7 @@ class StoreHealth:
 
         Blocks. Raises RetryableError, StoreError.
         """
-        parts = active_parts(self._store)
+        parts = active_parts(self._store, least_rows=0)
         found = tuple(_few([*self._set_aside_or_gone(parts), *self._without_folder(parts)], "parts"))
         new = [problem for problem in found if problem not in self._parts]
         self._parts, self._store.is_incomplete = found, bool(found)
@@ -59,6 +71,13 @@ class StoreHealth:
         if not found:
             self._traces = ""
         return new
+
+    def record(self) -> None:
+        """Record the parts with rows after a deletion: the engine drops those that it emptied. Any thread; blocks."""
+        try:
+            self._write(active_parts(self._store))
+        except TracejuryError as error:  # the next look records them
+            log.warning("the record of data parts cannot be written: %s", error)
 
     def count_lost(self) -> str:
         """Which traces lost spans, as `lost_text` puts it; reads the ids of all spans.
@@ -96,11 +115,8 @@ class StoreHealth:
             for known in (record.missing, self._recorded):
                 for table, lost in missing(known, present).items():
                     gone.setdefault(table, {}).update({n: r for n, r in lost.items() if not self._expired(table, n)})
-            self._recorded, record.parts, record.missing = {}, present, gone
-            try:
-                record.write()
-            except OSError as error:
-                log.warning("the record of data parts %s cannot be written: %s", record.path, error.strerror)
+            self._recorded, record.missing = {}, gone
+            self._write(parts)
         aside = {(part.table, part.part): part for part in detached}
         for (table, name), part in aside.items():
             rows = gone.get(table, {}).get(name)
@@ -111,9 +127,20 @@ class StoreHealth:
                 if (table, name) not in aside:
                     yield f"{table}: the data part {name} ({rows} rows) is gone"
 
+    def _write(self, parts: Sequence[ActivePart]) -> None:
+        if (record := self._record) is None:
+            return
+        left = by_table(with_rows_left(self._store, parts))
+        with self._writing:
+            record.parts = left
+            try:
+                record.write()
+            except OSError as error:
+                log.warning("the record of data parts %s cannot be written: %s", record.path, error.strerror)
+
     def _without_folder(self, parts: Sequence[ActivePart]) -> Iterator[str]:
         for part in parts if self._store.embedded else ():
-            if not Path(part.path).is_dir():
+            if part.rows and not Path(part.path).is_dir():
                 yield f"{part.table}: the folder of the data part {part.name} ({part.rows} rows) is gone"
 
     def _recheck(self, parts: Sequence[ActivePart]) -> None:

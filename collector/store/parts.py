@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from ...schemas.errors import StoreError
 from .client import Store
 
 _NAME: Final = re.compile(r"(?P<partition>.+?)_(?P<first>\d+)_(?P<last>\d+)_\d+(?:_\d+)?\Z")
 _ACTIVE: Final = """
-SELECT table, name, rows, path FROM system.parts WHERE database = currentDatabase() AND active AND rows > 0
+SELECT table, name, rows, path, has_lightweight_delete FROM system.parts
+WHERE database = currentDatabase() AND active AND rows >= {least:UInt64}
 """
+_LEFT: Final = "SELECT DISTINCT _part FROM {table} WHERE _part IN {{parts:Array(String)}}"
 
 Rows: TypeAlias = Mapping[str, Mapping[str, int]]
 """Rows by table and part."""
@@ -26,17 +29,38 @@ Rows: TypeAlias = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class ActivePart:
-    """A part that queries read; `path` ends in a slash."""
+    """A part that queries read; `path` ends in a slash. `has_deleted`: some, or all, of its rows are deleted ones."""
 
     table: str
     name: str
     rows: int
     path: str
+    has_deleted: bool
 
 
-def active_parts(store: Store) -> list[ActivePart]:
-    """All parts of the store's database that hold rows. Raises RetryableError, StoreError."""
-    return [ActivePart(*row) for row in store.rows(_ACTIVE)]
+def active_parts(store: Store, *, least_rows: int = 1) -> list[ActivePart]:
+    """All parts of the store's database with so many rows, deleted ones included. Raises RetryableError, StoreError."""
+    return [ActivePart(*row) for row in store.rows(_ACTIVE, {"least": least_rows})]
+
+
+def with_rows_left(store: Store, parts: Sequence[ActivePart]) -> list[ActivePart]:
+    """The parts of which not every row is deleted: the engine drops the others when it merges them.
+
+    Raises RetryableError.
+    """
+    asked: dict[str, list[str]] = {}
+    for part in parts:
+        if part.has_deleted:
+            asked.setdefault(part.table, []).append(part.name)
+    left = {(table, name) for table, names in asked.items() for name in _left(store, table, names)}
+    return [part for part in parts if part.rows and (not part.has_deleted or (part.table, part.name) in left)]
+
+
+def _left(store: Store, table: str, names: Sequence[str]) -> Collection[str]:
+    try:
+        return {row[0] for row in store.rows(_LEFT.format(table=table), {"parts": names})}
+    except StoreError:  # a part that cannot be read is not known to be empty
+        return names
 
 
 def by_table(parts: Iterable[ActivePart]) -> dict[str, dict[str, int]]:

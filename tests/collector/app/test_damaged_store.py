@@ -13,6 +13,8 @@ from house import House, open_house
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from processes import tracejury
 
+from tracejury.collector.api.client import ApiClient
+
 pytestmark = pytest.mark.store
 
 
@@ -112,6 +114,20 @@ def test_damage_while_it_was_off(stopped: Path) -> None:
     with open_house(stopped) as house:
         assert ready(house).json() == {"status": "ready"}
         assert listed(house) == {trace_id(1)}
+
+
+def test_a_deletion_before_a_crash(stopped: Path) -> None:
+    """Parts that it emptied are not missed, although the process died before the next look at the store."""
+    with open_house(stopped) as house:
+        with ApiClient(house.url) as client:
+            for number in (1, 2):
+                client.delete_trace(trace_id(number))
+        house.serving.process.kill()
+        house.serving.process.wait(30)
+    for part in spans_parts(stopped):
+        shutil.rmtree(part)  # as the engine does soon after
+    with open_house(stopped) as house:
+        assert ready(house).json() == {"status": "ready"}
 
 
 def store(folder: Path, *args: str) -> Any:

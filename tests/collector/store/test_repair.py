@@ -14,12 +14,13 @@ from store_parts import a_judged_trace, a_span
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.damage import detached_parts, lost_spans
+from tracejury.collector.store.deletion import TraceDeleter
 from tracejury.collector.store.give_up import give_up
 from tracejury.collector.store.health import StoreHealth
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.lists import TraceLists
 from tracejury.collector.store.migrate import migrate
-from tracejury.collector.store.parts import active_parts, record_file
+from tracejury.collector.store.parts import active_parts, partition_of, record_file
 from tracejury.collector.store.repair import Repaired, damaged_parts, repair
 from tracejury.schemas.errors import StoreError
 from tracejury.schemas.queries.reader import Confidence, TraceQuery
@@ -29,6 +30,8 @@ pytestmark = pytest.mark.store
 
 SPANS = 3000
 """Three granules."""
+MONDAY = 1_704_067_200
+"""2024-01-01, in seconds: the week of a partition of its own."""
 ALL = TraceQuery(Confidence(0.0, 0.0), 10)
 
 
@@ -167,6 +170,34 @@ def test_merged_parts_are_not_missed(store: Store) -> None:
     store.command("OPTIMIZE TABLE spans FINAL")
     assert len(folders(store)) == 1
     assert StoreHealth(store).look() == []
+
+
+def test_emptied_parts_are_not_missed(store: Store) -> None:
+    """All rows of a week were deleted since the record, and the engine merged what is left to a part without rows."""
+    StoreHealth(store).look()
+    store.command("SYSTEM START MERGES spans")
+    TraceDeleter(store).delete([trace_id(1), trace_id(2)], time.time_ns())
+    store.command("OPTIMIZE TABLE spans FINAL")
+    assert folders(store) == []
+    assert StoreHealth(store).look() == []
+
+
+def test_parts_that_a_deletion_emptied_are_not_recorded(store: Store) -> None:
+    """They may go at any time from then on, without a further record; the other parts are missed as ever."""
+    old = a_span(trace_id=trace_id(3))
+    store.insert("spans", SPAN_COLUMNS, span_columns([old], MONDAY * 10**9))
+    health = StoreHealth(store)
+    health.look()
+    store.command("SYSTEM START MERGES spans")
+    TraceDeleter(store).delete([trace_id(3)], time.time_ns())
+    health.record()
+    store.command("ALTER TABLE spans DROP PARTITION ID '20240101'")
+    assert StoreHealth(store).look() == []
+    (week,) = {partition_of(folder.name) for folder in folders(store)}
+    store.command(f"ALTER TABLE spans DROP PARTITION ID '{week}'")
+    problems = StoreHealth(store).look()
+    assert problems
+    assert all(problem.startswith(f"spans: the data part {week}_") for problem in problems)
 
 
 def test_folder_that_is_gone(store: Store) -> None:
