@@ -9,6 +9,7 @@ from ..schemas.findings import Draft
 from ..schemas.trajectory import AgentRun, Trace
 from .endings import Ending, endings
 from .facts import RunFacts, read_runs
+from .mending import Worked, last_worked
 from .text import TextCache
 
 __all__ = ["Context", "Detector"]
@@ -21,13 +22,14 @@ class Context:
     but what was read from texts, so it never changes an outcome.
     """
 
-    __slots__ = ("_endings", "_facts", "texts", "trace")
+    __slots__ = ("_endings", "_facts", "_worked", "texts", "trace")
 
     def __init__(self, trace: Trace, texts: TextCache | None = None) -> None:
         self.trace = trace
         self.texts = texts if texts is not None else TextCache()
         self._facts: Mapping[str, RunFacts] | None = None
         self._endings: Mapping[str, Ending] | None = None
+        self._worked: Worked | None = None
 
     @property
     def facts(self) -> Mapping[str, RunFacts]:
@@ -42,6 +44,13 @@ class Context:
         if self._endings is None:
             self._endings = endings(self.trace)
         return self._endings
+
+    @property
+    def worked(self) -> Worked:
+        """When each tool last worked (mending.py), computed at first use."""
+        if self._worked is None:
+            self._worked = last_worked(self.facts.values())
+        return self._worked
 
     def run(self, run: AgentRun) -> RunFacts:
         """The facts of one run of the trace."""

@@ -37,10 +37,10 @@ _KINDS: Final = "file|parse|no-result|import|code|raised|limit|timeout|rate|auth
 
 _RULES: Final[tuple[tuple[Cause, str], ...]] = (
     (Cause.MODEL, "model-(rate|timeout|auth|limit|service)|output-limit"),
-    (Cause.ENDING, "step-limit"),
+    (Cause.ENDING, "step-limit|run-(limit|timeout|cancelled|crashed)|empty-answer"),
     (Cause.FAILED_CALL, f"({_KINDS})-error(-read|-at-tool|-page)?"),
     (Cause.FAILED_CALL, "repeated-failure(-read|-surveyed|-at-tool)?|identical-failure|schema-violation(-read)?"),
-    (Cause.FAILED_CALL, "unknown-tool|mistyped-argument|invented-path"),
+    (Cause.FAILED_CALL, "unknown-tool|malformed-arguments|call-refused|lost-result|mistyped-argument|invented-path"),
     (Cause.OMITTED_CALL, "intent-without-call(-again)?"),
     (
         Cause.SUPPORT,

@@ -16,6 +16,7 @@ from .code_text import code_of, reaches_out
 from .failure_text import FailureKind, StepFailure, classify, error_page, gives_up, reported_failure
 from .history import informed, obtained_texts, opening_messages
 from .names import Role, hints, named, reads, role_of, text_of
+from .refusals import refusal_of
 from .text import TextCache
 from .wording import LOOK_UP, first_of
 
@@ -27,11 +28,12 @@ _OWN: Final = frozenset({"assistant", "tool-call"})
 
 @dataclass(frozen=True, slots=True)
 class CallFacts:
-    """One call, its role, and its failure if it failed."""
+    """One call, its role, its failure if it failed, and the kind of refusal if it was turned down (refusals.py)."""
 
     call: ToolCall
     role: Role
     failure: StepFailure | None
+    refusal: FailureKind | None = None
 
     @property
     def ran(self) -> bool | None:
@@ -139,7 +141,7 @@ def read_runs(trace: Trace, texts: TextCache) -> Mapping[str, RunFacts]:
 def _read_run(run: AgentRun, runs: Mapping[str, AgentRun], texts: TextCache) -> RunFacts:
     enders = tuple(f"{t.name.lower()}(" for t in run.tools if role_of(t.name) is Role.FINAL)
     tools = _tools(run)
-    turns = [_read_turn(turn, i, runs, texts, enders, by_code=not tools) for i, turn in enumerate(run.turns)]
+    turns = [_read_turn(turn, run, i, runs, texts, enders, by_code=not tools) for i, turn in enumerate(run.turns)]
     turns = [_with_reading(t, turns) for t in turns]
     plan_at, wants_data = _plans(turns, tools)
     sent, sent_until = _sent(run)
@@ -206,6 +208,7 @@ MOST_TOOLS: Final = 256
 
 def _read_turn(
     turn: Turn,
+    run: AgentRun,
     position: int,
     runs: Mapping[str, AgentRun],
     texts: TextCache,
@@ -214,7 +217,7 @@ def _read_turn(
     by_code: bool,
 ) -> TurnFacts:
     """`by_code`: the run has no tools to access data with, so that its code is how it does."""
-    calls = tuple(_read_call(call) for call in turn.tool_calls)
+    calls = tuple(_read_call(call, turn, run) for call in turn.tool_calls)
     failed = next((c for c in calls if c.failure and not c.failure.page and c.role is not Role.FINAL), None)
     failure = failed.failure if failed else _step_failure(turn)
     started = dict.fromkeys([*turn.sub_run_ids, *(c.sub_run_id for c in turn.tool_calls if c.sub_run_id)])
@@ -255,13 +258,16 @@ def _turn_text(turn: Turn, calls: tuple[CallFacts, ...]) -> str:
     return next((text for c in calls if c.role is Role.FINAL and (text := text_of(c.call.arguments))), turn.text)
 
 
-def _read_call(call: ToolCall) -> CallFacts:
+def _read_call(call: ToolCall, turn: Turn, run: AgentRun) -> CallFacts:
     failure = None
     if call.error is not None:
         failure = StepFailure(classify(call.error), call.error)
     elif call.result:
         failure = reported_failure(call.result) or error_page(call.result)
-    return CallFacts(call, role_of(call.name), failure)
+    refusal = refusal_of(call, failure, turn, run)
+    if failure is not None and refusal is not None:
+        failure = replace(failure, kind=refusal)
+    return CallFacts(call, role_of(call.name), failure, refusal)
 
 
 def _step_failure(turn: Turn) -> StepFailure | None:

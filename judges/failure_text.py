@@ -19,6 +19,9 @@ from .wording import GIVING_UP, WORDINGS
 class FailureKind(StrEnum):
     """Why a call failed, as far as its text tells."""
 
+    UNKNOWN_TOOL = "unknown-tool"
+    MALFORMED = "malformed"  # arguments that are no JSON
+    POLICY = "policy"  # turned down by a rule or a person
     SCHEMA = "schema"  # arguments that the tool does not take
     FILE = "file"
     PARSE = "parse"  # what the model wrote could not be parsed

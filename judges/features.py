@@ -38,7 +38,6 @@ _FAMILY: Final[Mapping[str, str]] = {
     "intent-without-call-again": "plain",
     "plan-needs-missing-interface": "plain",
     "schema-violation": "plain",
-    "unknown-tool": "plain",
     "plan-relies-on-failed-tool": "weak",
     "planned-tool-never-called": "weak",
     "query-churn-at-tool": "weak",

@@ -18,7 +18,7 @@ class Hit:
     """One place where a rule fires; fields as in `Draft`.
 
     Without evidence, or with the span's name for it, the span's content is quoted; the name only if none was captured.
-    `severity`: where it is not the rule's. `turn`: of a span that belongs to the run as a whole.
+    `severity`, `confidence`: where they are not the rule's. `turn`: of a span that belongs to the run as a whole.
     """
 
     span_id: str
@@ -29,6 +29,7 @@ class Hit:
     also_at: tuple[str, ...] = ()
     linked: tuple[str, ...] = ()
     severity: Severity | None = None
+    confidence: float | None = None
     turn: int | None = None
 
 
@@ -63,6 +64,7 @@ class RunRule:
             for hit in self.find(facts, ctx):
                 place = {f.name: getattr(hit, f.name) for f in fields(Hit)}
                 place["severity"] = hit.severity or self.severity
+                place["confidence"] = self.confidence if hit.confidence is None else hit.confidence
                 span = trace.spans[hit.span_id]
                 if hit.evidence.strip() in ("", span.raw.name):
                     place["evidence"] = quote_content(span)
@@ -70,7 +72,6 @@ class RunRule:
                     judge=self.name,
                     category=self.category,
                     dimensions=self.dimensions,
-                    confidence=self.confidence,
                     title=self.title,
                     agent_run_id=run.id,
                     **place,

@@ -36,9 +36,14 @@ def _ended(facts: RunFacts, ctx: Context, *, kind: EndKind, how: str) -> Iterato
         quote(ending.message),
         f"The run ended {how}{', without an answer' if not facts.run.answer else ''}.",
         tool_span_id=ending.cause_id,
+        confidence=_BESIDE if ending.cause_id else None,
         severity=Severity.HIGH if ending.fatal else Severity.MEDIUM,
         turn=ending.turn.index if ending.turn is not None else None,
     )
+
+
+_BESIDE: Final = 0.4
+"""Confidence where a call is known that took the run with it: the finding at the step that made that call leads."""
 
 
 def _empty(facts: RunFacts, ctx: Context) -> Iterator[Hit]:

@@ -1,22 +1,25 @@
 """Failed steps by class, at the LLM call that made them and at the one that first reads them.
 
-Annotators mark either of the two about equally often, so both are reported, linked to each other. A violation of a
-tool's schema has rules of its own (schema.py).
+Annotators mark either of the two about equally often, so both are reported, linked to each other. Calls that were
+turned down have rules of their own (schema.py). LOW where the agent has mended it since.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
 from ...schemas.normalized import NormalizedSpan
+from ...schemas.taxonomy import Severity
 from ...schemas.trajectory import ToolCall
 from ..base import Context
 from ..claims import gives_up_honestly
 from ..facts import SURVEYS, RunFacts, TurnFacts
 from ..failure_text import OUTAGES
 from ..failure_text import FailureKind as F
+from ..mending import severity_of
 from ..quoting import quote, quote_call, quote_executed
 from ..rule import Hit, RunRule, rule
 
@@ -157,13 +160,21 @@ def tool_evidence(span: NormalizedSpan, call: ToolCall, error: str) -> str:
 
 def _made(facts: RunFacts, ctx: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
     for turn in failed(facts, ctx, name, kinds):
-        yield made_hit(facts, turn, f"{_what(turn, 'The')} failed: {what}.")
+        hit = made_hit(facts, turn, f"{_what(turn, 'The')} failed: {what}.")
+        yield replace(hit, severity=_severity(facts, ctx, turn))
 
 
 def _read(facts: RunFacts, ctx: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
     for turn in failed(facts, ctx, name, kinds):
         text = f"This turn is the first to read a failure: {_what(turn, 'the')} failed because {what}."
-        yield from read_hit(facts, turn, text)
+        for hit in read_hit(facts, turn, text):
+            yield replace(hit, severity=_severity(facts, ctx, turn))
+
+
+def _severity(facts: RunFacts, ctx: Context, turn: TurnFacts) -> Severity | None:
+    """LOW where the failed call was mended; None: the rule's."""
+    call = next((c for c in turn.calls if c.call is turn.failed_call), None)
+    return severity_of(ctx.worked, facts, turn, call) if call is not None else None
 
 
 def _at_tool(facts: RunFacts, ctx: Context, *, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
@@ -174,19 +185,21 @@ def _at_tool(facts: RunFacts, ctx: Context, *, kinds: tuple[F, ...], what: str) 
                 continue
             if failure is not None and not failure.page and failure.kind in kinds and call.call.span is not None:
                 span, text = call.call.span, f"This call of {call.call.name} failed: {what}."
-                yield Hit(span.span_id, tool_evidence(span, call.call, failure.text), text, span.span_id)
+                evidence = tool_evidence(span, call.call, failure.text)
+                severity = severity_of(ctx.worked, facts, turn, call)
+                yield Hit(span.span_id, evidence, text, span.span_id, severity=severity)
 
 
 def _rules() -> Iterator[RunRule]:
     for name, kinds, category_made, category_read, what, title in _CLASSES:
         made = partial(_made, name=name, kinds=kinds, what=what)
         read = partial(_read, name=name, kinds=kinds, what=what)
-        yield rule(f"{name}-error", category_made, "TC EE", "MEDIUM", made, version=3, title=title)
-        yield rule(f"{name}-error-read", category_read, "TC EE", "MEDIUM", read, version=4, title=title)
+        yield rule(f"{name}-error", category_made, "TC EE", "MEDIUM", made, version=4, title=title)
+        yield rule(f"{name}-error-read", category_read, "TC EE", "MEDIUM", read, version=5, title=title)
         if name not in _OF_STEPS:
             at_tool = partial(_at_tool, kinds=kinds, what=what)
             category = category_made if name == "no-result" else category_read
-            yield rule(f"{name}-error-at-tool", category, "TC", "MEDIUM", at_tool, version=3, title=title)
+            yield rule(f"{name}-error-at-tool", category, "TC", "MEDIUM", at_tool, version=4, title=title)
 
 
 RULES: Final = tuple(_rules())

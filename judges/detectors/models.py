@@ -42,12 +42,19 @@ def _failed(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) -> 
         llm = turn.turn.llm
         if llm is not None and llm.is_error and classify(_text(llm)) in kinds:
             text = llm.exceptions[-1].message if llm.exceptions else llm.raw.status_message
-            yield Hit(turn.span_id, quote(text.strip()), f"This LLM call failed: {what}.")
+            yield Hit(turn.span_id, quote(text.strip()), f"This LLM call failed: {what}.", turn.span_id)
 
 
 RULES: Final = tuple(
     rule(
-        f"model-{name}", category, "EE", "MEDIUM", partial(_failed, kinds=kinds, what=what), confidence=0.6, title=title
+        f"model-{name}",
+        category,
+        "EE",
+        "MEDIUM",
+        partial(_failed, kinds=kinds, what=what),
+        confidence=0.6,
+        version=3,
+        title=title,
     )
     for name, kinds, category, what, title in (
         *_CLASSES,

@@ -20,8 +20,9 @@ _PARAMETER_KEYS: Final = ("parameters", "input_schema", "inputSchema", "paramete
 _CALL_NAMES: Final = ("tool_name", "toolName", "name", "tool")
 _CALL_ARGUMENTS: Final = ("arguments", "args", "input", "parameters", "kwargs")
 _CALL_KEYS: Final = frozenset({*_CALL_NAMES, *_CALL_ARGUMENTS, "id", "type", "call_id", "tool_call_id", "toolCallId"})
-_RECORDS: Final = frozenset({"input_str", "calling", "_raw"})
-"""LangChain's callback (the arguments, and the same as text), CrewAI's tool use, OpenLLMetry where it was no JSON."""
+_RECORDS: Final = frozenset({"input_str", "calling", "_raw", "INVALID_JSON"})
+"""LangChain's callback (the arguments, and the same as text), CrewAI's tool use, OpenLLMetry and Pydantic AI where it
+was no JSON."""
 
 _QUOTES: Final = ("'", '"')
 _NOTED: Final = "arguments="  # in the notation of CrewAI's call
@@ -75,7 +76,7 @@ def _from_record(value: dict[str, Any], parameters: Mapping[str, Any] | None) ->
     """Arguments out of an object that records the call in its framework's own way."""
     if "calling" in value:
         return _from_calling(value["calling"], parameters)
-    text = value.get("input_str", value.get("_raw"))
+    text = next((value[key] for key in ("input_str", "_raw", "INVALID_JSON") if key in value), None)
     inputs = value.get("inputs")
     if isinstance(inputs, dict) and inputs:
         return _without_added(inputs, parameters)
@@ -117,9 +118,9 @@ def _with_positional(args: list[Any], kwargs: dict[str, Any], parameters: Mappin
 
 
 def _name_bare(text: str, parameters: Mapping[str, Any] | None) -> Json:
-    """A tool of one string argument is recorded as the bare string by some."""
+    """A tool of one string argument is recorded as the bare string by some; what was meant as JSON is kept as it is."""
     names = list(property_names(parameters))
-    return {names[0]: text} if len(names) == 1 and text else text
+    return {names[0]: text} if len(names) == 1 and text and text.lstrip()[:1] not in ("{", "[") else text
 
 
 def property_names(parameters: Mapping[str, Any] | None) -> tuple[str, ...]:

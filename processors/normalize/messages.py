@@ -83,12 +83,18 @@ def _parts(item: dict[str, Any]) -> list[Any]:
 
 
 def _calls(item: dict[str, Any]) -> list[Any]:
-    """Tool calls of a message; LlamaIndex and older LangChain keep them among additional arguments."""
+    """Tool calls of a message; LlamaIndex and older LangChain keep them among additional arguments.
+
+    LangChain lists those whose arguments are no JSON apart.
+    """
     calls = item.get("tool_calls")
     more = item.get("additional_kwargs")
     if not calls and isinstance(more, dict):
         calls = more.get("tool_calls")
-    return calls if isinstance(calls, list) else []
+    unread = item.get("invalid_tool_calls")
+    if calls and calls is not item.get("tool_calls"):
+        unread = None  # the additional arguments hold all that the provider sent
+    return [call for part in (calls, unread) if isinstance(part, list) for call in part]
 
 
 @dataclass(slots=True)

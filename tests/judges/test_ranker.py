@@ -36,6 +36,10 @@ OWN = {
     "run-cancelled",
     "run-crashed",
     "empty-answer",
+    "unknown-tool",
+    "malformed-arguments",
+    "call-refused",
+    "lost-result",
 }
 """Built-in rules of which the annotated traces have no case: they keep their own confidence."""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from coding_traces import GREP, coding
 from small_traces import Did, Said, run, tool, trace
 
+from tracejury.schemas.normalized import Message, ToolRequest
 from tracejury.schemas.trajectory import Trace, TurnKind
 
 SEARCH = tool("web_search", ("query",), query="string")
@@ -30,6 +32,17 @@ def final(span_id: str, text: str = "It was found.", answer: str = "1937", *sees
 def empty_reply(span_id: str) -> Said:
     """A turn in which the model replies with nothing."""
     return Said(span_id, "", sees=["a page about it"], finish_reasons=("stop",))
+
+
+def lost_result() -> Trace:
+    """A turn that goes on although its history holds the request and no result of it."""
+    base = run("r1", Said("a1", "", [asked("year", "t1")]), final("z1", "It was 1937.", "1937"), tools=[SEARCH])
+    first, last = base.turns
+    call = replace(first.tool_calls[0], call_id="c1", result=None)
+    assert last.llm is not None
+    sent = Message("assistant", "", (ToolRequest("web_search", {"query": "year"}, "c1"),))
+    last = replace(last, llm=replace(last.llm, input_messages=(sent,)))
+    return trace(replace(base, turns=(replace(first, tool_calls=(call,)), last)))
 
 
 def ungrounded(text: str, plan: str = LOOK_UP_PLAN) -> Trace:
@@ -181,6 +194,22 @@ FAULTY: Final[Mapping[str, Trace]] = {
             tools=[SEARCH],
         )
     ),
+    "malformed-arguments": trace(
+        run(
+            "r1",
+            Said("a1", "", [Did("web_search", '{"query": "ye', None, "the arguments could not be read", "t1")]),
+            final("z1"),
+            tools=[SEARCH],
+        )
+    ),
+    "call-refused": trace(
+        run(
+            "r1",
+            Said("a1", "", [Did("cancel_order", {"order": 7}, "Error: the order was sent already", None, "t1")]),
+            final("z1", "It was sent already.", "no"),
+        )
+    ),
+    "lost-result": lost_result(),
     **{name: failing(error) for name, error in _ERRORS.items()},
     **{f"{name}-read": failing(error) for name, error in _ERRORS.items()},
     **{f"{name}-at-tool": failing(error) for name, error in _ERRORS.items()},

@@ -27,7 +27,7 @@ from tracejury.judges.detectors.arguments import MOST_WORDS, path_argument, unsu
 from tracejury.judges.detectors.churn import alike, free_text
 from tracejury.judges.detectors.completion import plan_steps
 from tracejury.judges.detectors.entities import slipped
-from tracejury.judges.detectors.schema import mistyped, violation
+from tracejury.judges.tool_schema import mistyped, violation
 from tracejury.schemas.normalized import Json
 from tracejury.schemas.trajectory import Trace
 

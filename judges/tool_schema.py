@@ -1,0 +1,52 @@
+"""Arguments of a call checked against the JSON schema of its tool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..schemas.json_types import JSON_TYPES
+from ..schemas.normalized import Json
+from ..schemas.trajectory import AgentRun, ToolCall
+
+
+def parameters_of(call: ToolCall, run: AgentRun) -> Mapping[str, Any] | None:
+    """The parameters of the call's tool as its span or its run records them, None where neither does."""
+    if call.span is not None and call.span.tool_parameters is not None:
+        return call.span.tool_parameters
+    return next((t.parameters for t in run.tools if t.name == call.name), None)
+
+
+def violation(arguments: Json, parameters: Mapping[str, Any] | None) -> str:
+    """The violation of a JSON object schema by `arguments`, in a few words; "" for none or unknown."""
+    if not isinstance(parameters, Mapping) or not isinstance(arguments, Mapping):
+        return ""
+    properties = parameters.get("properties", {})
+    if not isinstance(properties, Mapping) or not all(isinstance(v, Mapping) for v in properties.values()):
+        return ""
+    unknown = [str(k) for k in arguments if k not in properties]
+    if unknown and not parameters.get("additionalProperties"):
+        return f"takes no argument {unknown[0][:40]!r}"
+    required = parameters.get("required", ())
+    missing = [str(k) for k in required if k not in arguments] if isinstance(required, list | tuple) else []
+    return f"needs the argument {missing[0][:40]!r}" if missing else ""
+
+
+def mistyped(arguments: Json, parameters: Mapping[str, Any] | None) -> str:
+    """The first argument whose value has not the JSON type that its schema names, "" if none or not decidable."""
+    properties = parameters.get("properties") if isinstance(parameters, Mapping) else None
+    if not isinstance(properties, Mapping) or not isinstance(arguments, Mapping):
+        return ""
+    for name, value in arguments.items():
+        schema = properties.get(name)
+        wanted = schema.get("type") if isinstance(schema, Mapping) else None
+        expected = JSON_TYPES.get(wanted) if isinstance(wanted, str) else None
+        if expected is not None and value is not None and not _is_of(value, expected):
+            return str(name)
+    return ""
+
+
+def _is_of(value: object, expected: tuple[type, ...]) -> bool:
+    if isinstance(value, bool):
+        return bool in expected
+    return isinstance(value, expected) or (expected == (int,) and isinstance(value, float) and value.is_integer())

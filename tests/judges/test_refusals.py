@@ -1,0 +1,153 @@
+"""Calls that were turned down: why, by structure first and else by the wordings of many frameworks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from small_traces import Did, Said, run, tool, trace
+
+from tracejury.judges.registry import suite_of
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.normalized import ToolDefinition
+from tracejury.schemas.profiles import threshold
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.trajectory import Trace
+
+SEARCH = tool("search", ("query",), query="string")
+CANCEL = tool("cancel_order", ("order",), order="string")
+KINDS = {"unknown-tool", "malformed-arguments", "schema-violation", "call-refused", "lost-result"}
+
+
+def found(whole: Trace) -> list[Finding]:
+    """What a balanced reader sees that was decided at a turn's LLM call."""
+    result = suite_of(()).judge(whole)
+    assert (result.failures, result.dropped) == ((), 0)
+    return [f for f in result.findings if f.confidence >= threshold("balanced")]
+
+
+def one_call(did: Did, *later: Said, given: tuple[ToolDefinition, ...] = (SEARCH, CANCEL)) -> Trace:
+    """A run that makes this call, takes the later turns, and then says that it knows nothing."""
+    last = Said("z1", "I could not find it.", sees=[did.error or did.result or ""])
+    return trace(run("r1", Said("a1", "", [did], tools=given), *later, last, tools=given))
+
+
+UNKNOWN = [
+    "Error: sing is not a valid tool, try one of [search].",
+    "Tool sing not found in agent researcher",
+    "Unknown tool name: 'sing'. Available tools: 'search'",
+    "Unknown tool sing, should be one of: search.",
+    "Function sing is not found in the tools_dict: {}",
+    "Tool 'sing' not found.\nAvailable tools: search",
+    "Unknown tool: sing",
+    "Error: The tool 'sing' is not available.",
+    "Tool with name sing not found",
+    "AI_NoSuchToolError: Model tried to call unavailable tool 'sing'. Available tools: search.",
+    "Action 'sing' don't exist, these are the only available Actions: search",
+    "The tool call with name 'sing' is not part of the provided tools",
+    "No such tool available: sing",
+]
+MALFORMED = [
+    'Invalid JSON input for tool search: {"query": "ri',
+    "1 validation error for search args: Invalid JSON: EOF while parsing a string at line 1 column 12",
+    "AI_InvalidToolInputError: Invalid input for tool search: JSON parsing failed",
+    "Function search arguments: are not valid JSON. Received JSONDecodeError Unterminated string",
+    "Unable to decode function arguments: Expecting ',' delimiter: line 1 column 20",
+    "Tool call arguments are malformed. Arguments must be in JSON format.",
+]
+SCHEMA = [
+    "TypeError: search() got an unexpected keyword argument 'q'",
+    "search() missing 1 required positional argument: 'query'",
+    "1 validation error for search\nquery\n  Field required [type=missing]",
+]
+POLICY = [
+    "Tool execution was not approved.",
+    "The tool call was denied.",
+    "User rejected the tool call for `search`",
+    "This tool call requires user confirmation",
+    "Permission to use the tool was denied by the policy",
+]
+OUTAGE = {
+    "service-error": "search backend returned 503 for query: length of the Elbe",
+    "timeout-error": "TimeoutError: the call timed out after 30 s",
+    "rate-error": "HTTPError: 429 Too Many Requests",
+}
+
+
+@pytest.mark.parametrize("error", UNKNOWN)
+def test_a_tool_that_was_not_given_is_unknown_whatever_the_error_says(error: str) -> None:
+    """By structure with any message, and by the message where nobody knows which tools were given."""
+    did = Did("sing", {"song": "a"}, None, error, executed=False)
+    for whole in (one_call(did), one_call(replace(did, error="Fehler"))):
+        (finding,) = found(whole)
+        assert (finding.judge, finding.span_id) == ("unknown-tool", "a1")
+    (finding,) = found(one_call(replace(did, executed=True, span_id="t1"), given=()))
+    assert (finding.judge, finding.span_id, finding.tool_span_id) == ("unknown-tool", "a1", "t1")
+
+
+def test_a_tool_that_was_not_given_and_never_ran_is_unknown() -> None:
+    """Also where nothing tells how the call ended, but not before the run goes on."""
+    did = Did("sing", {"song": "a"}, None, executed=None)
+    assert [f.judge for f in found(one_call(did))] == ["unknown-tool"]
+    waiting = run("r1", Said("a1", "", [did], tools=[SEARCH]), tools=[SEARCH], ended=False)
+    assert found(trace(waiting)) == []
+
+
+def test_a_tool_that_works_was_known() -> None:
+    """Lists of tools may be incomplete; and names differ by their owner."""
+    assert found(one_call(Did("sing", {"song": "a"}, "la", span_id="t1"))) == []
+    down = Did("researcher.search", {"query": "a"}, None, OUTAGE["service-error"], "t1")
+    assert [f.judge for f in found(one_call(down))] == ["service-error"]
+
+
+@pytest.mark.parametrize("error", [*MALFORMED, "Fehler"])
+def test_arguments_that_are_no_json_are_malformed(error: str) -> None:
+    """Whatever the message; a text that was not meant as JSON is a tool's free form."""
+    did = Did("search", '{"query": "ri', None, error, executed=False)
+    assert [f.judge for f in found(one_call(did))] == ["malformed-arguments"]
+    free = Did("search", "rivers", "a page", span_id="t1")
+    assert found(one_call(free)) == []
+
+
+@pytest.mark.parametrize("error", MALFORMED)
+def test_the_message_tells_of_malformed_arguments_that_were_not_recorded(error: str) -> None:
+    """Some put an empty object in their place."""
+    assert [f.judge for f in found(one_call(Did("search", {}, None, error, executed=False)))] == ["malformed-arguments"]
+
+
+@pytest.mark.parametrize("error", SCHEMA)
+def test_arguments_that_the_tool_does_not_take_break_its_schema(error: str) -> None:
+    """At the call; the failing result is the same error, not one of a service."""
+    judges = [f.judge for f in found(one_call(Did("search", {"q": "ri"}, None, error, "t1", executed=False)))]
+    assert judges == ["schema-violation"]
+
+
+@pytest.mark.parametrize("error", POLICY)
+def test_a_refusal_is_no_failing_service(error: str) -> None:
+    """A person or a rule said no."""
+    assert [f.judge for f in found(one_call(Did("search", {"query": "a"}, None, error, "t1")))] == ["call-refused"]
+
+
+def test_a_change_that_a_service_declines_is_refused() -> None:
+    """It answers that it did not do it; the same answer to a look-up is its result."""
+    declined = Did("cancel_order", {"order": "7"}, "Error: sent orders stay as they are", span_id="t1")
+    assert [f.judge for f in found(one_call(declined))] == ["call-refused"]
+
+
+@pytest.mark.parametrize("judge", sorted(OUTAGE))
+def test_an_outage_stays_what_it_is(judge: str) -> None:
+    """None of these is the caller's doing."""
+    whole = one_call(Did("search", {"query": "a"}, None, OUTAGE[judge], "t1"))
+    assert [f.judge for f in found(whole)] == [judge]
+
+
+def test_a_mended_call_is_slight() -> None:
+    """The same tool works later; of an unknown tool any call that works will do."""
+    failed = Did("search", {"query": "a"}, None, OUTAGE["service-error"], "t1")
+    sung = Did("sing", {"song": "a"}, None, UNKNOWN[0], executed=False)
+    again = Said("a2", "", [Did("search", {"query": "a"}, "a page", span_id="t2")])
+    for did in (failed, sung):
+        (alone,) = found(one_call(did))
+        assert alone.severity is Severity.MEDIUM
+        mended = [f for f in found(one_call(did, again)) if f.span_id == "a1"]
+        assert [f.severity for f in mended] == [Severity.LOW]
