@@ -11,7 +11,7 @@ from typing import Any, Final
 from ....schemas.errors import ConfigError
 from ...api.client import ApiClient
 from ...app.logs import set_up
-from ...app.service import Collector
+from ...app.service import PRIVATE, Collector
 from ...config import CollectorConfig, load_config
 from ...otlp.receiver.ports import bind
 from .. import output
@@ -29,6 +29,7 @@ async def demo(*, go_on: bool) -> None:
         TracejuryError: the program failed, or its traces were not judged in time.
     """
     set_up("WARNING")
+    os.umask(PRIVATE)
     stopping = threading.Event()
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
