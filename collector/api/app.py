@@ -143,6 +143,9 @@ def _add_judging(app: FastAPI, services: Services) -> None:
             wanted = [row.trace_id for row in rows]
         judged = await to_thread.run_sync(services.judge, wanted, bool(body.trace_id), limiter=few)
         if body.trace_id and not judged:
+            wanted = [await to_thread.run_sync(whole_trace_id, reader, body.trace_id)]
+            judged = await to_thread.run_sync(services.judge, wanted, True, limiter=few)  # noqa: FBT003  positional
+        if body.trace_id and not judged:
             raise NotFoundError(f"no trace {wanted[0][:64]!r} is stored")
         ids = [j.subject.trace_id for j in judged]
         shown = await to_thread.run_sync(reader.shown_findings, ids, Confidence.of(""))

@@ -13,6 +13,8 @@ import httpx
 from pydantic import ValidationError
 
 from ...schemas.errors import ConfigError, NotFoundError, PermanentError, RetryableError
+from ...schemas.filters import an_id
+from ...schemas.text.naming import CUT
 from ...schemas.wire.base import Model, WireModel
 from ...schemas.wire.doctor import DiagnosisJson, DoctorPage
 from ...schemas.wire.labels import (
@@ -100,6 +102,16 @@ class ApiClient:
             for name in ("agent_runs", "remainder", "findings", "verdicts"):
                 answer[name] += more[name]
         return self._parsed(PartedTraceJson if "part" in answer else TraceJson, answer)
+
+    def whole_trace_id(self, given: str) -> str:
+        """The id of the trace whose id is, or alone begins like, what was given.
+
+        Raises:
+            NotFoundError: none does. ConfigError: several do; names them.
+        """
+        part = self._get(PartedTraceJson, f"/api/traces/{in_path(given)}", {"limit": "1"})
+        prefix = an_id(given).removesuffix(CUT)
+        return next(trace_id for trace_id in part.trace_ids if trace_id.startswith(prefix))
 
     def received(self, trace_id: str) -> Iterator[bytes]:
         """The spans and logs of a trace as OTLP/JSON, in pieces. Raises NotFoundError."""
@@ -233,7 +245,9 @@ class ApiClient:
 
     def label_queue(self, filters: Mapping[str, str]) -> list[QueueItemJson]:
         """The runs to label next."""
-        return self._get(QueuePage, "/api/labels/queue", filters).items
+        page = self._get(QueuePage, "/api/labels/queue", filters)
+        _refuse_unknown(filters, page.unknown)
+        return page.items
 
     def drawn_run(self, trace_id: str, run_id: str, filters: Mapping[str, str]) -> QueueItemJson:
         """How the calibration queue drew an agent run; without its id: the one run of the trace that it holds.
@@ -259,7 +273,9 @@ class ApiClient:
 
     def label_quality(self, filters: Mapping[str, str]) -> QualityPage:
         """How judges fare against labels."""
-        return self._get(QualityPage, "/api/labels/quality", filters)
+        page = self._get(QualityPage, "/api/labels/quality", filters)
+        _refuse_unknown(filters, page.unknown)
+        return page
 
     def stream(
         self, path: str, params: Mapping[str, str], begun: Callable[[Mapping[str, str]], None] | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, TypeVar
 
@@ -83,7 +83,7 @@ def _add_annotations(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> 
     @app.get("/api/annotations", responses=documented(AnnotationPage))
     def annotations(params: Annotated[AnnotationsParams, Query()]) -> Response:
         """People's opinions on findings, and errors that no finding names; latest change first."""
-        return _page(params.query(clock()), reader.labels.annotations, lambda a: a.place, present_annotation)
+        return _page(reader, params.query(clock()), reader.labels.annotations, lambda a: a.place, present_annotation)
 
     @app.post("/api/annotations", responses=documented(TakenAnnotations, 404))
     def annotate(body: AnnotationsBody) -> Response:
@@ -106,7 +106,7 @@ def _add_scores(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
     @app.get("/api/scores", responses=documented(HumanScorePage))
     def scores(params: Annotated[LabelsParams, Query()]) -> Response:
         """How good people find agent runs, latest change first."""
-        return _page(params.query(clock()), reader.labels.scores, lambda s: s.place, present_score)
+        return _page(reader, params.query(clock()), reader.labels.scores, lambda s: s.place, present_score)
 
     @app.post("/api/scores", responses=documented(TakenScores, 404))
     def score(body: ScoresBody) -> Response:
@@ -120,7 +120,7 @@ def _add_reviews(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None
     @app.get("/api/reviews", responses=documented(ReviewPage))
     def reviews(params: Annotated[LabelsParams, Query()]) -> Response:
         """Which agent runs people have looked at as a whole, latest change first."""
-        return _page(params.query(clock()), reader.labels.reviews, lambda r: r.place, present_review)
+        return _page(reader, params.query(clock()), reader.labels.reviews, lambda r: r.place, present_review)
 
     @app.post("/api/reviews", responses=documented(TakenReviews, 404))
     def review(body: ReviewsBody) -> Response:
@@ -135,7 +135,8 @@ def _add_queue(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
     def queue(params: Annotated[QueueParams, Query()]) -> Response:
         """Which agent runs to label next, and why."""
         items = reader.labels.queue(params.query(clock()))
-        return json_answer({"items": [present_item(item) for item in items], "next": None})
+        unknown = _unknown(reader, params.service, items)
+        return json_answer({"items": [present_item(item) for item in items], "next": None, "unknown": unknown})
 
     @app.get("/api/labels/quality", responses=documented(QualityPage))
     def quality(params: Annotated[QualityParams, Query()]) -> Response:
@@ -148,6 +149,7 @@ def _add_queue(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
                 "items": [JudgeQualityJson.model_validate(judge) for judge in judges],
                 "next": None,
                 "strata": [StratumJson.model_validate(stratum) for stratum in strata],
+                "unknown": _unknown(reader, params.service, strata or judges),
             }
         )
 
@@ -196,6 +198,7 @@ def _taken(labelling: Labelling, taken: Sequence[Label], present: Callable[[Labe
 
 
 def _page(
+    reader: Reader,
     query: LabelQuery,
     ask: Callable[[LabelQuery], Sequence[Label]],
     place: Callable[[Label], str],
@@ -205,7 +208,13 @@ def _page(
     shown = found[: query.limit]
     last = Position(shown[-1].changed_at, place(shown[-1])) if len(found) > len(shown) else None
     more = write_cursor("cursor", last) if last else None
-    return json_answer({"items": [present(label) for label in shown], "next": more})
+    unknown = _unknown(reader, query.service, found or query.before)
+    return json_answer({"items": [present(label) for label in shown], "next": more, "unknown": unknown})
+
+
+def _unknown(reader: Reader, service: str, found: object) -> Mapping[str, Sequence[str]]:
+    """The service where nothing was found and nothing stored is of it, with the known ones."""
+    return {} if found else reader.unknown_names({"service": service})
 
 
 def _lines(labels: Labels, query: LabelQuery) -> Iterator[bytes]:

@@ -59,10 +59,14 @@ class ReviewJson(WireModel):
 
 
 class AnnotationPage(WireModel):
-    """A page of annotations, latest change first; `next` goes into `cursor`, null on the last page."""
+    """A page of annotations, latest change first; `next` goes into `cursor`, null on the last page.
+
+    `unknown`, here and in the other pages of labels, as in a page of traces.
+    """
 
     items: list[AnnotationJson]
     next: str | None
+    unknown: dict[str, list[str]]
 
 
 class HumanScorePage(WireModel):
@@ -70,6 +74,7 @@ class HumanScorePage(WireModel):
 
     items: list[HumanScoreJson]
     next: str | None
+    unknown: dict[str, list[str]]
 
 
 class ReviewPage(WireModel):
@@ -77,6 +82,7 @@ class ReviewPage(WireModel):
 
     items: list[ReviewJson]
     next: str | None
+    unknown: dict[str, list[str]]
 
 
 class TakenAnnotations(WireModel):
@@ -117,6 +123,7 @@ class QueuePage(WireModel):
 
     items: list[QueueItemJson]
     next: str | None
+    unknown: dict[str, list[str]]
 
 
 class StratumJson(WireModel):
@@ -153,6 +160,7 @@ class QualityPage(WireModel):
     items: list[JudgeQualityJson]
     next: str | None
     strata: list[StratumJson]
+    unknown: dict[str, list[str]]
 
 
 class RefusedLine(WireModel):

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Final
+
 import click
 
 from ..options import Moment, format_option, url_option
+
+if TYPE_CHECKING:
+    from ...api.client import ApiClient
+
+ID_DIGITS: Final = 32
+"""Hexadecimal digits of a whole trace id."""
 
 
 @click.command("delete")
@@ -19,17 +27,24 @@ from ..options import Moment, format_option, url_option
 def delete_command(
     *, trace_id: str, session: str, service: str, before: str, labels: bool, yes: bool, style: str, url: str
 ) -> None:
-    """Delete traces with all that was found in them, for good. Rates no longer count them."""
+    """Delete traces with all that was found in them, for good. Rates no longer count them.
+
+    The beginning of an ID is enough if no other one begins so; the whole one is shown.
+    """
     from ....schemas.text.terminal import one_line
     from ...api.client import ApiClient
     from .. import output
 
     if sum(map(bool, (trace_id, session, service))) != 1 or bool(service) != bool(before):
         raise click.UsageError("name one of --trace ID, --session ID, or --service NAME with --before TIME")
-    what = f"trace {trace_id}" if trace_id else f"session {session}" if session else f"{service} before {before}"
-    if not yes:
-        click.confirm(f"Delete {one_line(what, 200)}?", abort=True, err=True)
     with ApiClient(url, timeout=600.0) as client:
+        given = trace_id or session
+        trace_id, session = _whole_trace_id(client, trace_id), _whole_session_id(client, session)
+        what = f"trace {trace_id}" if trace_id else f"session {session}" if session else f"{service} before {before}"
+        if (trace_id or session) != given:
+            output.note(f"{one_line(given, 200)} is the beginning of {one_line(what, 200)}")
+        if not yes:
+            click.confirm(f"Delete {one_line(what, 200)}?", abort=True, err=True)
         if trace_id:
             deleted = client.delete_trace(trace_id, labels=labels)
         else:
@@ -38,3 +53,26 @@ def delete_command(
         output.show_json({"deleted": deleted})
     else:
         output.plain(f"{deleted} trace{'s' * (deleted != 1)} deleted")
+
+
+def _whole_trace_id(client: ApiClient, given: str) -> str:
+    """Raises ConfigError where several ids begin so."""
+    from ....schemas.errors import NotFoundError
+    from ....schemas.filters import an_id
+
+    if not given or len(an_id(given)) == ID_DIGITS:
+        return given
+    try:
+        return client.whole_trace_id(given)
+    except NotFoundError:  # its labels may be stored
+        return given
+
+
+def _whole_session_id(client: ApiClient, given: str) -> str:
+    """Raises ConfigError where several ids begin so."""
+    from ....schemas.errors import NotFoundError
+
+    try:
+        return client.session(given).session_id if given else ""
+    except NotFoundError:
+        return given

@@ -134,6 +134,8 @@ def export_labels(*, file: IO[bytes], folder: Path | None, url: str, **given: st
     from ..reviewed_traces import Reviewed, write_traces
 
     with ApiClient(url) as client:
+        if given["service"]:  # the list of the same service refuses an unknown one; a stream could only be empty
+            client.labels("annotations", {"service": given["service"]}, 1)
         reviewed = Reviewed()
         for piece in client.export_labels(given):
             file.write(piece)

@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from label_items import FINDING, agree, missed, post
 from memory_api import KNOWN, NOW, PLAIN, QUIET, SPAN, Api
 from memory_labels import MemoryRun
 
 from tracejury.collector.api.client import ApiClient
+from tracejury.collector.cli.root import root
 from tracejury.collector.labels.checks import MAX_CATEGORY, MAX_NAME, MAX_TEXT
 from tracejury.judges.measures.quality import LabelledRun
 from tracejury.schemas.annotations import opinion_id
@@ -29,7 +31,7 @@ def test_an_opinion_in_full(labelled: Api) -> None:
         "fingerprint": "fp", "taxonomy": "trail", "category": "Formatting Errors", "severity": "MEDIUM",
         "evidence": "quote", "explanation": "so it is", "withdrawn": False, "changed_at": "2026-11-20T10:09:46.000000Z",
     }  # fmt: skip
-    assert labelled.get("/api/annotations") == {"items": [item], "next": None}
+    assert labelled.get("/api/annotations") == {"items": [item], "next": None, "unknown": {}}
 
 
 def test_one_opinion_a_person_and_finding(labelled: Api) -> None:
@@ -255,6 +257,28 @@ def test_quality(labelled: Api) -> None:
     assert (judge["judge"], judge["findings"], judge["agreed"], judge["recall"]) == ("rule", 1, 1, None)
     assert judge["precision"]["value"] == 1.0
     assert page["strata"] == [{"name": "clean/-/svc", "size": 1, "reviewed": 0, "waiting": 0}]
+
+
+@pytest.mark.parametrize("path", ["annotations", "scores", "reviews", "labels/queue", "labels/quality"])
+def test_an_unknown_service_comes_with_the_known_ones(labelled: Api, path: str) -> None:
+    """Where nothing was found; the answer is none the less one."""
+    labelled.reader.unknown = {"nope": ["shop", "svc"]}
+    assert labelled.get(f"/api/{path}", service="nope")["unknown"] == {"service": ["shop", "svc"]}
+    assert labelled.get(f"/api/{path}", service="shop")["unknown"] == {}
+    assert labelled.get(f"/api/{path}")["unknown"] == {}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["queue"], ["list"], ["list", "--kind", "scores"], ["list", "--kind", "reviews"], ["quality"], ["export"]],
+)
+def test_a_command_refuses_an_unknown_service(labelled: Api, command: list[str]) -> None:
+    """As `errors --service` does."""
+    labelled.reader.unknown = {"nope": ["shop", "svc"]}
+    refused = CliRunner().invoke(root, ["labels", *command, "--service", "nope", "--url", labelled.url])
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "no service 'nope' is stored; known are: shop, svc" in refused.stderr
+    assert CliRunner().invoke(root, ["labels", *command, "--service", "shop", "--url", labelled.url]).exit_code == 0
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from house import open_house
 from listed_traces import Listed, store_all
 from memory_api import KNOWN, NOW, PLAIN, Api, row
+from otlp_parts import span, text, traces
 from store_parts import a_span
 
 from tracejury.collector.cli.root import root
@@ -66,9 +69,38 @@ def test_what_no_id_begins_with_is_not_found(api: Api, given: str) -> None:
     assert run(api, "session", given).exit_code == 4
 
 
-def test_no_trace_is_deleted_by_a_beginning(api: Api) -> None:
+def test_the_api_deletes_no_trace_by_a_beginning(api: Api) -> None:
     """What is gone cannot be had back: the whole id must be given."""
     assert api.client.delete("/api/traces/aaaa").status_code != 200
+
+
+@pytest.mark.store
+def test_judging_and_deleting_by_a_beginning(tmp_path: Path) -> None:
+    """The command line shows the whole id before it deletes; a beginning of several is refused."""
+    first, second = (f"{n:x}".ljust(32, "0") for n in (0xA1, 0xA2))
+    with open_house(tmp_path) as house:
+
+        def tracejury(*args: str, say: str = "") -> Result:
+            return CliRunner().invoke(root, [*args, "--url", house.url], input=say)
+
+        facts = [text("openinference.span.kind", "AGENT"), text("session.id", "talk")]
+        house.put(traces(*(span(trace_id=bytes.fromhex(i), attributes=facts) for i in (first, second))))
+        house.wait_until_settled(2)
+        for command in (["judge", "--trace"], ["delete", "--yes", "--trace"]):
+            refused = tracejury(*command, "a")
+            assert (refused.exit_code, "several traces begin with 'a'" in refused.stderr) == (2, True)
+            assert tracejury(*command, "b").exit_code == 4
+        judged = json.loads(tracejury("judge", "--trace", "A1", "--format", "json").stdout)
+        assert [one["trace_id"] for one in judged] == [first]
+        kept = tracejury("delete", "--trace", "a1", say="n\n")
+        assert f"Delete trace {first}?" in kept.stderr
+        assert len(house.traces()) == 2
+        deleted = tracejury("delete", "--trace", "a1", "--yes")
+        assert (deleted.exit_code, deleted.stdout) == (0, "1 trace deleted\n")
+        assert deleted.stderr == f"a1 is the beginning of trace {first}\n"
+        assert [one["trace_id"] for one in house.traces()] == [second]
+        deleted = tracejury("delete", "--session", "ta", "--yes")
+        assert (deleted.stdout, deleted.stderr) == ("1 trace deleted\n", "ta is the beginning of session talk\n")
 
 
 @pytest.mark.store
