@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 from ..schemas.findings import Draft
 from ..schemas.trajectory import AgentRun, Trace
 from .endings import Ending, endings
+from .executions import Execution, executions
 from .facts import RunFacts, read_runs
 from .mending import Worked, last_worked
 from .text import TextCache
@@ -22,7 +23,7 @@ class Context:
     but what was read from texts, so it never changes an outcome.
     """
 
-    __slots__ = ("_endings", "_facts", "_worked", "texts", "trace")
+    __slots__ = ("_endings", "_executions", "_facts", "_worked", "texts", "trace")
 
     def __init__(self, trace: Trace, texts: TextCache | None = None) -> None:
         self.trace = trace
@@ -30,6 +31,7 @@ class Context:
         self._facts: Mapping[str, RunFacts] | None = None
         self._endings: Mapping[str, Ending] | None = None
         self._worked: Worked | None = None
+        self._executions: tuple[Execution, ...] | None = None
 
     @property
     def facts(self) -> Mapping[str, RunFacts]:
@@ -51,6 +53,13 @@ class Context:
         if self._worked is None:
             self._worked = last_worked(self.facts.values())
         return self._worked
+
+    @property
+    def executions(self) -> tuple[Execution, ...]:
+        """Code and commands that were run in the trace, in order of time, computed at first use."""
+        if self._executions is None:
+            self._executions = executions(self.facts)
+        return self._executions
 
     def run(self, run: AgentRun) -> RunFacts:
         """The facts of one run of the trace."""

@@ -41,14 +41,15 @@ _RULES: Final[tuple[tuple[Cause, str], ...]] = (
     (Cause.FAILED_CALL, f"({_KINDS})-error(-read|-at-tool|-page)?"),
     (Cause.FAILED_CALL, "repeated-failure(-read|-surveyed|-at-tool)?|identical-failure|schema-violation(-read)?"),
     (Cause.FAILED_CALL, "unknown-tool|malformed-arguments|call-refused|lost-result|mistyped-argument|invented-path"),
+    (Cause.FAILED_CALL, "execution-failed|patch-not-applied"),
     (Cause.OMITTED_CALL, "intent-without-call(-again)?"),
     (
         Cause.SUPPORT,
         "ungrounded-(turn|no-call|after-failure|tool-claim|plan|assumption|simulation|recall|claimed-verification)",
     ),
     (Cause.SUPPORT, "unobserved-answer|fabrication-wording|answer-after-failure|entity-altered"),
-    (Cause.CHECK, "tests-claimed"),
-    (Cause.WASTE, "query-churn(-at-tool)?|identical-call|identical-step"),
+    (Cause.CHECK, "tests-claimed|edit-unchecked"),
+    (Cause.WASTE, "query-churn(-at-tool)?|identical-call|identical-step|execution-empty"),
     (Cause.PLAN, "plan-(names-no-tool|needs-missing-interface|relies-on-failed-tool)|same-plan-again"),
     (Cause.ADHERENCE, "first-tool-differs|planned-tool-never-called|unfinished-plan|early-finish|approach-switch"),
 )

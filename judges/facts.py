@@ -13,9 +13,10 @@ from typing import Final
 from ..schemas.normalized import Kind
 from ..schemas.trajectory import AgentRun, ToolCall, Trace, Turn, TurnKind
 from .code_text import code_of, reaches_out
+from .commands import edits, end_of, failed, runs_code, unapplied
 from .failure_text import FailureKind, StepFailure, classify, error_page, gives_up, reported_failure
 from .history import informed, obtained_texts, opening_messages
-from .names import Role, hints, named, reads, role_of, text_of
+from .names import Role, code_argument, hints, named, reads, role_of, text_of
 from .refusals import refusal_of
 from .text import TextCache
 from .wording import LOOK_UP, first_of
@@ -218,8 +219,8 @@ def _read_turn(
 ) -> TurnFacts:
     """`by_code`: the run has no tools to access data with, so that its code is how it does."""
     calls = tuple(_read_call(call, turn, run) for call in turn.tool_calls)
-    failed = next((c for c in calls if c.failure and not c.failure.page and c.role is not Role.FINAL), None)
-    failure = failed.failure if failed else _step_failure(turn)
+    worst = next((c for c in calls if c.failure and not c.failure.page and c.role is not Role.FINAL), None)
+    failure = worst.failure if worst else _step_failure(turn)
     started = dict.fromkeys([*turn.sub_run_ids, *(c.sub_run_id for c in turn.tool_calls if c.sub_run_id)])
     subs = [runs[i] for i in started if i in runs]
     refusals = [line for sub in subs if (line := gives_up(sub.answer))]
@@ -240,10 +241,10 @@ def _read_turn(
         low=low,
         calls=calls,
         failure=failure,
-        failed_call=failed.call if failed else None,
+        failed_call=worst.call if worst else None,
         gave_up=refusals[0] if refusals else "",
         attempted=bool(accesses or subs) or ran or stopped,
-        looked_up=bool(subs) or ran or (stopped and not failed) or any(reads(c.call.name) for c in accesses),
+        looked_up=bool(subs) or ran or (stopped and not worst) or any(reads(c.call.name) for c in accesses),
         succeeded=worked or len(subs) > len(refusals) or (ran and failure is None),
         answers=answers,
         code=code,
@@ -263,11 +264,26 @@ def _read_call(call: ToolCall, turn: Turn, run: AgentRun) -> CallFacts:
     if call.error is not None:
         failure = StepFailure(classify(call.error), call.error)
     elif call.result:
-        failure = reported_failure(call.result) or error_page(call.result)
+        failure = _failure_of(call, call.result)
     refusal = refusal_of(call, failure, turn, run)
     if failure is not None and refusal is not None:
         failure = replace(failure, kind=refusal)
     return CallFacts(call, role_of(call.name), failure, refusal)
+
+
+def _failure_of(call: ToolCall, result: str) -> StepFailure | None:
+    """The failure that a result tells of: how the program ended that the call ran, else what the result says."""
+    # What a sub-agent's answer tells of went wrong inside its run.
+    end = end_of(call.name, call.arguments, result) if not call.sub_run_id else None
+    if end is None and edits(call.name, call.arguments) and unapplied(result):
+        return StepFailure(FailureKind.EXIT, result)
+    if end is None:
+        return reported_failure(result) or error_page(result)
+    if not failed(code_argument(call.arguments), end):
+        return None
+    return StepFailure(
+        FailureKind.EXIT if end.framed or runs_code(call.name, call.arguments) else classify(result), result
+    )
 
 
 def _step_failure(turn: Turn) -> StepFailure | None:

@@ -35,6 +35,7 @@ class FailureKind(StrEnum):
     SERVICE = "service"
     BROKEN = "broken"  # the tool itself is: an error of its own code
     CODE = "code"
+    EXIT = "exit"  # a program that was run ended in failure
     OTHER = "other"
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from ..schemas.normalized import Json
-from .quoting import values_of
+from .quoting import json_text, values_of
 from .wording import WORDINGS
 
 FINAL_NAMES: Final = frozenset(WORDINGS["names"]["final"])
@@ -38,11 +38,15 @@ def reads(name: str) -> bool | None:
 
     The first telling verb decides: `get_or_create` reads, `return_search_results` changes.
     """
-    for word in _WORDS.findall(name):
-        low = word.lower()
-        if low in READING_VERBS or low in WRITING_VERBS:
-            return low in READING_VERBS
+    for word in words_of(name):
+        if word in READING_VERBS or word in WRITING_VERBS:
+            return word in READING_VERBS
     return None
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name, in lower case: `get_user` and `getUser` have the same."""
+    return [word.lower() for word in _WORDS.findall(name)]
 
 
 _WORDS: Final = re.compile(r"[A-Z]{0,40}[a-z]{1,40}|[A-Z]{1,40}")
@@ -85,3 +89,8 @@ def hints(low: str, tools: Sequence[str]) -> bool:
 def text_of(arguments: Json) -> str:
     """The strings among a call's arguments, one a line."""
     return "\n".join(v for v in values_of(arguments) if isinstance(v, str))
+
+
+def code_argument(arguments: Json) -> str:
+    """The code or command among a call's arguments: its texts, else all of them."""
+    return text_of(arguments).strip() or json_text(arguments if arguments is not None else "")

@@ -1,23 +1,31 @@
-"""Agents that act by code in their text: the same step again, and tests that are claimed but were not run."""
+"""Agents that change programs: the same step again, changes that do not apply or were not checked, tests not run.
+
+An edit is checked by whatever is done after it: a run, a look at the file, a delegate. Only an agent that could run
+code, makes an edit its last act and answers as if all were well has checked nothing.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from ..base import Context
+from ..claims import gives_up_honestly
+from ..commands import edits, runs_code, unapplied
 from ..facts import RunFacts, TurnFacts
+from ..failure_text import FailureKind
 from ..names import Role
 from ..phrases import times
-from ..quoting import json_text, quote
+from ..quoting import json_text, quote, quote_call
 from ..rule import Hit, rule
-from ..wording import TESTS_CLAIMED, TESTS_RUN, first_of
+from ..wording import TESTS_CLAIMED, TESTS_RUN, WORDINGS, first_of
 
 SAME_STEPS: Final = 3
 """Equal steps in a row with equal outcomes that are a waste."""
 
 
-def _same_steps(facts: RunFacts) -> Iterator[list[TurnFacts]]:
+def same_steps(facts: RunFacts) -> Iterator[list[TurnFacts]]:
     """Maximal runs of at least SAME_STEPS acting turns with the same code and the same outcome."""
     current: list[TurnFacts] = []
     for turn in [*facts.acts, None]:
@@ -35,10 +43,32 @@ def _step(turn: TurnFacts) -> tuple[str, str]:
 
 
 def _identical(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    for turns in _same_steps(facts):
+    for turns in same_steps(facts):
         last = turns[-1]
         text = f"The same code is run {times(len(turns))} in a row, with the same outcome each time."
-        yield Hit(last.span_id, quote(last.text, max(0, last.text.find(last.code))), text)
+        also = tuple(t.span_id for t in turns[:-1])
+        yield Hit(last.span_id, quote(last.text, max(0, last.text.find(last.code))), text, also_at=also)
+
+
+def _unapplied(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    for turn in facts.turns if facts.acts else ():
+        for call in (c.call for c in turn.calls if c.failure is not None and c.failure.kind is FailureKind.EXIT):
+            if turn.span_id and edits(call.name, call.arguments) and unapplied(call.result or ""):
+                text = f"The change that {call.name} was given does not fit the file, so nothing was changed."
+                yield Hit(turn.span_id, quote_call(turn.turn, call), text, call.span.span_id if call.span else "")
+
+
+def _unchecked(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    for before, last in pairwise(facts.acts[-2:]):
+        done = [c.call for c in before.calls]
+        runs = any(runs_code(c.call.name, c.call.arguments) for t in facts.acts for c in t.calls)
+        edited = bool(done) and all(edits(c.name, c.arguments) for c in done) and before.failure is None
+        acts = last.code or last.turn.sub_run_ids or any(c.role is not Role.FINAL for c in last.calls)
+        if not (runs and edited) or acts or not last.text.strip() or gives_up_honestly(facts, last):
+            continue
+        if first_of(last.low, WORDINGS["commands"]["unchecked"]) < 0:
+            text = f"Answers right after an edit by {done[-1].name}: nothing was run or looked at after it."
+            yield Hit(last.span_id, quote(last.text.strip()), text, also_at=(before.span_id,))
 
 
 def _claimed_tests(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -71,6 +101,27 @@ RULES: Final = (
         _identical,
         confidence=0.5,
         title="Same code again with the same outcome",
+    ),
+    rule(
+        "patch-not-applied",
+        "Formatting Errors",
+        "TC EE",
+        "MEDIUM",
+        _unapplied,
+        confidence=0.5,
+        version=1,
+        title="Change that does not fit the file",
+    ),
+    rule(
+        "edit-unchecked",
+        "Goal Deviation",
+        "PA EE",
+        "MEDIUM",
+        _unchecked,
+        confidence=0.4,
+        version=1,
+        of_absence=True,
+        title="Last edit was never checked",
     ),
     rule(
         "tests-claimed",

@@ -22,6 +22,7 @@ from ..failure_text import FailureKind as F
 from ..mending import severity_of
 from ..quoting import quote, quote_call, quote_executed
 from ..rule import Hit, RunRule, rule
+from .coding import same_steps
 
 _CLASSES: Final[tuple[tuple[str, tuple[F, ...], str, str, str, str], ...]] = (
     # class, kinds, category where made, category where read, what, title
@@ -90,9 +91,13 @@ _OF_CALLS: Final = frozenset({"raised"})
 def failed(facts: RunFacts, ctx: Context, name: str, kinds: tuple[F, ...]) -> Iterator[TurnFacts]:
     """Turns that failed by class `name`: with one of `kinds`, in a call or in a step as the class has it.
 
-    The failure of a run below that ended by it is told there (endings.py), not at the call that delegated.
+    The failure of a run below that ended by it is told there (endings.py), not at the call that delegated. The same
+    step that fails again and again is one error, which the rule on equal steps (coding.py) names.
     """
+    again = {turn.position for turns in same_steps(facts) for turn in turns}
     for turn in facts.turns:
+        if turn.position in again:
+            continue
         if turn.failure is None or turn.failure.kind not in kinds or turn.turn.llm is None:
             continue
         if turn.failed_call is not None and turn.failed_call.sub_run_id in ctx.endings:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from ...schemas.normalized import Json
 from ..base import Context
 from ..facts import SURVEYS, RunFacts, TurnFacts
 from ..failure_text import FailureKind
+from ..names import code_argument
 from ..phrases import ordinal, times
 from ..quoting import quote
 from ..rule import Hit, rule
@@ -23,12 +25,19 @@ def failure_runs(facts: RunFacts) -> Iterator[list[TurnFacts]]:
     current: list[TurnFacts] = []
     for turn in [*facts.acts, None]:
         tool = turn.failed_call.name if turn is not None and turn.failed_call else None
-        if current and (turn is None or tool is None or tool != _tool(current[-1])):
+        if current and (turn is None or tool is None or _action(turn) != _action(current[-1])):
             if len(current) >= RUN_OF_FAILURES:
                 yield current
             current = []
         if turn is not None and tool is not None:
             current.append(turn)
+
+
+def _action(turn: TurnFacts) -> tuple[str, str]:
+    """The tool that failed; of one that runs code, with the code: each command is an action of its own."""
+    call = turn.failed_call
+    runs = call is not None and turn.failure is not None and turn.failure.kind is FailureKind.EXIT
+    return _tool(turn), code_argument(call.arguments) if runs and call is not None else ""
 
 
 def _tool(turn: TurnFacts) -> str:
@@ -48,7 +57,7 @@ def _identical(facts: RunFacts, _: Context) -> Iterator[Hit]:
         if len(same) >= SAME_FAILURES and same == turns[-len(same) :] and _arguments(turns[-1]):
             row = f"{times(len(same))} in a row"
             text = f"{_tool(turns[-1])} is called {row} with the same arguments and fails each time."
-            yield made_hit(facts, turns[-1], text)
+            yield replace(made_hit(facts, turns[-1], text), also_at=tuple(t.span_id for t in same[:-1]))
 
 
 SAME_FAILURES: Final = 3

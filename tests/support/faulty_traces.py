@@ -306,6 +306,33 @@ FAULTY: Final[Mapping[str, Trace]] = {
         )
     ),
     "identical-step": coding(*[(GREP, "")] * 3),
+    "execution-failed": trace(
+        run(
+            "r1",
+            Said("a1", "", [Did("bash", {"command": "python fix.py"}, '{"exit_code": 1}', None, "t1")]),
+            Said("z1"),
+        )
+    ),
+    "execution-empty": trace(
+        run(
+            "r1",
+            Said(
+                "a1", "", [Did("bash", {"command": "python list.py"}, '{"exit_code": 0, "stdout": "[]"}', None, "t1")]
+            ),
+            Said("z1", "There are none."),
+        )
+    ),
+    "patch-not-applied": trace(
+        run("r1", Said("a1", "", [Did("edit_file", {"path": "a.py"}, "old_str not found in file", None, "t1")]))
+    ),
+    "edit-unchecked": trace(
+        run(
+            "r1",
+            Said("a1", "", [Did("bash", {"command": "ls"}, "a.py", None, "t1")]),
+            Said("a2", "", [Did("edit_file", {"path": "a.py", "text": "x = 1"}, "edited", None, "t2")]),
+            Said("z1", "I repaired it."),
+        )
+    ),
     "tests-claimed": coding((GREP, ""), last="I fixed it, and all tests pass."),
     "entity-altered": trace(
         run(

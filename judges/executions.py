@@ -1,0 +1,127 @@
+"""Code and commands that were run in a trace, how they ended, and who wrote them.
+
+Principle: the failure of code belongs to whoever wrote it, in whichever run. Whoever runs it (a terminal without a
+model, a tool, the framework) has done its part. The author is the latest earlier LLM call that holds the code, else the
+latest one that wrote any code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from .code_text import code_of
+from .commands import end_of, failed, runs_code
+from .exit_status import Ended, ended
+from .facts import RunFacts, TurnFacts
+from .failure_text import reported_failure
+from .names import Role, code_argument, text_of
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One run of code. `run`, `author`: whose code it is, None if nobody knows; `span_id` the tool's, "" for none."""
+
+    at: int
+    code: str
+    end: Ended
+    run: RunFacts | None
+    author: TurnFacts | None
+    span_id: str
+
+    @property
+    def failed(self) -> bool:
+        """Whether the code failed."""
+        return failed(self.code, self.end)
+
+    @property
+    def empty(self) -> bool:
+        """Whether the code ran well and put out nothing but an empty value, or the message that it failed."""
+        output = self.end.output.strip()
+        told = reported_failure(output)
+        return self.end.status == 0 and (output in _EMPTY or (told is not None and not self.failed))
+
+
+_EMPTY: Final = frozenset({"[]", "{}", "()", "set()", "None", "null", "nan", "NaN", "undefined"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    """What an LLM call wrote: its text and the arguments of the calls that it asks for."""
+
+    at: int
+    run: RunFacts
+    turn: TurnFacts
+    text: str
+
+
+def executions(facts: Mapping[str, RunFacts]) -> tuple[Execution, ...]:
+    """All executions of a trace whose end is known, in order of time; each once, whoever reads of it."""
+    writings = sorted((w for run in facts.values() for w in _writings(run)), key=lambda w: w.at)
+    found = [e for run in facts.values() for turn in run.turns for e in _called(run, turn, writings)]
+    known = {e.end.output.strip() for e in found}
+    found += [e for run in facts.values() for e in _told(run, writings, known)]
+    return tuple(sorted(found, key=lambda e: (e.at, e.span_id)))
+
+
+def _writings(run: RunFacts) -> Iterator[_Writing]:
+    for turn in run.turns:
+        llm = turn.turn.llm
+        if llm is not None:
+            asked = [text_of(r.arguments) for r in llm.tool_requests]
+            yield _Writing(llm.raw.start, run, turn, "\n".join((turn.turn.text, *asked)))
+
+
+def _called(run: RunFacts, turn: TurnFacts, writings: Sequence[_Writing]) -> Iterator[Execution]:
+    """Executions by tools: a call whose result tells how a program ended."""
+    for facts in turn.calls:
+        call = facts.call
+        if call.sub_run_id or facts.role is Role.FINAL or call.result is None:
+            continue
+        code = code_argument(call.arguments)
+        end = end_of(call.name, call.arguments, call.result)
+        if end is None or not (end.framed or runs_code(call.name, call.arguments)):
+            continue
+        span_id = call.span.span_id if call.span else ""
+        at = call.span.raw.start if call.span else _start(turn)
+        if turn.turn.llm is not None:
+            yield Execution(at, code, end, run, turn, span_id)
+        elif author := _author(code, at, writings):
+            yield Execution(at, code, end, author.run, author.turn, span_id)
+        else:
+            yield Execution(at, code, end, None, None, span_id)
+
+
+def _told(run: RunFacts, writings: Sequence[_Writing], known: set[str]) -> Iterator[Execution]:
+    """Executions by the framework, which no span records: the next call is sent how the code of the last one ended."""
+    for turn in run.turns:
+        at = _start(turn)
+        for message in turn.turn.new_messages:
+            if message.role in _NOT_TOLD or message.tool_call_id:
+                continue
+            end = ended(message.text)
+            if end is None or end.output.strip() in known:
+                continue
+            known.add(end.output.strip())
+            writing = next((w for w in reversed(writings) if w.at < at and code_of(w.text)), None)
+            if writing is not None and not writing.turn.calls and writing.turn.failure is None:
+                yield Execution(writing.at, code_of(writing.text), end, writing.run, writing.turn, "")
+
+
+_NOT_TOLD: Final = frozenset({"assistant", "system", "tool-call"})
+
+
+def _start(turn: TurnFacts) -> int:
+    spans = turn.turn.spans
+    return spans[0].raw.start if spans else 0
+
+
+def _author(code: str, at: int, writings: Sequence[_Writing]) -> _Writing | None:
+    earlier = [w for w in writings if w.at < at]
+    wanted = code.strip()
+    if wanted:
+        for writing in reversed(earlier):
+            if wanted in writing.text:
+                return writing
+    return next((w for w in reversed(earlier) if code_of(w.text)), None)
