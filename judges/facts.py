@@ -17,7 +17,7 @@ from .commands import edits, end_of, failed, runs_code, unapplied
 from .failure_text import FailureKind, StepFailure, classify, error_page, gives_up, reported_failure
 from .history import informed, obtained_texts, opening_messages
 from .names import Role, code_argument, hints, named, reads, role_of, text_of
-from .refusals import refusal_of
+from .refusals import declined, refusal_of
 from .text import TextCache
 from .wording import LOOK_UP, first_of
 
@@ -264,7 +264,7 @@ def _read_call(call: ToolCall, turn: Turn, run: AgentRun) -> CallFacts:
     if call.error is not None:
         failure = StepFailure(classify(call.error), call.error)
     elif call.result:
-        failure = _failure_of(call, call.result)
+        failure = _failure_of(call, call.result) or declined(call.result)
     refusal = refusal_of(call, failure, turn, run)
     if failure is not None and refusal is not None:
         failure = replace(failure, kind=refusal)

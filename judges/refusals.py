@@ -42,12 +42,27 @@ _POLICY: Final = re.compile(
     r"|\b(?:requires?|needs?|awaiting|without) (?:\w+ )?(?:approval|confirmation|consent|permission)\b"
     r"|\bpermission (?:was )?denied (?:for|to use|by)\b"
 )
+_DECLINED: Final = re.compile(
+    r"\W{0,4}(?:(?:the|this|your) )?(?:tool|function|call|action|command|execution|request|permission|user|operator)\b"
+    r"[^.\n:]{0,60}\b(?:(?:was|were|has been|is) (?:not (?:been )?(?:approved|permitted|allowed)|denied|rejected"
+    r"|declined|blocked)|requires? (?:\w+ )?(?:approval|confirmation|permission)"
+    r"|(?:denied|rejected|declined) (?:the|this|your))\b"
+)
 _OUTAGES: Final = frozenset({FailureKind.AUTH, FailureKind.RATE, FailureKind.SERVICE, FailureKind.TIMEOUT})
 _UNEXPLAINED: Final = frozenset({FailureKind.SCHEMA, FailureKind.CODE, FailureKind.OTHER})
 """Failures that wrong arguments may be the reason of."""
 
 _VAGUE: Final = frozenset({FailureKind.OTHER, FailureKind.CODE, FailureKind.SCHEMA, FailureKind.PARSE})
 _RAISED: Final = re.compile(r"[A-Za-z_.]{1,60}(?:Error|Exception)\b(?=[:(])")
+
+
+def declined(result: str) -> StepFailure | None:
+    """The refusal with which a framework answers in place of a tool; only how a result opens counts."""
+    opening = result[:_DECLINES].lstrip().lower()
+    return StepFailure(FailureKind.POLICY, result) if _DECLINED.match(opening) else None
+
+
+_DECLINES: Final = 200
 
 
 def refusal_of(call: ToolCall, failure: StepFailure | None, turn: Turn, run: AgentRun) -> FailureKind | None:

@@ -7,6 +7,7 @@ reads it; only a broken schema is reported at the reading turn, too. LOW where t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -56,11 +57,12 @@ def _made(facts: RunFacts, ctx: Context, *, kind: FailureKind) -> Iterator[Hit]:
             yield Hit(place, evidence, _why(facts, call, kind), shown, reader, linked=linked, severity=severity)
 
 
-def _read(facts: RunFacts, _: Context) -> Iterator[Hit]:
+def _read(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
     for turn, call in _refused(facts, FailureKind.SCHEMA):
         if turn.span_id:
             text = f"This turn is the first to read a failure: {_why(facts, call, FailureKind.SCHEMA)}"
-            yield from read_hit(facts, turn, text)
+            severity = severity_of(ctx.worked, facts, turn, call)
+            yield from (replace(hit, severity=severity) for hit in read_hit(facts, turn, text))
 
 
 def _mistyped(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -120,7 +122,7 @@ RULES: Final = (
         "TC EE",
         "MEDIUM",
         _read,
-        version=4,
+        version=5,
         title="Argument the tool does not take",
     ),
     rule(
