@@ -93,6 +93,22 @@ def _restates(turn: TurnFacts, text: str, seen: Sequence[str]) -> bool:
     return all(t in known or t in computed for t in found)
 
 
+def states_unseen_number(facts: RunFacts, turn: TurnFacts) -> bool:
+    """Whether a turn states a number that no text which it was sent holds, in whatever notation."""
+    return _remembered("unseen", facts, turn, _has_unseen_number)
+
+
+def _has_unseen_number(_: TurnFacts, text: str, seen: Sequence[str]) -> bool:
+    numbers = {_digits(n) for n in _NUMBER.findall(text[:_ANSWER_READ])}
+    return bool(numbers) and not numbers <= {_digits(n) for s in seen for n in _NUMBER.findall(s)}
+
+
+def _digits(number: str) -> str:
+    return "".join(ch for ch in number if ch.isdigit()).lstrip("0")
+
+
+_NUMBER: Final = re.compile(r"\d[\d.,]{0,20}\d")
+
 _LONG: Final = 600
 _MOST_RESULTS: Final = 2
 _UNSUPPORTED: Final = (*RECALL, *ASSUMPTION, *SIMULATION)

@@ -2,7 +2,8 @@
 
 An ungrounded turn acts without running any tool, after the last attempt to access data, while no access has
 succeeded although the plan or the survey of facts asks for look-ups. What was observed belongs to the conversation: a
-result in the run's own input is a success. Reading differs from writing: a refused change is no failed look-up, and
+result in the run's own input is a success, unless the run's own look-ups all failed and it states a number that stands
+in nothing it was sent. Reading differs from writing: a refused change is no failed look-up, and
 what follows it speaks of the change. A turn without text produces nothing that could lack support.
 
 Several rules name different faults of the same turn. Source of the families: TRAIL's error types and "What is your
@@ -16,7 +17,7 @@ from functools import partial
 from typing import Final
 
 from ..base import Context
-from ..claims import needs_no_support
+from ..claims import needs_no_support, states_unseen_number
 from ..facts import RunFacts, TurnFacts, opens_with_plan
 from ..quoting import quote
 from ..rule import Hit, rule
@@ -26,7 +27,7 @@ from .intent import announces_without_calling
 
 def ungrounded(facts: RunFacts) -> Iterator[tuple[TurnFacts, bool]]:
     """Ungrounded turns, each with whether an access had failed before; at most one after each attempt."""
-    attempted, succeeded = False, facts.informed
+    attempted = succeeded = False
     armed = True
     acts = facts.acts
     for turn in acts:
@@ -40,7 +41,9 @@ def ungrounded(facts: RunFacts) -> Iterator[tuple[TurnFacts, bool]]:
         if succeeded or not armed or announces or not turn.text.strip():
             continue
         plans = turn is not acts[-1] and not turn.answers and opens_with_plan(turn.low)
-        if (attempted or facts.wants_data[turn.position]) and not plans and not needs_no_support(facts, turn):
+        known = facts.informed and not (attempted and states_unseen_number(facts, turn))
+        wanted = attempted or facts.wants_data[turn.position]
+        if wanted and not known and not plans and not needs_no_support(facts, turn):
             armed = False
             yield turn, attempted
 
@@ -103,7 +106,7 @@ RULES: Final = (
         "HIGH",
         _deviates,
         of_absence=True,
-        version=3,
+        version=4,
         title="Claim made without a look-up",
     ),
     rule(
@@ -113,7 +116,7 @@ RULES: Final = (
         "HIGH",
         _no_call,
         of_absence=True,
-        version=3,
+        version=4,
         title="Answered without calling a tool",
     ),
     rule(
@@ -123,7 +126,7 @@ RULES: Final = (
         "HIGH",
         _only_failed,
         of_absence=True,
-        version=3,
+        version=4,
         title="Answer invented after a failed look-up",
     ),
     rule(
@@ -133,7 +136,7 @@ RULES: Final = (
         "HIGH",
         _claims_tool,
         of_absence=True,
-        version=3,
+        version=4,
         title="Tool use claimed that no call made",
     ),
     rule(
@@ -143,7 +146,7 @@ RULES: Final = (
         "MEDIUM",
         _plan_without_tool,
         of_absence=True,
-        version=3,
+        version=4,
         title="Plan without the tool that it needs",
     ),
     *(
@@ -154,7 +157,7 @@ RULES: Final = (
             "HIGH",
             partial(_worded, needles=n, what=w),
             of_absence=True,
-            version=3,
+            version=4,
             title=t,
         )
         for name, n, w, t in _WORDED

@@ -68,10 +68,12 @@ def _ungrounded(whole: Trace) -> bool:
 def test_what_was_observed_belongs_to_the_conversation(name: str, result: str, role: str) -> None:
     """A result of an earlier turn of the user, in the call's own input, supports what a later one says."""
     failing = Said("a1", "", [Did(name, {"q": "x"}, None, "ConnectionError: no route", "t1")])
-    agent_run = run("r1", failing, Said("a2", "The order A-17 was sent on 3 May by parcel."))
+    agent_run = run("r1", failing, Said("a2", "The order A-17 was sent on 13 May by parcel."))
+    known = run("r1", failing, Said("a2", f"As I said before, it is so: {result}"))
     history = (Message("user", "Where is it?"), Message("assistant", "Let me see."), Message(role, result))
     assert _ungrounded(trace(agent_run))
-    assert not _ungrounded(trace(told(agent_run, *history)))
+    assert not _ungrounded(trace(told(known, *history)))
+    assert _ungrounded(trace(told(agent_run, *history)))  # its own look-up failed, and the 13th stands nowhere
     assert _ungrounded(trace(told(agent_run, Message("user", "Where?"), Message(role, "Error: nothing is up"))))
 
 
@@ -83,7 +85,8 @@ def test_what_another_run_obtained_and_told_counts_as_seen(name: str, result: st
         looks = Said("a1", "", [Did(name, {"q": "x"}, obtained, error, "t1")])
         first = run("r1", looks, Said("a2", answer), answer=answer)
         failing = Said("b1", "", [Did(name, {"q": "y"}, None, "ConnectionError: no route", "t2")])
-        second = run("r2", failing, Said("b2", "So it came on 5 May, at ten."), parent_id="r1", role="sub-agent")
+        goes_on = Said("b2", "So it came by parcel on a Monday, and Ann Miller took it.")
+        second = run("r2", failing, goes_on, parent_id="r1", role="sub-agent")
         findings = SUITE.judge(trace(first, told(second, Message("user", answer)))).findings
         unsupported = any(f.judge.startswith("ungrounded") and f.agent_run_id == "r2" for f in findings)
         assert unsupported is (obtained is None)
