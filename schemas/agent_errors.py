@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from .findings import Finding, FindingState, digest
-from .taxonomy import Severity
+from .taxonomy import Dimension, Severity
+
+NEVER: Final = -1.0
+"""A confidence below any that is asked for."""
 
 
 class Cause(StrEnum):
@@ -80,16 +84,87 @@ class AgentError:
         return named
 
     def confidence(self, severity: Severity = Severity.LOW) -> float:
-        """The confidence with which it is at least so severe: that of its surest finding that is; 0 for none.
+        """The confidence with which it is at least so severe: that of its surest finding that is; NEVER for none.
 
         So another finding raises the severity of its lead only in a profile that shows that finding by itself.
         """
-        return max((f.confidence for f in self.findings if f.severity.rank >= severity.rank), default=0.0)
+        return max((f.confidence for f in self.findings if f.severity.rank >= severity.rank), default=NEVER)
 
     def severity(self, least: float = 0.0) -> Severity:
         """The severity for readers who ask for a confidence of at least `least`."""
         sure = [f.severity for f in self.findings if f.confidence >= least]
         return max(sure, key=lambda severity: severity.rank, default=self.lead.severity)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorSummary:
+    """An error as lists show it: what its lead says, and where its findings are.
+
+    `confidence`, `medium`, `high`: with which it is at least LOW, MEDIUM, HIGH; `judges`: of all its findings, the
+    lead's first; `first_seen`: of any of them, unix nanos.
+    """
+
+    tenant: str
+    trace_id: str
+    span_id: str
+    id: str
+    state: FindingState
+    cause: str
+    title: str
+    agent_run_id: str
+    turn: int | None
+    judge: str
+    judges: tuple[str, ...]
+    dimensions: tuple[Dimension, ...]
+    taxonomy: str
+    category: str
+    confidence: float
+    medium: float
+    high: float
+    evidence: str
+    explanation: str
+    shown_at: str
+    read_at: str
+    repeated_at: tuple[str, ...]
+    findings: tuple[str, ...]
+    first_seen: int
+
+    def severity(self, least: float = 0.0) -> Severity:
+        """As of `AgentError`."""
+        if self.high >= least:
+            return Severity.HIGH
+        return Severity.MEDIUM if self.medium >= least else Severity.LOW
+
+
+def summary(error: AgentError) -> ErrorSummary:
+    """The error without its findings."""
+    lead = error.lead
+    return ErrorSummary(
+        tenant=lead.tenant,
+        trace_id=lead.trace_id,
+        span_id=lead.span_id,
+        id=error.id,
+        state=error.state,
+        cause=error.cause,
+        title=error.title,
+        agent_run_id=lead.agent_run_id,
+        turn=lead.turn,
+        judge=lead.judge,
+        judges=tuple(dict.fromkeys(finding.judge for finding in error.findings)),
+        dimensions=lead.dimensions,
+        taxonomy=lead.taxonomy,
+        category=lead.category,
+        confidence=error.confidence(),
+        medium=error.confidence(Severity.MEDIUM),
+        high=error.confidence(Severity.HIGH),
+        evidence=lead.evidence,
+        explanation=lead.explanation,
+        shown_at=error.shown_at,
+        read_at=error.read_at,
+        repeated_at=error.repeated_at,
+        findings=tuple(finding.id for finding in error.findings),
+        first_seen=min(finding.first_seen for finding in error.findings),
+    )
 
 
 def error_id(lead: Finding, cause: str) -> str:

@@ -122,35 +122,35 @@ OF_RUNS: Final = (
     ),
 )
 """Filters of one agent run of a trace."""
-OF_FINDINGS: Final = (
+OF_ERRORS: Final = (
     Filter(
         "category",
-        "Only with a finding of this category.",
-        "With a finding of this category: its name, or taxonomy/name",
+        "Only with an error of this category.",
+        "With an error of this category: its name, or taxonomy/name",
         condition=_OF_CATEGORY,
     ),
     Filter(
         "taxonomy",
-        "Only with a finding in this taxonomy.",
-        "With a finding in this taxonomy",
+        "Only with an error in this taxonomy.",
+        "With an error in this taxonomy",
         condition="Taxonomy = {taxonomy:String}",
     ),
     Filter(
         "judge",
-        "Only with a finding of this detector or judge.",
-        "With a finding of this detector or judge",
-        condition=_OF_JUDGE,
+        "Only with an error that this detector or judge saw.",
+        "With an error that this detector or judge saw",
+        condition="has(Judges, {judge:String})",
     ),
     Filter(
         "dimension",
-        "Only with a finding in this dimension.",
+        "Only with an error in this dimension.",
         choices=Dimension,
         any_case=True,
         metavar="PQ|PA|GF|LC|EE|TS|TC",
         condition="has(Dimensions, {dimension:String})",
     ),
 )
-"""Filters of one finding of a trace."""
+"""Filters of one error of a trace."""
 STATE: Final = Filter(
     "state",
     "Only in this state.",
@@ -164,12 +164,12 @@ TRACE_FILTERS: Final = named(
     (
         *OF_TRACES,
         *OF_RUNS,
-        *OF_FINDINGS,
+        *OF_ERRORS,
         STATE,
         Filter(
             "severity",
-            "Only with a finding of this severity or above.",
-            "With a finding of this severity or above",
+            "Only with an error of this severity or above.",
+            "With an error of this severity or above",
             choices=Severity,
             any_case=True,
             metavar=_SEVERITIES,
@@ -264,7 +264,7 @@ RATE_FILTERS: Final = (
         "Only errors in this dimension.",
         choices=Dimension,
         option_choices=(),
-        metavar=OF_FINDINGS[3].metavar,
+        metavar=OF_ERRORS[3].metavar,
     ),
     Filter("taxonomy", "Only errors of this taxonomy."),
     Filter(

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
+from .agent_errors import ErrorSummary
 from .columns import ColumnTable, Row, StoredColumn, array_column, enum_column
 from .findings import Finding, FindingState
 from .normalized import NormalizedSpan
@@ -51,9 +52,7 @@ _FINDINGS: Final = ColumnTable(
     StoredColumn("Fingerprint", "fingerprint"),
     enum_column("State", "state", FindingState),
     StoredColumn("AgentRunId", "agent_run_id"),
-    StoredColumn(
-        "Turn", "turn", lambda turn: NO_TURN if turn is None else turn, lambda at: None if at == NO_TURN else at
-    ),
+    StoredColumn("Turn", "turn", _turn_number, _turn_or_none),
     StoredColumn("Judge", "judge"),
     StoredColumn("Dimensions", "dimensions", _values, _dimensions),
     StoredColumn("Taxonomy", "taxonomy"),
@@ -72,6 +71,39 @@ _FINDINGS: Final = ColumnTable(
 FINDING_COLUMNS: Final = (*_FINDINGS.names, "JudgedBy", "JudgeVersion", *_STAMPS)
 FINDING_SELECT: Final = _FINDINGS.select
 finding_from_row = _FINDINGS.read
+
+_ERRORS: Final = ColumnTable(
+    ErrorSummary,
+    StoredColumn("tenant", "tenant"),
+    StoredColumn("TraceId", "trace_id"),
+    StoredColumn("SpanId", "span_id"),
+    StoredColumn("Id", "id"),
+    enum_column("State", "state", FindingState),
+    StoredColumn("Cause", "cause"),
+    StoredColumn("Title", "title"),
+    StoredColumn("AgentRunId", "agent_run_id"),
+    StoredColumn("Turn", "turn", _turn_number, _turn_or_none),
+    StoredColumn("Judge", "judge"),
+    array_column("Judges", "judges"),
+    StoredColumn("Dimensions", "dimensions", _values, _dimensions),
+    StoredColumn("Taxonomy", "taxonomy"),
+    StoredColumn("Category", "category"),
+    StoredColumn("Confidence", "confidence"),
+    StoredColumn("MediumConfidence", "medium"),
+    StoredColumn("HighConfidence", "high"),
+    StoredColumn("Evidence", "evidence"),
+    StoredColumn("Explanation", "explanation"),
+    StoredColumn("ShownAt", "shown_at"),
+    StoredColumn("ReadAt", "read_at"),
+    array_column("RepeatedAt", "repeated_at"),
+    array_column("FindingIds", "findings"),
+    StoredColumn("FirstSeen", "first_seen"),
+)
+ERROR_COLUMNS: Final = (*_ERRORS.names, "Whole", "Removed", "FoldedAt", "ReceivedAt")
+ERROR_SELECT: Final = _ERRORS.select
+error_from_row = _ERRORS.read
+error_row = _ERRORS.row
+"""The row of an error: then follow the trace it shows under, whether it is gone, and when it was made and arrived."""
 
 _JUDGEMENTS: Final = ColumnTable(
     Judgement,

@@ -148,7 +148,7 @@ def _add_judging(app: FastAPI, services: Services) -> None:
         if body.trace_id and not judged:
             raise NotFoundError(f"no trace {wanted[0][:64]!r} is stored")
         ids = [j.subject.trace_id for j in judged]
-        shown = await to_thread.run_sync(reader.shown_findings, ids, Confidence.of(""))
+        shown = await to_thread.run_sync(reader.shown_errors, ids, Confidence.of(""))
         left: Mapping[str, int] = {}
         if services.judges().on and judged:
             left = await to_thread.run_sync(reader.ledger.pending_runs, ids)
@@ -181,7 +181,7 @@ def _add_watching(app: FastAPI, services: Services) -> None:
 
 
 def _errors(reader: Reader, query: ErrorQuery, params: SpanErrorsParams) -> Response:
-    found = reader.errors(replace(query, limit=query.limit + 1))
+    found = reader.findings(replace(query, limit=query.limit + 1))
     shown = found[: query.limit]
     if not found and (query.span_id or query.trace_id) and not reader.knows(query.trace_id, query.span_id):
         if query.trace_id and (whole := whole_trace_id(reader, query.trace_id)) != query.trace_id:

@@ -12,7 +12,16 @@ from ...schemas.queries.labels import JudgeQuality, Labelled, LabelQuery, QueueI
 from ...schemas.queries.ledger import JudgedState, LedgerEntry, LedgerQuery
 from ...schemas.queries.listing import Facets, SessionRow, SessionView
 from ...schemas.queries.pipeline_stats import Timeliness, VersionSeen
-from ...schemas.queries.reader import Confidence, ErrorQuery, LocatedFinding, Received, TraceQuery, TraceRow, TraceView
+from ...schemas.queries.reader import (
+    Confidence,
+    ErrorQuery,
+    LocatedError,
+    LocatedFinding,
+    Received,
+    TraceQuery,
+    TraceRow,
+    TraceView,
+)
 from ...schemas.rates import RateAnswer, RateComparison, RateQuery, ToolRates
 from ...schemas.verdicts import Outcome
 from .trace.trace_queries import TraceQueries
@@ -42,6 +51,9 @@ class Rates(Protocol):
 
     def ask(self, query: RateQuery) -> RateAnswer:
         """Rates as they stand now. Raises ConfigError where the query means nothing, RetryableError, StoreError."""
+
+    def refresh(self) -> None:
+        """Derive the errors of what was judged just now, as far as that is done at once. Raises as `ask`."""
 
     def calls(self, query: RateQuery) -> ToolRates:
         """Tools by their own calls; filters of findings do not apply. Raises as `ask`."""
@@ -100,14 +112,20 @@ class Reader(Protocol):
     def unknown_names(self, asked: Mapping[str, str], tenant: str = "") -> Mapping[str, Sequence[str]]:
         """Of names to filter by, by kind (`service`, `tool` …), the unknown ones; known ones of each, nearest first."""
 
-    def errors(self, query: ErrorQuery) -> Sequence[LocatedFinding]:
+    def findings(self, query: ErrorQuery) -> Sequence[LocatedFinding]:
         """Up to `limit` findings that hold now."""
 
+    def errors(self, query: ErrorQuery) -> Sequence[LocatedError]:
+        """Up to `limit` errors that hold now."""
+
     def count_errors(self, query: ErrorQuery) -> int:
+        """How many errors there are, whatever limit the query names."""
+
+    def count_findings(self, query: ErrorQuery) -> int:
         """How many findings there are, whatever limit the query names."""
 
-    def shown_findings(self, trace_ids: Sequence[str], confidence: Confidence, tenant: str = "") -> Mapping[str, int]:
-        """How many findings a list of traces shows of each; absent: none."""
+    def shown_errors(self, trace_ids: Sequence[str], confidence: Confidence, tenant: str = "") -> Mapping[str, int]:
+        """How many errors a list of traces shows of each; absent: none."""
 
     def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
         """The trace rebuilt from its stored spans, None when there is no such trace."""

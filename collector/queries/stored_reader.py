@@ -7,9 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from ...processors.assemble import AssemblerConfig
 from ...schemas.findings import LIVE
 from ...schemas.queries.listing import Facets, SessionRow, SessionView
-from ...schemas.queries.reader import Confidence, ErrorQuery, LocatedFinding, Received, TraceQuery, TraceRow, TraceView
+from ...schemas.queries.reader import (
+    Confidence,
+    ErrorQuery,
+    LocatedError,
+    LocatedFinding,
+    Received,
+    TraceQuery,
+    TraceRow,
+    TraceView,
+)
 from ..store.architectures import StoredArchitectures
 from ..store.client import Store
+from ..store.errors import StoredErrors
 from ..store.judging import StoredJudging
 from ..store.ledger import StoredLedger
 from ..store.lists import SessionLists, TraceLists
@@ -40,6 +50,7 @@ class StoredReader:
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """Up to `limit` traces."""
+        self.rates.refresh()
         return self._reading.find_traces(query)
 
     def count_unjudged(self, since: int = 0, service: str = "", trace_id: str = "", tenant: str = "") -> int:
@@ -48,6 +59,7 @@ class StoredReader:
 
     def sessions(self, query: TraceQuery) -> Sequence[SessionRow]:
         """Up to `limit` sessions that hold a trace of the query."""
+        self.rates.refresh()
         return SessionLists(self._store, query.tenant).find(query)
 
     def session(
@@ -68,16 +80,27 @@ class StoredReader:
         """Of names to filter by, the unknown ones."""
         return unknown_names(self._store, asked, tenant)
 
-    def errors(self, query: ErrorQuery) -> Sequence[LocatedFinding]:
+    def findings(self, query: ErrorQuery) -> Sequence[LocatedFinding]:
         """Up to `limit` findings that hold now."""
         return self._reading.find_findings(query)
 
+    def errors(self, query: ErrorQuery) -> Sequence[LocatedError]:
+        """Up to `limit` errors that hold now."""
+        self.rates.refresh()
+        return StoredErrors(self._store, query.tenant).find(query)
+
     def count_errors(self, query: ErrorQuery) -> int:
+        """How many errors hold now."""
+        self.rates.refresh()
+        return StoredErrors(self._store, query.tenant).count(query)
+
+    def count_findings(self, query: ErrorQuery) -> int:
         """How many findings hold now."""
         return self._reading.count_findings(query)
 
-    def shown_findings(self, trace_ids: Sequence[str], confidence: Confidence, tenant: str = "") -> Mapping[str, int]:
-        """How many findings a list of traces shows of each."""
+    def shown_errors(self, trace_ids: Sequence[str], confidence: Confidence, tenant: str = "") -> Mapping[str, int]:
+        """How many errors a list of traces shows of each."""
+        self.rates.refresh()
         found = TraceLists(self._store, tenant).counts(trace_ids, confidence)
         return {trace_id: sum(counts.values()) for trace_id, counts in found.items()}
 

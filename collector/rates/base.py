@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...schemas.taxonomy import Dimension, Severity
+from ...schemas.agent_errors import ErrorSummary
+from ...schemas.findings import Finding
 from ...schemas.trajectory import TraceState
 from ...schemas.verdicts import Outcome
 
@@ -43,19 +44,19 @@ class BaseWord:
 
 @dataclass(frozen=True, slots=True)
 class BaseFinding:
-    """A finding that is current. `llm`: of an LLM judge; `turn` None outside any."""
+    """A finding that stands. `llm`: of an LLM judge."""
 
-    run_id: str
-    turn: int | None
-    judge: str
+    finding: Finding
     llm: bool
-    dimensions: tuple[Dimension, ...]
-    taxonomy: str
-    category: str
-    severity: Severity
-    confidence: float
-    span_id: str
-    tool_span_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredError:
+    """An error as its row has it. `whole`: the trace that it shows under; `at`: its latest arrival, unix nanos."""
+
+    error: ErrorSummary
+    whole: str
+    at: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,11 @@ from typing import Final
 from ...judges.measures.dimension_labels import DEFAULT_DIMENSIONS
 from ...judges.measures.people import SeenError
 from ...judges.measures.ppi import Pair, calibrated_share
-from ...schemas.rates import By, Estimate, Population, Sums, Unit
+from ...schemas.rates import By, Estimate, Sums, Unit
 from ...schemas.taxonomy import TRAIL, Severity
 from ...schemas.text.counting import counted
 from ...schemas.text.moments import LAST, iso_time
-from .facts import Fact
+from .facts import SCOPE, Fact
 from .question import OF_RUNS, Question
 
 ENOUGH: Final = 20
@@ -200,9 +200,10 @@ def _pair(q: Question, run: ReviewedRun, words: _Words) -> Pair:
 
 def _words(q: Question, run: ReviewedRun) -> _Words:
     least = q.least.recognised if run.fact.recognised else q.least.unrecognised
-    found = [f for f in run.fact.findings if f.confidence >= least and (f.llm or q.population is not Population.JUDGES)]
-    found = [f for f in found if not f.llm or q.population is not Population.DETECTORS]
-    judge = [_Trait(f.taxonomy, f.category, f.severity.rank, tuple(d.value for d in f.dimensions)) for f in found]
+    found = [e for e in run.fact.errors if e.confidences[0] >= least and SCOPE[q.population] in e.scopes]
+    judge = [
+        _Trait(e.taxonomy, e.category, e.severity(least).rank, tuple(d.value for d in e.dimensions)) for e in found
+    ]
     human = [(_seen(run.fact, error), error.truth) for error in run.errors]
     return _Words([t for t in judge if t.asked_for(q)], [(t, y) for t, y in human if t.asked_for(q)])
 
@@ -211,7 +212,7 @@ def _seen(fact: Fact, error: SeenError) -> _Trait:
     """Dimensions: those of the finding that somebody agreed with, else those of the category."""
     _, _, taxonomy, category = error.place
     judges = {a.judge for a in error.said if a.judge}
-    own = {d.value for f in fact.findings if f.judge in judges and f.category == category for d in f.dimensions}
+    own = {d.value for e in fact.errors if e.judge in judges and e.category == category for d in e.dimensions}
     usual = DEFAULT_DIMENSIONS.get(category, ()) if taxonomy == TRAIL else ()
     return _Trait(taxonomy, category, max(a.severity.rank for a in error.said), tuple(sorted(own)) or usual)
 

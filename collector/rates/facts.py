@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import IntFlag
 from typing import Any, Final
 
 from ...schemas.rates import Population
@@ -25,19 +26,43 @@ class FactKey:
     run_id: str
 
 
+class ErrorScope(IntFlag):
+    """Whose findings alone make an error what it is: those of a population, or of its one judge."""
+
+    DETECTORS = 1
+    JUDGES = 2
+    BOTH = 4
+    ITS_JUDGE = 8
+
+
+SCOPE: Final = {
+    Population.DETECTORS: ErrorScope.DETECTORS,
+    Population.JUDGES: ErrorScope.JUDGES,
+    Population.BOTH: ErrorScope.BOTH,
+}
+
+
 @dataclass(frozen=True, slots=True)
-class FactFinding:
-    """An error that holds. `turn` None outside any turn."""
+class FactError:
+    """An error that holds, with its lead's judge, dimensions, category, tool and turn (None outside any).
+
+    `scopes`: where it counts. `confidences`: with which it is at least LOW, MEDIUM, HIGH.
+    """
 
     judge: str
     llm: bool
+    scopes: ErrorScope
     dimensions: tuple[Dimension, ...]
     taxonomy: str
     category: str
-    severity: Severity
-    confidence: float
+    confidences: tuple[float, float, float]
     tool: str
     turn: int | None
+
+    def severity(self, least: float) -> Severity:
+        """The severity for readers who ask for a confidence of at least `least`."""
+        sure = [s for s, confidence in zip(Severity, self.confidences, strict=True) if confidence >= least]
+        return sure[-1] if sure else Severity.LOW
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +93,7 @@ class Fact:
     standings: dict[Population, Standing]
     scored: tuple[tuple[str, float], ...] = ()
     missed: tuple[str, ...] = ()
-    findings: tuple[FactFinding, ...] = ()
+    errors: tuple[FactError, ...] = ()
     parts: tuple[str, ...] = field(default=())
 
 
@@ -80,8 +105,8 @@ def short(name: str) -> str:
 FACT_COLUMNS: Final = (
     "tenant", "Unit", "Hour", "TraceId", "RunId", "At", "Service", "Version", "Session", "Agent", "Role", "Model",
     "Known", "Turns", "Detectors", "Judges", "Both", "DetectorsWhy", "JudgesWhy", "BothWhy", "Scored.Judge",
-    "Scored.Weight", "Missed", "Findings.Judge", "Findings.Llm", "Findings.Dimensions", "Findings.Taxonomy",
-    "Findings.Category", "Findings.Severity", "Findings.Confidence", "Findings.Tool", "Findings.Turn", "Parts",
+    "Scored.Weight", "Missed", "Errors.Judge", "Errors.Llm", "Errors.Scopes", "Errors.Dimensions", "Errors.Taxonomy",
+    "Errors.Category", "Errors.Low", "Errors.Medium", "Errors.High", "Errors.Tool", "Errors.Turn", "Parts",
     "Removed", "FoldedAt", "ReceivedAt",
 )  # fmt: skip
 
@@ -90,20 +115,20 @@ _NO_TURN: Final = -1
 
 def fact_row(fact: Fact, tenant: str, stamp: int) -> tuple[Any, ...]:
     """The fact as a row of `run_facts`."""
-    f, key, found = fact, fact.key, fact.findings
+    f, key, found = fact, fact.key, fact.errors
     stand = [f.standings[p] for p in (Population.DETECTORS, Population.JUDGES, Population.BOTH)]
     return (
         tenant, key.unit, key.hour, key.trace_id, key.run_id, f.at, f.service, f.version, f.session, f.agent, f.role,
         f.model, f.recognised, f.turns, *(s.weight for s in stand), *(s.why for s in stand),
         [judge for judge, _ in f.scored], [weight for _, weight in f.scored], list(f.missed),
-        [x.judge for x in found], [x.llm for x in found], [[d.value for d in x.dimensions] for x in found],
-        [x.taxonomy for x in found], [x.category for x in found], [x.severity.rank for x in found],
-        [x.confidence for x in found], [x.tool for x in found],
+        [x.judge for x in found], [x.llm for x in found], [int(x.scopes) for x in found],
+        [[d.value for d in x.dimensions] for x in found], [x.taxonomy for x in found], [x.category for x in found],
+        *([x.confidences[rank] for x in found] for rank in range(3)), [x.tool for x in found],
         [_NO_TURN if x.turn is None else x.turn for x in found], list(f.parts), 0, stamp, f.at,
     )  # fmt: skip
 
 
 def removed_row(key: FactKey, tenant: str, stamp: int) -> tuple[Any, ...]:
     """A row that says that there is no such fact any more."""
-    nothing = (0, "", "", "", "", "", "", False, 0, 0.0, 0.0, 0.0, "", "", "", [], [], [], *([] for _ in range(9)), [])
+    nothing = (0, "", "", "", "", "", "", False, 0, 0.0, 0.0, 0.0, "", "", "", [], [], [], *([] for _ in range(11)), [])
     return (tenant, key.unit, key.hour, key.trace_id, key.run_id, *nothing, 1, stamp, key.hour * HOUR)

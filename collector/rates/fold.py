@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ...judges.grouping import group
+from ...schemas.agent_errors import AgentError, ErrorSummary, summary
+from ...schemas.findings import Finding, FindingState
 from ...schemas.rates import Population, Unit
-from ...schemas.taxonomy import Dimension
+from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import TraceState
 from ...schemas.verdicts import Outcome
-from .base import BaseFinding, BaseRun, BaseTrace
-from .facts import HOUR, Fact, FactFinding, FactKey, Standing, short
+from .base import BaseRun, BaseTrace
+from .facts import HOUR, ErrorScope, Fact, FactError, FactKey, Standing, short
 from .judge_coverage import OPEN, JudgeCoverage, run_coverage, trace_coverage
 
 ABOUT_TOOLS = frozenset({Dimension.TOOL_SELECTION, Dimension.TOOL_CALLING})
@@ -20,10 +23,10 @@ def fold(trace: BaseTrace) -> tuple[Fact, ...]:
     """One fact for each run, then one for the trace as a whole."""
     detectors = _detectors(trace)
     failed = trace.detectors.failed if trace.detectors else ()
-    findings = [(f.run_id, _finding(f, trace)) for f in trace.findings]
-    of_run: dict[str, list[FactFinding]] = {}
-    for run_id, finding in findings:
-        of_run.setdefault(run_id, []).append(finding)
+    errors = [(error.lead.agent_run_id, _error(error, trace, *known)) for error, known in _errors(trace).items()]
+    of_run: dict[str, list[FactError]] = {}
+    for run_id, error in errors:
+        of_run.setdefault(run_id, []).append(error)
     runs = {run.id: run for run in trace.runs}
     words = {run_id: run_coverage((w for w in trace.words if w.subject_id == run_id), trace.scored) for run_id in runs}
     facts = [
@@ -32,7 +35,12 @@ def fold(trace: BaseTrace) -> tuple[Fact, ...]:
     ]
     first = next((run for run in trace.runs if not run.parent_id), next(iter(trace.runs), None))
     said = trace_coverage(list(words.values()))
-    return (*facts, _fact(trace, Unit.TRACE, "", first, detectors, said, failed, (f for _, f in findings)))
+    return (*facts, _fact(trace, Unit.TRACE, "", first, detectors, said, failed, (e for _, e in errors)))
+
+
+def errors_of(trace: BaseTrace) -> list[ErrorSummary]:
+    """The errors that stand, provisional ones among them, of detectors and LLM judges together."""
+    return [summary(error) for error in group((f.finding for f in trace.findings), [run.id for run in trace.runs])]
 
 
 def _fact(
@@ -43,7 +51,7 @@ def _fact(
     detectors: Standing,
     said: JudgeCoverage,
     failed: tuple[str, ...],
-    findings: Iterable[FactFinding],
+    errors: Iterable[FactError],
 ) -> Fact:
     judges = Standing(0.0, OPEN) if trace.state is TraceState.OPEN else said.standing
     return Fact(
@@ -64,7 +72,7 @@ def _fact(
         },
         scored=said.scored if judges.why != OPEN else (),
         missed=tuple(sorted({*said.missed, *map(short, failed)})),
-        findings=tuple(findings),
+        errors=tuple(errors),
         parts=trace.parts or (trace.trace_id,),
     )
 
@@ -80,24 +88,50 @@ def _detectors(trace: BaseTrace) -> Standing:
     return Standing(1 / word.probability)
 
 
-def _finding(finding: BaseFinding, trace: BaseTrace) -> FactFinding:
-    return FactFinding(
-        judge=short(finding.judge),
-        llm=finding.llm,
-        dimensions=finding.dimensions,
-        taxonomy=short(finding.taxonomy),
-        category=short(finding.category),
-        severity=finding.severity,
-        confidence=finding.confidence,
-        tool=short(next(_tools(finding, trace), "")),
-        turn=finding.turn,
+def _errors(trace: BaseTrace) -> dict[AgentError, tuple[ErrorScope, bool]]:
+    """The current errors, each with where it counts and whether an LLM judge's finding leads it.
+
+    Each population, and each judge, has the errors that its own findings make.
+    """
+    current = [f for f in trace.findings if f.finding.state is FindingState.CURRENT]
+    runs = [run.id for run in trace.runs]
+    of_llm = {f.finding.id for f in current if f.llm}
+    groups: list[tuple[ErrorScope, list[Finding]]] = [
+        (ErrorScope.DETECTORS, [f.finding for f in current if not f.llm]),
+        (ErrorScope.JUDGES, [f.finding for f in current if f.llm]),
+        (ErrorScope.BOTH, [f.finding for f in current]),
+    ]
+    own: dict[tuple[str, bool], list[Finding]] = {}
+    for f in current:
+        own.setdefault((f.finding.judge, f.llm), []).append(f.finding)
+    groups += [(ErrorScope.ITS_JUDGE, findings) for findings in own.values()]
+    found: dict[AgentError, tuple[ErrorScope, bool]] = {}
+    for scope, findings in groups:
+        for error in group(findings, runs):
+            scopes, _ = found.get(error, (ErrorScope(0), False))
+            found[error] = (scopes | scope, error.lead.id in of_llm)
+    return found
+
+
+def _error(error: AgentError, trace: BaseTrace, scopes: ErrorScope, llm: bool) -> FactError:  # noqa: FBT001  a fact
+    lead = error.lead
+    return FactError(
+        judge=short(lead.judge),
+        llm=llm,
+        scopes=scopes,
+        dimensions=lead.dimensions,
+        taxonomy=short(lead.taxonomy),
+        category=short(lead.category),
+        confidences=(error.confidence(), error.confidence(Severity.MEDIUM), error.confidence(Severity.HIGH)),
+        tool=short(next(_tools(error, trace), "")),
+        turn=lead.turn,
     )
 
 
-def _tools(finding: BaseFinding, trace: BaseTrace) -> Iterator[str]:
+def _tools(error: AgentError, trace: BaseTrace) -> Iterator[str]:
     """The tool where it showed, else where it was made; one that was only asked for, where it is about tools."""
-    about = not ABOUT_TOOLS.isdisjoint(finding.dimensions)
-    for span_id in (finding.tool_span_id, finding.span_id):
+    about = not ABOUT_TOOLS.isdisjoint(error.lead.dimensions)
+    for span_id in (error.lead.tool_span_id, error.shown_at, error.lead.span_id):
         calls = trace.calls.get(span_id, ()) if span_id else ()
         yield from (call.tool for call in calls if not call.asked)
         yield from (call.tool for call in calls if call.asked and about)

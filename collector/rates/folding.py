@@ -5,16 +5,19 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final
 
+from ...schemas.columns import Row
 from ...schemas.errors import RetryableError
+from ...schemas.judged_rows import ERROR_COLUMNS, error_row
 from ..store.changes import Changes
 from ..store.client import Store
 from ..store.inserting import insert_rows, storing
+from .base import BaseTrace, StoredError
 from .catching_up import BUCKET_COLUMNS, CatchingUp
 from .facts import FACT_COLUMNS, HOUR, fact_row, removed_row
-from .fold import fold
+from .fold import errors_of, fold
 from .loading import Loading
 
 AT_ONCE: Final = 500
@@ -95,16 +98,32 @@ class Folding:
         traces = loading.traces(wanted)
         facts = [fact for trace in traces for fact in fold(trace)]
         stamp = self.stamp()
+        errors = list(_changed_errors(loading.errors(wanted), traces, stamp))
         rows = [fact_row(fact, tenant, stamp) for fact in facts]
         stand = {fact.key for fact in facts}
         rows += [removed_row(key, tenant, stamp) for key in stood if key not in stand]
         hours = {fact.key.hour for fact in facts} | {key.hour for key in stood}
+        if errors:
+            with storing("errors"):
+                insert_rows(self._store, "errors", ERROR_COLUMNS, errors)
         if not rows:
             return
         with storing("error rates"):
             insert_rows(self._store, "rate_buckets", BUCKET_COLUMNS, _touched(tenant, hours, stamp))
             self.writes += 1
             insert_rows(self._store, "run_facts", FACT_COLUMNS, rows)
+
+
+def _changed_errors(stood: Iterable[StoredError], traces: Iterable[BaseTrace], stamp: int) -> Iterator[Row]:
+    """Rows of the errors that are new, have changed, or are gone."""
+    before = {(one.error.trace_id, one.error.id): one for one in stood}
+    for trace in traces:
+        for error in errors_of(trace):
+            now = StoredError(error, trace.trace_id, trace.at)
+            if before.pop((error.trace_id, error.id), None) != now:
+                yield error_row(error, now.whole, 0, stamp, now.at)
+    for gone in before.values():
+        yield error_row(gone.error, gone.whole, 1, stamp, gone.at)
 
 
 def _touched(tenant: str, hours: Iterable[int], stamp: int) -> list[tuple[str, int, int, int, int, int]]:

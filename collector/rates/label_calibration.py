@@ -8,12 +8,12 @@ from typing import Any, Final
 from ...judges.measures.people import said_of_run, seen_errors
 from ...schemas.queries.labels import LabelQuery
 from ...schemas.rates import Population
-from ...schemas.taxonomy import Dimension, Severity
+from ...schemas.taxonomy import Dimension
 from ..queries.reader import Labels
 from ..store.client import Store
 from ..store.scope import TENANT, Scope
 from .calibration import ENOUGH, Calibration, ReviewedRun, calibration, refusal, too_few
-from .facts import Fact, FactFinding, FactKey, Standing
+from .facts import ErrorScope, Fact, FactError, FactKey, Standing
 from .question import Question
 from .sampling_frame import frame, unseen
 
@@ -21,8 +21,8 @@ _PAGE: Final = 500
 
 _FACTS: Final = f"""
 SELECT TraceId, RunId, Hour, At, Service, Version, Session, Agent, Role, Model, Known, Turns, Detectors, Judges, Both,
-    Findings.Judge, Findings.Llm, Findings.Dimensions, Findings.Taxonomy, Findings.Category, Findings.Severity,
-    Findings.Confidence, Findings.Tool, Findings.Turn, Parts
+    Errors.Judge, Errors.Llm, Errors.Scopes, Errors.Dimensions, Errors.Taxonomy, Errors.Category, Errors.Low,
+    Errors.Medium, Errors.High, Errors.Tool, Errors.Turn, Parts
 FROM run_facts FINAL
 WHERE {TENANT} AND Unit = 'run' AND At >= {{since:UInt64}} AND At < {{until:UInt64}}
     AND TraceId IN {{trace_ids:Array(String)}}
@@ -63,7 +63,7 @@ class LabelCalibration:
 def _fact(row: Sequence[Any]) -> Fact:
     """From a row of `_FACTS`."""
     trace_id, run_id, hour, at, service, version, session, agent, role, model, known, turns = row[:12]
-    weights, columns, parts = row[12:15], row[15:24], row[24]
+    weights, columns, parts = row[12:15], row[15:26], row[26]
     populations = (Population.DETECTORS, Population.JUDGES, Population.BOTH)
     return Fact(
         key=FactKey("run", hour, trace_id, run_id),
@@ -77,21 +77,21 @@ def _fact(row: Sequence[Any]) -> Fact:
         recognised=bool(known),
         turns=turns,
         standings={p: Standing(w) for p, w in zip(populations, weights, strict=True)},
-        findings=tuple(map(_finding, zip(*columns, strict=True))),
+        errors=tuple(map(_error, zip(*columns, strict=True))),
         parts=tuple({trace_id, *parts}),
     )
 
 
-def _finding(values: Sequence[Any]) -> FactFinding:
-    judge, llm, dimensions, taxonomy, category, severity, confidence, tool, turn = values
-    return FactFinding(
+def _error(values: Sequence[Any]) -> FactError:
+    judge, llm, scopes, dimensions, taxonomy, category, low, medium, high, tool, turn = values
+    return FactError(
         judge=judge,
         llm=bool(llm),
+        scopes=ErrorScope(scopes),
         dimensions=tuple(map(Dimension, dimensions)),
         taxonomy=taxonomy,
         category=category,
-        severity=list(Severity)[severity],
-        confidence=confidence,
+        confidences=(low, medium, high),
         tool=tool,
         turn=None if turn < 0 else turn,
     )

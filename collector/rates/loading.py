@@ -6,14 +6,15 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from ...schemas.judged_rows import ERROR_SELECT, FINDING_SELECT, error_from_row, finding_from_row
 from ...schemas.llm_rows import LATEST
-from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import TraceState
 from ...schemas.verdicts import DETECTORS, Outcome
 from ..store.client import Store
+from ..store.lists.findings import HOLDS
 from ..store.pending_traces import JUDGED
 from ..store.scope import TENANT, Scope
-from .base import BaseCall, BaseFinding, BaseRun, BaseTrace, BaseWord
+from .base import BaseCall, BaseFinding, BaseRun, BaseTrace, BaseWord, StoredError
 from .facts import FactKey
 
 _THESE: Final = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
@@ -36,16 +37,18 @@ _SCORED: Final = (
     "AND isNotNull(Score)"
 )
 
-_FINDINGS: Final = f"""
-SELECT TraceId, AgentRunId, Turn, Judge, JudgedBy, Dimensions, Taxonomy, Category, Severity, Confidence, SpanId,
-    ToolSpanId
-FROM findings FINAL WHERE {_THESE} AND State = 'current' ORDER BY Id
-"""
+_FINDINGS: Final = f"SELECT {FINDING_SELECT}, JudgedBy FROM findings FINAL WHERE {_THESE} AND {HOLDS} ORDER BY Id"
 
 _FACTS: Final = (
     f"SELECT Unit, Hour, TraceId, RunId, Parts FROM run_facts FINAL WHERE {TENANT} "
     "AND hasAny(Parts, {trace_ids:Array(String)})"
 )
+
+
+_ERRORS: Final = f"""
+SELECT {ERROR_SELECT}, Whole, toUnixTimestamp64Nano(ReceivedAt) FROM errors FINAL
+WHERE {TENANT} AND (Whole IN {{trace_ids:Array(String)}} OR TraceId IN {{trace_ids:Array(String)}})
+"""
 
 
 class Loading:
@@ -59,6 +62,13 @@ class Loading:
     def facts(self, trace_ids: Collection[str]) -> dict[FactKey, Sequence[str]]:
         """The facts that stand of these traces, or of what they were joined to, with their parts."""
         return {FactKey(*row[:4]): row[4] for row in self._scope.select(_FACTS, trace_ids=sorted(trace_ids))}
+
+    def errors(self, trace_ids: Collection[str]) -> list[StoredError]:
+        """The errors that stand of these traces."""
+        return [
+            StoredError(error_from_row(row), *row[-2:])
+            for row in self._scope.select(_ERRORS, trace_ids=sorted(trace_ids))
+        ]
 
     def heads(self, trace_ids: Collection[str]) -> set[str]:
         """The traces under whose ids these show, their own where they stand for themselves."""
@@ -92,7 +102,8 @@ class Loading:
             scored[trace_id].add((run_id, judge))
         findings: dict[str, list[BaseFinding]] = defaultdict(list)
         for row in self._scope.select(_FINDINGS, trace_ids=everything):
-            findings[row[0]].append(_finding(row))
+            finding = finding_from_row(row)
+            findings[finding.trace_id].append(BaseFinding(finding, row[-1] != DETECTORS))
         return [
             _trace(
                 self._tenant,
@@ -151,21 +162,4 @@ def _trace(
         words=[w for w in words if w.judge != DETECTORS],
         scored=scored,
         findings=findings,
-    )
-
-
-def _finding(row: Sequence[Any]) -> BaseFinding:
-    _, run_id, turn, judge, judged_by, dimensions, taxonomy, category, severity, confidence, span_id, tool_span_id = row
-    return BaseFinding(
-        run_id=run_id,
-        turn=None if turn < 0 else turn,
-        judge=judge,
-        llm=judged_by != DETECTORS,
-        dimensions=tuple(dict.fromkeys(map(Dimension, dimensions))),
-        taxonomy=taxonomy,
-        category=category,
-        severity=Severity(severity),
-        confidence=confidence,
-        span_id=span_id,
-        tool_span_id=tool_span_id,
     )

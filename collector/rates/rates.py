@@ -37,6 +37,9 @@ Calibrate = Callable[[Question], Calibration]
 NOT_YET: Final = "traces not judged yet"
 """Why traces count in no rate that no judging has seen: whose runs they have is not known."""
 
+PATIENCE: Final = 1.0
+"""Seconds for which a list waits until errors of earlier traces are derived."""
+
 Answer = TypeVar("Answer")
 
 
@@ -65,6 +68,14 @@ class StoredRates:
         """
         population, read = self._settled(lambda: self._resolved(query))
         return self._answer(query, population, read)
+
+    def refresh(self) -> None:
+        """Derive the errors of what was judged just now, as far as that is done at once. Raises as `ask`."""
+        if self.folding.lock.acquire(timeout=PATIENCE):
+            try:
+                self.folding.step()
+            finally:
+                self.folding.lock.release()
 
     def calls(self, query: RateQuery) -> ToolRates:
         """Of each tool the share of its own calls with a finding, in traces that were judged. Raises as `ask`."""

@@ -30,21 +30,22 @@ _COLUMNS: Final = f"tenant, Unit, Hours, {_PLACES}, Facet, Value, {', '.join(TER
 
 _WEIGHTS: Final = ", ".join(f"('{p}', {column}, {column}Why)" for p, column in sql.WEIGHT.items())
 _THRESHOLDS: Final = ", ".join(f"('{name}', {least})" for name, least in PROFILES.items())
-_OF_POPULATION: Final = f"(of.1 = '{Population.BOTH}' OR l = (of.1 = '{Population.JUDGES}'))"
+_OF_POPULATION: Final = " OR ".join(f"of.1 = '{p}' AND {one}" for p, one in sql.OF_POPULATION.items())
+_OF_RULE: Final = f"{sql.OF_ITS_JUDGE} AND NOT l AND NOT has(Missed, j) AND of.1 != '{Population.JUDGES}'"
 
-_SEVERITIES: Final = list(Severity)
+_SEVERE: Final = [severity.value for severity in Severity if severity.rank]
 _NONE: Final = "CAST([], 'Array(String)')"
 _NO_VALS: Final = "CAST([], 'Array(Tuple(String, Int32))')"
-_VALUES: Final = (
-    "arrayConcat([''], "
-    f"if(l OR has(Missed, j), CAST([], 'Array(String)'), [concat('{RULE}=', j)]), "
-    + "".join(
-        f"arrayMap(v -> concat('{by}=', v), {sql.VALUES[by]}), "
-        for by in (By.DIMENSION, By.TAXONOMY, By.CATEGORY, By.SEVERITY, By.TOOL)
-    )
-    + f"arrayMap(v -> concat('{LEAST}=', v), arraySlice({[s.value for s in _SEVERITIES[1:]]}, 1, s)))"
+_ATTRIBUTES_OF_ERRORS: Final = ", ".join(
+    f"arrayMap(v -> concat('{by}=', v), {sql.values(by, 'least.2')})"
+    for by in (By.DIMENSION, By.TAXONOMY, By.CATEGORY, By.SEVERITY, By.TOOL)
 )
-"""All that a finding counts under, with the attribute before it."""
+_VALUES: Final = (
+    f"arrayConcat(if({_OF_RULE}, [concat('{RULE}=', j)], {_NONE}), if({_OF_POPULATION}, arrayConcat([''], "
+    f"{_ATTRIBUTES_OF_ERRORS}, arrayMap(v -> concat('{LEAST}=', v), "
+    f"arraySlice({_SEVERE}, 1, {sql.severity('least.2')}))), {_NONE}))"
+)
+"""All that an error counts under, with the attribute before it."""
 
 
 class Rolling:
@@ -123,10 +124,10 @@ def _sums(unit: Unit) -> Iterator[str]:
     yield sql.sums(_clusters(unit, of, "of.1", "''", "of.2", _NO_VALS, missed=missed), _PLACES, unit)
     yield _unjudged(unit, of)
     yield sql.sums(_clusters(unit, said, judges, "''", "said.2", _NO_VALS, own="toString(said.1)"), _PLACES, unit)
-    found = sql.vals(f"f >= least.2 AND {_OF_POPULATION}", _VALUES, unit)
+    found = sql.vals("f >= least.2", _VALUES, unit)
     rows = _clusters(unit, f"{of}, {least}", "of.1", "least.1", "of.2", found)
     yield sql.sums(rows, _PLACES, unit, judged=False)
-    found = sql.vals("f >= least.2 AND l AND j = said.1", f"[concat('{By.JUDGE}=', j)]", unit)
+    found = sql.vals(f"f >= least.2 AND {sql.OF_ITS_JUDGE} AND l AND j = said.1", f"[concat('{By.JUDGE}=', j)]", unit)
     rows = _clusters(unit, f"{said}, {least}", judges, "least.1", "said.2", found)
     yield sql.sums(rows, _PLACES, unit, judged=False)
 

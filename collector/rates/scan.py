@@ -13,6 +13,10 @@ from .cells import key_column
 from .question import Question
 from .tally import TERMS, UNJUDGED, Tally
 
+_LEAST: Final = "if(Known, {recognised:Float64}, {unrecognised:Float64})"
+
+_NONE: Final = "CAST([], 'Array(String)')"
+
 _LEFT_OUT: Final = "('filtered', 'not-applicable')"
 """Why a trace may stand in no rate without hiding anything of its session."""
 
@@ -60,11 +64,11 @@ def _statements(q: Question, *, keyed: bool) -> list[str]:
 def _clusters(q: Question, *, keyed: bool) -> str:
     """One cluster a fact, or a session."""
     weight, blocks, where = _weight(q)
-    values, condition = _listed(q), _condition(q)
-    missed = "arrayMap(v -> toString(v), Missed)" if q.of_judges else "CAST([], 'Array(String)')"
-    found = f"arrayConcat([''], {values})" if q.of_findings else "['']"
+    condition = _condition(q)
+    missed = "arrayMap(v -> toString(v), Missed)" if q.of_judges else _NONE
+    found = _values(q)
     if keyed and q.of_findings:
-        found = f"arrayFilter(v -> has({{keys:Array(String)}}, v), {values})"
+        found = f"arrayFilter(v -> has({{keys:Array(String)}}, v), {_listed(q)})"
     row = (
         f"SELECT {_at(q)} AS at, {key_column(q)} AS key, {weight} AS W, {sql.units(q.unit)} AS t, "
         f"{sql.vals(condition, found, q.unit)} AS vals, '' AS own, {missed} AS missed, Session, {blocks} AS blocks "
@@ -81,13 +85,14 @@ def _clusters(q: Question, *, keyed: bool) -> str:
 
 def _by_judge(q: Question, *, keyed: bool) -> str:
     """One cluster a fact and LLM judge that scored it, of that judge's errors."""
-    found = sql.vals(f"{_condition(q, judged=False)} AND l AND j = said.1", "[toString(j)]", q.unit)
-    own = " AND own IN {keys:Array(String)}" if keyed else ""
+    own = f"{sql.OF_ITS_JUDGE} AND l AND j = said.1"
+    found = sql.vals(f"{_condition(q, judged=False)} AND {own}", "[toString(j)]", q.unit)
+    of_keys = " AND own IN {keys:Array(String)}" if keyed else ""
     said = "arrayConcat(arrayZip(Scored.Judge, Scored.Weight), arrayMap(v -> (v, toFloat64(0)), Missed))"
     row = (
         f"SELECT {_at(q)} AS at, '' AS key, said.2 AS W, {sql.units(q.unit)} AS t, {found} AS vals, "
         f"toString(said.1) AS own, CAST([], 'Array(String)') AS missed, Session FROM run_facts FINAL "
-        f"ARRAY JOIN {said} AS said WHERE {_where(q)}{own}"
+        f"ARRAY JOIN {said} AS said WHERE {_where(q)}{of_keys}"
     )
     if q.unit is Unit.SESSION:
         return (
@@ -125,18 +130,12 @@ def _weight(q: Question) -> tuple[str, str, str]:
 
 
 def _condition(q: Question, *, judged: bool = True) -> str:
-    """Whether a finding counts."""
-    least = "if(Known, {recognised:Float64}, {unrecognised:Float64})"
-    parts = [f"f >= {least}"]
-    if judged and q.of_judges:
-        # The errors of LLM judges count under their names in the runs that each of them scored: see `_by_judge`.
+    """Whether an error counts."""
+    parts = [f"{'fmh'[q.severity]} >= {_LEAST}"]
+    if q.judge is not None:
+        parts += [sql.OF_ITS_JUDGE, f"{'NOT ' if q.judge.rule else ''}l", "j = {judge:String}"]
+    elif judged and not q.of_judges:  # whose errors count there differs by value: see `_values`
         parts.append(sql.OF_POPULATION[q.population])
-    elif q.judge is not None:
-        parts += [f"{'NOT ' if q.judge.rule else ''}l", "j = {judge:String}"]
-    elif judged:
-        parts.append(sql.OF_POPULATION[q.population])
-    if q.severity:
-        parts.append("s >= {severity:UInt8}")
     if By.DIMENSION in q.findings:
         parts.append("has(d, {dimension:String})")
     if By.TAXONOMY in q.findings:
@@ -148,13 +147,23 @@ def _condition(q: Question, *, judged: bool = True) -> str:
     return " AND ".join(parts)
 
 
+def _values(q: Question) -> str:
+    """The values that an error counts under: "" for the whole, and the groups that it is of."""
+    if not q.of_findings:
+        return "['']"
+    whole = f"if({sql.OF_POPULATION[q.population]}, [''], {_NONE})" if q.of_judges else "['']"
+    return f"arrayConcat({whole}, {_listed(q)})"
+
+
 def _listed(q: Question) -> str:
     if not q.of_findings or q.by is None:
-        return "CAST([], 'Array(String)')"
+        return _NONE
     if q.of_judges:
-        # Of those who failed at a fact nothing counts under their own name.
-        return "if(l OR has(Missed, j), CAST([], 'Array(String)'), [toString(j)])"
-    return sql.VALUES[q.by]
+        # Of rules alone: the errors of LLM judges count under their names in the runs that each scored (`_by_judge`).
+        # Of those that failed at a fact nothing counts under their own name.
+        mine = f"{sql.OF_ITS_JUDGE} AND NOT l AND NOT has(Missed, j)"
+        return _NONE if q.population is Population.JUDGES else f"if({mine}, [toString(j)], {_NONE})"
+    return sql.values(q.by, _LEAST)
 
 
 def _where(q: Question) -> str:

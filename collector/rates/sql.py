@@ -11,22 +11,34 @@ from typing import Final
 
 from ...schemas.rates import By, Population, Unit
 from ...schemas.taxonomy import Severity
+from .facts import SCOPE, ErrorScope
 from .tally import FOUND, JUDGED, MISSED, TERMS
 
-EACH: Final = "(j, l, d, x, c, s, f, o, u)"
-"""A finding: judge, whether an LLM judge, dimensions, taxonomy, category, severity, confidence, tool, turn."""
+EACH: Final = "(j, l, p, d, x, c, f, m, h, o, u)"
+"""An error: judge, whether an LLM judge, scopes, dimensions, taxonomy, category, confidences, tool, turn."""
 
 COLUMNS: Final = ", ".join(
-    f"`Findings.{name}`"
-    for name in ("Judge", "Llm", "Dimensions", "Taxonomy", "Category", "Severity", "Confidence", "Tool", "Turn")
+    f"`Errors.{name}`"
+    for name in (
+        "Judge",
+        "Llm",
+        "Scopes",
+        "Dimensions",
+        "Taxonomy",
+        "Category",
+        "Low",
+        "Medium",
+        "High",
+        "Tool",
+        "Turn",
+    )
 )
 
-OF_POPULATION: Final = {
-    Population.DETECTORS: "NOT l",
-    Population.JUDGES: "l",
-    Population.BOTH: "1",
-}
-"""Which findings count."""
+OF_POPULATION: Final = {population: f"bitAnd(p, {scope:d}) > 0" for population, scope in SCOPE.items()}
+"""Which errors count."""
+
+OF_ITS_JUDGE: Final = f"bitAnd(p, {ErrorScope.ITS_JUDGE:d}) > 0"
+"""Which errors count where one judge's are asked for."""
 
 WEIGHT: Final = {
     Population.DETECTORS: "Detectors",
@@ -36,17 +48,23 @@ WEIGHT: Final = {
 """The columns of their weights; that of the reason beside it ends in Why."""
 
 CATEGORY: Final = "concat(x, '/', c)"
-SEVERITY: Final = f"[{[severity.value for severity in Severity]}[s + 1]]"
 
-VALUES: Final = {
-    By.JUDGE: "[toString(j)]",
-    By.DIMENSION: "arrayMap(v -> toString(v), d)",
-    By.TAXONOMY: "[toString(x)]",
-    By.CATEGORY: f"[{CATEGORY}]",
-    By.SEVERITY: SEVERITY,
-    By.TOOL: "if(o = '', [], [toString(o)])",
-}
-"""Values that a finding counts under."""
+
+def severity(least: str) -> str:
+    """The rank of an error's severity for who asks for confidences of at least `least`."""
+    return f"if(h >= {least}, 2, if(m >= {least}, 1, 0))"
+
+
+def values(by: By, least: str) -> str:
+    """The values that an error counts under."""
+    return {
+        By.JUDGE: "[toString(j)]",
+        By.DIMENSION: "arrayMap(v -> toString(v), d)",
+        By.TAXONOMY: "[toString(x)]",
+        By.CATEGORY: f"[{CATEGORY}]",
+        By.SEVERITY: f"[{[one.value for one in Severity]}[{severity(least)} + 1]]",
+        By.TOOL: "if(o = '', [], [toString(o)])",
+    }[by]
 
 
 def units(unit: Unit) -> str:
@@ -60,7 +78,7 @@ def kind(unit: Unit) -> str:
 
 
 def vals(condition: str, values: str, unit: Unit) -> str:
-    """`vals` of a fact: `values` (an array of texts) of each finding that meets `condition`."""
+    """`vals` of a fact: `values` (an array of texts) of each error that meets `condition`."""
     inside = f"({condition}) AND u >= 0" if unit is Unit.TURN else condition
     return (
         f"arrayFlatten(arrayMap({EACH} -> if({inside}, arrayMap(v -> (v, u), {values}), "

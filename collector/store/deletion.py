@@ -19,7 +19,18 @@ PAGE: Final = 500
 _ARRIVED: Final = ("spans", "logs")
 """Received rows; those that arrive later stay, and begin the trace anew."""
 
-_MADE: Final = ("texts", "outlines", "joins", "verdicts", "findings", "judgements", "deliveries", "exports", "traces")
+_MADE: Final = (
+    "texts",
+    "outlines",
+    "joins",
+    "verdicts",
+    "findings",
+    "errors",
+    "judgements",
+    "deliveries",
+    "exports",
+    "traces",
+)
 """Derived rows; `traces` last, so that a deletion that was interrupted finds the trace again.
 
 `deliveries` and `exports` go after the findings: without them the next process would send the findings once more.

@@ -15,6 +15,7 @@ RETAINED: Final = (
     "traces",
     "judgements",
     "findings",
+    "errors",
     "verdicts",
     "answers",
     "joins",

@@ -81,7 +81,7 @@ def add_live(app: FastAPI, site: Site) -> None:
     @page(app, "/live")
     def live(request: Request) -> Response:
         filters = Filters.of(request.query_params)
-        found = site.reader.errors(filters.query(SHOWN))
+        found = site.reader.findings(filters.query(SHOWN))
         place = place_of(found[0]) if found else Position(site.clock())
         return site.render(request, "live.html", filters=filters, found=found, after=write_place(place))
 

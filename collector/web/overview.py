@@ -72,7 +72,7 @@ def add_overview(app: FastAPI, site: Site) -> None:
             since=window.since,
             before=Position(window.until),
         )
-        return site.render(request, "severe.html", found=site.reader.errors(query), profile=profile)
+        return site.render(request, "severe.html", found=site.reader.findings(query), profile=profile)
 
     @page(app, "/overview/judging")
     def judging(request: Request) -> Response:

@@ -52,7 +52,7 @@ class Tail:
         self._given: dict[str, Position] = {}
         self._behind = False
         # The page that begins here shows as many before the place; older ones that it lacks are none that came late.
-        before = reader.errors(replace(query, before=place, limit=SHOWN - 1))
+        before = reader.findings(replace(query, before=place, limit=SHOWN - 1))
         self._shown = frozenset(row.finding.id for row in before)
         self._floor = place_of(before[-1]) if len(before) == SHOWN - 1 else _START
 
@@ -64,7 +64,7 @@ class Tail:
         """New findings. Raises RetryableError: poll again then."""
         place = self._place if self._behind else self._earlier()
         found: list[LocatedFinding] = []
-        while rows := self._reader.errors(replace(self._query, after=place, limit=_PAGE)):
+        while rows := self._reader.findings(replace(self._query, after=place, limit=_PAGE)):
             found += self._new(rows)
             place = place_of(rows[-1])
             if len(rows) < _PAGE or len(found) >= SHOWN:
@@ -76,7 +76,7 @@ class Tail:
 
     def _skip(self, found: Sequence[LocatedFinding]) -> TailBatch:
         since = self._place
-        rows = self._reader.errors(replace(self._query, since=since.time, limit=SHOWN))
+        rows = self._reader.findings(replace(self._query, since=since.time, limit=SHOWN))
         latest = [row for row in reversed(rows) if _key(place_of(row)) > _key(since)]
         if not latest:
             return TailBatch(found)
@@ -96,7 +96,7 @@ class Tail:
         return _later(Position(max(self._place.time - OVERLAP, 0)), self._floor)
 
     def _waiting(self, before: Position | None = None) -> int:
-        return self._reader.count_errors(replace(self._query, after=self._place, before=before))
+        return self._reader.count_findings(replace(self._query, after=self._place, before=before))
 
 
 def place_of(row: LocatedFinding) -> Position:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ..agent_errors import ErrorSummary
 from ..findings import Finding
 from ..profiles import CAUTIOUS_PROFILE, DEFAULT_PROFILE, threshold
 from ..spans import LogRecord, Span
@@ -83,9 +84,10 @@ class TraceQuery:
 
 @dataclass(frozen=True, slots=True)
 class ErrorQuery:
-    """Findings by first sight: latest first, or, with `after`, earliest first. Empty fields do not filter.
+    """Errors, or findings, by first sight: latest first, or, with `after`, earliest first. Empty fields do not filter.
 
-    `since`: unix nanos, of first sight; `severity`: at least. With `before` and `after`: between the two.
+    `since`: unix nanos, of first sight; `severity`: at least. With `before` and `after`: between the two. Of errors,
+    `span_id` may have any role in one, and `judge` be any that saw it.
     """
 
     confidence: Confidence
@@ -138,6 +140,20 @@ class LocatedFinding:
     """A finding with the service and the agent it belongs to ("" outside any agent run)."""
 
     finding: Finding
+    service: str
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedError:
+    """An error with the service and the agent of its primary span ("" outside any agent run).
+
+    `severity`: for those who ask for the confidence of the query. `whole`: the trace that it shows under.
+    """
+
+    error: ErrorSummary
+    severity: Severity
+    whole: str
     service: str
     agent: str
 

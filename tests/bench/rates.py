@@ -32,9 +32,9 @@ FINDINGS_A_RUN = 2
 # Of a run `i` two in five have five findings; a trace has those of its two runs.
 FILL = """
 INSERT INTO run_facts (Unit, Hour, TraceId, RunId, At, Service, Version, Session, Agent, Role, Model, Known, Turns,
-    Detectors, Judges, Both, JudgesWhy, BothWhy, `Scored.Judge`, `Scored.Weight`, `Findings.Judge`, `Findings.Llm`,
-    `Findings.Dimensions`, `Findings.Taxonomy`, `Findings.Category`, `Findings.Severity`, `Findings.Confidence`,
-    `Findings.Tool`, `Findings.Turn`, Parts, FoldedAt, ReceivedAt)
+    Detectors, Judges, Both, JudgesWhy, BothWhy, `Scored.Judge`, `Scored.Weight`, `Errors.Judge`, `Errors.Llm`,
+    `Errors.Scopes`, `Errors.Dimensions`, `Errors.Taxonomy`, `Errors.Category`, `Errors.Low`, `Errors.Medium`,
+    `Errors.High`, `Errors.Tool`, `Errors.Turn`, Parts, FoldedAt, ReceivedAt)
 SELECT {unit:String}, intDiv(at, 3600000000000), lower(hex(sipHash128(trace))) AS id,
     if({unit:String} = 'run', lower(hex(sipHash64(number))), ''),
     toUInt64({from:UInt64}) + intDiv({length:UInt64}, {rows:UInt64}) * number AS at,
@@ -46,10 +46,11 @@ SELECT {unit:String}, intDiv(at, 3600000000000), lower(hex(sipHash128(trace))) A
     if(judged, arrayMap(n -> concat('judge-', toString(n)), range(7)), []),
     if(judged, arrayMap(n -> 10., range(7)), []),
     arrayMap(f -> if(f % 2 AND judged, concat('judge-', toString(f % 7)), concat('rule-', toString(f % 20))), found),
-    arrayMap(f -> f % 2 AND judged, found),
+    arrayMap(f -> f % 2 AND judged, found), arrayMap(f -> if(f % 2 AND judged, 14, 13), found),
     arrayMap(f -> arraySlice(['PQ', 'PA', 'GF', 'LC', 'EE', 'TS', 'TC'], f % 7 + 1, 1 + f % 2), found),
     arrayMap(f -> 'trail', found), arrayMap(f -> {categories:Array(String)}[f % 21 + 1], found),
-    arrayMap(f -> f % 3, found), arrayMap(f -> f % 100 / 100, found),
+    arrayMap(f -> f % 100 / 100, found), arrayMap(f -> if(f % 3 > 0, f % 100 / 100, -1.), found),
+    arrayMap(f -> if(f % 3 > 1, f % 100 / 100, -1.), found),
     arrayMap(f -> if(f % 4 = 0, '', concat('tool-', toString(f % 10))), found),
     arrayMap(f -> toInt32(f % 10), found), [id], 1, fromUnixTimestamp64Nano(toInt64(at))
 FROM
@@ -135,7 +136,7 @@ def prepare(store: Store, args: argparse.Namespace) -> None:
     started = time.perf_counter()
     if not store.rows("SELECT 1 FROM run_facts LIMIT 1"):
         fill(store, args.findings, args.days, time.time_ns() // HOUR * HOUR)
-    found = store.rows("SELECT count(), sum(length(Findings.Judge)) FROM run_facts WHERE Unit = 'run'")[0]
+    found = store.rows("SELECT count(), sum(length(Errors.Judge)) FROM run_facts WHERE Unit = 'run'")[0]
     show({"runs": found[0], "findings": found[1], "seconds": round(time.perf_counter() - started)})
     started = time.perf_counter()
     roll(store, StoredRates(store))

@@ -116,6 +116,7 @@ def test_another_finding_raises_the_severity_only_where_it_shows_itself() -> Non
     (error,) = group([sure, grave], RUNS)
     assert (error.severity(0.5), error.severity(0.3)) == (Severity.LOW, Severity.HIGH)
     assert [error.confidence(s) for s in Severity] == [0.8, 0.3, 0.3]
+    assert group([sure], RUNS)[0].confidence(Severity.HIGH) < 0
 
 
 def test_ties_go_to_the_earliest() -> None:

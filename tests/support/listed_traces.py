@@ -10,6 +10,7 @@ from typing import Any
 from store_parts import a_finding, a_judged_trace, a_run
 from trajectories import fixture_spans, normalise_all
 
+from tracejury.collector.rates.rates import StoredRates
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.texts import StoredTexts, text_of
@@ -102,10 +103,10 @@ class Listed:
         return replace(call, raw=raw), tool
 
     def finding(self, index: int, mark: Mark) -> Finding:
-        """The stored finding of a mark."""
-        tool = self.spans()[1].span_id
+        """The stored finding of a mark, an error of its own."""
+        tool = self.spans()[1].span_id if mark.at_tool else ""
         return a_finding(
-            trace_id=self.trace_id, span_id=tool if mark.at_tool else "e" * 16, id=f"{self.number}-{index}",
+            trace_id=self.trace_id, span_id=f"{index:016x}", id=f"{self.number}-{index}", turn=index, tool_span_id=tool,
             judge=mark.judge, category=mark.category, dimensions=(mark.dimension,), severity=mark.severity,
             confidence=mark.confidence, agent_run_id="p" if mark.agent == "planner" else "h", state=mark.state,
             evidence=mark.evidence, explanation=mark.explanation,
@@ -118,8 +119,9 @@ class Listed:
 
 
 def store_all(store: Store, traces: Sequence[Listed]) -> None:
-    """Store them, with their texts."""
+    """Store them, with their errors and texts."""
     StoredJudging(store).save([t.judged for t in traces])
+    StoredRates(store).refresh()
     StoredTexts(store).keep([text for t in traces if (text := text_of(t.judged))])
 
 

@@ -22,12 +22,15 @@ from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.otlp.receiver.ports import bind
 from tracejury.collector.web.change_feed import ChangeFeed
+from tracejury.judges.grouping import group
+from tracejury.schemas.agent_errors import summary
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.queries.ledger import JudgesStatus
 from tracejury.schemas.queries.listing import Facets, SessionRow, SessionView
 from tracejury.schemas.queries.reader import (
     Confidence,
     ErrorQuery,
+    LocatedError,
     LocatedFinding,
     Received,
     TraceQuery,
@@ -144,7 +147,7 @@ class MemoryReader:
         """Those of the names that were put in."""
         return {kind: self.unknown[name] for kind, name in asked.items() if name in self.unknown}
 
-    def errors(self, query: ErrorQuery) -> Sequence[LocatedFinding]:
+    def findings(self, query: ErrorQuery) -> Sequence[LocatedFinding]:
         """By first sight."""
         self.asked.append(query)
         if self.error:
@@ -152,7 +155,17 @@ class MemoryReader:
         kept = sorted(self._held(query), key=lambda f: (f.first_seen, f.id), reverse=query.after is None)
         return [LocatedFinding(f, "svc", "agent") for f in kept[: query.limit]]
 
+    def errors(self, query: ErrorQuery) -> Sequence[LocatedError]:
+        """Those that the findings make."""
+        located = self.findings(replace(query, limit=len(self.found)))
+        errors = group([one.finding for one in located], ())
+        return [LocatedError(summary(e), e.severity(), e.lead.trace_id, "svc", "agent") for e in errors][: query.limit]
+
     def count_errors(self, query: ErrorQuery) -> int:
+        """Of all."""
+        return len(self.errors(replace(query, limit=len(self.found))))
+
+    def count_findings(self, query: ErrorQuery) -> int:
         """Of all."""
         return len(self._held(query))
 
@@ -170,10 +183,10 @@ class MemoryReader:
             and f.severity.rank >= query.severity.rank
         ]
 
-    def shown_findings(self, trace_ids: Sequence[str], confidence: Confidence, tenant: str = "") -> Mapping[str, int]:
+    def shown_errors(self, trace_ids: Sequence[str], confidence: Confidence, tenant: str = "") -> Mapping[str, int]:
         """Of each, those that are sure enough."""
         query = ErrorQuery(confidence, 0, tenant=tenant)
-        return {i: self.count_errors(replace(query, trace_id=i)) for i in trace_ids}
+        return {i: self.count_findings(replace(query, trace_id=i)) for i in trace_ids}
 
     def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
         """Those that were put in; the known traces are empty."""

@@ -21,6 +21,9 @@ class MemoryRates:
         self.asked.append(query)
         return self.answer
 
+    def refresh(self) -> None:
+        """Nothing waits."""
+
     def calls(self, query: RateQuery) -> ToolRates:
         """The rows of what was put in."""
         answer = self.ask(replace(query, by=By.TOOL))

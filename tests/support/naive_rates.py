@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tracejury.collector.store.client import Store
+from tracejury.judges.grouping import group
+from tracejury.schemas.agent_errors import AgentError
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.judged_rows import FINDING_SELECT, finding_from_row
 from tracejury.schemas.rates import By, Population, RateQuery, Sums, Unit
 from tracejury.schemas.taxonomy import Severity
 
@@ -32,7 +36,7 @@ class Item:
     detectors: tuple[str, float]
     judges: tuple[str, float]
     broken: set[str]  # detectors that raised
-    findings: list[Row] = field(default_factory=list)
+    findings: dict[Any, list[Row]] = field(default_factory=dict)  # errors by population, or by judge and its kind
 
 
 @dataclass
@@ -58,11 +62,8 @@ def items(store: Store, unit: Unit) -> list[Item]:
         "TraceId, toUnixTimestamp64Nano(ReceivedAt) AS At, ServiceName, Version, SessionId, Conventions, JoinedTo, "
         "Runs.Id, Runs.Name, Runs.Role, Runs.ParentId, Runs.Turns, Runs.Model, Calls.SpanId, Calls.Tool, Calls.Asked",
     )
-    findings = [f for f in table(
-        store, "findings",
-        "TraceId, State, AgentRunId, Turn, Judge, JudgedBy, Dimensions, Taxonomy, Category, Severity, Confidence, "
-        "SpanId, ToolSpanId",
-    ) if f["State"] == "current"]  # fmt: skip
+    rows = store.rows(f"SELECT {FINDING_SELECT}, JudgedBy FROM findings FINAL WHERE State = 'current'")
+    findings = [(finding_from_row(row), row[-1] != "detectors") for row in rows]
     words = last_words(table(
         store, "judgements",
         "TraceId, SubjectKind, SubjectId, Judge, Outcome, Probability, Failures.Judge, TraceState, JudgedAt, "
@@ -78,7 +79,7 @@ def items(store: Store, unit: Unit) -> list[Item]:
         if trace["JoinedTo"]:
             continue
         mine = {trace["TraceId"]} | {t["TraceId"] for t in traces if t["JoinedTo"] == trace["TraceId"]}
-        found = [with_tool(f, trace) for f in findings if f["TraceId"] in mine]
+        found = errors_by_scope([f for f in findings if f[0].trace_id in mine], trace)
         made += of_trace(trace, found, words, scored, unit)
     return made
 
@@ -93,10 +94,56 @@ def last_words(rows: Sequence[Row]) -> dict[tuple[str, str, str, str], Row]:
     return last
 
 
-def with_tool(finding: Row, trace: Row) -> Row:
-    """The finding with the tool that it is about."""
+def errors_by_scope(findings: list[tuple[Finding, bool]], trace: Row) -> dict[Any, list[Row]]:
+    """The errors that the findings of each population, and of each judge, make by themselves."""
+    scopes: dict[Any, list[Finding]] = defaultdict(list)
+    for finding, llm in findings:
+        for scope in (Population.BOTH, Population.JUDGES if llm else Population.DETECTORS, (finding.judge, llm)):
+            scopes[scope].append(finding)
+    return {
+        scope: [with_tool(row_of(error), error, trace) for error in group(own, trace["Runs.Id"])]
+        for scope, own in scopes.items()
+    }
+
+
+def expected_errors(store: Store) -> dict[tuple[str, str], tuple[str, tuple[str, ...]]]:
+    """By trace and id of each error of a judged trace: the trace it shows under, its findings."""
+    traces = table(store, "traces", "TraceId, JoinedTo, Runs.Id")
+    states = "('current', 'provisional')"
+    findings = [
+        finding_from_row(row)
+        for row in store.rows(f"SELECT {FINDING_SELECT} FROM findings FINAL WHERE State IN {states}")
+    ]
+    found = {}
+    for trace in traces:
+        if not trace["JoinedTo"]:
+            own = {t["TraceId"] for t in traces if trace["TraceId"] in (t["TraceId"], t["JoinedTo"])}
+            for error in group([f for f in findings if f.trace_id in own], trace["Runs.Id"]):
+                ids = tuple(f.id for f in error.findings)
+                found[error.lead.trace_id, error.id] = (trace["TraceId"], ids)
+    return found
+
+
+def stored_errors(store: Store) -> dict[tuple[str, str], tuple[str, tuple[str, ...]]]:
+    """The same, as the table `errors` has it."""
+    rows = table(store, "errors", "TraceId, Id, Whole, FindingIds")
+    return {(row["TraceId"], row["Id"]): (row["Whole"], tuple(row["FindingIds"])) for row in rows}
+
+
+def row_of(error: AgentError) -> Row:
+    """What a question may ask of an error."""
+    lead = error.lead
+    return {
+        "AgentRunId": lead.agent_run_id, "Turn": -1 if lead.turn is None else lead.turn, "Judge": lead.judge,
+        "Dimensions": [d.value for d in lead.dimensions], "Taxonomy": lead.taxonomy, "Category": lead.category,
+        "said": [(f.severity, f.confidence) for f in error.findings],
+    }  # fmt: skip
+
+
+def with_tool(finding: Row, error: AgentError, trace: Row) -> Row:
+    """The error with the tool that it is about."""
     calls = list(zip(trace["Calls.SpanId"], trace["Calls.Tool"], trace["Calls.Asked"], strict=True))
-    for span in (finding["ToolSpanId"], finding["SpanId"]):
+    for span in (error.lead.tool_span_id, error.shown_at, error.lead.span_id):
         if not span:
             continue
         ran = [tool for at, tool, asked in calls if at == span and not asked]
@@ -110,7 +157,7 @@ def with_tool(finding: Row, trace: Row) -> Row:
 
 def of_trace(
     trace: Row,
-    findings: list[Row],
+    findings: dict[Any, list[Row]],
     words: dict[tuple[str, str, str, str], Row],
     scored: Collection[tuple[str, str, str]],
     unit: Unit,
@@ -147,7 +194,7 @@ def of_trace(
                 detectors,
                 ("open", 0.0) if opened else all_together(said.values()),
                 broken | ({j for j, (w, _) in said.items() if w not in HARMLESS}),
-                [f for f in findings if f["AgentRunId"] == run["id"]],
+                {scope: [f for f in own if f["AgentRunId"] == run["id"]] for scope, own in findings.items()},
             )
             for run, said in of_runs
         ]
@@ -263,17 +310,31 @@ def groups(q: RateQuery, everything: list[Item], chosen: list[Item], rules: Coll
             for key in {i.about[name] for i in everything}
         }
     if q.by is By.JUDGE:
-        names = {j for i in everything for j in i.words} | {f["Judge"] for i in everything for f in i.findings}
+        names = {j for i in everything for j in i.words} | {
+            s[0] for i in everything for s, own in i.findings.items() if own and isinstance(s, tuple)
+        }
         if q.judge:
             names = {q.judge}
         return {n: counted(q, chosen, n, rules, lambda _: True) for n in names}
-    keys = {key for i in everything for f in i.findings for key in keys_of(q.by, f)}
-    return {key: counted(q, chosen, q.judge, rules, lambda f, k=key: k in keys_of(q.by, f)) for key in keys}
+    keys = {key for i in everything for own in i.findings.values() for f in own for key in keys_of(q, i, f)}
+    return {key: counted(q, chosen, q.judge, rules, lambda f, k=key: k in f["keys"]) for key in keys}
 
 
-def keys_of(by: By | None, finding: Row) -> list[str]:
-    """The groups that a finding counts in."""
-    match by:
+def least_of(q: RateQuery, item: Item) -> float:
+    """The least confidence that counts."""
+    profile = q.profile or ("balanced" if item.known else "strict")
+    return THRESHOLDS.get(profile) or float(profile)
+
+
+def severity_of(q: RateQuery, item: Item, finding: Row) -> Severity:
+    """The worst severity that anything says of an error that is sure enough."""
+    sure = [severity for severity, confidence in finding["said"] if confidence >= least_of(q, item)]
+    return max(sure, key=lambda severity: severity.rank, default=Severity.LOW)
+
+
+def keys_of(q: RateQuery, item: Item, finding: Row) -> list[str]:
+    """The groups that an error counts in."""
+    match q.by:
         case By.DIMENSION:
             return list(finding["Dimensions"])
         case By.TAXONOMY:
@@ -281,7 +342,7 @@ def keys_of(by: By | None, finding: Row) -> list[str]:
         case By.CATEGORY:
             return [f"{finding['Taxonomy']}/{finding['Category']}"]
         case By.SEVERITY:
-            return [finding["Severity"]]
+            return [severity_of(q, item, finding)]
         case By.TOOL:
             return [finding["tool"]] if finding["tool"] else []
     return []
@@ -342,25 +403,17 @@ def counted(q: RateQuery, chosen: list[Item], judge: str, rules: Collection[str]
 
 def errors(item: Item, q: RateQuery, judge: str, rules: Collection[str], of_group: Any) -> list[Row]:
     """The findings that count."""
-    profile = q.profile or ("balanced" if item.known else "strict")
-    least = THRESHOLDS.get(profile) or float(profile)
     kept: list[Row] = []
-    for f in item.findings:
-        llm = f["JudgedBy"] != "detectors"
-        if judge:
-            if f["Judge"] != judge or llm == (judge in rules):
-                continue
-        elif (q.population is Population.DETECTORS and llm) or (q.population is Population.JUDGES and not llm):
-            continue
+    for f in item.findings.get((judge, judge not in rules) if judge else q.population, ()):
         category = q.category if "/" in q.category else f"{q.taxonomy or 'trail'}/{q.category}"
         if (
-            f["Confidence"] >= least
-            and (not q.severity or Severity(f["Severity"]).rank >= Severity(q.severity.upper()).rank)
+            max(confidence for _, confidence in f["said"]) >= least_of(q, item)
+            and (not q.severity or severity_of(q, item, f).rank >= Severity(q.severity.upper()).rank)
             and (not q.dimension or q.dimension in f["Dimensions"])
             and (not q.taxonomy or q.taxonomy == f["Taxonomy"])
             and (not q.category or category == f"{f['Taxonomy']}/{f['Category']}")
             and (not q.tool or q.tool == f["tool"])
-            and of_group(f)
+            and of_group(f | {"keys": keys_of(q, item, f)})
         ):
             kept.append(f)
     return kept

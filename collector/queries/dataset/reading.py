@@ -73,7 +73,7 @@ class Exporter:
         left = limit
         while True:
             size = min(FINDINGS, left) if limit else FINDINGS
-            page = list(self.reader.errors(replace(query, limit=size)))
+            page = list(self.reader.findings(replace(query, limit=size)))
             if page:
                 yield page
             left -= len(page)

@@ -8,7 +8,8 @@ from ....schemas.filters import OF_RUNS, OF_TRACES, STATE
 from ....schemas.filters import conditions as conditions_of
 from ....schemas.queries.reader import TraceQuery
 from ..scope import TENANT
-from .findings import HOLDS, filtered, near, sure, thresholds, whole
+from .errors import filtered
+from .findings import HOLDS, near, sure, thresholds
 from .search import found_in
 
 ARRIVED: Final = "toUnixTimestamp64Nano(ReceivedAt)"
@@ -45,7 +46,7 @@ def conditions(
             values[name] = value
     if is_incomplete:
         found.append(_STORED)
-    for part in (_runs(query), _findings(query), found_in(query)):
+    for part in (_runs(query), _errors(query), found_in(query)):
         if part is not None:
             found.append(part[0])
             values |= part[1]
@@ -58,8 +59,8 @@ def _runs(query: TraceQuery) -> tuple[str, dict[str, Any]] | None:
     return (_RUNS.format(" AND ".join(asked)), values) if asked else None
 
 
-def _findings(query: TraceQuery) -> tuple[str, dict[str, Any]] | None:
-    """One finding has all that is asked of one, in such a run and at such a tool."""
+def _errors(query: TraceQuery) -> tuple[str, dict[str, Any]] | None:
+    """One error has all that is asked of one, in such a run and at such a tool."""
     asked, values = filtered(query)
     if not asked:
         return None
@@ -72,10 +73,11 @@ def _findings(query: TraceQuery) -> tuple[str, dict[str, Any]] | None:
             f"{_RUN_IDS.format(of_run)}) FROM traces FINAL WHERE {TENANT} AND {_RUNS.format(of_run)})"
         )
     if query.tool:
-        places.append(
-            "(TraceId, SpanId) IN (SELECT TraceId, arrayJoin(arrayFilter((id, tool) -> tool = {tool:String}, "
-            f"Calls.SpanId, Calls.Tool)) FROM traces FINAL WHERE {TENANT} AND has(Calls.Tool, {{tool:String}}))"
+        calls = (
+            "SELECT TraceId, arrayJoin(arrayFilter((id, tool) -> tool = {tool:String}, Calls.SpanId, Calls.Tool)) "
+            f"FROM traces FINAL WHERE {TENANT} AND has(Calls.Tool, {{tool:String}})"
         )
+        places.append(f"((TraceId, SpanId) IN ({calls}) OR (TraceId, ShownAt) IN ({calls}))")
     inner = " AND ".join([TENANT, near(query), HOLDS, *asked, *places, sure(query.confidence)])
-    found = f"SELECT TraceId FROM findings FINAL WHERE {inner}"
-    return whole(found), values | run_values | thresholds(query.confidence)
+    found = f"TraceId IN (SELECT Whole FROM errors FINAL WHERE {inner})"
+    return found, values | run_values | thresholds(query.confidence)

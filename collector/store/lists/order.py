@@ -7,7 +7,7 @@ from typing import Any, Final
 from ....schemas.queries.listing import Sort
 from ....schemas.queries.reader import Position
 from .conditions import ARRIVED, DURATION
-from .findings import worst
+from .errors import worst
 
 MOST: Final = 2**64 - 1
 

@@ -15,7 +15,8 @@ from ..client import Store
 from ..scope import TENANT, Scope
 from .conditions import ARRIVED, EVERY, conditions
 from .conversation import TraceExchanges, exchanges_of, session_row
-from .findings import JOINED, counts, thresholds, worst
+from .errors import counts, worst
+from .findings import JOINED, thresholds
 from .names import is_whole, short, shorts
 from .order import BY_FINDINGS, after, missing, order
 

@@ -14,7 +14,8 @@ from ..client import Store
 from ..pending_traces import JUDGED
 from ..scope import TENANT, Scope
 from .conditions import ARRIVED, conditions
-from .findings import HOLDS, JOINED, counts, near, thresholds
+from .errors import counts
+from .findings import HOLDS, JOINED, near, thresholds
 from .names import is_whole, short, shorts
 from .order import BY_FINDINGS, OF_TRACES, after, missing, order
 from .pending import list_pending
@@ -27,7 +28,7 @@ FACETS: Final = 200
 _NAMES: Final = """arrayConcat([('services', CAST(ServiceName, 'String')), ('versions', CAST(Version, 'String'))],
     arrayMap(n -> ('agents', n), arrayDistinct(Runs.Name)), arrayMap(n -> ('tools', n), arrayDistinct(Calls.Tool)),
     arrayMap(n -> ('models', n), arrayDistinct(Runs.Model)))"""
-_MARKS: Final = "[('categories', CAST(Category, 'String')), ('judges', CAST(Judge, 'String'))]"
+_MARKS: Final = "arrayConcat([('categories', CAST(Category, 'String'))], arrayMap(j -> ('judges', j), Judges))"
 
 _OF_THESE: Final = "TraceId IN {trace_ids:Array(String)}"
 _MODELS: Final = "arrayDistinct(arrayFilter(m -> m != '', Runs.Model))"
@@ -46,7 +47,7 @@ class TraceLists:
         self._scope = Scope(store, tenant)
 
     def find(self, query: TraceQuery) -> list[TraceRow]:
-        """Up to `query.limit` traces in the asked order, with their findings counted by severity."""
+        """Up to `query.limit` traces in the asked order, with their errors counted by severity."""
         list_pending(self._scope.store)
         where, values = conditions(query, is_incomplete=self._scope.store.is_incomplete)
         follows, place = after(query.before, "TraceId", ascending=query.ascending)
@@ -102,7 +103,7 @@ class TraceLists:
         return int(rows[0][0])
 
     def counts(self, trace_ids: Sequence[str], confidence: Confidence) -> dict[str, dict[Severity, int]]:
-        """Findings that hold and are sure enough, by trace and severity; a joined run's all at its own trace."""
+        """Errors that hold and are sure enough, by trace and severity; a joined run's all at its own trace."""
         ids = "{trace_ids:Array(String)}"
         parts = f"(TraceId IN {ids} OR TraceId IN (SELECT Part FROM ({JOINED}) WHERE Whole IN {ids}))"
         rows = self._scope.select(counts(confidence, parts), trace_ids=list(trace_ids), **thresholds(confidence))
@@ -116,7 +117,7 @@ class TraceLists:
         where, values = conditions(query, is_incomplete=self._scope.store.is_incomplete)
         traces = f"traces FINAL WHERE {where}"
         found = self._named(f"arrayJoin({_NAMES})", traces, values)
-        marked = f"findings FINAL WHERE {TENANT} AND {HOLDS} AND TraceId IN (SELECT TraceId FROM {traces})"
+        marked = f"errors FINAL WHERE {TENANT} AND {HOLDS} AND TraceId IN (SELECT TraceId FROM {traces})"
         found |= self._named(f"arrayJoin({_MARKS})", marked, values)
         return Facets(**found)
 

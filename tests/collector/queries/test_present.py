@@ -153,6 +153,7 @@ def test_a_finding_has_exactly_the_promised_keys_and_values() -> None:
     assert plain(FindingJson.model_validate(found)) == {
         "id": "id-llm1",
         "fingerprint": "fp",
+        "title": "",
         "trace_id": TRACE,
         "span_id": "llm1",
         "agent_run_id": None,

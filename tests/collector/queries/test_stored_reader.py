@@ -38,11 +38,11 @@ def test_a_trace_shows_what_both_found(reader: StoredReader, profile: str, judge
     assert view is not None
     assert sorted(f.judge for f in view.findings) == sorted(judges)
     assert [(v.judge, v.score, v.model) for v in view.verdicts] == [(GOAL, 2, "some/model")]
-    everywhere = reader.errors(ErrorQuery(Confidence.of(profile), 10))
+    everywhere = reader.findings(ErrorQuery(Confidence.of(profile), 10))
     assert sorted(s.finding.judge for s in everywhere) == sorted(judges)
 
 
 def test_errors_of_one_judge(reader: StoredReader) -> None:
     """By its name, as for a detector."""
     query = ErrorQuery(Confidence.of("balanced"), 10, judge=GOAL)
-    assert [s.finding.evidence for s in reader.errors(query)] == ["gave up"]
+    assert [s.finding.evidence for s in reader.findings(query)] == ["gave up"]

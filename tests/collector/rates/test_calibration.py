@@ -20,30 +20,33 @@ from tracejury.collector.rates.calibration import (
     UnseenStratum,
     calibration,
 )
-from tracejury.collector.rates.facts import Fact, FactFinding, FactKey, Standing
+from tracejury.collector.rates.facts import ErrorScope, Fact, FactError, FactKey, Standing
 from tracejury.collector.rates.label_calibration import LabelCalibration
 from tracejury.collector.rates.question import exact
 from tracejury.collector.rates.sampling_frame import frame, unseen
 from tracejury.collector.store.client import Store
 from tracejury.judges.measures.people import seen_errors
 from tracejury.judges.measures.ppi import Pair
+from tracejury.schemas.agent_errors import NEVER
 from tracejury.schemas.annotations import Annotation, Opinion, Review
 from tracejury.schemas.queries.labels import Labelled, Purpose, QueueQuery
 from tracejury.schemas.rates import By, Population, RateQuery, Sums, Unit
 from tracejury.schemas.taxonomy import TRAIL, Dimension, Severity
 
 UNTIL = 1_000
-FOUND = FactFinding(
-    "loops", llm=False, dimensions=(Dimension.EXECUTION_EFFICIENCY,), taxonomy=TRAIL, category="Resource Abuse",
-    severity=Severity.HIGH, confidence=0.9, tool="", turn=0,
+FOUND = FactError(
+    "loops", llm=False, scopes=ErrorScope.DETECTORS | ErrorScope.BOTH,
+    dimensions=(Dimension.EXECUTION_EFFICIENCY,), taxonomy=TRAIL, category="Resource Abuse",
+    confidences=(0.9, 0.9, 0.9), tool="", turn=0,
 )  # fmt: skip
-SAID = FactFinding(
-    "goal", llm=True, dimensions=(Dimension.GOAL_FULFILMENT,), taxonomy=TRAIL, category="Goal Deviation",
-    severity=Severity.LOW, confidence=0.9, tool="", turn=0,
+SAID = FactError(
+    "goal", llm=True, scopes=ErrorScope.JUDGES | ErrorScope.BOTH,
+    dimensions=(Dimension.GOAL_FULFILMENT,), taxonomy=TRAIL, category="Goal Deviation",
+    confidences=(0.9, NEVER, NEVER), tool="", turn=0,
 )  # fmt: skip
 
 
-def a_fact(*findings: FactFinding, weight: float = 1.0, **changes: Any) -> Fact:
+def a_fact(*errors: FactError, weight: float = 1.0, **changes: Any) -> Fact:
     """A run, judged by rules, and with a weight of its own by LLM judges, too."""
     fields: dict[str, Any] = {
         "at": 10, "service": "shop", "version": "1", "session": "", "agent": "planner", "role": "manager",
@@ -52,7 +55,7 @@ def a_fact(*findings: FactFinding, weight: float = 1.0, **changes: Any) -> Fact:
             Population.DETECTORS: Standing(1.0), Population.JUDGES: Standing(weight), Population.BOTH: Standing(weight),
         },
     }  # fmt: skip
-    return Fact(FactKey("run", 0, "t", "r"), findings=findings, **fields | changes)
+    return Fact(FactKey("run", 0, "t", "r"), errors=errors, **fields | changes)
 
 
 def marked(category: str = "Resource Abuse", opinion: Opinion = Opinion.MISSED, **changes: Any) -> Annotation:

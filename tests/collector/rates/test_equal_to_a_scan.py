@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
-from naive_rates import expected
+from naive_rates import expected, expected_errors, stored_errors
 from rates_history import BASE, CLAIMS, HOUR, JUDGES, RULES, MortalStore, World
 from sizes import sized
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.store
 
 HISTORIES = sized(3, 300)
 HOURS = st.sampled_from([0, 0, 1, 5, 23, 24, 30, 200])
-TABLES = ["findings", "verdicts", "traces", "judgements", "run_facts", "rate_buckets", "rate_cells"]
+TABLES = ["findings", "verdicts", "traces", "judgements", "run_facts", "errors", "rate_buckets", "rate_cells"]
 FEW: st.SearchStrategy[list[int]] = st.one_of(
     st.lists(st.integers(0, CLAIMS * 3 - 1), min_size=2, max_size=10, unique=True), st.just([])
 )
@@ -142,6 +142,7 @@ def test_after_any_history(dsn: str, history: list[tuple[str, dict[str, Any]]], 
             getattr(world, name)(**given_)
         for query in asked[:6]:
             check(world, query)
+        assert stored_errors(world.store) == expected_errors(world.store)
         world.roll()
         for query in asked:
             check(world, query)

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from tracejury.collector.rates.base import BaseCall, BaseFinding, BaseRun, BaseTrace, BaseWord
-from tracejury.collector.rates.facts import HOUR, NAME, Fact
-from tracejury.collector.rates.fold import fold
+from tracejury.collector.rates.facts import HOUR, NAME, ErrorScope, Fact
+from tracejury.collector.rates.fold import errors_of, fold
+from tracejury.schemas.agent_errors import NEVER
+from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.rates import Population
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.trajectory import TraceState
@@ -20,10 +22,12 @@ RUNS = (BaseRun("r1", "boss", "manager", "", 3, "large"), BaseRun("r2", "hand", 
 
 def finding(**changes: Any) -> BaseFinding:
     fields: dict[str, Any] = {
-        "run_id": "r1", "turn": 0, "judge": "loops", "llm": False, "dimensions": (LC,), "taxonomy": "trail",
+        "agent_run_id": "r1", "turn": 0, "judge": "loops", "dimensions": (LC,), "taxonomy": "trail",
         "category": "Goal Deviation", "severity": Severity.HIGH, "confidence": 0.9, "span_id": "s", "tool_span_id": "",
-    }  # fmt: skip
-    return BaseFinding(**fields | changes)
+        "tenant": "", "trace_id": "t", "evidence": "e", "explanation": "", "fingerprint": "",
+    } | changes  # fmt: skip
+    llm = bool(fields.pop("llm", False))
+    return BaseFinding(Finding(id=f"{fields['span_id']} {fields['judge']} {fields['agent_run_id']}", **fields), llm)
 
 
 def facts(**changes: Any) -> dict[str, Fact]:
@@ -46,8 +50,8 @@ def test_one_fact_a_run_and_one_of_the_trace() -> None:
 
 def test_errors_belong_to_their_run_and_all_to_the_trace() -> None:
     """Also those outside any run, and those of a run that late spans made part of another."""
-    found = facts(findings=[finding(), finding(run_id="r2"), finding(run_id=""), finding(run_id="gone")])
-    assert [len(fact.findings) for fact in found.values()] == [1, 1, 4]
+    found = facts(findings=[finding(agent_run_id=run_id, span_id=f"s{run_id}") for run_id in ("r1", "r2", "", "gone")])
+    assert [len(fact.errors) for fact in found.values()] == [1, 1, 4]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +109,7 @@ def test_the_tool_of_an_error(given: BaseFinding, tool: str) -> None:
         "asked": [BaseCall("sum", asked=True)],
         "both": [BaseCall("sum", asked=True), BaseCall("real", asked=False)],
     }
-    assert facts(findings=[given], calls=calls)["r1"].findings[0].tool == tool
+    assert facts(findings=[given], calls=calls)["r1"].errors[0].tool == tool
 
 
 def test_endless_names_are_cut() -> None:
@@ -121,3 +125,34 @@ def test_detectors_that_raised_are_kept() -> None:
     """Their rates do without this trace."""
     word = BaseWord("t", "detectors", Outcome.DONE, 1.0, failed=("loops",))
     assert facts(detectors=word)["r1"].missed == ("loops",)
+
+
+def test_an_error_counts_once_at_the_run_of_its_primary_span() -> None:
+    """The run that relays it is not hit; each population and each judge has the errors of its own findings."""
+    made = finding(judge="logical-consistency", llm=True, agent_run_id="r2", span_id="made", also_at=("told",))
+    told = finding(judge="logical-consistency", llm=True, span_id="told", turn=2)
+    rule = finding(judge="unobserved-answer", agent_run_id="r2", span_id="made", confidence=0.5, severity=Severity.LOW)
+    found = facts(findings=[told, rule, made])
+    assert found["r1"].errors == ()
+    assert [(e.judge, e.llm, e.scopes, e.confidences) for e in found["r2"].errors] == [
+        ("unobserved-answer", False, ErrorScope.DETECTORS | ErrorScope.ITS_JUDGE, (0.5, NEVER, NEVER)),
+        ("logical-consistency", True, ErrorScope.JUDGES | ErrorScope.ITS_JUDGE, (0.9, 0.9, 0.9)),
+        ("logical-consistency", True, ErrorScope.BOTH, (0.9, 0.9, 0.9)),
+    ]
+
+
+def test_what_is_provisional_counts_nowhere_but_stands_as_an_error() -> None:
+    open_trace = BaseTrace(
+        "",
+        "t",
+        1,
+        "shop",
+        "",
+        "",
+        TraceState.OPEN,
+        recognised=True,
+        runs=RUNS,
+        findings=[finding(state=FindingState.PROVISIONAL)],
+    )
+    assert [fact.errors for fact in fold(open_trace)] == [(), (), ()]
+    assert [(e.state, e.title) for e in errors_of(open_trace)] == [(FindingState.PROVISIONAL, "Goal Deviation")]

@@ -194,7 +194,7 @@ _queries = st.fixed_dictionaries(
 @given(st.lists(_traces, max_size=8, unique_by=lambda t: t.number), st.lists(_queries, min_size=2, max_size=5))
 def test_filters_compose(store: Store, traces: list[Listed], queries: list[dict[str, Any]]) -> None:
     """Any filters together, over any traces, show what a look at one after the other shows; so do pages of two."""
-    for table in ("traces", "findings", "texts", "judgements"):
+    for table in ("traces", "findings", "texts", "judgements", "errors", "run_facts", "rate_buckets"):
         store.command(f"TRUNCATE TABLE {table}")
     store_all(store, traces)
     for query in queries:
@@ -256,7 +256,7 @@ def test_hostile_values_are_only_values(listed: Store, hostile: str) -> None:
 
 
 def test_a_row_says_what_a_page_shows(listed: Store) -> None:
-    """Goal of the manager, models, turns, tokens, cost, and findings that are sure enough."""
+    """Goal of the manager, models, turns, tokens, cost, and errors that are sure enough."""
     row = TraceLists(listed).find(TraceQuery(HALF, 1, session_id="s-1", service="shop", sort=Sort.COST))[0]
     assert (row.goal, list(row.models), row.turns, row.version) == ("buy milk", ["gpt"], 1, "1")
     assert (row.input_tokens, row.output_tokens, row.usd) == (100, 0, 0.0)

@@ -136,6 +136,7 @@ def test_filters_orders_and_pages(store: Store, commit: Commit) -> None:
     """A pending trace is found by what its spans say, and by nothing that only judging finds."""
     at = commit(a_span(start=100, end=200))
     StoredJudging(store).save([a_judged_trace(a_finding(), received=at, start=100, end=200)])
+    StoredRates(store).refresh()
     commit(a_span(trace_id=OTHER, service="desk", start=50, end=400))
     assert ids(store) == [OTHER, TRACE_ID]
     assert ids(store, sort=Sort.START) == [TRACE_ID, OTHER]

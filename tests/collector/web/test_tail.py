@@ -104,7 +104,7 @@ def test_one_that_becomes_readable_late_is_shown() -> None:
 def test_what_the_page_shows_already_is_older_than_what_a_stream_brings() -> None:
     """A page begins with the latest hundred: those before them are none that came late."""
     reader = MemoryReader(found=[at(n, n) for n in range(1_000)])
-    tail = Tail(reader, QUERY, place_of(reader.errors(QUERY)[0]))
+    tail = Tail(reader, QUERY, place_of(reader.findings(QUERY)[0]))
     shown = set(ids(*drain(tail)))
     assert shown <= {f.id for f in reader.found[-SHOWN:]}
     assert tail.knows(reader.found[-2].id)

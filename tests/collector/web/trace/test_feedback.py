@@ -48,7 +48,7 @@ def kept(pages: Pages, trace_id: str = TRACE_ID) -> Labelled:
 
 def on_a_finding(pages: Pages, **form: str) -> dict[str, str]:
     """A form about the first finding of the trace."""
-    found = pages.reader.errors(ErrorQuery(Confidence(0.0, 0.0), PLENTY, trace_id=TRACE_ID))
+    found = pages.reader.findings(ErrorQuery(Confidence(0.0, 0.0), PLENTY, trace_id=TRACE_ID))
     return {"annotator": "Ada", "trace": TRACE_ID, "finding": found[0].finding.id, **form}
 
 
