@@ -11,6 +11,7 @@ from ...processors.assemble import TraceKey
 from ...schemas.llm_rows import ANSWER_COLUMNS
 from ...schemas.queries.deletion import DeleteQuery
 from .client import Store
+from .lists.pending import list_pending
 from .scope import TENANT, Scope
 
 PAGE: Final = 500
@@ -167,7 +168,8 @@ class TraceDeleter:
         return sorted({row[0] for row in rows} | set(trace_ids))
 
     def of_session(self, session: str) -> list[str]:
-        """Up to `PAGE` traces of a session; a trace that was not judged yet belongs to none."""
+        """Up to `PAGE` traces of a session, judged or not."""
+        list_pending(self._store)
         return [row[0] for row in self._scope.select(_SESSION, session=session)]
 
     def of_service(self, service: str, before: int) -> list[str]:

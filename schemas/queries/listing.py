@@ -30,7 +30,7 @@ class SessionRow:
 
     `findings` by severity; `turns`: LLM turns of all agents; `start` to `end` of the spans, `received`: the last
     arrival, all in unix nanos; tokens and `usd` are None where they are not known. `priced_traces`: those with a known
-    cost. `place`, `key`: in the order.
+    cost; `unjudged_traces`: those of which only spans are known so far. `place`, `key`: in the order.
     """
 
     session_id: str
@@ -47,6 +47,7 @@ class SessionRow:
     tokens: int | None = None
     usd: float | None = None
     priced_traces: int = 0
+    unjudged_traces: int = 0
     place: int = 0
     key: str = ""
 
@@ -56,7 +57,7 @@ class Exchange:
     """A user's message and the agents' answer: one run without a parent, with what hangs on its trace.
 
     `findings` and `verdicts`: of the run and the runs below it; of the whole trace at its first exchange. `agents`: the
-    name of each of these runs by its id.
+    name of each of these runs by its id. `judged`: whether the trace was; else its runs and messages are not known.
     """
 
     trace_id: str
@@ -73,6 +74,7 @@ class Exchange:
     findings: Sequence[Finding] = ()
     verdicts: Sequence[Verdict] = ()
     agents: Mapping[str, str] = field(default_factory=dict)
+    judged: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ class SessionRowJson(WireModel):
 
     `turns`: LLM turns of all its agents; `duration_ms` from the first span's start to the last one's end; `tokens` and
     `usd` null where they are not known; `priced_traces`: of how many traces the cost is known; `findings` by severity.
+    `unjudged_traces`: those that were not judged yet: of them only spans and times are known.
     """
 
     session_id: str
@@ -28,12 +29,14 @@ class SessionRowJson(WireModel):
     tokens: int | None
     usd: Number | None
     priced_traces: int
+    unjudged_traces: int
 
 
 class ExchangeJson(WireModel):
     """A user's message (`goal`) and the agents' answer, with its findings.
 
-    `agents`: the name of each agent run of it, by the run's id.
+    `agents`: the name of each agent run of it, by the run's id. `judged` false: its trace was not judged yet, so
+    neither messages nor findings are known.
     """
 
     trace_id: str
@@ -50,6 +53,7 @@ class ExchangeJson(WireModel):
     findings: list[FindingJson]
     agents: dict[str, str]
     verdicts: list[VerdictJson]
+    judged: bool
 
 
 class SessionJson(SessionRowJson):

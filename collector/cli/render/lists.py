@@ -50,7 +50,7 @@ def sessions_table(rows: Sequence[SessionRowJson]) -> RenderableType:
             "session": lambda r: content(r.session_id, 80),
             "service": lambda r: content(r.service, 40),
             "received": lambda r: moment(r.received),
-            "traces": lambda r: str(r.traces),
+            "traces": _session_traces,
             "turns": lambda r: str(r.turns),
             "took": lambda r: length(r.duration_ms),
             "cost": _session_cost,
@@ -65,7 +65,9 @@ def session_view(session: SessionJson) -> RenderableType:
     head = Text.assemble(
         "session ",
         content(session.session_id, 200, "bold"),
-        f"  {counted(session.traces, 'trace')}, {counted(session.turns, 'turn')}, ",
+        f"  {counted(session.traces, 'trace')}",
+        (f" ({session.unjudged_traces} not judged yet)" if session.unjudged_traces else "", "dim"),
+        f", {counted(session.turns, 'turn')}, ",
         _state(session.state),
         "  ",
         counts(session.findings),
@@ -96,6 +98,11 @@ def money(usd: float | None) -> Text:
     return Text("-", "dim") if usd is None else Text(f"${usd:.4f}" if usd < 1 else f"${usd:,.2f}")
 
 
+def _session_traces(row: SessionRowJson) -> Text:
+    waiting = f" ({row.unjudged_traces} not judged yet)" if row.unjudged_traces else ""
+    return Text.assemble(str(row.traces), (waiting, "dim"))
+
+
 def _session_cost(row: SessionRowJson) -> Text:
     cost = money(row.usd)
     if row.usd is not None and row.priced_traces < row.traces:
@@ -104,7 +111,8 @@ def _session_cost(row: SessionRowJson) -> Text:
 
 
 def _exchange(exchange: ExchangeJson) -> Iterator[RenderableType]:
-    yield Text.assemble(moment(exchange.start), "  trace ", content(exchange.trace_id, style="bold"))
+    waits = ("" if exchange.judged else "  not judged yet", "dim")
+    yield Text.assemble(moment(exchange.start), "  trace ", content(exchange.trace_id, style="bold"), waits)
     yield _said("user", exchange.goal)
     yield _said(agent_name(exchange.agent), exchange.answer, "green")
     for finding in exchange.findings:

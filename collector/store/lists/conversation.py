@@ -43,7 +43,8 @@ def session_row(row: Sequence[Any]) -> SessionRow:
         tokens=row[11],
         usd=row[12],
         priced_traces=row[13],
-        findings=dict(zip((Severity.HIGH, Severity.MEDIUM, Severity.LOW), row[14:], strict=True)),
+        unjudged_traces=row[14],
+        findings=dict(zip((Severity.HIGH, Severity.MEDIUM, Severity.LOW), row[15:], strict=True)),
     )
 
 
@@ -69,12 +70,13 @@ def together(rows: Sequence[SessionRow]) -> SessionRow:
         tokens=sum(tokens) if tokens else None,
         usd=sum(amounts) if amounts and not unknown else None,
         priced_traces=sum(r.priced_traces for r in rows),
+        unjudged_traces=sum(r.unjudged_traces for r in rows),
     )
 
 
 def exchanges_of(row: Sequence[Any]) -> TraceExchanges:
     """The exchanges of the trace of a row: see `sessions._SAID`. A trace without an agent run is one exchange, too."""
-    trace_id, state, start, end, usd, ids, names, parents, goals, answers, statuses, turns, conventions = row
+    trace_id, state, start, end, usd, ids, names, parents, goals, answers, statuses, turns, conventions, judged = row
     above = dict(zip(ids, parents, strict=True))
     runs = list(zip(ids, names, parents, goals, answers, statuses, strict=True))
     tops = {run_id: _top(run_id, above) for run_id in ids}
@@ -90,7 +92,7 @@ def exchanges_of(row: Sequence[Any]) -> TraceExchanges:
         for i, name, _, goal, answer, status in runs
         if tops[i] == i
     ] or [Exchange(trace_id, "", "", "", "", "", TraceState(state), start, end, 0, None)]
-    exchanges[0] = replace(exchanges[0], usd=usd)
+    exchanges[0] = replace(exchanges[0], usd=usd, judged=bool(judged))
     return TraceExchanges(trace_id, tuple(exchanges), tops, conventions)
 
 

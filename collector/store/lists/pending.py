@@ -3,24 +3,80 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from ....processors.normalize import CONVENTIONS
 from ....schemas.errors import TracejuryError
 from ..client import Store
 from ..pending_traces import JUDGED
 
 log = logging.getLogger(__name__)
 
+_PROPERTIES: Final = "traceloop.association.properties."
+_METADATA: Final = "ai.telemetry.metadata."
+_SESSION_KEYS: Final[Mapping[str, Sequence[str]]] = {
+    "openinference": ("session.id",),
+    "genai": ("gen_ai.conversation.id", "session.id"),
+    "langfuse": ("session.id", "langfuse.session.id"),
+    "google-adk": ("gcp.vertex.agent.session_id",),
+    "openllmetry": [_PROPERTIES + key for key in ("session_id", "thread_id", "conversation_id", "chat_id")],
+    "vercel": [
+        _METADATA + key for key in ("sessionId", "session_id", "threadId", "thread_id", "conversationId", "chatId")
+    ],
+}
+"""Attributes in which conventions name a session, as `processors.normalize` reads them.
+
+They count on a span that is of the convention: others name sessions of browsers, for example.
+"""
+
+_NAMES: Final = [
+    (key, sorted(convention.marks), convention.name == "genai")
+    for convention in CONVENTIONS
+    for key in _SESSION_KEYS.get(convention.name, ())
+]
+SESSION_VALUES: Final[Mapping[str, Any]] = {
+    "session_keys": [key for key, _, _ in _NAMES],
+    "session_marks": [marks for _, marks, _ in _NAMES],
+    "session_genai": [is_genai for _, _, is_genai in _NAMES],
+    "any_mark": sorted({"gen_ai.conversation.id"}.union(*(marks for _, marks, _ in _NAMES))),
+}
+
+_WAITING: Final = f"""{{which}} AND TraceId NOT IN {{{{deleting:Array(String)}}}}
+    AND (tenant, TraceId) NOT IN (SELECT tenant, TraceId FROM traces WHERE {{which}} AND {JUDGED})"""
+
+# Any key of GenAI's marks a span that is not OpenInference's.
+_NAMED_BY: Final = """arrayMap((key, marks, is_genai) -> hasAny(SpanAttributes.keys, marks) OR (
+    is_genai AND NOT has(SpanAttributes.keys, 'openinference.span.kind')
+    AND arrayExists(name -> startsWith(name, 'gen_ai.'), SpanAttributes.keys)
+), {{session_keys:Array(String)}}, {{session_marks:Array(Array(String))}}, {{session_genai:Array(Bool)}})"""
+
+# Values of attributes are read of one span a trace: they hold prompts.
+_SESSIONS: Final = f"""
+SELECT tenant, TraceId, arrayFirst(id -> id != '', arrayMap(
+    (key, named) -> if(named, SpanAttributes[key], ''), {{{{session_keys:Array(String)}}}}, {_NAMED_BY})) AS SessionId
+FROM spans
+WHERE (tenant, TraceId, SpanId) IN (
+    SELECT tenant, TraceId, argMin(SpanId, (ParentSpanId != '', StartNanos, SpanId)) FROM spans
+    PREWHERE {_WAITING}
+    WHERE arrayExists(key -> key IN {{{{session_keys:Array(String)}}}}, SpanAttributes.keys)
+        AND arrayExists(key -> key IN {{{{any_mark:Array(String)}}}}, SpanAttributes.keys)
+    GROUP BY tenant, TraceId)
+LIMIT 1 BY tenant, TraceId
+"""
+
 # Over all tenants: that a trace waits is the collector's own affair.
 _LIST: Final = f"""
-INSERT INTO traces (tenant, TraceId, ServiceName, State, Name, StartNanos, EndNanos, Spans, JudgedAt, ReceivedAt)
-SELECT tenant, TraceId, argMin(ServiceName, (StartNanos, SpanId)), 'open',
-    argMin(SpanName, (ParentSpanId != '', StartNanos, SpanId)), min(StartNanos), max(EndNanos), uniqExact(SpanId), 0,
-    max(ReceivedAt)
-FROM spans
-WHERE {{which}} AND TraceId NOT IN {{{{deleting:Array(String)}}}}
-    AND (tenant, TraceId) NOT IN (SELECT tenant, TraceId FROM traces WHERE {{which}} AND {JUDGED})
-GROUP BY tenant, TraceId
+INSERT INTO traces
+    (tenant, TraceId, ServiceName, State, Name, StartNanos, EndNanos, Spans, JudgedAt, ReceivedAt, SessionId)
+SELECT waiting.*, named.SessionId FROM
+(
+    SELECT tenant, TraceId, argMin(ServiceName, (StartNanos, SpanId)), 'open',
+        argMin(SpanName, (ParentSpanId != '', StartNanos, SpanId)), min(StartNanos), max(EndNanos),
+        uniqExact(SpanId), 0, max(ReceivedAt)
+    FROM spans WHERE {_WAITING} GROUP BY tenant, TraceId
+) AS waiting
+LEFT JOIN ({_SESSIONS}) AS named ON waiting.tenant = named.tenant AND waiting.TraceId = named.TraceId
 """
 _NAMED: Final = _LIST.format(which="TraceId IN {trace_ids:Array(String)}")
 _ARRIVED: Final = _LIST.format(
@@ -35,7 +91,8 @@ def list_pending(store: Store) -> None:
         unlisted = store.pending.take()
         try:
             with store.changes.writing():
-                values: dict[str, Any] = {"deleting": sorted(store.changes.deleting())}
+                deleting = sorted(store.changes.deleting())
+                values: dict[str, Any] = {"deleting": deleting, **SESSION_VALUES}
                 if unlisted.since is not None:
                     store.command(_ARRIVED if unlisted.since else _ALL, values | {"since": unlisted.since})
                 if unlisted.keys:

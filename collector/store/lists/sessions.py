@@ -12,6 +12,7 @@ from typing import Any, Final
 from ....schemas.queries.listing import SessionRow, Sort
 from ....schemas.queries.reader import Confidence, TraceQuery
 from ..client import Store
+from ..pending_traces import JUDGED
 from ..scope import TENANT, Scope
 from .conditions import ARRIVED, EVERY, conditions
 from .conversation import TraceExchanges, exchanges_of, session_row
@@ -19,6 +20,7 @@ from .errors import counts, worst
 from .findings import JOINED, thresholds
 from .names import is_whole, short, shorts
 from .order import BY_FINDINGS, after, missing, order
+from .pending import list_pending
 
 MOST_TRACES: Final = 200
 """Traces of a session that are shown as a conversation; the later ones are counted."""
@@ -51,12 +53,13 @@ _VALUES: Final = {
 _ROW: Final = (
     f"{_KEY} AS Key, {short('SessionId')}, {short('ServiceName')}, {_STATE}, count(), sum(arraySum(Runs.Turns)), "
     f"{shorts('arraySort(groupUniqArrayArray(Runs.Name))')}, min(StartNanos), max(EndNanos), min({ARRIVED}), "
-    f"max({ARRIVED}), {_TOKENS}, {_COST}, countIf(isNotNull(Cost)), sum(High), sum(Medium), sum(Low)"
+    f"max({ARRIVED}), {_TOKENS}, {_COST}, countIf(isNotNull(Cost)), countIf(NOT ({JUDGED})), "
+    "sum(High), sum(Medium), sum(Low)"
 )
 _OURS: Final = f"{EVERY} AND SessionId != ''"
 _SAID: Final = f"""SELECT TraceId, State, StartNanos, EndNanos, Cost, Runs.Id,
     arrayMap(n -> {short("n")}, Runs.Name), Runs.ParentId, arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Runs.Goal),
-    arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Runs.Answer), Runs.Status, Runs.Turns, Conventions
+    arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Runs.Answer), Runs.Status, Runs.Turns, Conventions, {JUDGED}
 FROM traces FINAL WHERE {{}} ORDER BY StartNanos, TraceId LIMIT {MOST_TRACES}"""
 
 
@@ -68,6 +71,7 @@ class SessionLists:
 
     def find(self, query: TraceQuery) -> list[SessionRow]:
         """Up to `query.limit` sessions that hold a trace of the query, in the asked order."""
+        list_pending(self._scope.store)
         where, values = conditions(query, of_sessions=True, is_incomplete=self._scope.store.is_incomplete)
         holding = _OURS if where == EVERY else f"{_OURS} AND {_named_by(where)}"
         having, more = _having(query)
@@ -92,6 +96,7 @@ class SessionLists:
 
     def rows_of(self, session_id: str, service: str, confidence: Confidence) -> list[SessionRow]:
         """The sessions of that id: of one service, or ("") one of each that has it."""
+        list_pending(self._scope.store)
         these, values = _named(session_id, service)
         return self._rows(these, confidence, **values)
 

@@ -173,6 +173,24 @@ def test_a_cost_of_some_traces_says_so_everywhere(api: Api) -> None:
         assert "(30 of 30 traces)" not in page
 
 
+def test_traces_that_wait_are_marked_in_their_session(api: Api) -> None:
+    """By number in the list and above the conversation; by a mark at the exchange itself."""
+    api.reader.conversations += [replace(conversation(0), traces=3, unjudged_traces=2), conversation(1)]
+    listed = httpx.get(f"{api.url}/api/sessions").json()["items"]
+    assert [one["unjudged_traces"] for one in listed] == [2, 0]
+    for command in (["sessions"], ["session", "s0"]):
+        shown = CliRunner().invoke(root, [*command, "--url", api.url], env={"COLUMNS": "200"}).output
+        assert shown.count("(2 not judged yet)") == 1
+    for path in ("/sessions", "/sessions/s0"):
+        assert httpx.get(api.url + path, headers={"Accept": "text/html"}).text.count("(2 not judged yet)") == 1
+    waits = Exchange("a" * 32, "", "", "", "", "", TraceState.OPEN, 1, 2, 0, None, judged=False)
+    view = SessionView(conversation(0), ["svc"], [waits, replace(waits, judged=True)])
+    assert [one.judged for one in present_session(view).exchanges] == [False, True]
+    console = Console(file=StringIO(), width=200)
+    console.print(session_view(present_session(view)))
+    assert console.file.getvalue().count("not judged yet") == 1  # type: ignore[attr-defined]
+
+
 def test_traces_without_sessions_are_not_nothing(api: Api) -> None:
     """The page of sessions tells apart that nothing came and that no trace names a session."""
     empty = httpx.get(f"{api.url}/sessions", headers={"Accept": "text/html"}).text

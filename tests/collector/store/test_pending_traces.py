@@ -6,11 +6,13 @@ import threading
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
 from store_parts import TRACE_ID, a_finding, a_judged_trace, a_log, a_span
 
+from tracejury.collector.queries.stored_sessions import stored_session
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.store import pending_traces
 from tracejury.collector.store.client import Store
@@ -19,10 +21,12 @@ from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.dead_letter import DeadLetterFolder
 from tracejury.collector.store.deletion import TraceDeleter
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.lists import TraceLists
+from tracejury.collector.store.lists import SessionLists, TraceLists
+from tracejury.collector.store.lists.pending import SESSION_VALUES
+from tracejury.processors.normalize import normalize
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.errors import StoreError
-from tracejury.schemas.queries.listing import Sort
+from tracejury.schemas.queries.listing import SessionView, Sort
 from tracejury.schemas.queries.reader import Confidence, Position, TraceQuery, TraceRow
 from tracejury.schemas.rates import RateQuery
 from tracejury.schemas.spans import LogRecord, Span
@@ -76,6 +80,48 @@ def test_a_committed_trace_is_listed_before_it_is_judged(store: Store, commit: C
     (row,) = listed(store)
     assert (row.judged, row.state, row.spans, row.findings) == (False, TraceState.OPEN, 2, dict.fromkeys(Severity, 0))
     assert (row.service, row.name, row.start, row.end, row.received) == ("shop", "agent", 2, 30, at)
+
+
+def test_its_session_is_the_one_that_judging_finds(store: Store, commit: Commit) -> None:
+    """Of each key, on spans of each convention and on those of none; the root's before those of other spans."""
+    keys, marks = SESSION_VALUES["session_keys"], SESSION_VALUES["session_marks"]
+    spans = {
+        f"{number:032x}": a_span(trace_id=f"{number:032x}", attributes={key: "talk"} | dict.fromkeys(marked, "AGENT"))
+        for number, (key, marked) in enumerate(product(sorted(set(keys)), [[], *({one[0]: 0} for one in marks)]))
+    }
+    commit(*spans.values())
+    found = {row.trace_id: row.session_id for row in listed(store, limit=1000)}
+    assert found == {trace_id: normalize(span).session_id for trace_id, span in spans.items()}
+    assert {"", "talk"} == set(found.values())
+    kind = {"openinference.span.kind": "AGENT"}
+    commit(
+        a_span(trace_id=OTHER, span_id="1" * 16, start=9, attributes=kind | {"session.id": "the root's"}),
+        a_span(
+            trace_id=OTHER, span_id="2" * 16, start=1, parent_span_id="1" * 16, attributes=kind | {"session.id": "x"}
+        ),
+    )
+    assert [row.session_id for row in listed(store, session_id="the root's")] == ["the root's"]
+
+
+def test_a_session_has_the_traces_that_wait(store: Store, commit: Commit) -> None:
+    """They are counted and marked, in the list and in the conversation; judging replaces them."""
+    talk = {"openinference.span.kind": "AGENT", "session.id": "talk"}
+    at = commit(a_span(start=5, end=9, attributes=talk))
+    StoredJudging(store).save([a_judged_trace(received=at, session_id="talk", start=5, end=9)])
+    at = commit(a_span(trace_id=OTHER, start=20, end=30, attributes=talk))
+    assert set(TraceDeleter(store).of_session("talk")) == {TRACE_ID, OTHER}
+
+    def session() -> SessionView:
+        found = stored_session(store, "talk", Confidence(0.0, 0.0))
+        assert found is not None
+        return found
+
+    (row,) = SessionLists(store).find(TraceQuery(Confidence(0.0, 0.0), 10))
+    assert (row.session_id, row.traces, row.unjudged_traces, row.end) == ("talk", 2, 1, 30)
+    assert [(one.trace_id, one.judged) for one in session().exchanges] == [(TRACE_ID, True), (OTHER, False)]
+    StoredJudging(store).save([a_judged_trace(trace_id=OTHER, received=at, session_id="talk", start=20, end=30)])
+    assert session().session.unjudged_traces == 0
+    assert all(one.judged for one in session().exchanges)
 
 
 def test_more_spans_change_the_row(store: Store, commit: Commit) -> None:
