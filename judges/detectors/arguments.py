@@ -10,6 +10,7 @@ from ...schemas.normalized import Json
 from ..abstention import abstains
 from ..base import Context
 from ..claims import answer_text
+from ..commands import runs_code
 from ..facts import RunFacts, TurnFacts
 from ..names import Role
 from ..quoting import quote_call, values_of
@@ -34,7 +35,9 @@ def _invented_path(facts: RunFacts, _: Context) -> Iterator[Hit]:
     checked: set[str] = set()
     for turn in facts.acts:
         for call in turn.calls:
-            path = path_argument(call.call.arguments) if call.role is Role.ACCESS else ""
+            # A command is no path, though it may end like one.
+            names_path = call.role is Role.ACCESS and not runs_code(call.call.name, call.call.arguments)
+            path = path_argument(call.call.arguments) if names_path else ""
             if not path or call.failure is None or len(checked) >= MOST_PATHS:
                 continue
             checked.add(path)
@@ -107,7 +110,7 @@ RULES: Final = (
         "TC LC",
         "MEDIUM",
         _invented_path,
-        version=3,
+        version=4,
         title="File name that nothing mentions",
     ),
     rule(

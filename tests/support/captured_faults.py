@@ -76,11 +76,10 @@ def with_fault(traces: Traces, step: Step, fault: Fault) -> Traces:
     if fault.told is not None:
         messages.append(Message("tool", fault.told, tool_call_id=CALL, name=request.name))
     parent, start = _place(step.turn)
-    copy = _copy(llm, LLM, start - 40, output_messages=tuple(messages[:1]), output_text="")
-    copies = [replace(copy, raw=replace(copy.raw, parent_span_id=parent))]
+    copies = [_copy(llm, LLM, parent, start - 40, output_messages=tuple(messages[:1]), output_text="")]
     if fault.tool is not None and step.call.span is not None:
         span = step.call.span
-        copies.append(fault.tool(_copy(span, TOOL, start - 20, tool_call_id=CALL if span.tool_call_id else "")))
+        copies.append(fault.tool(_copy(span, TOOL, parent, start - 20, tool_call_id=CALL if span.tool_call_id else "")))
     own = {s.span_id for turn in step.run.turns for s in turn.spans}
     changed: dict[str, list[NormalizedSpan]] = {}
     for trace_id, spans in traces.items():
@@ -99,8 +98,9 @@ def _place(turn: Turn) -> tuple[str, int]:
     return above, start
 
 
-def _copy(span: NormalizedSpan, span_id: str, start: int, **fields: object) -> NormalizedSpan:
-    return replace(span, raw=replace(span.raw, span_id=span_id, start=start, end=start + 10), **fields)  # type: ignore[arg-type]
+def _copy(span: NormalizedSpan, span_id: str, parent: str, start: int, **fields: Any) -> NormalizedSpan:
+    raw = replace(span.raw, span_id=span_id, parent_span_id=parent, start=start, end=start + 10)
+    return replace(span, raw=raw, **fields)
 
 
 def _told(span: NormalizedSpan, llm: NormalizedSpan, messages: Sequence[Message]) -> NormalizedSpan:
