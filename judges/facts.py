@@ -16,7 +16,7 @@ from .code_text import code_of, reaches_out
 from .commands import edits, end_of, failed, runs_code, unapplied
 from .failure_text import FailureKind, StepFailure, classify, error_page, gives_up, reported_failure
 from .history import informed, obtained_texts, opening_messages
-from .names import Role, code_argument, hints, named, reads, role_of, text_of
+from .names import Role, code_argument, hands_back, hints, named, reads, role_of, text_of
 from .refusals import declined, refusal_of
 from .text import TextCache
 from .wording import LOOK_UP, first_of
@@ -151,12 +151,31 @@ def _read_run(run: AgentRun, runs: Mapping[str, AgentRun], texts: TextCache) -> 
         turns=tuple(turns),
         acts=tuple(t for t in turns if t.acting),
         tools=tools,
-        settled=run.span is not None and not run.span.raw.pending,
+        settled=_is_over(run, runs),
         wants_data=wants_data,
         plan_at=plan_at,
         sent=sent,
         sent_until=sent_until,
     )
+
+
+def _name_above(run: AgentRun, runs: Mapping[str, AgentRun]) -> str:
+    return runs[run.parent_id].name if run.parent_id in runs else ""
+
+
+def _is_over(run: AgentRun, runs: Mapping[str, AgentRun]) -> bool:
+    """Whether its own span has ended; of a run without one, whether it ends with words and asks for no more than that.
+
+    It may give the word back to the agent above.
+    """
+    if run.span is not None:
+        return not run.span.raw.pending
+    last = run.turns[-1] if run.turns else None
+    replied = last is not None and last.llm is not None and bool(last.text) and not last.llm.is_error
+    if last is None or not replied or run.status != "ok":
+        return False
+    above = _name_above(run, runs)
+    return all(hands_back(call.name, call.arguments, above) for call in last.tool_calls)
 
 
 def _sent(run: AgentRun) -> tuple[tuple[str, ...], tuple[int, ...]]:
@@ -225,7 +244,9 @@ def _read_turn(
     subs = [runs[i] for i in started if i in runs]
     refusals = [line for sub in subs if (line := gives_up(sub.answer))]
     # A delegation is judged by what the agent answered, below.
-    accesses = [c for c in calls if c.role is Role.ACCESS and c.ran is not False and not c.call.sub_run_id]
+    above = _name_above(run, runs)
+    tried = [c for c in calls if c.role is Role.ACCESS and c.ran is not False and not c.call.sub_run_id]
+    accesses = [c for c in tried if not hands_back(c.call.name, c.call.arguments, above)]
     worked = any(c.failure is None and (c.call.result is not None or failure is None) for c in accesses)
     text = _turn_text(turn, calls)
     low = texts.low(text)

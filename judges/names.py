@@ -49,6 +49,17 @@ def words_of(name: str) -> list[str]:
     return [word.lower() for word in _WORDS.findall(name)]
 
 
+def hands_back(name: str, arguments: Json, agent: str) -> bool:
+    """Whether a call gives the word back to the agent above, which brings no data: its name or an argument names it."""
+    key = _letters(agent)
+    return bool(key) and (_letters(name).endswith(key) or key in (_letters(v) for v in text_of(arguments).splitlines()))
+
+
+def _letters(text: str) -> str:
+    return "".join(ch for ch in text[:_LONGEST_NAME].lower() if ch.isalnum())
+
+
+_LONGEST_NAME: Final = 200
 _WORDS: Final = re.compile(r"[A-Z]{0,40}[a-z]{1,40}|[A-Z]{1,40}")
 
 

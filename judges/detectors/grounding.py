@@ -106,7 +106,7 @@ RULES: Final = (
         "HIGH",
         _deviates,
         of_absence=True,
-        version=4,
+        version=5,
         title="Claim made without a look-up",
     ),
     rule(
@@ -116,7 +116,7 @@ RULES: Final = (
         "HIGH",
         _no_call,
         of_absence=True,
-        version=4,
+        version=5,
         title="Answered without calling a tool",
     ),
     rule(
@@ -126,7 +126,7 @@ RULES: Final = (
         "HIGH",
         _only_failed,
         of_absence=True,
-        version=4,
+        version=5,
         title="Answer invented after a failed look-up",
     ),
     rule(
@@ -136,7 +136,7 @@ RULES: Final = (
         "HIGH",
         _claims_tool,
         of_absence=True,
-        version=4,
+        version=5,
         title="Tool use claimed that no call made",
     ),
     rule(
@@ -146,7 +146,7 @@ RULES: Final = (
         "MEDIUM",
         _plan_without_tool,
         of_absence=True,
-        version=4,
+        version=5,
         title="Plan without the tool that it needs",
     ),
     *(
@@ -157,7 +157,7 @@ RULES: Final = (
             "HIGH",
             partial(_worded, needles=n, what=w),
             of_absence=True,
-            version=4,
+            version=5,
             title=t,
         )
         for name, n, w, t in _WORDED

@@ -9,7 +9,7 @@ from small_traces import Did, Said, run, tool, trace
 
 from tracejury.judges.base import Context
 from tracejury.judges.facts import RunFacts
-from tracejury.judges.names import Role, find_name, hints, named, role_of
+from tracejury.judges.names import Role, find_name, hands_back, hints, named, role_of
 from tracejury.schemas.normalized import Message
 from tracejury.schemas.trajectory import AgentRun, TraceState, TurnKind
 
@@ -140,3 +140,29 @@ def test_an_absence_means_something_once_the_run_has_ended(state: TraceState, *,
     agent_run = run("r1", Said("a1", "Well."), ended=ended)
     context = Context(trace(agent_run, state=state))
     assert context.finished(agent_run) is context.run(agent_run).settled is ended
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "above", "back"),
+    [
+        ("transfer_to_manager", {}, "manager", True),
+        ("handoff", {"to_agent": "Manager", "reason": "done"}, "manager", True),
+        ("transfer_to_researcher", {}, "manager", False),
+        ("search", {"query": "what the manager said"}, "manager", False),
+        ("search", {"query": "a"}, "", False),
+    ],
+)
+def test_giving_the_word_back_brings_no_data(name: str, arguments: dict[str, str], above: str, *, back: bool) -> None:
+    """By the name of the agent above; so the turn that does it has tried nothing."""
+    assert hands_back(name, arguments, above) is back
+    sub = run("r2", Said("w1", "It is 1112 km.", [Did(name, arguments, "ok", span_id="t1")]), parent_id="r1")
+    assert of(sub, run("r1", Said("a1", "x"), name=above)).turns[0].attempted is not back
+
+
+def test_a_run_without_a_span_is_over_when_it_answers() -> None:
+    """A bare client's run ends with a reply that asks for nothing; what asks for a tool goes on."""
+    bare = run("r1", Said("a1", "1937."), ended=False)
+    assert not of(bare).settled
+    assert of(replace(bare, status="ok")).settled
+    asking = run("r1", Said("a1", "Searching.", [Did("web_search", {"query": "year"}, "a page")]), ended=False)
+    assert not of(replace(asking, status="ok")).settled

@@ -42,7 +42,7 @@ def rows(e: ReconstructionEvaluation) -> list[MeasureRow]:
         _share("parent relations", _of(stated, Measure.PARENTS), 0.97),
         _share("tool calls", _of(stated, Measure.TOOL_CALLS), 0.98),
         _share("LLM calls counted once", _of(stated, Measure.LLM_CALLS), 0.99),
-        _share("injected failures found", _primary(_of(stated, Measure.FAILURES)), 0.90),
+        _share("injected failures found", _primary(_of(stated, Measure.FAILURES)), 0.97),
         *_findings(e),
         _share("manager of a killed run, announced", [i for i in managers if i.what == ANNOUNCED], 1.0),
         _share("manager of a killed run, otherwise", [i for i in managers if i.what != ANNOUNCED], None),
