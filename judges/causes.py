@@ -48,6 +48,7 @@ _RULES: Final[tuple[tuple[Cause, str], ...]] = (
         "ungrounded-(turn|no-call|after-failure|tool-claim|plan|assumption|simulation|recall|claimed-verification)",
     ),
     (Cause.SUPPORT, "unobserved-answer|fabrication-wording|answer-after-failure|entity-altered"),
+    (Cause.SUPPORT, "claimed-action|unsupported-detail|result-contradicted"),
     (Cause.CHECK, "tests-claimed|edit-unchecked"),
     (Cause.WASTE, "query-churn(-at-tool)?|identical-call|identical-step|execution-empty"),
     (Cause.PLAN, "plan-(names-no-tool|needs-missing-interface|relies-on-failed-tool)|same-plan-again"),

@@ -8,6 +8,7 @@ from ..base import Detector
 from . import (
     arguments,
     churn,
+    claimed,
     coding,
     completion,
     endings,
@@ -44,6 +45,7 @@ BUILT_IN: Final[tuple[Detector, ...]] = (
     *endings.RULES,
     *arguments.RULES,
     *fabrication.RULES,
+    *claimed.RULES,
     *entities.RULES,
 )
 """Every built-in detector; order means nothing."""

@@ -306,6 +306,19 @@ FAULTY: Final[Mapping[str, Trace]] = {
         )
     ),
     "identical-step": coding(*[(GREP, "")] * 3),
+    "claimed-action": trace(
+        run("r1", Said("z1", "I have refunded your order."), tools=[tool("refund_order", ("id",), id="string")])
+    ),
+    "unsupported-detail": trace(
+        run(
+            "r1",
+            Said("a1", "", [asked("length", "t1", "The Rhine is long.")]),
+            Said("z1", "The Rhine is 1230 km long."),
+        )
+    ),
+    "result-contradicted": trace(
+        run("r1", Said("a1", "", [asked("Elbe", "t1", '{"length_km": 1094}')]), Said("z1", "Its length is 1112 km."))
+    ),
     "execution-failed": trace(
         run(
             "r1",
