@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tracejury.processors.normalize.arguments import parse_arguments
 from tracejury.processors.normalize.messages import parse_messages
 from tracejury.schemas.normalized import Message, ToolRequest
 
@@ -99,3 +100,28 @@ def test_reasoning_is_kept_apart(part: dict[str, Any]) -> None:
 def test_broken_messages(items: Any, expected: tuple[Message, ...]) -> None:
     """An empty reply or result is a message; an empty prompt and what is no message are left out."""
     assert parse_messages(items) == expected
+
+
+BROKEN = '{"q": "x'
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "search", "arguments": BROKEN}}]},
+        {"role": "assistant", "tool_calls": [{**CALL, "args": {"INVALID_JSON": BROKEN}}]},
+        {"role": "assistant", "tool_calls": [], "invalid_tool_calls": [{**CALL, "args": BROKEN, "error": "no JSON"}]},
+        {"role": "assistant", "parts": [{"type": "tool_call", **CALL, "arguments": {"_raw": BROKEN}}]},
+    ],
+    ids=["openai", "pydantic ai", "langchain", "openllmetry"],
+)
+def test_arguments_that_are_no_json_stay_as_they_were_written(message: dict[str, Any]) -> None:
+    """Whatever a framework puts around them."""
+    assert parse_messages([message]) == (Message("assistant", "", (ToolRequest("search", BROKEN, "c1"),)),)
+
+
+def test_broken_json_is_no_bare_argument() -> None:
+    """A tool of one argument may be recorded with the bare text; what was meant as JSON is none."""
+    schema = {"type": "object", "properties": {"q": {"type": "string"}}}
+    assert parse_arguments("rivers", schema) == {"q": "rivers"}
+    assert parse_arguments(BROKEN, schema) == BROKEN
