@@ -63,7 +63,7 @@ async def pictures(world: Gallery) -> list[Picture]:
         Picture("overview-worst", "/?population=both", overview, scroll="text=Worst agents"),
         Picture("traces", "/traces?severity=MEDIUM", "#list .row-link"),
         Picture("trace", trace, "#panel mark"),
-        Picture("trace-live", f"/traces/{world.open.trace_id}", "#trace-findings .jump"),
+        Picture("trace-live", f"/traces/{world.open.trace_id}", "#trace-errors .jump"),
         Picture("span", f"/spans/{call['span_id']}", "#panel mark"),
         Picture("sessions", "/sessions?service=help-desk", "#list .row-link"),
         Picture("session", talk, ".exchange"),

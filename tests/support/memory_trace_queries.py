@@ -52,8 +52,9 @@ class MemoryTraceQueries:
 
     def assessment(self, outline: TraceOutline, confidence: Confidence) -> TraceAssessment:
         least = confidence.least(outline.conventions)
-        found = [f for f in self.findings if f.trace_id in outline.trace_ids and f.confidence >= least]
-        return TraceAssessment(found, [v for v in self.verdicts if v.subject.trace_id in outline.trace_ids])
+        found = [f for f in self.findings if f.trace_id in outline.trace_ids]
+        verdicts = [v for v in self.verdicts if v.subject.trace_id in outline.trace_ids]
+        return TraceAssessment.of(outline, found, least, verdicts)
 
     def ledger_rows(self, outline: TraceOutline) -> Sequence[LedgerRow]:
         return [word for word in self.ledger if word.trace_id in outline.trace_ids]

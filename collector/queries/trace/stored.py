@@ -126,11 +126,9 @@ class StoredTraceQueries:
         verdicts = self._reading.load_verdicts(ids, outline.tenant)
         sql = f"SELECT sum(Cost) FROM traces FINAL WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
         rows = Scope(self._store, outline.tenant).select(sql, trace_ids=list(ids))
-        return TraceAssessment(
-            [f for i in ids for f in found.get(i, ()) if f.state in LIVE and f.confidence >= least],
-            [v for i in ids for v in verdicts.get(i, ())],
-            rows[0][0] if rows else None,
-        )
+        standing = [f for i in ids for f in found.get(i, ()) if f.state in LIVE]
+        said = [v for i in ids for v in verdicts.get(i, ())]
+        return TraceAssessment.of(outline, standing, least, said, rows[0][0] if rows else None)
 
     def ledger_rows(self, outline: TraceOutline) -> Sequence[LedgerRow]:
         """Of LLM judges."""

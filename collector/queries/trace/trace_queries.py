@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
+from ....judges.grouping import group
 from ....processors.trace_outline import RunOutline, TraceOutline
+from ....schemas.agent_errors import AgentError
 from ....schemas.findings import Finding
 from ....schemas.llm_rows import LedgerRow
 from ....schemas.queries.reader import Confidence
@@ -18,11 +20,36 @@ from .trace_index import TraceIndex
 
 @dataclass(frozen=True, slots=True)
 class TraceAssessment:
-    """Findings that hold and verdicts of a trace. `cost`: of the agents in US dollars, None: not known."""
+    """Findings that hold, the errors that they make and the verdicts of a trace.
+
+    `least`: the confidence asked for; `findings` are as sure, and an error is where any of its findings is. `cost`: of
+    the agents in US dollars, None: not known.
+    """
 
     findings: Sequence[Finding] = ()
+    errors: Sequence[AgentError] = ()
+    least: float = 0.0
     verdicts: Sequence[Verdict] = ()
     cost: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        outline: TraceOutline,
+        standing: Sequence[Finding],
+        least: float,
+        verdicts: Sequence[Verdict] = (),
+        cost: float | None = None,
+    ) -> Self:
+        """With what is sure enough of all findings that stand."""
+        errors = group(standing, [run.id for run in outline.runs])
+        return cls(
+            [finding for finding in standing if finding.confidence >= least],
+            [error for error in errors if error.confidence() >= least],
+            least,
+            verdicts,
+            cost,
+        )
 
 
 class TraceQueries(Protocol):
@@ -50,7 +77,7 @@ class TraceQueries(Protocol):
         """Whether `trace` would answer at once what `outline` is of."""
 
     def assessment(self, outline: TraceOutline, confidence: Confidence) -> TraceAssessment:
-        """The findings and verdicts at that confidence."""
+        """The findings, errors and verdicts at that confidence."""
 
     def ledger_rows(self, outline: TraceOutline) -> Sequence[LedgerRow]:
         """The ledger entries of LLM judges on its runs."""

@@ -77,7 +77,7 @@
       const focused = tree.contains(document.activeElement) ? document.activeElement.closest(".node")?.dataset.key : null;
       const scroll = tree.closest(".panel").scrollTop;
       const closed = new Set(trace.closed());
-      const before = [...document.querySelectorAll("#trace-findings .jump")].map((one) => one.dataset.finding);
+      const before = [...document.querySelectorAll("#trace-errors .jump")].map((one) => one.dataset.findings.split(" "));
       const query = new URLSearchParams(page.dataset.selected);
       for (const key of trace.opened().slice(0, 50)) query.append("open", key);
       await htmx.ajax("GET", `${trace.base}/tree?${query}${trace.kept}`, { target: "#tree", swap: "innerHTML" });
@@ -92,11 +92,12 @@
       }
       tree.closest(".panel").scrollTop = scroll;
       for (const [id, state] of Object.entries(states)) {
-        const rows = document.querySelectorAll(`[data-finding="${CSS.escape(id)}"]`);
+        const rows = document.querySelectorAll(`#tree [data-findings~="${CSS.escape(id)}"], #trace-errors [data-findings~="${CSS.escape(id)}"]`);
         if (state !== "retracted" && state !== "superseded") for (const row of rows) row.classList.add("came");
       }
-      const gone = before.filter((id) => !document.querySelector(`#trace-findings [data-finding="${CSS.escape(id)}"]`));
-      if (gone.length) window.tracejury.say(`${gone.length === 1 ? "A finding was" : `${gone.length} findings were`} taken back`);
+      const shown = new Set([...document.querySelectorAll("#trace-errors .jump")].flatMap((one) => one.dataset.findings.split(" ")));
+      const gone = before.filter((ids) => !ids.some((id) => shown.has(id)));
+      if (gone.length) window.tracejury.say(`${gone.length === 1 ? "An error was" : `${gone.length} errors were`} taken back`);
       await redrawPanel();
     }
     // The panel is drawn anew only where it says something else, and never under somebody's hands.

@@ -6,21 +6,16 @@
   const { base, kept } = page.dataset;
   const panel = document.getElementById("panel");
   const tree = document.getElementById("tree");
-  const named = location.hash.startsWith("#finding-") ? location.hash.slice(9) : "";
-  let finding = named || firstShown();
-
-  // Of an address that names no place the server shows the first finding's.
-  function firstShown() {
-    if (new URLSearchParams(location.search).has("span")) return "";
-    const shown = [...document.querySelectorAll("#trace-findings .jump")].find((one) => one.dataset.panel === page.dataset.selected);
-    return shown?.dataset.finding || "";
-  }
+  const named = /^#(error|finding)-[0-9a-f]+$/.test(location.hash) ? location.hash.slice(1) : "";
+  // "error-ID" or "finding-ID": what the panel is to bring into view. Of an address that names no place the server
+  // shows the worst error.
+  let wanted = named || (page.dataset.opened && `error-${page.dataset.opened}`);
 
   // Picking: the panel shows it, the address names it.
-  function show(query, wanted = "", push = true) {
-    finding = wanted;
+  function show(query, next = "", push = true) {
+    wanted = next;
     page.dataset.selected = query;
-    if (push) history.pushState({ query, finding }, "", `${base}?${query}${kept}${finding ? `#finding-${finding}` : ""}`);
+    if (push) history.pushState({ query, wanted }, "", `${base}?${query}${kept}${wanted ? `#${wanted}` : ""}`);
     mark(query);
     return htmx.ajax("GET", `${base}/panel?${query}${kept}`, { target: "#panel", swap: "innerHTML" }).then(() => reveal());
   }
@@ -37,29 +32,45 @@
     const gap = pick.getBoundingClientRect().top - box.getBoundingClientRect().top;
     if (box.scrollHeight > box.clientHeight && (gap < 40 || gap > box.clientHeight - 40)) box.scrollTop += gap - box.clientHeight / 3;
   }
-  function reveal(moved = true) {
-    for (const row of document.querySelectorAll("#trace-findings .jump")) {
-      if (finding && row.dataset.finding === finding) row.setAttribute("aria-current", "true");
-      else row.removeAttribute("aria-current");
+  // The row above the tree of the error that is wanted, or that has the finding.
+  const jumps = () => [...document.querySelectorAll("#trace-errors .jump")];
+  function rowOf(place) {
+    const [kind, id] = place.split("-");
+    return jumps().find((row) => (kind === "error" ? row.dataset.error === id : row.dataset.findings.split(" ").includes(id)));
+  }
+  // A place comes into view within what scrolls inside of the panel: the page itself stays where it is.
+  function scrollPanel(place) {
+    for (let frame = place.parentElement; frame && panel.contains(frame); frame = frame.parentElement) {
+      if (frame.scrollHeight <= frame.clientHeight) continue;
+      const [box, outer] = [place.getBoundingClientRect(), frame.getBoundingClientRect()];
+      if (box.top < outer.top || box.bottom > Math.min(outer.bottom, innerHeight)) frame.scrollTop += box.top - outer.top - 80;
     }
-    const card = finding && document.getElementById(`finding-${finding}`);
+  }
+  function reveal(moved = true) {
+    const row = wanted && rowOf(wanted);
+    for (const one of jumps()) {
+      if (one === row) one.setAttribute("aria-current", "true");
+      else one.removeAttribute("aria-current");
+    }
+    const card = wanted && (document.getElementById(wanted) || (row && document.getElementById(`error-${row.dataset.error}`)));
+    const finding = card && (card.matches(".agent-error") ? card.querySelector(".lead") : card).id.replace("finding-", "");
     const text = finding && panel.querySelector(`mark[data-findings~="${CSS.escape(finding)}"]`);
     const asked = new URLSearchParams(page.dataset.selected).get("span");
     const place = text || card || (asked && document.getElementById(`at-${asked}`));
-    const fold = place?.closest("details:not([open])");
-    if (fold) fold.open = true;
+    for (const one of [card, place]) {
+      for (let fold = one?.closest?.("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    }
     if (moved) (card || panel).focus({ preventScroll: true });
-    const [box, frame] = [place?.getBoundingClientRect(), panel.getBoundingClientRect()];
-    const hidden = box && (box.top < frame.top || box.bottom > Math.min(frame.bottom, innerHeight));
-    if (hidden && panel.contains(place)) panel.scrollTop += box.top - frame.top - 80;
-    if (text) text.scrollIntoView({ block: "nearest" });
+    if (place) scrollPanel(place);
+    // Below the tree, as on a phone, the panel may be far down: a page opens at its top.
+    if (text && (moved || getComputedStyle(panel).position === "sticky")) text.scrollIntoView({ block: "nearest" });
   }
   document.addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     const link = event.target.closest?.("a[data-panel]");
     if (link) {
       event.preventDefault();
-      show(link.dataset.panel, link.dataset.finding || "");
+      show(link.dataset.panel, link.hash.slice(1));
       return;
     }
     const rest = event.target.closest?.("a[data-more]");
@@ -73,7 +84,7 @@
   });
   addEventListener("popstate", (event) => {
     const query = event.state?.query || new URLSearchParams(location.search).toString() || page.dataset.selected;
-    show(query, event.state?.finding || "", false);
+    show(query, event.state?.wanted || "", false);
   });
 
   // Branches.
@@ -91,14 +102,13 @@
   }
 
   // Keys.
-  const jumps = () => [...document.querySelectorAll("#trace-findings .jump")];
   function jump(step) {
     const all = jumps();
     if (!all.length) return;
     const now = all.findIndex((one) => one.getAttribute("aria-current") === "true");
     const next = now < 0 ? (step > 0 ? 0 : all.length - 1) : (now + step + all.length) % all.length;
     all[next].scrollIntoView({ block: "nearest" });
-    show(all[next].dataset.panel, all[next].dataset.finding);
+    show(all[next].dataset.panel, `error-${all[next].dataset.error}`);
   }
   const visible = () => [...tree.querySelectorAll(".pick")].filter((one) => one.offsetParent);
   document.addEventListener("keydown", (event) => {
@@ -157,11 +167,12 @@
   const lazy = document.getElementById("lazy");
   const anchor = /^#span-([0-9a-f]+)$/.exec(location.hash);
   if (anchor && !new URLSearchParams(location.search).has("span")) show(`span=${anchor[1]}`, "", false);
-  else if (lazy) show(lazy.dataset.panel, finding, false);
+  else if (lazy) show(lazy.dataset.panel, wanted, false);
+  else if (named && !document.getElementById(named) && rowOf(named)) show(rowOf(named).dataset.panel, named, false);
   else {
     mark(page.dataset.selected);
     reveal(Boolean(named));
-    // Until the page has loaded the browser itself scrolls to what the address names, which is the finding, not its quote.
+    // Until the page has loaded the browser itself scrolls to what the address names, which is the error, not its quote.
     if (named) addEventListener("load", () => requestAnimationFrame(() => reveal()), { once: true });
   }
 })();

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import urlencode
 
-from ....schemas.findings import Finding
 from ....schemas.normalized import Kind, NormalizedSpan
 from ....schemas.text.naming import agent_name
 from ....schemas.trajectory import AgentRun, ToolCall, Trace, Turn
@@ -29,6 +28,7 @@ from .blocks import (
 )
 from .marks import Quote, show
 from .parts import Detail, Neighbour, RunDetail, ShownBlock, SpanDetail, SpanSection, TurnDetail
+from .shown_errors import NO_ERRORS, ShownError, by_span
 
 MAX_SECTIONS: Final = 60
 """Tool calls of a turn shown; the tree has all of them."""
@@ -38,14 +38,12 @@ MAX_BLOCKS: Final = 120
 
 
 class Details:
-    """Details of one rebuilt trace; `findings`: those that show, by span."""
+    """Details of one rebuilt trace; `errors`: those that show."""
 
-    def __init__(self, trace: Trace, trace_index: TraceIndex, findings: Sequence[Finding]) -> None:
+    def __init__(self, trace: Trace, trace_index: TraceIndex, errors: Sequence[ShownError]) -> None:
         self.trace, self.trace_index = trace, trace_index
         self._runs = {run.id: run for run in trace.runs}
-        self._findings: dict[str, list[Finding]] = {}
-        for finding in findings:
-            self._findings.setdefault(finding.span_id, []).append(finding)
+        self._errors = by_span(errors)
 
     def at(self, key: str, around: int = 2) -> Detail | None:
         """The detail of a key, with up to `around` turns before and after; None for an unknown key."""
@@ -151,8 +149,8 @@ class Details:
         )
 
     def _steps(self, run: AgentRun, turn: Turn) -> list[SpanSection]:
-        """The steps around the calls: those with findings on their own, the rest in one folded section."""
-        held = [w for w in turn.wrappers if w.span_id in self._findings]
+        """The steps around the calls: those with errors on their own, the rest in one folded section."""
+        held = [w for w in turn.wrappers if w.span_id in self._errors]
         sections = [self._section(w, span_blocks(w), folded=False) for w in held]
         key = f"turn:{turn.index}:{run.id}"
         blocks = _numbered(turn_blocks(turn), {"at": key})
@@ -179,9 +177,9 @@ class Details:
         texts = _run_blocks(run)
         sections = []
         if run.span is not None:
-            quotes = quotes_of((f.id, f.evidence) for f in self._findings.get(own, ()))
+            quotes = self._quotes(own)
             texts, left = with_quotes(texts, quotes)
-            if own in self._findings or happened(run.span):
+            if own in self._errors or happened(run.span):
                 sections.append(self._section(run.span, happened(run.span), key=f"own:{run.id}", quotes=left))
         return RunDetail(
             run=run,
@@ -206,9 +204,9 @@ class Details:
         quotes: Sequence[Quote] | None = None,
     ) -> SpanSection:
         """`key`: names the texts in addresses; `quotes`: those that are not marked yet, None for all."""
-        findings = self._findings.get(span.span_id, ())
+        errors = self._errors.get(span.span_id, NO_ERRORS)
         if quotes is None:
-            quotes = quotes_of((f.id, f.evidence) for f in findings)
+            quotes = self._quotes(span.span_id)
         marked, left = with_quotes(blocks, quotes)
         marked += as_recorded(span, left)
         shown = _numbered(marked, {"at": key or f"text:{span.span_id}"})
@@ -224,11 +222,15 @@ class Details:
             end=span.raw.end,
             facts=_facts(span),
             blocks=kept,
-            findings=findings,
-            folded=folded and not findings,
+            errors=errors,
+            folded=folded and not errors,
             sub_run=sub_run,
             left_out=len(shown) - len(kept),
         )
+
+    def _quotes(self, span_id: str) -> list[Quote]:
+        found = self._errors.get(span_id, NO_ERRORS).findings
+        return quotes_of((finding.id, finding.evidence) for finding in found)
 
 
 def _run_blocks(run: AgentRun) -> list[Block]:

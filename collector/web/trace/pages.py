@@ -77,7 +77,7 @@ def add_trace(app: FastAPI, site: Site, few: CapacityLimiter) -> None:
         ask = Ask.of(request.query_params)
         view = view_of(trace_queries, {}, trace_index_of(site, trace_id), ask)
         key = request.query_params.get("key", "")
-        shown = TreeView(view.trace_index, TreeOptions("", view.findings, bool(ask.only))).branch(key, _start(request))
+        shown = TreeView(view.trace_index, TreeOptions("", view.errors, bool(ask.only))).branch(key, _start(request))
         return site.render(request, "trace/branch.html", view=view, branch=shown)
 
     @page(app, "/traces/{trace_id}/spans/{span_id}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ....schemas.findings import Finding
 from ....schemas.trajectory import AgentRun
 from .marks import Shown
+from .shown_errors import NO_ERRORS, AtSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class SpanSection:
     start: int = 0
     end: int = 0
     facts: Sequence[tuple[str, str]] = ()
-    findings: Sequence[Finding] = ()
+    errors: AtSpan = NO_ERRORS
     sub_run: tuple[str, str] | None = None
     left_out: int = 0
 

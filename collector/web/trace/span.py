@@ -1,8 +1,7 @@
-"""The page of a span: its findings, its run, the turns before and after."""
+"""The page of a span: its errors, its run, the turns before and after."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from anyio import CapacityLimiter
@@ -10,10 +9,10 @@ from fastapi import FastAPI, Request, Response
 
 from ....schemas.errors import NotFoundError
 from ....schemas.filters import an_id
-from ....schemas.findings import Finding
 from ..site import Site, rebuilding
 from .pages import open_view, render
 from .parts import Detail, SpanDetail, SpanSection, TurnDetail
+from .shown_errors import NO_ERRORS, by_span
 from .view import detail_of
 
 MAX_CHOICES = 50
@@ -41,8 +40,7 @@ def add_span(app: FastAPI, site: Site, few: CapacityLimiter) -> None:
             view,
             span_id=wanted,
             home=home,
-            here=[finding for finding in view.findings if finding.span_id == wanted],
-            mentions=mentions(view.findings, wanted),
+            errors=by_span(view.errors).get(wanted, NO_ERRORS),
             section=section_of(view.detail, wanted),
         )
 
@@ -52,18 +50,3 @@ def section_of(detail: Detail | None, span_id: str) -> SpanSection | None:
     if isinstance(detail, TurnDetail):
         return next((section for section in detail.sections if section.span_id == span_id), None)
     return detail.section if isinstance(detail, SpanDetail) else None
-
-
-def mentions(findings: Sequence[Finding], span_id: str) -> list[tuple[Finding, str]]:
-    """Findings at other spans that name this one, and how."""
-    found = []
-    for finding in findings:
-        if finding.span_id == span_id:
-            continue
-        if finding.tool_span_id == span_id:
-            found.append((finding, "it is the tool call of this error"))
-        elif finding.seen_by_span_id == span_id:
-            found.append((finding, "the error showed here"))
-        elif span_id in finding.also_at:
-            found.append((finding, "it relays this error"))
-    return found

@@ -1,4 +1,4 @@
-"""The tree of a trace on a page: a bounded number of nodes with their timeline bars and findings.
+"""The tree of a trace on a page: a bounded number of nodes with their timeline bars and errors.
 
 The rest opens step by step: a closed node, or the rest of a list.
 """
@@ -6,17 +6,18 @@ The rest opens step by step: a closed node, or the rest of a list.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlencode
 
 from ....processors.trace_outline import RunOutline, SpanOutline, ToolCallOutline, TurnOutline
-from ....schemas.findings import Finding
+from ....schemas.agent_errors import ErrorRole
 from ....schemas.taxonomy import Severity
 from ....schemas.text.counting import counted
 from ....schemas.text.naming import agent_name
 from ...queries.trace.trace_index import REST, TOP, TraceIndex
+from .shown_errors import ShownError
 
 WHOLE: Final = 300
 """A trace of at most this many nodes is expanded."""
@@ -53,8 +54,8 @@ class Node:
     """A row of the tree.
 
     `kind`: run, turn, call, span or rest. `query` selects it; `state`: ok, error, unfinished, refused or ""; `note`:
-    what it is, in a word; `below`: whether it has children, which are shown where `is_open`. `beneath`: findings at
-    closed children by severity.
+    what it is, in a word; `below`: whether it has children, which are shown where `is_open`. `errors`: those that name
+    a span of it, each with the role; `beneath`: errors decided at closed children by severity.
     """
 
     key: str
@@ -71,7 +72,7 @@ class Node:
     below: bool
     is_open: bool
     selected: bool
-    findings: Sequence[Finding] = ()
+    errors: Sequence[tuple[ShownError, ErrorRole]] = ()
     beneath: Mapping[Severity, int] = field(default_factory=dict)
     before: More | None = None
     children: Sequence[Node] = ()
@@ -80,10 +81,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class TreeOptions:
-    """The view of a tree: the `selected` key, findings, only errors or all, and the `opened` keys."""
+    """The view of a tree: the `selected` key, errors, only what failed or all, and the `opened` keys."""
 
     selected: str = ""
-    findings: Sequence[Finding] = ()
+    errors: Sequence[ShownError] = ()
     errors_only: bool = False
     opened: Collection[str] = ()
 
@@ -103,10 +104,10 @@ class TreeView:
     def __init__(self, trace_index: TraceIndex, choice: TreeOptions) -> None:
         self._trace_index, self._choice = trace_index, choice
         self._path = set(trace_index.path(choice.selected)) if choice.selected else set()
-        self._pins: dict[str, list[Finding]] = {}
+        self._pins: dict[str, list[tuple[ShownError, ErrorRole]]] = {}
         self._beneath: dict[str, Counter[Severity]] = {}
-        for finding in choice.findings:
-            self._pin(finding)
+        for shown in choice.errors:
+            self._pin(shown)
         self._marked = self._find_marked() if choice.errors_only else None
         self._whole = len(trace_index.items) <= WHOLE
         self._left = MOST
@@ -119,13 +120,16 @@ class TreeView:
         """The children of a node from an offset on."""
         return self._list(key, max(0, start))
 
-    def _pin(self, finding: Finding) -> None:
-        key = self._trace_index.key_of_span(finding.span_id)
-        if key is None:
-            return
-        self._pins.setdefault(key, []).append(finding)
-        for above in self._trace_index.path(key)[:-1]:
-            self._beneath.setdefault(above, Counter())[finding.severity] += 1
+    def _pin(self, shown: ShownError) -> None:
+        roles: dict[str, ErrorRole] = {}
+        for span_id, role in shown.error.spans.items():
+            if key := self._trace_index.key_of_span(span_id):
+                roles.setdefault(key, role)
+        for key, role in roles.items():
+            self._pins.setdefault(key, []).append((shown, role))
+            if role is ErrorRole.DECIDED:
+                for above in self._trace_index.path(key)[:-1]:
+                    self._beneath.setdefault(above, Counter())[shown.severity] += 1
 
     def _find_marked(self) -> set[str]:
         wrong = [key for key, item in self._trace_index.items.items() if _failed(item)]
@@ -170,7 +174,7 @@ class TreeView:
             below=has,
             is_open=is_open,
             selected=key == self._choice.selected,
-            findings=self._pins.get(key, ()),
+            errors=self._pins.get(key, ()),
             beneath={} if is_open else self._beneath.get(key, {}),
             before=branch.before,
             children=branch.nodes,
@@ -196,16 +200,6 @@ class TreeView:
         width = min(max(100 * (end - start) / length, THIN), 100.0)
         left = min(max(100 * (start - extent.start) / length, 0.0), 100.0 - width)
         return Bar(round(left, 2), round(width, 2))
-
-
-def sort_findings(findings: Iterable[Finding], trace_index: TraceIndex) -> list[Finding]:
-    """Findings in reading order, those of one node the worst first."""
-    order = trace_index.order
-    last = len(order)
-    return sorted(
-        findings,
-        key=lambda f: (order.get(trace_index.key_of_span(f.span_id) or "", last), -f.severity.rank, f.first_seen, f.id),
-    )
 
 
 def _failed(item: RunOutline | TurnOutline | ToolCallOutline | SpanOutline | None) -> bool:

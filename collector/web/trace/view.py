@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 from urllib.parse import quote, urlencode
 
-from ....processors.trace_outline import TraceOutline
+from ....processors.trace_outline import RunOutline, TraceOutline
 from ....schemas.annotations import Annotation, HumanScore, Review
 from ....schemas.errors import NotFoundError
-from ....schemas.findings import Finding
 from ....schemas.queries.labels import Labelled
 from ....schemas.queries.reader import Confidence
 from ....schemas.taxonomy import Severity
@@ -20,10 +19,8 @@ from ...queries.trace.trace_index import REST, TraceIndex
 from ...queries.trace.trace_queries import TraceAssessment, TraceQueries
 from .detail import Details
 from .parts import Detail
-from .tree import Branch, TreeOptions, TreeView, sort_findings
-
-MAX_FINDINGS: Final = 200
-"""Findings in the list above the tree."""
+from .shown_errors import ShownError, in_reading_order, worst
+from .tree import Branch, TreeOptions, TreeView
 
 MAX_OPENED: Final = 50
 
@@ -101,8 +98,9 @@ class Opinions:
 class TracePageView:
     """View of a trace's page. `selected`: key of the place shown; `lazy`: its details are read after the page.
 
-    `why`: no judge has spoken of the trace; `unscored`: outcomes, with reasons, that left the selected run unscored.
-    `unseen`: stored spans that the outline does not have.
+    `opened`: the error that the page opens on, as no place was asked for. `why`: no judge has spoken of the trace;
+    `unscored`: outcomes, with reasons, that left the selected run unscored. `unseen`: stored spans that the
+    outline does not have.
     """
 
     outline: TraceOutline
@@ -110,7 +108,8 @@ class TracePageView:
     ask: Ask
     trace_index: TraceIndex
     selected: str
-    findings: Sequence[Finding]
+    errors: Sequence[ShownError]
+    opened: ShownError | None
     tree: Branch
     opinions: Opinions
     verdicts: Mapping[str, Sequence[Verdict]]
@@ -128,10 +127,10 @@ class TracePageView:
 
     @property
     def counts(self) -> Mapping[Severity, int]:
-        """Findings by severity, the worst first."""
+        """Errors by severity, the worst first."""
         found = dict.fromkeys(reversed(Severity), 0)
-        for finding in self.findings:
-            found[finding.severity] += 1
+        for shown in self.errors:
+            found[shown.severity] += 1
         return {severity: count for severity, count in found.items() if count}
 
     @property
@@ -141,15 +140,21 @@ class TracePageView:
         return [v for subject, verdicts in self.verdicts.items() if subject not in runs for v in verdicts]
 
     @property
+    def exchanges(self) -> Sequence[RunOutline]:
+        """The runs that answered a user, with their questions and answers."""
+        return [run for run in self.outline.runs if not run.parent_id and (run.goal or run.answer)]
+
+    @property
     def selected_query(self) -> str:
         """Parameters that select the same again."""
         return query_of(self.trace_index, self.selected)
 
-    def place_of(self, finding: Finding) -> str:
-        """The agent and turn of a finding, in words."""
-        run = self.trace_index.items.get(f"run:{finding.agent_run_id}")
+    def place_of(self, shown: ShownError) -> str:
+        """The agent and turn of an error, in words."""
+        lead = shown.error.lead
+        run = self.trace_index.items.get(f"run:{lead.agent_run_id}")
         name = agent_name(getattr(run, "name", "")) if run else ""
-        turn = "" if finding.turn is None else f"turn {finding.turn}"
+        turn = "" if lead.turn is None else f"turn {lead.turn}"
         return ", ".join(part for part in (name, turn) if part) or "outside of agent runs"
 
 
@@ -160,8 +165,8 @@ def query_of(trace_index: TraceIndex, key: str) -> str:
     return urlencode({"span": span_id} if span_id else {"at": key})
 
 
-def select(ask: Ask, trace_index: TraceIndex, findings: Sequence[Finding]) -> str:
-    """The selected key: the asked one, else that of the first finding, else the first run or span.
+def select(ask: Ask, trace_index: TraceIndex) -> str:
+    """The key of the asked place; "" where none was asked for.
 
     Raises:
         NotFoundError: the asked span is not of this trace.
@@ -171,11 +176,11 @@ def select(ask: Ask, trace_index: TraceIndex, findings: Sequence[Finding]) -> st
         if key is None:
             raise NotFoundError(f"this trace has no span {ask.span[:64]!r}")
         return key
-    if ask.at in trace_index.items and ask.at:
-        return ask.at
-    for finding in findings:
-        if key := trace_index.key_of_span(finding.span_id):
-            return key
+    return ask.at if ask.at in trace_index.items else ""
+
+
+def _first(trace_index: TraceIndex) -> str:
+    """The key of the first run, else of the first span."""
     first = trace_index.below("")
     return next((key for key in first if key != REST), next(iter(trace_index.below(REST)), ""))
 
@@ -192,16 +197,19 @@ def view_of(
     """
     outline = trace_index.outline
     assessment = trace_queries.assessment(outline, Confidence.of(ask.profile))
-    findings = sort_findings(assessment.findings, trace_index)
-    selected = select(ask, trace_index, findings)
-    choice = TreeOptions(selected, findings, bool(ask.only), frozenset(ask.opened))
+    errors = in_reading_order(assessment.errors, trace_index, assessment.least)
+    asked = select(ask, trace_index)
+    opened = None if asked else worst(errors, trace_index)
+    selected = asked or (opened and trace_index.key_of_span(opened.error.lead.span_id)) or _first(trace_index)
+    choice = TreeOptions(selected, errors, bool(ask.only), frozenset(ask.opened))
     return TracePageView(
         outline=outline,
         assessment=assessment,
         ask=ask,
         trace_index=trace_index,
         selected=selected,
-        findings=findings,
+        errors=errors,
+        opened=opened,
         tree=TreeView(trace_index, choice).top(),
         opinions=Opinions.of(labelled),
         verdicts=grouped(assessment.verdicts, lambda verdict: verdict.subject.id),
@@ -213,4 +221,4 @@ def detail_of(trace_queries: TraceQueries, view: TracePageView) -> Detail | None
     trace = trace_queries.part(view.trace_index, view.selected)
     if trace is None:
         return None
-    return Details(trace, view.trace_index, view.findings).at(view.selected)
+    return Details(trace, view.trace_index, view.errors).at(view.selected)

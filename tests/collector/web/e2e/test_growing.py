@@ -78,7 +78,7 @@ def test_a_trace_grows_while_one_looks(
         expect(note).to_be_focused()
     expect(count).to_have_text(str(sent))
     expect(page.locator("#trace-facts")).to_have_attribute("data-state", "settled")
-    expect(page.locator("#trace-findings .jump[data-state=current]").first).to_be_visible()
+    expect(page.locator("#trace-errors .jump[data-state=current]").first).to_be_visible()
     expect(page.locator("[data-state=provisional]")).to_have_count(0)
     expect(note).to_have_value("half a thought")
     site.check_quiet()
@@ -101,7 +101,7 @@ def test_provisional_findings_are_marked(empty_house: House, open_site: Callable
     expect(row.locator(".state-tag")).to_be_visible()
     row.locator("a").first.click()
     page.locator("#panel .finding.provisional").first.wait_for()
-    assert page.locator("#trace-findings .tag:text-is('provisional')").count() >= 1
+    assert page.locator("#trace-errors .tag:text-is('provisional')").count() >= 1
     empty_house.put(part(shown, shown.spans[helper:]))
     page.locator("#panel .finding.current").first.wait_for()
     expect(page.locator(".finding.provisional")).to_have_count(0)

@@ -54,7 +54,7 @@ class Newcomer:
         page.wait_for_url(re.compile("/traces/[0-9a-f]{32}"))
         page.locator("#panel h2").wait_for()
         if not page.locator("main mark").count():
-            self.click(page.locator("#trace-findings .jump").first)
+            self.click(page.locator("#trace-errors .jump").first)
         self.check_evidence()
 
     def check_evidence(self) -> None:

@@ -11,6 +11,7 @@ from large_trace import large_trace
 from trace_pages import ANSWER, CALL, MANAGER, TOOL, TRACE_ID, Pages, a_span, failing_run, llm, trace_pages
 
 from tracejury.collector.store.client import Store
+from tracejury.schemas.queries.reader import Confidence
 
 pytestmark = pytest.mark.store
 
@@ -29,30 +30,57 @@ def trace(pages: Pages, open_site: Callable[[str], Watched]) -> Watched:
 
 
 def test_evidence_is_marked_in_the_text_that_holds_it(trace: Watched) -> None:
-    """Each finding leads to a panel in which its quote is highlighted; nothing is complained of or loaded."""
+    """Each error leads to a panel in which its quote is highlighted; nothing is complained of or loaded."""
     trace.open(f"/traces/{TRACE_ID}")
-    links = trace.page.locator("#trace-findings .jump")
+    links = trace.page.locator("#trace-errors .jump")
     assert links.count() >= 1
     for number in range(links.count()):
-        finding = links.nth(number).get_attribute("data-finding")
+        finding = (links.nth(number).get_attribute("data-findings") or "").split()[0]
         links.nth(number).click()
         mark = trace.page.locator(f'#panel mark[data-findings~="{finding}"]').first
         mark.wait_for()
-        quote = trace.page.locator(f"#finding-{finding} .quote").inner_text()
+        assert f"#error-{links.nth(number).get_attribute('data-error')}" in trace.page.url
+        quote = trace.page.locator(f"#finding-{finding} > .quote").inner_text()
         assert mark.inner_text().split() == quote.split()
     trace.check_quiet()
     trace.check_accessible()
 
 
-def test_keys_walk_findings_and_the_tree(trace: Watched) -> None:
-    """`n` shows the next finding; arrows move through the tree, right and left open and close, Enter shows."""
+def test_a_page_opens_on_its_worst_error_and_on_a_phone_at_its_top(trace: Watched, pages: Pages) -> None:
+    """With the question and the answer above; the address of any of an error's findings leads to it, unfolded."""
+    page = trace.page
+    page.set_viewport_size({"width": 390, "height": 800})
+    trace.open(f"/traces/{TRACE_ID}")
+    current = page.locator('#trace-errors .jump[aria-current="true"]')
+    current.wait_for()
+    severities = page.locator("#trace-errors .jump .severity").all_inner_texts()
+    assert current.locator(".severity").inner_text() == ("HIGH" if "HIGH" in severities else "MEDIUM")
+    assert page.evaluate("scrollY") == 0
+    talk = page.locator("#trace-talk")
+    assert "What is the mean of data.csv?" in talk.inner_text()
+    assert "It is 42." in talk.inner_text()
+    outline = pages.reader.trace_queries.trace_index(TRACE_ID)
+    assert outline is not None
+    errors = pages.reader.trace_queries.assessment(outline.outline, Confidence.of("")).errors
+    folded = [finding for error in errors for finding in error.findings[1:]]
+    assert folded
+    for finding in folded:
+        trace.open(f"/traces/{TRACE_ID}?span={finding.span_id}#finding-{finding.id}")
+        page.locator(f"#finding-{finding.id}").wait_for()
+        assert page.evaluate("document.activeElement.id") == f"finding-{finding.id}"
+    trace.check_quiet()
+    trace.check_accessible()
+
+
+def test_keys_walk_errors_and_the_tree(trace: Watched) -> None:
+    """`n` shows the next error; arrows move through the tree, right and left open and close, Enter shows."""
     page = trace.page
     trace.open(f"/traces/{TRACE_ID}?span={MANAGER}")
     page.locator("#panel h2", has_text="analyst").wait_for()
     page.keyboard.press("n")
-    page.locator('#trace-findings .jump[aria-current="true"]').wait_for()
-    first = page.locator('#trace-findings .jump[aria-current="true"]').get_attribute("data-finding")
-    assert f"#finding-{first}" in page.url
+    page.locator('#trace-errors .jump[aria-current="true"]').wait_for()
+    first = page.locator('#trace-errors .jump[aria-current="true"]').get_attribute("data-error")
+    assert f"#error-{first}" in page.url
     page.keyboard.press(".")
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowUp")
@@ -69,7 +97,7 @@ def test_keys_walk_findings_and_the_tree(trace: Watched) -> None:
     page.locator(f"#panel #at-{CALL}").wait_for()
     assert f"span={CALL}" in page.url
     page.go_back()
-    page.locator(f"#panel #finding-{first}").wait_for()
+    page.locator(f"#panel #error-{first}").wait_for()
     trace.check_quiet()
 
 
@@ -141,22 +169,22 @@ def test_a_trace_grows_while_one_looks(pages: Pages, open_site: Callable[[str], 
     assert page.evaluate("document.activeElement.closest('.node').id") == f"span-{CALL}"
     pages.put(answer, settle=False)
     page.locator(f"#span-{ANSWER}").wait_for()
-    page.locator("#trace-findings .jump[data-state=provisional]").first.wait_for()
+    page.locator("#trace-errors .jump[data-state=provisional]").first.wait_for()
     pages.put(agent)
     page.locator('#trace-facts[data-state="settled"]').wait_for()
-    page.locator("#trace-findings .jump[data-state=current]").first.wait_for()
-    assert page.locator("#trace-findings .jump[data-state=provisional]").count() == 0
+    page.locator("#trace-errors .jump[data-state=current]").first.wait_for()
+    assert page.locator("#trace-errors .jump[data-state=provisional]").count() == 0
     assert page.evaluate("window.stayed")
     site.check_quiet()
 
 
-def test_a_finding_that_is_taken_back_goes(pages: Pages, open_site: Callable[[str], Watched]) -> None:
-    """A copy of the tool's span that ended well replaces the failed one: the page says that the finding went."""
+def test_an_error_that_is_taken_back_goes(pages: Pages, open_site: Callable[[str], Watched]) -> None:
+    """A copy of the tool's span that ended well replaces the failed one: the page says that the error went."""
     _, call, tool, answer = failing_run()
     site = open_site(pages.url)
     pages.put(call, tool, answer, settle=False)
     site.open(f"/traces/{TRACE_ID}")
-    site.page.locator("#trace-findings .jump").first.wait_for()
+    site.page.locator("#trace-errors .jump").first.wait_for()
     done = {**tool.attributes, "output.value": "1, 2, 3"}
     pages.put(a_span(TOOL, MANAGER, "TOOL", "read_file", 3, 2, attributes=done), settle=False)
     site.page.locator("#toasts", has_text="taken back").wait_for()

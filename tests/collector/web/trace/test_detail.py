@@ -13,6 +13,8 @@ from tracejury.collector.queries.trace.trace_index import TraceIndex
 from tracejury.collector.web.trace.detail import Details
 from tracejury.collector.web.trace.marks import Shown
 from tracejury.collector.web.trace.parts import Detail, RunDetail, SpanDetail, SpanSection, TurnDetail
+from tracejury.collector.web.trace.shown_errors import ShownError
+from tracejury.judges.grouping import group
 from tracejury.judges.registry import default_suite
 from tracejury.processors.rebuild import rebuild
 from tracejury.processors.trace_outline import outline_of
@@ -21,8 +23,9 @@ from tracejury.schemas.trajectory import Trace
 
 
 def details(rebuilt: Trace, *findings: Finding) -> Details:
-    """Details of a trace with these findings."""
-    return Details(rebuilt, TraceIndex(outline_of(rebuilt)), findings)
+    """Details of a trace with the errors that these findings make."""
+    errors = group(findings, [run.id for run in rebuilt.runs])
+    return Details(rebuilt, TraceIndex(outline_of(rebuilt)), [ShownError(error, error.severity()) for error in errors])
 
 
 def sections(detail: Detail | None) -> list[SpanSection]:

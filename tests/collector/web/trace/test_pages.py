@@ -13,6 +13,7 @@ from trace_pages import ANSWER, CALL, MANAGER, TOOL, TRACE_ID, Pages, a_span, fa
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind, Verdict
 
@@ -34,6 +35,28 @@ def test_the_page_shows_tree_findings_and_the_place_of_the_first(pages: Pages) -
         assert f'id="span-{span_id}"' in page.text
     assert "<mark" in page.text
     assert 'data-state="settled"' in page.text
+
+
+def test_an_error_names_its_spans_and_its_findings_once(pages: Pages) -> None:
+    """At its primary span all of it; elsewhere its role there; ids are unique in whatever is shown."""
+    pages.put(*failing_run())
+    trace_index = pages.reader.trace_queries.trace_index(TRACE_ID)
+    assert trace_index is not None
+    errors = pages.reader.trace_queries.assessment(trace_index.outline, Confidence.of("")).errors
+    assert any(len(error.spans) > 1 for error in errors)
+    for error in errors:
+        roles = {role.value.capitalize() for role in error.spans.values()}
+        panel = pages.get(f"/traces/{TRACE_ID}/panel", span=error.lead.span_id).text
+        card = panel.partition(f'id="error-{error.id}"')[2].partition("</article>")[0]
+        assert html.escape(error.title) in card
+        assert roles <= set(re.findall(r"<dt>(.*?)</dt>", card))
+        assert card.count('class="finding ') == len(error.findings)
+        for span_id in error.spans:
+            shown = pages.get(f"/traces/{TRACE_ID}/panel", span=span_id).text
+            ids = re.findall(r' id="([^"]+)"', shown)
+            assert len(ids) == len(set(ids))
+            assert f"#error-{error.id}" in shown or f'id="error-{error.id}"' in shown
+            assert pages.get(f"/spans/{span_id}").text.count(f"#error-{error.id}") >= 1
 
 
 def test_an_unknown_trace_or_span_is_not_found(pages: Pages) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 import pytest
 from large_trace import large_trace
@@ -12,10 +13,14 @@ from store_parts import a_finding
 from trajectories import TRAIL, load
 
 from tracejury.collector.queries.trace.trace_index import REST, TraceIndex
-from tracejury.collector.web.trace.tree import MOST, WINDOW, Branch, Node, TreeOptions, TreeView, sort_findings
+from tracejury.collector.web.trace.shown_errors import ShownError, in_reading_order, worst
+from tracejury.collector.web.trace.tree import MOST, WINDOW, Branch, Node, TreeOptions, TreeView
+from tracejury.judges.grouping import group
 from tracejury.processors.normalize import normalize
 from tracejury.processors.rebuild import rebuild
 from tracejury.processors.trace_outline import from_json, outline_of, to_json
+from tracejury.schemas.agent_errors import ErrorRole
+from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import Trace
 
 
@@ -65,18 +70,24 @@ def test_a_sub_agent_stands_below_the_call_that_started_it() -> None:
     assert trace_index.key_of_span("none") is None
 
 
-def test_a_finding_is_pinned_at_its_span_and_counted_above() -> None:
+def shown_at(span_id: str, **facts: Any) -> ShownError:
+    """An error of one finding."""
+    (error,) = group([a_finding(span_id=span_id, **facts)], ())
+    return ShownError(error, error.severity())
+
+
+def test_an_error_is_pinned_at_its_span_and_counted_above() -> None:
     """Closed nodes say what is below them."""
     trace_index = TraceIndex(outline_of(large()))
     run_id = trace_index.outline.runs[-1].id
     span = trace_index.outline.runs[-1].turns[3].span_id
-    finding = a_finding(span_id=span, agent_run_id=run_id)
-    shown = list(nodes(TreeView(trace_index, TreeOptions("", [finding])).top()))
+    error = shown_at(span, agent_run_id=run_id)
+    shown = list(nodes(TreeView(trace_index, TreeOptions("", [error])).top()))
     closed = next(n for n in shown if n.key == f"run:{run_id}")
     assert not closed.is_open
-    assert dict(closed.beneath) == {finding.severity: 1}
-    opened = list(nodes(TreeView(trace_index, TreeOptions(trace_index.key_of_span(span) or "", [finding])).top()))
-    assert [n.key for n in opened if n.findings] == [trace_index.key_of_span(span)]
+    assert dict(closed.beneath) == {error.severity: 1}
+    opened = list(nodes(TreeView(trace_index, TreeOptions(trace_index.key_of_span(span) or "", [error])).top()))
+    assert [n.key for n in opened if n.errors] == [trace_index.key_of_span(span)]
 
 
 def test_a_page_is_bounded_and_everything_can_be_reached() -> None:
@@ -96,12 +107,41 @@ def test_what_is_selected_is_shown_wherever_it_is() -> None:
         assert [n.key for n in nodes(TreeView(trace_index, TreeOptions(key)).top()) if n.selected] == [key]
 
 
-def test_findings_come_in_reading_order() -> None:
+def test_the_other_spans_of_an_error_have_its_role_and_count_nothing() -> None:
+    """Each node once, with the first of its roles; what is decided below a closed node counts."""
+    trace_index = TraceIndex(outline_of(delegating()))
+    error = shown_at("a2", tool_span_id="t2", seen_by_span_id="b1", also_at=("a1", "nowhere"))
+    roles = {
+        n.key: [role for _, role in n.errors] for n in nodes(TreeView(trace_index, TreeOptions("", [error])).top())
+    }
+    assert {key: found for key, found in roles.items() if found} == {
+        "turn:1:m1": [ErrorRole.DECIDED],
+        "call:0:0:s1": [ErrorRole.SHOWN],
+        "turn:0:s1": [ErrorRole.READ],
+        "turn:0:m1": [ErrorRole.REPEATED],
+    }
+
+
+def test_errors_come_in_reading_order() -> None:
     """By place in the tree, the worst first at one place; those of unknown spans last."""
     trace_index = TraceIndex(outline_of(delegating()))
     spans = ["t2", "nowhere", "a1", "b1"]
-    found = sort_findings([a_finding(span_id=s) for s in spans], trace_index)
-    assert [f.span_id for f in found] == ["a1", "b1", "t2", "nowhere"]
+    found = in_reading_order([shown_at(s).error for s in spans], trace_index, 0.0)
+    assert [shown.error.lead.span_id for shown in found] == ["a1", "b1", "t2", "nowhere"]
+
+
+def test_the_worst_error_has_a_place_the_highest_severity_and_the_highest_confidence() -> None:
+    """Of equal ones the first; the severity is that of the profile."""
+    trace_index = TraceIndex(outline_of(delegating()))
+    made = (
+        ("nowhere", Severity.HIGH, 0.9), ("a1", Severity.MEDIUM, 0.9), ("t2", Severity.HIGH, 0.5),
+        ("b1", Severity.HIGH, 0.5), ("a2", Severity.HIGH, 0.4),
+    )  # fmt: skip
+    errors = [shown_at(span, severity=severity, confidence=sure).error for span, severity, sure in made]
+    found = worst(in_reading_order(errors, trace_index, 0.0), trace_index)
+    assert found is not None
+    assert found.error.lead.span_id == "b1"
+    assert worst([], trace_index) is None
 
 
 @pytest.mark.trail
