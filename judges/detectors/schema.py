@@ -6,11 +6,13 @@ reads it; only a broken schema is reported at the reading turn, too. LOW where t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 from typing import Final
 
+from ...schemas.normalized import Message
 from ..base import Context
 from ..facts import CallFacts, RunFacts, TurnFacts
 from ..failure_text import FailureKind
@@ -81,17 +83,27 @@ def _mistyped(facts: RunFacts, _: Context) -> Iterator[Hit]:
                 yield Hit(turn.span_id, quote_call(turn.turn, call.call), text)
 
 
+def _unanswered(history: Sequence[Message]) -> set[str]:
+    """Ids of requests in a history that nothing answers: neither a result, nor a message that may be one without id."""
+    found: set[str] = set()
+    for at, message in enumerate(history):
+        asked = {r.call_id for r in message.tool_requests if r.call_id}
+        following = list(takewhile(lambda m: m.role != "assistant", history[at + 1 :])) if asked else []
+        if asked and all(m.tool_call_id for m in following):
+            found |= asked
+    return found - {m.tool_call_id for m in history}
+
+
 def _lost(facts: RunFacts, _: Context) -> Iterator[Hit]:
     """The model was sent its request again and no result for it; where requests have no ids, nobody can tell."""
     for turn in facts.turns:
         later = next((t.turn.llm for t in facts.turns[turn.position + 1 :] if t.acting), None)
         if later is None or not any(c.call.call_id and c.call.result is None for c in turn.calls):
             continue
-        asked = {r.call_id for m in later.input_messages for r in m.tool_requests}
-        answered = {m.tool_call_id for m in later.input_messages}
+        unanswered = _unanswered(later.input_messages)
         for call in turn.calls:
             silent = call.call.result is None and call.failure is None and call.refusal is None
-            if silent and call.call.call_id in asked - answered and turn.span_id and not call.call.sub_run_id:
+            if silent and call.call.call_id in unanswered and turn.span_id and not call.call.sub_run_id:
                 shown = call.call.span.span_id if call.call.span else ""
                 text = f"The agent went on without a result of its call of {call.call.name[:60]}: none was ever sent."
                 yield Hit(turn.span_id, quote_call(turn.turn, call.call), text, shown)

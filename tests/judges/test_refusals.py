@@ -9,7 +9,7 @@ from small_traces import Did, Said, run, tool, trace
 
 from tracejury.judges.registry import suite_of
 from tracejury.schemas.findings import Finding
-from tracejury.schemas.normalized import ToolDefinition
+from tracejury.schemas.normalized import Message, ToolDefinition, ToolRequest
 from tracejury.schemas.profiles import threshold
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import Trace
@@ -151,3 +151,24 @@ def test_a_mended_call_is_slight() -> None:
         assert alone.severity is Severity.MEDIUM
         mended = [f for f in found(one_call(did, again)) if f.span_id == "a1"]
         assert [f.severity for f in mended] == [Severity.LOW]
+
+
+def history(*messages: Message) -> list[str]:
+    """What is found where a later call of the model was sent these messages."""
+    asked, last = Said("a1", "", [Did("search", {"query": "a"})]), Said("z1", "I could not find it.")
+    base = run("r1", asked, last, tools=[SEARCH])
+    first, second = base.turns
+    assert second.llm is not None
+    call = replace(first.tool_calls[0], call_id="c1", result=None, executed=None)
+    later = replace(second, llm=replace(second.llm, input_messages=messages))
+    return [f.judge for f in found(trace(replace(base, turns=(replace(first, tool_calls=(call,)), later))))]
+
+
+def test_a_result_is_lost_only_where_nothing_can_be_it() -> None:
+    """Some record results without the id of their call, or as a message of the user."""
+    asked = Message("assistant", "", (ToolRequest("search", {"query": "a"}, "c1"),))
+    other = Message("tool", "another", tool_call_id="c2")
+    assert history(asked) == history(asked, other) == ["lost-result"]
+    for answer in (Message("tool", "a page", tool_call_id="c1"), Message("tool", "a page"), Message("user", "a page")):
+        assert history(asked, answer) == []
+    assert history(Message("user", "what is it?")) == []
