@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from ..schemas.agent_errors import Cause
+from ..schemas.agent_errors import Cause, error_id
 from ..schemas.findings import Finding
 from ..schemas.taxonomy import TRAIL
 
@@ -65,6 +65,11 @@ FAILING: Final = frozenset({Cause.FAILED_CALL, Cause.MODEL, Cause.ENDING})
 def cause_of(finding: Finding) -> str:
     """The class of a finding; of a judge of one's own its taxonomy and category."""
     return cause(finding.judge, finding.taxonomy, finding.category)
+
+
+def led_by(finding: Finding) -> str:
+    """The id of the error that the finding leads, or would lead."""
+    return error_id(finding, cause_of(finding))
 
 
 def cause(judge: str, taxonomy: str, category: str) -> str:

@@ -75,13 +75,7 @@ class AgentError:
     @property
     def spans(self) -> dict[str, ErrorRole]:
         """The spans that it names with their roles, its primary span first."""
-        named = {self.lead.span_id: ErrorRole.DECIDED}
-        for span_id, role in ((self.shown_at, ErrorRole.SHOWN), (self.read_at, ErrorRole.READ)):
-            if span_id:
-                named.setdefault(span_id, role)
-        for span_id in self.repeated_at:
-            named.setdefault(span_id, ErrorRole.REPEATED)
-        return named
+        return _roles(self.lead.span_id, self.shown_at, self.read_at, self.repeated_at)
 
     def confidence(self, severity: Severity = Severity.LOW) -> float:
         """The confidence with which it is at least so severe: that of its surest finding that is; NEVER for none.
@@ -129,6 +123,11 @@ class ErrorSummary:
     findings: tuple[str, ...]
     first_seen: int
 
+    @property
+    def spans(self) -> dict[str, ErrorRole]:
+        """As of `AgentError`."""
+        return _roles(self.span_id, self.shown_at, self.read_at, self.repeated_at)
+
     def severity(self, least: float = 0.0) -> Severity:
         """As of `AgentError`."""
         if self.high >= least:
@@ -165,6 +164,16 @@ def summary(error: AgentError) -> ErrorSummary:
         findings=tuple(finding.id for finding in error.findings),
         first_seen=min(finding.first_seen for finding in error.findings),
     )
+
+
+def _roles(decided: str, shown: str, read: str, repeated: Iterable[str]) -> dict[str, ErrorRole]:
+    named = {decided: ErrorRole.DECIDED}
+    for span_id, role in ((shown, ErrorRole.SHOWN), (read, ErrorRole.READ)):
+        if span_id:
+            named.setdefault(span_id, role)
+    for span_id in repeated:
+        named.setdefault(span_id, ErrorRole.REPEATED)
+    return named
 
 
 def error_id(lead: Finding, cause: str) -> str:

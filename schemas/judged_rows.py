@@ -68,7 +68,7 @@ _FINDINGS: Final = ColumnTable(
     StoredColumn("FirstSeen", "first_seen"),
     StoredColumn("Title", "title"),
 )
-FINDING_COLUMNS: Final = (*_FINDINGS.names, "JudgedBy", "JudgeVersion", *_STAMPS)
+FINDING_COLUMNS: Final = (*_FINDINGS.names, "JudgedBy", "JudgeVersion", *_STAMPS, "ErrorId")
 FINDING_SELECT: Final = _FINDINGS.select
 finding_from_row = _FINDINGS.read
 
@@ -200,9 +200,10 @@ TRACE_COLUMNS: Final = (
 TEXT_COLUMNS: Final = ("tenant", "TraceId", "Text", "JudgedAt", "ReceivedAt")
 
 
-def finding_row(finding: Finding, judgement: Judgement) -> Row:
-    """The finding as `judgement` left it."""
-    return _FINDINGS.row(finding, judgement.judge, judgement.version, judgement.judged_at, judgement.received_through)
+def finding_row(finding: Finding, judgement: Judgement, led: str) -> Row:
+    """The finding as `judgement` left it. `led`: the id of the error that it leads, or would lead."""
+    by = (judgement.judge, judgement.version, judgement.judged_at, judgement.received_through)
+    return _FINDINGS.row(finding, *by, led)
 
 
 def judgement_row(judgement: Judgement, state: TraceState) -> Row:

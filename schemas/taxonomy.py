@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
 TRAIL: Final = "trail"
 
-TRAIL_CATEGORIES: Final = (
-    "Language-only",
-    "Tool-related",
-    "Poor Information Retrieval",
-    "Incorrect Memory Usage",
-    "Tool Output Misinterpretation",
-    "Incorrect Problem Identification",
-    "Tool Selection Errors",
-    "Formatting Errors",
-    "Instruction Non-compliance",
-    "Tool Definition Issues",
-    "Environment Setup Errors",
-    "Rate Limiting",
-    "Authentication Errors",
-    "Service Errors",
-    "Resource Not Found",
-    "Resource Exhaustion",
-    "Timeout Issues",
-    "Context Handling Failures",
-    "Resource Abuse",
-    "Goal Deviation",
-    "Task Orchestration",
-)
-"""Leaves of the TRAIL taxonomy (Patronus AI, "TRAIL: Trace Reasoning and Agentic Issue Localization")."""
+TRAIL_GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Hallucination": ("Language-only", "Tool-related"),
+    "Information processing": ("Poor Information Retrieval", "Incorrect Memory Usage", "Tool Output Misinterpretation"),
+    "Decision making": ("Incorrect Problem Identification", "Tool Selection Errors"),
+    "Output generation": ("Formatting Errors", "Instruction Non-compliance"),
+    "Configuration": ("Tool Definition Issues", "Environment Setup Errors"),
+    "API": ("Rate Limiting", "Authentication Errors", "Service Errors", "Resource Not Found"),
+    "Resources": ("Resource Exhaustion", "Timeout Issues"),
+    "Context": ("Context Handling Failures", "Resource Abuse"),
+    "Tasks": ("Goal Deviation", "Task Orchestration"),
+}
+"""The leaves of the TRAIL taxonomy by group (Patronus AI, "TRAIL: Trace Reasoning and Agentic Issue Localization").
+
+Hallucination to Output generation are reasoning errors, Configuration to Resources system execution errors, Context and
+Tasks planning and coordination errors.
+"""
+
+TRAIL_CATEGORIES: Final = tuple(category for group in TRAIL_GROUPS.values() for category in group)
+"""Leaves of the TRAIL taxonomy."""
+
+
+def with_group(taxonomy: str, category: str) -> str:
+    """A category for people: with its group, "Hallucination: language-only", or as it is where it has none."""
+    if taxonomy != TRAIL:
+        return category
+    group = next((name for name, leaves in TRAIL_GROUPS.items() if category in leaves), "")
+    return f"{group}: {category.lower()}" if group else category
 
 
 class Dimension(StrEnum):

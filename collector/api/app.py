@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Annotated
 
 from anyio import CapacityLimiter, to_thread
@@ -13,10 +12,10 @@ from starlette.exceptions import HTTPException
 
 from ... import __version__
 from ...schemas.errors import NotFoundError, TracejuryError
-from ...schemas.filters import ERROR_FILTERS, an_id
-from ...schemas.queries.reader import Confidence, ErrorQuery, Position, TraceQuery
-from ...schemas.wire.traces import ErrorPage, JudgedPage, PartedTraceJson, TraceJson
-from ..queries.present import present_error, present_judged, present_trace
+from ...schemas.filters import an_id
+from ...schemas.queries.reader import Confidence, TraceQuery
+from ...schemas.wire.traces import JudgedPage, PartedTraceJson, TraceJson
+from ..queries.present import present_judged, present_trace
 from ..queries.reader import Reader
 from ..queries.trace.parts import PARTED, part_of, present_part
 from .addresses import Heads, Slashes
@@ -24,20 +23,17 @@ from .answers import documented, json_answer, on_error, problem
 from .dataset import add_export
 from .deletion import add_deletion
 from .doctor import add_doctor
+from .errors import add_errors
 from .explain import add_explain
 from .guard import Guard
 from .labels import add_labels
 from .lists import add_lists, traces_page
 from .llm import add_architectures, add_ledger
 from .params import (
-    ErrorsParams,
     JudgeBody,
-    SpanErrorsParams,
     TraceParams,
-    asked_names,
     moment,
     read_cursor,
-    write_cursor,
 )
 from .prefixes import whole_trace_id
 from .rates import add_rates
@@ -59,7 +55,8 @@ def create_app(services: Services) -> FastAPI:
     for kind in (TracejuryError, Exception, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, on_error)
     add_lists(app, reader, clock)
-    _add_reading(app, reader, clock)
+    _add_reading(app, reader)
+    add_errors(app, reader, clock)
     _add_judging(app, services)
     add_doctor(app, reader, clock)
     add_export(app, reader, clock)
@@ -75,7 +72,7 @@ def create_app(services: Services) -> FastAPI:
     return app
 
 
-def _add_reading(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
+def _add_reading(app: FastAPI, reader: Reader) -> None:
     # A large trace takes seconds to rebuild: those who wait for one leave threads to other reads.
     few = CapacityLimiter(REBUILDING_THREADS)
 
@@ -86,7 +83,7 @@ def _add_reading(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None
         view = reader.trace(trace_id, confidence)
         if view is None:
             raise NotFoundError(f"no trace {trace_id[:64]!r} is stored")
-        return json_answer(present_trace(view.trace, view.findings, view.verdicts))
+        return json_answer(present_trace(view.trace, view.findings, view.verdicts, view.errors))
 
     def in_parts(trace_id: str, confidence: Confidence, params: TraceParams, stored: int) -> Response:
         trace_queries = reader.trace_queries
@@ -96,29 +93,16 @@ def _add_reading(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None
         part = part_of(trace_index.outline, params.cursor, params.limit)
         found = trace_queries.assessment(part.outline, confidence)
         runs = trace_queries.runs(part.outline, part.runs)
-        return json_answer(present_part(part, runs, found.findings, found.verdicts, stored))
+        return json_answer(present_part(part, runs, found, stored))
 
     @app.get("/api/traces/{trace_id}", responses=documented(TraceJson | PartedTraceJson, 404))
     async def one_trace(trace_id: str, params: Annotated[TraceParams, Query()]) -> Response:
-        """The tree of agent runs, turns and tool calls, and the findings at their spans; by its id or its beginning.
+        """The tree of agent runs, turns and tool calls, its errors and their findings; by its id or its beginning.
 
         A trace of 5,000 spans or more, and any with `limit` or `cursor`, is answered in parts of agent runs.
         """
         confidence = Confidence.of(params.profile)
         return await to_thread.run_sync(presented, an_id(trace_id), confidence, params, limiter=few)
-
-    @app.get("/api/spans/{span_id}/errors", responses=documented(ErrorPage, 404))
-    def errors_of_span(span_id: str, params: Annotated[SpanErrorsParams, Query()]) -> Response:
-        """Findings at one span, over all traces that have a span of that id unless `trace` narrows it."""
-        query = params.query(clock(), span_id)
-        if not query.span_id:
-            raise NotFoundError(f"no span {span_id[:64]!r} is stored")
-        return _errors(reader, query, params)
-
-    @app.get("/api/errors", responses=documented(ErrorPage, 404))
-    def errors(params: Annotated[ErrorsParams, Query()]) -> Response:
-        """Findings, latest first; with `after` earliest first, and `next` is then never null."""
-        return _errors(reader, params.query(clock(), params.span), params)
 
 
 def _add_judging(app: FastAPI, services: Services) -> None:
@@ -180,24 +164,6 @@ def _add_watching(app: FastAPI, services: Services) -> None:
         return Response(services.metrics(), headers={"Content-Type": METRICS_TYPE})
 
 
-def _errors(reader: Reader, query: ErrorQuery, params: SpanErrorsParams) -> Response:
-    found = reader.findings(replace(query, limit=query.limit + 1))
-    shown = found[: query.limit]
-    if not found and (query.span_id or query.trace_id) and not reader.knows(query.trace_id, query.span_id):
-        if query.trace_id and (whole := whole_trace_id(reader, query.trace_id)) != query.trace_id:
-            return _errors(reader, replace(query, trace_id=whole), params)
-        raise NotFoundError(_unknown(query))
-    last = Position(shown[-1].finding.first_seen, shown[-1].finding.id) if shown else None
-    if query.after:
-        more: str | None = write_cursor("after", last or query.after)
-    else:
-        more = write_cursor("cursor", last) if last and len(found) > len(shown) else None
-    # One who asks for what is to come may name what is to come.
-    nothing = not (found or query.before or query.after)
-    unknown = reader.unknown_names(asked_names(ERROR_FILTERS, params)) if nothing else {}
-    return json_answer({"items": [present_error(located) for located in shown], "next": more, "unknown": unknown})
-
-
 def _stored_trace(reader: Reader, given: str) -> tuple[str, int]:
     """The id of the trace that is named by it or its beginning, and its number of spans.
 
@@ -208,9 +174,3 @@ def _stored_trace(reader: Reader, given: str) -> tuple[str, int]:
         return given, stored
     whole = whole_trace_id(reader, given)
     return whole, reader.trace_queries.count_spans(whole)
-
-
-def _unknown(query: ErrorQuery) -> str:
-    parts = [f"span {query.span_id[:64]!r}"] if query.span_id else []
-    parts += [f"trace {query.trace_id[:64]!r}"] if query.trace_id else []
-    return f"no {' of '.join(parts)} is stored"

@@ -17,6 +17,7 @@ from ...schemas.filters import an_id
 from ...schemas.text.naming import CUT
 from ...schemas.wire.base import Model, WireModel
 from ...schemas.wire.doctor import DiagnosisJson, DoctorPage
+from ...schemas.wire.errors import ErrorDetailJson, ErrorJson, LocatedFindingJson, SpanErrorJson
 from ...schemas.wire.labels import (
     AnnotationJson,
     DeletedLabelsJson,
@@ -34,8 +35,6 @@ from ...schemas.wire.traces import (
     ArchitecturePage,
     ClearedJson,
     DeletedJson,
-    ErrorJson,
-    ErrorPage,
     JudgedJson,
     JudgedPage,
     LedgerPage,
@@ -99,7 +98,7 @@ class ApiClient:
             runs, further = answer["agent_runs"], more["agent_runs"]
             if runs and further and runs[-1]["id"] == further[0]["id"]:  # a run that is divided
                 runs[-1]["turns"] += further.pop(0)["turns"]
-            for name in ("agent_runs", "remainder", "findings", "verdicts"):
+            for name in ("agent_runs", "remainder", "errors", "findings", "verdicts"):
                 answer[name] += more[name]
         return self._parsed(PartedTraceJson if "part" in answer else TraceJson, answer)
 
@@ -140,13 +139,27 @@ class ApiClient:
         return self._get(SessionJson, f"/api/sessions/{in_path(session_id)}", {"service": service, "profile": profile})
 
     def errors(self, filters: Mapping[str, str], limit: int) -> tuple[list[ErrorJson], bool]:
-        """Findings, latest first, and whether there are more than `limit`. `filters` are those of /api/errors."""
-        return self._list(ErrorJson, "/api/errors", filters, limit)
+        """Errors, latest first, and whether there are more than `limit`. `filters` are those of /api/errors.
+
+        Of one span they say its role, as `SpanErrorJson`; NotFoundError for an unknown one.
+        """
+        model, path, others = _of_errors(filters)
+        found, more = self._list(model, path, others, limit)
+        return [*found], more
+
+    def error(self, error_id: str, *, profile: str = "") -> ErrorDetailJson:
+        """One error with its findings. Raises NotFoundError for an unknown id."""
+        return self._get(ErrorDetailJson, f"/api/errors/{in_path(error_id)}", {"profile": profile})
+
+    def findings(self, filters: Mapping[str, str], limit: int) -> tuple[list[LocatedFindingJson], bool]:
+        """Findings, as `errors`."""
+        return self._list(LocatedFindingJson, "/api/findings", filters, limit)
 
     def errors_after(self, filters: Mapping[str, str], after: str) -> tuple[list[ErrorJson], str]:
-        """A page of findings first seen after `after` (ISO 8601, "now" or a cursor), earliest first, and its cursor."""
-        page = self._get(ErrorPage, "/api/errors", {**filters, "after": after, "limit": str(PAGE)})
-        return page.items, page.next or ""
+        """A page of errors first seen after `after` (ISO 8601, "now" or a cursor), earliest first, and its cursor."""
+        model, path, others = _of_errors(filters)
+        page = self._ask("GET", path, {**others, "after": after, "limit": str(PAGE)})
+        return [self._parsed(model, item) for item in page["items"]], page["next"] or ""
 
     def ledger(self, filters: Mapping[str, str], limit: int) -> LedgerPage:
         """Up to `limit` last words of judges, latest first, with what comes beside them; `next` is null at the end.
@@ -383,6 +396,14 @@ def _sayable() -> Iterator[None]:
         before = error.object[max(0, error.start - 20) : error.start].rpartition('"')[2]
         after = error.object[error.start : error.end + 20].partition('"')[0]
         raise ConfigError(f"{before + after!a} is not text in UTF-8") from error
+
+
+def _of_errors(filters: Mapping[str, str]) -> tuple[type[ErrorJson], str, Mapping[str, str]]:
+    """The model, the address and the parameters of a list of errors: those of one span have their own."""
+    if not (span_id := filters.get("span")):
+        return ErrorJson, "/api/errors", filters
+    others = {name: value for name, value in filters.items() if name != "span"}
+    return SpanErrorJson, f"/api/spans/{in_path(span_id)}/errors", others
 
 
 def _of_page(filters: Mapping[str, str], limit: int, cursor: str = "") -> dict[str, str]:

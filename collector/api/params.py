@@ -75,7 +75,7 @@ class _ErrorFilters(Params):
 
 
 class SpanErrorsParams(_ErrorFilters):
-    """Of the findings at one span; with `after` they come earliest first, else latest first."""
+    """Of the errors that name one span; with `after` they come earliest first, else latest first."""
 
     profile: Profile = ""
     since: Since = ""
@@ -106,9 +106,15 @@ class SpanErrorsParams(_ErrorFilters):
 
 
 class ErrorsParams(SpanErrorsParams):
-    """Of the findings anywhere."""
+    """Of the errors, or of the findings, anywhere."""
 
     span: Text = ""
+
+
+class ErrorParams(Params):
+    """Of one error."""
+
+    profile: Profile = ""
 
 
 @with_filters(*LEDGER_FILTERS)

@@ -32,6 +32,12 @@ def whole_session_id(reader: Reader, given: str) -> str:
     return _only("session", prefix, reader.session_ids(prefix[:_LONGEST], SHOWN + 1) if prefix else ())
 
 
+def whole_error_id(reader: Reader, given: str) -> str:
+    """Likewise of an error or a finding."""
+    prefix = an_id(given).removesuffix(CUT)
+    return _only("error", prefix, reader.error_ids(prefix[:_LONGEST], SHOWN + 1) if prefix else ())
+
+
 def _only(kind: str, prefix: str, found: Sequence[str]) -> str:
     if not found:
         raise NotFoundError(f"no {kind} {prefix[:64]!r} is stored")

@@ -1,4 +1,4 @@
-"""New findings as they come, each once."""
+"""New errors as they come, each once."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 from ...schemas.errors import RetryableError
-from ...schemas.wire.traces import ErrorJson
+from ...schemas.wire.errors import ErrorJson
 from ..api.client import ApiClient
 
 PAUSE = 0.5
 OVERLAP = timedelta(seconds=10)
-"""Findings become readable in about the order of their times, not exactly: each look goes back this far."""
+"""Errors become readable in about the order of their times, not exactly: each look goes back this far."""
 
 
 class Follower:
     """Looks again and again, from `since` on (ISO 8601; without it from now on).
 
-    Remembers the findings of the last `OVERLAP` only: what it has shown before that, it never asks for again.
+    Remembers the errors of the last `OVERLAP` only: what it has shown before that, it never asks for again. An error
+    that comes with a further finding, or under another id, is told by the findings that it had.
     """
 
     def __init__(self, client: ApiClient, filters: Mapping[str, str], since: str = "") -> None:
@@ -29,7 +30,7 @@ class Follower:
         self._earliest: datetime | None = None
 
     def look(self) -> Iterator[ErrorJson]:
-        """The findings since the last call, earliest first. Raises what the client raises; call it again then."""
+        """The errors since the last call, earliest first. Raises what the client raises; call it again then."""
         if not self._after:
             rows, self._after = self._client.errors_after(self._filters, "now")
             yield from self._fresh(rows)
@@ -41,10 +42,11 @@ class Follower:
 
     def _fresh(self, rows: list[ErrorJson]) -> Iterator[ErrorJson]:
         for row in rows:
-            if row.id not in self._seen:
-                moment = datetime.fromisoformat(row.first_seen or "1970-01-01T00:00:00Z")
-                self._seen[row.id] = moment
-                self._earliest = self._earliest or moment
+            moment = datetime.fromisoformat(row.first_seen or "1970-01-01T00:00:00Z")
+            new = self._seen.keys().isdisjoint(row.finding_ids)
+            self._seen |= dict.fromkeys(row.finding_ids, moment)
+            self._earliest = self._earliest or moment
+            if new:
                 yield row
 
     def _advance(self) -> None:
@@ -59,7 +61,7 @@ class Follower:
 def follow(
     follower: Follower, *, on_gap: Callable[[str], None], wait: Callable[[float], None] = time.sleep
 ) -> Iterator[ErrorJson]:
-    """Findings without end. Once the collector has answered, its going away is told to `on_gap` and waited out.
+    """Errors without end. Once the collector has answered, its going away is told to `on_gap` and waited out.
 
     Raises:
         RetryableError: no collector answers at the first look.

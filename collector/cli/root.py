@@ -13,10 +13,10 @@ from .failures import as_failure
 COMMANDS: Final = {
     "serve": "Receive, store and judge traces.",
     "demo": "See it at work on a small agent program of ours.",
-    "errors": "List findings: what went wrong, at which span.",
+    "errors": "List errors: what went wrong, at which span.",
     "rates": "Show error rates with intervals, and whether they changed.",
     "traces": "List stored traces.",
-    "trace": "Show one trace: agent runs, turns, findings at their spans.",
+    "trace": "Show one trace: agent runs, turns, errors at their spans.",
     "sessions": "List sessions: traces of one conversation.",
     "session": "Show one session: what was said, with findings at their place.",
     "doctor": "Say what traces lack, and what mends it.",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ...judges.agreement import Predicted
 from ...schemas.findings import Finding
-from ...schemas.wire.traces import ErrorJson
+from ...schemas.wire.errors import LocatedFindingJson
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def predicted(f: Finding, name: str = "") -> Predicted:
     )
 
 
-def predicted_from_json(f: ErrorJson) -> Predicted:
+def predicted_from_json(f: LocatedFindingJson) -> Predicted:
     """A finding of the API."""
     return Predicted(
         trace_id=f.trace_id,

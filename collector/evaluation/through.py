@@ -95,5 +95,5 @@ def _any_trace(requests: Sequence[Request]) -> str:
 
 def _read(port: int) -> tuple[Predicted, ...]:
     with ApiClient(f"http://127.0.0.1:{port}") as client:
-        found, _ = client.errors({"profile": "0"}, ALL)
+        found, _ = client.findings({"profile": "0"}, ALL)
     return tuple(map(predicted_from_json, found))

@@ -7,23 +7,25 @@ from collections.abc import Iterable, Mapping
 from ...processors.tokens import sum_tokens
 from ...schemas.findings import Finding
 from ...schemas.normalized import Json
-from ...schemas.queries.reader import LocatedFinding, TraceRow
+from ...schemas.queries.reader import LocatedError, TraceRow
 from ...schemas.text.jsontext import text_of
 from ...schemas.trajectory import AgentRun, ToolCall, Trace, Turn
 from ...schemas.verdicts import Judgement, Verdict
 from ...schemas.wire.base import fill
 from ...schemas.wire.traces import (
     AgentRunJson,
-    ErrorJson,
     JudgedJson,
     TokensJson,
     TraceJson,
     TraceRowJson,
 )
+from .present_errors import present_error
 from .present_lists import duration_ms, severity_counts
 
 
-def present_trace(trace: Trace, findings: Iterable[Finding], verdicts: Iterable[Verdict] = ()) -> TraceJson:
+def present_trace(
+    trace: Trace, findings: Iterable[Finding], verdicts: Iterable[Verdict] = (), errors: Iterable[LocatedError] = ()
+) -> TraceJson:
     """The trace with its findings in order of place: agent run, turn, span, then judge."""
     order = {run.id: position for position, run in enumerate(trace.runs)}
     sums = sum_tokens(trace.spans)
@@ -34,14 +36,10 @@ def present_trace(trace: Trace, findings: Iterable[Finding], verdicts: Iterable[
         tokens=TokensJson(input=sums.input_tokens, output=sums.output_tokens, llm_calls=sums.calls),
         agent_runs=[present_run(run) for run in trace.runs],
         remainder=[span.span_id for span in trace.remainder],
+        errors=[present_error(located) for located in errors],
         findings=by_place(findings, order),
         verdicts=list(verdicts),
     )
-
-
-def present_error(located: LocatedFinding) -> ErrorJson:
-    """A finding outside its trace."""
-    return fill(ErrorJson, located.finding, service=located.service, agent=located.agent)
 
 
 def present_row(row: TraceRow) -> TraceRowJson:

@@ -15,6 +15,7 @@ from ...schemas.queries.pipeline_stats import Timeliness, VersionSeen
 from ...schemas.queries.reader import (
     Confidence,
     ErrorQuery,
+    ErrorView,
     LocatedError,
     LocatedFinding,
     Received,
@@ -117,6 +118,15 @@ class Reader(Protocol):
 
     def errors(self, query: ErrorQuery) -> Sequence[LocatedError]:
         """Up to `limit` errors that hold now."""
+
+    def error(self, some_id: str, confidence: Confidence, tenant: str = "") -> ErrorView | None:
+        """The error of an id, earlier ones included, or with the finding of that id; None where there is none.
+
+        Without findings that hold it is retracted.
+        """
+
+    def error_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:
+        """Up to `limit` ids of errors, earlier ones included, and of findings that begin so, in order."""
 
     def count_errors(self, query: ErrorQuery) -> int:
         """How many errors there are, whatever limit the query names."""

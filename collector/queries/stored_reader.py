@@ -10,6 +10,7 @@ from ...schemas.queries.listing import Facets, SessionRow, SessionView
 from ...schemas.queries.reader import (
     Confidence,
     ErrorQuery,
+    ErrorView,
     LocatedError,
     LocatedFinding,
     Received,
@@ -27,6 +28,7 @@ from ..store.lists.prefixes import session_ids_from, trace_ids_from
 from ..store.pipeline_stats import StoredPipelineStats
 from ..store.reading import StoredReading
 from ..store.stored_trace import stored_trace
+from .errors import errors_of_trace, stored_error
 from .known_names import unknown_names
 from .reader import Architectures, Labels, Ledger, Rates
 from .stored_sessions import stored_session
@@ -89,6 +91,16 @@ class StoredReader:
         self.rates.refresh()
         return StoredErrors(self._store, query.tenant).find(query)
 
+    def error(self, some_id: str, confidence: Confidence, tenant: str = "") -> ErrorView | None:
+        """Four look-ups."""
+        self.rates.refresh()
+        return stored_error(self._store, some_id, confidence, tenant)
+
+    def error_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:
+        """Up to `limit` ids of errors and findings that begin so."""
+        self.rates.refresh()
+        return StoredErrors(self._store, tenant).ids_from(prefix, limit)
+
     def count_errors(self, query: ErrorQuery) -> int:
         """How many errors hold now."""
         self.rates.refresh()
@@ -113,10 +125,12 @@ class StoredReader:
         least = confidence.least(trace.conventions)
         found = self._reading.load_findings(trace.trace_ids, tenant)
         verdicts = self._reading.load_verdicts(trace.trace_ids, tenant)
+        live = [f for i in trace.trace_ids for f in found.get(i, ()) if f.state in LIVE]
         return TraceView(
             trace,
-            [f for i in trace.trace_ids for f in found.get(i, ()) if f.state in LIVE and f.confidence >= least],
+            [f for f in live if f.confidence >= least],
             [v for i in trace.trace_ids for v in verdicts.get(i, ())],
+            errors_of_trace(trace, live, least),
         )
 
     def trace_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:

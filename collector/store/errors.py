@@ -11,7 +11,7 @@ from typing import Any, Final
 from ...schemas.agent_errors import ErrorSummary
 from ...schemas.filters import ERROR_FILTERS, conditions, named
 from ...schemas.judged_rows import ERROR_SELECT, error_from_row
-from ...schemas.queries.reader import ErrorQuery, LocatedError
+from ...schemas.queries.reader import Confidence, ErrorQuery, LocatedError
 from .client import Store
 from .lists.errors import AT_LEAST
 from .lists.findings import HOLDS, least, sure, thresholds
@@ -21,6 +21,14 @@ from .scope import TENANT, Scope
 _FILTERS: Final = named(ERROR_FILTERS, "service", "agent", "category")
 _TRACE: Final = "(TraceId = {trace_id:String} OR Whole = {trace_id:String})"
 _SPAN: Final = "(SpanId = {at:String} OR ShownAt = {at:String} OR ReadAt = {at:String} OR has(RepeatedAt, {at:String}))"
+_MEMBERS: Final = f"""
+SELECT TraceId, [Id] FROM findings FINAL WHERE {TENANT} AND (ErrorId = {{id:String}} OR Id = {{id:String}})
+ORDER BY NOT ({HOLDS}), Confidence DESC, Id
+"""
+# Without FINAL: a row that says that the error is gone tells what it was.
+_LATEST: Final = (
+    f"SELECT TraceId, FindingIds FROM errors WHERE {TENANT} AND Id = {{id:String}} ORDER BY FoldedAt DESC LIMIT 1"
+)
 _JUDGE: Final = "has(Judges, {seen_by:String})"
 
 
@@ -48,12 +56,43 @@ class StoredErrors:
         where, values = _conditions(query)
         return int(self._scope.select(f"SELECT count() FROM errors FINAL WHERE {where}", **values)[0][0])
 
+    def ids_from(self, prefix: str, limit: int) -> list[str]:
+        """Up to `limit` ids that begin so, in order: of errors, earlier ones included, and of findings."""
+        found = (("Id", "errors"), ("ErrorId", "findings"), ("Id", "findings"))
+        each = (f"SELECT {i} AS One FROM {t} WHERE {TENANT} AND startsWith({i}, {{prefix:String}})" for i, t in found)
+        rows = self._scope.select(
+            f"SELECT DISTINCT One FROM ({' UNION ALL '.join(each)}) ORDER BY One LIMIT {{limit:UInt64}}",
+            prefix=prefix,
+            limit=limit,
+        )
+        return [row[0] for row in rows]
+
+    def named(self, some_id: str) -> tuple[str, list[str]]:
+        """A trace and those of its findings that an id of an error, also an earlier one, or of a finding names.
+
+        Those that hold come first, the surest of them first. Nothing where it names none.
+        """
+        members = self._scope.select(_MEMBERS, id=some_id)
+        members += self._scope.select(_LATEST, id=some_id)
+        return (members[0][0] if members else "", list(dict.fromkeys(i for _, ids in members for i in ids)))
+
+    def holding(self, trace_ids: Sequence[str], findings: Sequence[str], confidence: Confidence) -> list[LocatedError]:
+        """The errors that hold in these traces and have any of these findings."""
+        rows = self._scope.select(
+            f"SELECT {ERROR_SELECT}, Whole, {least(confidence)} AS Least FROM errors FINAL WHERE {TENANT} AND {HOLDS} "
+            "AND TraceId IN {trace_ids:Array(String)} AND hasAny(FindingIds, {findings:Array(String)})",
+            trace_ids=list(trace_ids),
+            findings=list(findings),
+            **thresholds(confidence),
+        )
+        return self._located([(error_from_row(row), *row[-2:]) for row in rows])
+
     def _located(self, found: Sequence[tuple[ErrorSummary, str, float]]) -> list[LocatedError]:
         names = places(self._store, {error.trace_id for error, *_ in found}, self._tenant)
         return [
             LocatedError(
                 error,
-                error.severity(bound),
+                error.severity(min(bound, error.confidence)),
                 whole,
                 names.get((error.trace_id, ""), ""),
                 names.get((error.trace_id, error.agent_run_id), "") if error.agent_run_id else "",

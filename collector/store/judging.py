@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from ...judges.causes import led_by
 from ...processors.trace_outline import LARGE, outline_of, to_json
 from ...schemas.findings import Finding
 from ...schemas.judged_rows import (
@@ -158,7 +159,7 @@ class StoredJudging:
         keys = {(j.trace.tenant, j.trace.trace_id) for j in judged}
         with storing("what was judged"), store.changes.touching(keys):
             judged = [j for j in judged if self.stays(j)]
-            findings = (finding_row(f, j.judgement) for j in judged for f in (*j.changed, *j.retracted))
+            findings = (finding_row(f, j.judgement, led_by(f)) for j in judged for f in (*j.changed, *j.retracted))
             said = ((v, word) for j in judged for word in (j.judgement, *j.ledger) for v in word.verdicts)
             verdicts = (verdict_row(v, word) for v, word in said)
             traces = (trace_row(j.trace, j.judgement, j.spent) for j in judged)

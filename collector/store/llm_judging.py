@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from ...judges.causes import led_by
 from ...judges.llm.client import Reply
 from ...processors.assemble import TraceKey
 from ...schemas.columns import Row
@@ -139,4 +140,4 @@ def _finding_rows(subject: JudgedSubject) -> Iterator[Row]:
         judgement = said.get(finding.judge)
         if judgement is None:  # of a judge that was not asked now, such as one of a run that is part of another now
             judgement = replace(subject.judgements[-1], judge=finding.judge)
-        yield finding_row(finding, judgement)
+        yield finding_row(finding, judgement, led_by(finding))

@@ -159,12 +159,21 @@ class LocatedError:
 
 
 @dataclass(frozen=True, slots=True)
+class ErrorView:
+    """An error with its findings, the lead's first; those of one that holds no more are retracted."""
+
+    located: LocatedError
+    findings: Sequence[Finding]
+
+
+@dataclass(frozen=True, slots=True)
 class TraceView:
-    """A rebuilt trace with what was found in it."""
+    """A rebuilt trace with what was found in it; `errors` in order of place."""
 
     trace: Trace
     findings: Sequence[Finding]
     verdicts: Sequence[Verdict] = ()
+    errors: Sequence[LocatedError] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .base import Number, OptionalText, Time, WireModel
-from .traces import FindingJson, VerdictJson
+from .errors import FindingJson
+from .traces import VerdictJson
 
 
 class SessionRowJson(WireModel):

@@ -7,6 +7,7 @@ Times are ISO 8601 in UTC with microseconds ("2026-11-20T10:09:46.123456Z").
 from __future__ import annotations
 
 from .base import Number, OptionalText, Time, WireModel
+from .errors import ErrorJson, FindingJson
 
 Json = dict[str, object] | list[object] | str | float | int | bool | None
 
@@ -51,40 +52,6 @@ class AgentRunJson(WireModel):
     turns: list[TurnJson]
 
 
-class FindingJson(WireModel):
-    """One localised error: `span_id` is where it was made, `evidence` stands verbatim in that span's own text."""
-
-    id: str
-    fingerprint: str
-    trace_id: str
-    span_id: str
-    agent_run_id: OptionalText
-    turn: int | None
-    title: str
-    judge: str
-    dimension: str | None
-    dimensions: list[str]
-    taxonomy: str
-    category: str
-    severity: str
-    confidence: Number
-    evidence: str
-    explanation: str
-    tool_span_id: OptionalText
-    seen_by_span_id: OptionalText
-    also_at: list[str]
-    linked: list[str]
-    state: str
-    first_seen: Time
-
-
-class ErrorJson(FindingJson):
-    """A finding outside its trace: with the service and the agent that it belongs to."""
-
-    service: str
-    agent: OptionalText
-
-
 class SubjectJson(WireModel):
     """The subject of a verdict: `kind` is turn-window, agent-run, trace or session."""
 
@@ -120,7 +87,10 @@ class TokensJson(WireModel):
 
 
 class TraceJson(WireModel):
-    """A rebuilt trace with what was found in it; `remainder`: ids of the spans in no agent run."""
+    """A rebuilt trace with what was found in it; `remainder`: ids of the spans in no agent run.
+
+    An error names all its findings; `findings` are those that are sure enough by themselves.
+    """
 
     trace_id: str
     trace_ids: list[str]
@@ -134,6 +104,7 @@ class TraceJson(WireModel):
     tokens: TokensJson
     agent_runs: list[AgentRunJson]
     remainder: list[str]
+    errors: list[ErrorJson]
     findings: list[FindingJson]
     verdicts: list[VerdictJson]
 
@@ -162,7 +133,7 @@ class PartedTraceJson(TraceJson):
 
 
 class TraceRowJson(WireModel):
-    """A trace in a list; `findings` counts those that the profile shows, by severity ("HIGH": 2).
+    """A trace in a list; `findings` counts the errors that the profile shows, by severity ("HIGH": 2).
 
     `goal`: the beginning of what its first manager was asked; `turns`: LLM turns; tokens and `usd` null where unknown.
     `judged` false: not judged yet, so what only judging finds is empty.
@@ -193,7 +164,7 @@ class TraceRowJson(WireModel):
 class JudgedJson(WireModel):
     """The result of judging a trace again: the findings of detectors that hold now and, rule by rule, what failed.
 
-    `shown`: the findings, also of LLM judges, that lists show in the default profile. `pending_judges`: its agent runs
+    `shown`: the errors, of LLM judges, too, that lists show in the default profile. `pending_judges`: its agent runs
     that wait for LLM judges now; 0 where these are off.
     """
 
@@ -330,17 +301,6 @@ class TracePage(WireModel):
     items: list[TraceRowJson]
     next: str | None
     searched: str | None
-    unknown: dict[str, list[str]]
-
-
-class ErrorPage(WireModel):
-    """A page of findings; `next` goes into `cursor` (null on the last page) or, with `after`, into `after`.
-
-    `unknown` as in a page of traces; empty with `after`.
-    """
-
-    items: list[ErrorJson]
-    next: str | None
     unknown: dict[str, list[str]]
 
 

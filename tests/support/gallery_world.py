@@ -145,7 +145,7 @@ async def label(world: Gallery) -> None:
             "GET", "/api/labels/queue", params={"annotator": annotator, "limit": LABELLED // 2, "since": "1d"}
         )
         for item in drawn["items"]:
-            found = await world.ask("GET", "/api/errors", params={"trace": item["trace_id"], "limit": 50})
+            found = await world.ask("GET", "/api/findings", params={"trace": item["trace_id"], "limit": 50})
             said = [
                 {"annotator": annotator, "finding_id": f["id"], "opinion": ("disagree", "agree")[agreed(f)]}
                 for f in found["items"]

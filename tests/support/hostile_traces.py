@@ -104,7 +104,7 @@ def hostile_house(folder: Path) -> Iterator[Hostile]:
 
 def say(client: httpx.Client) -> None:
     """What people say is hostile, too; no name holds what does not print."""
-    found = client.get("/api/errors", params={"trace": TRACE}).json()["items"]
+    found = client.get("/api/findings", params={"trace": TRACE}).json()["items"]
     assert found
     who = "Eve<script>window.hit=1</script>"
     opinion = {"annotator": who, "opinion": "disagree", "explanation": attack("note")}

@@ -21,6 +21,7 @@ from memory_vitals import MemoryPipelineStats
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.otlp.receiver.ports import bind
+from tracejury.collector.queries.errors import errors_of_trace
 from tracejury.collector.web.change_feed import ChangeFeed
 from tracejury.judges.grouping import group
 from tracejury.schemas.agent_errors import summary
@@ -30,6 +31,7 @@ from tracejury.schemas.queries.listing import Facets, SessionRow, SessionView
 from tracejury.schemas.queries.reader import (
     Confidence,
     ErrorQuery,
+    ErrorView,
     LocatedError,
     LocatedFinding,
     Received,
@@ -42,8 +44,8 @@ from tracejury.schemas.trajectory import Trace, TraceState
 from tracejury.schemas.verdicts import Judgement, Outcome, Subject, SubjectKind, Verdict
 
 __all__ = [
-    "KNOWN", "NOW", "PLAIN", "QUIET", "SECOND", "SPAN", "Api", "Judge", "MemoryReader", "finding", "memory_api", "row",
-    "served",
+    "KNOWN", "NOW", "PLAIN", "QUIET", "SECOND", "SPAN", "Api", "Judge", "MemoryReader", "apart", "finding",
+    "memory_api", "row", "served",
 ]  # fmt: skip
 
 PLAIN = "b" * 32
@@ -73,6 +75,12 @@ def finding(number: int, **changes: Any) -> Finding:
     return Finding(**(values | changes))
 
 
+def apart(number: int, **changes: Any) -> Finding:
+    """A finding that makes an error of its own."""
+    alone = finding(number, **changes)
+    return replace(alone, **{"span_id": f"s{alone.id}"[-16:], "turn": None, "agent_run_id": f"r{alone.id}"} | changes)
+
+
 def row(number: int) -> TraceRow:
     """A trace that arrived `number` seconds before NOW."""
     trace_id = KNOWN if number == 0 else f"{number:032x}"
@@ -86,7 +94,7 @@ class MemoryReader:
 
     rows: list[TraceRow] = field(default_factory=list)
     found: list[Finding] = field(default_factory=list)
-    error: Exception | None = None
+    fault: Exception | None = None
     asked: list[ErrorQuery | TraceQuery] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
     ledger: MemoryLedger = field(default_factory=MemoryLedger)
@@ -103,8 +111,8 @@ class MemoryReader:
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """By latest arrival."""
         self.asked.append(query)
-        if self.error:
-            raise self.error
+        if self.fault:
+            raise self.fault
         before = (query.before.time, query.before.id) if query.before else (2**63, "")
         kept = [
             r
@@ -150,20 +158,51 @@ class MemoryReader:
     def findings(self, query: ErrorQuery) -> Sequence[LocatedFinding]:
         """By first sight."""
         self.asked.append(query)
-        if self.error:
-            raise self.error
+        if self.fault:
+            raise self.fault
         kept = sorted(self._held(query), key=lambda f: (f.first_seen, f.id), reverse=query.after is None)
         return [LocatedFinding(f, "svc", "agent") for f in kept[: query.limit]]
 
     def errors(self, query: ErrorQuery) -> Sequence[LocatedError]:
-        """Those that the findings make."""
-        located = self.findings(replace(query, limit=len(self.found)))
-        errors = group([one.finding for one in located], ())
-        return [LocatedError(summary(e), e.severity(), e.lead.trace_id, "svc", "agent") for e in errors][: query.limit]
+        """Those that the findings make, by first sight."""
+        self.asked.append(query)
+        if self.fault:
+            raise self.fault
+        return self._errors(query)[: query.limit]
+
+    def _errors(self, query: ErrorQuery) -> list[LocatedError]:
+        before = (query.before.time, query.before.id) if query.before else (2**63, "")
+        after = (query.after.time, query.after.id) if query.after else (-1, "")
+        least = query.confidence.recognised
+        found = [
+            LocatedError(summary(e), e.severity(least), e.lead.trace_id, "svc", "agent")
+            for e in group(self.found, ())
+            if e.confidence(query.severity) >= least and query.span_id in ("", *e.spans)
+        ]
+        kept = [
+            one
+            for one in found
+            if after < (one.error.first_seen, one.error.id) < before
+            and one.error.first_seen >= query.since
+            and query.trace_id in ("", one.whole)
+        ]
+        return sorted(kept, key=lambda one: (one.error.first_seen, one.error.id), reverse=query.after is None)
+
+    def error(self, some_id: str, confidence: Confidence, tenant: str = "") -> ErrorView | None:  # noqa: ARG002  the protocol's signature
+        """One of those that hold."""
+        for e in group(self.found, ()):
+            if some_id in (e.id, *(f.id for f in e.findings)):
+                return ErrorView(LocatedError(summary(e), e.severity(), e.lead.trace_id, "svc", "agent"), e.findings)
+        return None
+
+    def error_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:  # noqa: ARG002  the protocol's signature
+        """Of those that hold, and of findings."""
+        ids = {e.id for e in group(self.found, ())} | {f.id for f in self.found}
+        return sorted(i for i in ids if i.startswith(prefix))[:limit]
 
     def count_errors(self, query: ErrorQuery) -> int:
         """Of all."""
-        return len(self.errors(replace(query, limit=len(self.found))))
+        return len(self._errors(query))
 
     def count_findings(self, query: ErrorQuery) -> int:
         """Of all."""
@@ -186,7 +225,7 @@ class MemoryReader:
     def shown_errors(self, trace_ids: Sequence[str], confidence: Confidence, tenant: str = "") -> Mapping[str, int]:
         """Of each, those that are sure enough."""
         query = ErrorQuery(confidence, 0, tenant=tenant)
-        return {i: self.count_findings(replace(query, trace_id=i)) for i in trace_ids}
+        return {i: self.count_errors(replace(query, trace_id=i)) for i in trace_ids}
 
     def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
         """Those that were put in; the known traces are empty."""
@@ -196,7 +235,8 @@ class MemoryReader:
             return None
         trace = Trace(trace_id, tenant, "svc", "", TraceState.SETTLED, (), {}, (), ("openinference",))
         shown = [f for f in self.found if f.confidence >= confidence.least(trace.conventions)]
-        return TraceView(trace, shown, self.verdicts)
+        errors = errors_of_trace(trace, self.found, confidence.least(trace.conventions))
+        return TraceView(trace, shown, self.verdicts, errors)
 
     def trace_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:  # noqa: ARG002  the protocol's signature
         """The known ones, and those of rows."""
@@ -247,7 +287,7 @@ class Api:
 
     def empty(self) -> None:
         """Forget everything."""
-        self.reader.rows, self.reader.found, self.reader.error = [], [], None
+        self.reader.rows, self.reader.found, self.reader.fault = [], [], None
         self.reader.asked.clear()
         self.judge.asked.clear()
         self.judge.by_hand.clear()

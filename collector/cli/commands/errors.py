@@ -16,7 +16,7 @@ from ..failures import EXIT_FOUND, Failure
 from ..options import filter_options, format_option, limit_option, profile_option, show_rows, since_option, url_option
 
 if TYPE_CHECKING:
-    from ....schemas.wire.traces import ErrorJson
+    from ....schemas.wire.errors import ErrorJson
     from ...api.client import ApiClient
 
 SEVERITIES = click.Choice([severity.value for severity in Severity], case_sensitive=False)
@@ -26,7 +26,7 @@ SEVERITIES = click.Choice([severity.value for severity in Severity], case_sensit
 @filter_options(SPAN_FILTER, *ERROR_FILTERS)
 @profile_option
 @since_option
-@click.option("--follow", is_flag=True, help="Go on and show new findings as they come, each once, until Ctrl-C.")
+@click.option("--follow", is_flag=True, help="Go on and show new errors as they come, each once, until Ctrl-C.")
 @limit_option
 @click.option(
     "--fail-on",
@@ -40,7 +40,10 @@ SEVERITIES = click.Choice([severity.value for severity in Severity], case_sensit
 def errors_command(
     ctx: click.Context, /, *, follow: bool, limit: int, fail_on: str | None, style: str, url: str, **given: str | None
 ) -> None:
-    """List findings, latest first: what went wrong, at which span, with the quote that shows it.
+    """List errors, latest first: what went wrong, at which span, with the quote that shows it.
+
+    An error is one mistake, however many rules and judges saw it. With --span: those that were decided, shown, read or
+    repeated at that span.
 
     With --fail-on: first waits, up to 15 s, until the traces in question are judged to their end, and fails where one
     was not judged at all.

@@ -15,7 +15,7 @@ from ..options import format_option, profile_option, show_rows, url_option
 @format_option
 @url_option
 def trace_command(*, trace_id: str, profile: str, style: str, url: str) -> None:
-    """Show one trace: the tree of agent runs, turns and tool calls, with findings at their spans."""
+    """Show one trace: the tree of agent runs, turns and tool calls, with errors at their spans."""
     from ....schemas.wire.traces import PartedTraceJson
     from ...api.client import ApiClient
     from ..render.tree import trace_tree

@@ -7,22 +7,23 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ....schemas.wire.traces import ErrorJson, TraceJson
+from ....schemas.wire.errors import ErrorJson
+from ....schemas.wire.traces import TraceJson
 from ..render.tables import content, headline
 from ..render.tree import trace_tree
 from .watching import DemoResult
 
 
-def finding_line(row: ErrorJson, seconds: float) -> Text:
-    """A finding as it came, so many seconds after the program started."""
+def error_line(row: ErrorJson, seconds: float) -> Text:
+    """An error as it came, so many seconds after the program started."""
     return Text.assemble(f"+{seconds:4.1f} s  ", *headline(row), "  “", content(row.evidence, 60, "italic"), "”")
 
 
 def run_report(run: DemoResult, trace: TraceJson) -> RenderableType:
     """One run: what was put into it and what was found, as a tree where there is something to see."""
     heading = Text.assemble("\n", (run.title, "bold"), f": {run.fault or 'nothing put in'}")
-    if not trace.findings:
-        verdict = Text(f"no findings in {trace.spans} spans", style="yellow" if run.fault else "green")
+    if not trace.errors:
+        verdict = Text(f"no errors in {trace.spans} spans", style="yellow" if run.fault else "green")
         return Group(heading, verdict)
     return Group(heading, trace_tree(trace))
 
@@ -31,9 +32,9 @@ def summary(judged: Sequence[tuple[DemoResult, TraceJson]]) -> Text:
     """One line: in how many runs something was found."""
     faulty = [trace for run, trace in judged if run.fault]
     healthy = [trace for run, trace in judged if not run.fault]
-    found = sum(1 for trace in faulty if trace.findings)
-    dirty = sum(1 for trace in healthy if trace.findings)
-    return Text(f"\nfindings in {found} of {len(faulty)} runs with a fault, in {dirty} of {len(healthy)} healthy ones")
+    found = sum(1 for trace in faulty if trace.errors)
+    dirty = sum(1 for trace in healthy if trace.errors)
+    return Text(f"\nerrors in {found} of {len(faulty)} runs with a fault, in {dirty} of {len(healthy)} healthy ones")
 
 
 def next_steps(grpc_port: int, http_port: int, api_port: int) -> str:

@@ -15,7 +15,7 @@ from ...app.service import PRIVATE, Collector
 from ...config import CollectorConfig, load_config
 from ...otlp.receiver.ports import bind
 from .. import output
-from .report import finding_line, next_steps, run_report, summary
+from .report import error_line, next_steps, run_report, summary
 from .watching import agent_environment, watch_program
 
 DEFAULT_PORTS: Final = {"grpc": 4317, "http": 4318, "api": 8321}
@@ -56,7 +56,7 @@ def tell(collector: Collector, stopping: threading.Event) -> None:
             client,
             agent_environment(os.environ, collector.grpc_port),
             stopping,
-            lambda row, seconds: output.show(finding_line(row, seconds)),
+            lambda row, seconds: output.show(error_line(row, seconds)),
         )
     if judged:
         for run, trace in judged:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ....schemas.errors import PermanentError, RetryableError
-from ....schemas.wire.traces import ErrorJson, TraceJson
+from ....schemas.wire.errors import ErrorJson
+from ....schemas.wire.traces import TraceJson
 from ...api.client import ApiClient
 from ..follow import Follower
 
@@ -41,9 +42,9 @@ def watch_program(
     client: ApiClient,
     environment: Mapping[str, str],
     stopping: threading.Event,
-    on_finding: Callable[[ErrorJson, float], None],
+    on_error: Callable[[ErrorJson, float], None],
 ) -> list[tuple[DemoResult, TraceJson]]:
-    """Run the program, tell each finding as it comes with the seconds since the start, and give its judged traces.
+    """Run the program, tell each error as it comes with the seconds since the start, and give its judged traces.
 
     Gives nothing when `stopping` is set before they are judged.
 
@@ -62,7 +63,7 @@ def watch_program(
             while not stopping.wait(PAUSE):
                 seconds = time.monotonic() - started
                 for row in follower.look():
-                    on_finding(row, seconds)
+                    on_error(row, seconds)
                 if not runs and program.poll() is not None:
                     runs = _performed(program)
                 if traces := _settled(client, runs):

@@ -36,7 +36,7 @@ def traces_table(rows: Sequence[TraceRowJson]) -> RenderableType:
             "took": lambda r: length(r.duration_ms),
             "cost": lambda r: money(r.usd),
             "state": lambda r: _state(r.state),
-            "findings": lambda r: counts(r.findings) if r.judged else Text("not judged yet", "dim"),
+            "errors": lambda r: counts(r.findings) if r.judged else Text("not judged yet", "dim"),
         },
     )
 
@@ -55,7 +55,7 @@ def sessions_table(rows: Sequence[SessionRowJson]) -> RenderableType:
             "took": lambda r: length(r.duration_ms),
             "cost": _session_cost,
             "state": lambda r: _state(r.state),
-            "findings": lambda r: counts(r.findings),
+            "errors": lambda r: counts(r.findings),
         },
     )
 

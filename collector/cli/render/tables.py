@@ -10,10 +10,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from ....schemas.taxonomy import with_group
 from ....schemas.text.counting import counted
 from ....schemas.text.naming import agent_name
 from ....schemas.text.terminal import one_line
-from ....schemas.wire.traces import ErrorJson, FindingJson, JudgedJson
+from ....schemas.wire.errors import ErrorJson, FindingJson, SpanErrorJson
+from ....schemas.wire.traces import JudgedJson
 
 SEVERITY_STYLE: Final[Mapping[str, str]] = {"HIGH": "bold red", "MEDIUM": "yellow", "LOW": "cyan"}
 STATE_STYLE: Final[Mapping[str, str]] = {"settled": "green", "failed": "red", "open": "yellow", "incomplete": "red"}
@@ -21,6 +23,8 @@ Shown = TypeVar("Shown")
 
 QUOTE = 160
 WHY = 240
+REPEATS = 5
+"""Spans that repeat an error that are named."""
 
 
 def content(text: str | None, limit: int = 0, style: str = "") -> Text:
@@ -29,41 +33,58 @@ def content(text: str | None, limit: int = 0, style: str = "") -> Text:
 
 
 def errors_table(rows: Sequence[ErrorJson]) -> RenderableType:
-    """A block a finding: ids and what it is on top, then the quote and the reason."""
+    """A block an error: what it is and its ids on top, then where it is, the quote and the reason."""
     if not rows:
-        return Text("no findings")
+        return Text("no errors")
     return Group(*(error_block(row) for row in rows))
 
 
 def error_block(row: ErrorJson) -> RenderableType:
-    """One finding outside its trace: what and at which span; where that is; the quote; the reason."""
+    """One error outside its trace: what and at which span; where that is; the quote; the reason; its other spans."""
     head = Text.assemble(*headline(row), "  trace ", content(row.trace_id, style="bold"))
     agent = agent_name(row.agent or "") if row.agent_run_id else "no agent run"
     place = content(f"{row.service or 'unknown service'} / {agent}", 90)
     if row.turn is not None:
         place.append(f" / turn {row.turn}")
+    if isinstance(row, SpanErrorJson):
+        place = Text.assemble((row.role.replace(" at", " here"), "bold"), ": ", place)
     place = Text.assemble(place, "  ", moment(row.first_seen))
-    return Group(head, _indented(place), *details(row), Text())
+    return Group(head, _indented(place), *error_details(row), Text())
 
 
-def headline(row: FindingJson) -> tuple[Text | str, ...]:
-    """Severity, dimension, category, span id: the parts of a finding's first line."""
+def headline(row: ErrorJson | FindingJson) -> tuple[Text | str, ...]:
+    """Severity, title, dimension and category, span id: the parts of the first line of an error or a finding."""
     return (
         Text(row.severity, style=SEVERITY_STYLE.get(row.severity, "")),
         " ",
-        Text("+".join(row.dimensions), style="magenta"),
-        " ",
-        content(row.category, 60),
-        "  span ",
+        content(row.title or row.category, 80, "bold"),
+        " (",
+        *((Text("+".join(row.dimensions), style="magenta"), " ") if row.dimensions else ()),
+        content(with_group(row.taxonomy, row.category), 60),
+        ")  span ",
         content(row.span_id, style="bold"),
     )
 
 
 def details(row: FindingJson) -> Iterable[RenderableType]:
     """The lines under a finding's first: the quote, and why it is an error, by whom and how surely."""
-    judge = Text(f"  ({one_line(row.judge, 60)} {row.confidence:.2f})", "dim")
+    return _said(row, row.judge)
+
+
+def error_details(row: ErrorJson) -> Iterable[RenderableType]:
+    """The same of an error, by all who saw it; and the further spans that it names."""
+    yield from _said(row, ", ".join(row.judges))
+    named = (("shown at", [row.shown_at or ""]), ("read at", [row.read_at or ""]), ("repeated at", row.repeated_at))
+    parts = [f"{role} {', '.join(map(one_line, ids[:REPEATS]))}" for role, ids in named if any(ids)]
+    if parts:
+        more = f" and {len(row.repeated_at) - REPEATS} more" if len(row.repeated_at) > REPEATS else ""
+        yield _indented(Text("; ".join(parts) + more))
+
+
+def _said(row: ErrorJson | FindingJson, judges: str) -> Iterable[RenderableType]:
+    by = Text(f"  ({one_line(judges, 120)} {row.confidence:.2f})", "dim")
     yield _indented(Text.assemble("“", content(row.evidence, QUOTE, "italic"), "”"))
-    yield _indented(Text.assemble(content(row.explanation, WHY), judge))
+    yield _indented(Text.assemble(content(row.explanation, WHY), by))
 
 
 def _indented(line: Text) -> Padding:
@@ -74,10 +95,10 @@ def judged_table(rows: Sequence[JudgedJson]) -> RenderableType:
     """A line a trace that was judged again."""
     if not rows:
         return Text("no traces to judge")
-    table = plain_table("trace", "findings", "failures")
+    table = plain_table("trace", "errors", "failures")
     for row in rows:
         table.add_row(content(row.trace_id), str(row.shown), content("; ".join(row.failures), 200))
-    summary = Text(f"{counted(len(rows), 'trace')} judged, {counted(sum(row.shown for row in rows), 'finding')}")
+    summary = Text(f"{counted(len(rows), 'trace')} judged, {counted(sum(row.shown for row in rows), 'error')}")
     waiting = sum(row.pending_judges for row in rows)
     if waiting:
         summary.append(f"; {waiting} agent run{'s' * (waiting != 1)} await LLM judges (see tracejury ledger)")
@@ -85,7 +106,7 @@ def judged_table(rows: Sequence[JudgedJson]) -> RenderableType:
 
 
 def counts(findings: Mapping[str, int]) -> Text:
-    """Findings by severity, the worst first: "2 HIGH 1 LOW"."""
+    """Errors by severity, the worst first: "2 HIGH 1 LOW"."""
     parts = [Text(f"{findings[s]} {s}", style) for s, style in SEVERITY_STYLE.items() if findings.get(s)]
     return Text(" ").join(parts) if parts else Text("-", style="dim")
 

@@ -1,4 +1,4 @@
-"""One trace as a tree for people: agent runs, their turns and tool calls, each finding pinned at its span."""
+"""One trace as a tree for people: agent runs, their turns and tool calls, each error pinned at its spans."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from rich.tree import Tree
 
 from ....schemas.text.counting import counted
 from ....schemas.text.naming import agent_name
+from ....schemas.wire.errors import ErrorJson
 from ....schemas.wire.traces import (
     AgentRunJson,
-    FindingJson,
     TokensJson,
     ToolCallJson,
     TraceJson,
     TurnJson,
     VerdictJson,
 )
-from .tables import STATE_STYLE, content, details, headline
+from .tables import STATE_STYLE, content, error_details, headline
 
 RUN_STYLE: Mapping[str, str] = {"ok": "green", "error": "red", "unfinished": "yellow"}
 TEXT = 80
@@ -28,20 +28,28 @@ MAX_DEPTH = 50  # of agent runs under agent runs; beyond it they hang on the top
 
 
 class _Pinned:
-    """The findings by span; each is shown once, where its span first stands. And the verdicts by run."""
+    """The errors by span; each is shown once a span, where that first stands. And the verdicts by run."""
 
-    def __init__(self, findings: Iterable[FindingJson], verdicts: Iterable[VerdictJson]) -> None:
-        self._by_span: dict[str, list[FindingJson]] = defaultdict(list)
-        for finding in findings:
-            self._by_span[finding.span_id].append(finding)
+    def __init__(self, errors: Iterable[ErrorJson], verdicts: Iterable[VerdictJson]) -> None:
+        self._by_span: dict[str, list[ErrorJson]] = defaultdict(list)
+        self._elsewhere: dict[str, list[tuple[str, ErrorJson]]] = defaultdict(list)
+        for error in errors:
+            self._by_span[error.span_id].append(error)
+            for role, span_id in (("shown", error.shown_at), ("read", error.read_at)):
+                if span_id:
+                    self._elsewhere[span_id].append((role, error))
+            for span_id in error.repeated_at:
+                self._elsewhere[span_id].append(("repeated", error))
         self._verdicts: dict[str, list[VerdictJson]] = defaultdict(list)
         for verdict in verdicts:
             self._verdicts[verdict.subject.id].append(verdict)
 
     def pin(self, span_id: str | None, node: Tree) -> None:
-        """Hang the findings of a span under its node."""
-        for finding in self._by_span.pop(span_id or "", ()):
-            node.add(Group(Text.assemble("✗ ", *headline(finding)), *details(finding)))
+        """Hang the errors of a span under its node: those made there in full, of others that they show there."""
+        for error in self._by_span.pop(span_id or "", ()):
+            node.add(Group(Text.assemble("✗ ", *headline(error)), *error_details(error)))
+        for role, error in self._elsewhere.pop(span_id or "", ()):
+            node.add(Text.assemble(f"· {role} here: ", content(error.title, 80), "  span ", content(error.span_id)))
 
     def scores(self, run_id: str, node: Tree) -> None:
         """Hang the scores of a run under its node, on one line."""
@@ -51,7 +59,7 @@ class _Pinned:
             node.add(Text.assemble("scores: ", Text(", ").join(parts)))
 
     def rest(self) -> list[str]:
-        """The spans whose findings have not been shown."""
+        """The spans whose errors have not been shown."""
         return list(self._by_span)
 
 
@@ -60,7 +68,7 @@ def trace_tree(trace: TraceJson) -> Tree:
     root = Tree(_title(trace), guide_style="dim")
     if not trace.agent_runs:
         root.add(Text("no agent recognised: its spans stand outside of any agent run", style="dim"))
-    pinned = _Pinned(trace.findings, trace.verdicts)
+    pinned = _Pinned(trace.errors, trace.verdicts)
     below: dict[str, list[AgentRunJson]] = defaultdict(list)
     known = {run.id for run in trace.agent_runs}
     for run in trace.agent_runs:
@@ -91,7 +99,7 @@ def _title(trace: TraceJson) -> Text:
         "  ",
         state,
         f"  {counted(trace.spans, 'span')}, {counted(len(trace.agent_runs), 'agent run')}, "
-        f"{counted(len(trace.findings), 'finding')}",
+        f"{counted(len(trace.errors), 'error')}",
         _spent(trace.tokens),
     )
 

@@ -10,7 +10,7 @@ from ....schemas.queries.reader import LocatedFinding
 from ....schemas.queries.webhook_events import NAME, Event, Found, WebhookMessage, message_id
 from ....schemas.text.jsontext import bytes_of
 from ....schemas.text.moments import iso_time
-from ...queries.present import present_error
+from ...queries.present_errors import present_located_finding
 
 SCHEMA: Final = 1
 WHY: Final = 4_000
@@ -28,7 +28,7 @@ def message(webhook: str, event: Event, found: Found, base: str) -> WebhookMessa
         "id": name,
         "webhook": webhook,
         "data": {
-            "finding": present_error(LocatedFinding(finding, _cut(found.service), _cut(found.agent))),
+            "finding": present_located_finding(LocatedFinding(finding, _cut(found.service), _cut(found.agent))),
             "trace": {
                 "trace_id": finding.trace_id,
                 "session_id": _cut(found.session_id) or None,

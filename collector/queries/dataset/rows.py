@@ -14,7 +14,7 @@ from ....schemas.trajectory import AgentRun, Trace
 from ....schemas.transcript import Transcript
 from ....schemas.wire.base import fill
 from ....schemas.wire.dataset import FindingRow, LabelledFinding, RunRow, TrailError, TrailRow
-from ..present import present_error
+from ..present_errors import present_located_finding
 from ..present_labels import present_annotation, present_review, present_score
 
 
@@ -32,7 +32,7 @@ class TraceRows:
         run = self._runs.get(finding.agent_run_id)
         said = self._transcript(run.id) if run else None
         return FindingRow(
-            **vars(present_error(located)),
+            **vars(present_located_finding(located)),
             session_id=trace.session_id,
             trace_state=trace.state,
             conventions=list(trace.conventions),

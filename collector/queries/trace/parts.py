@@ -10,12 +10,13 @@ from typing import Final
 
 from ....processors.trace_outline import RunOutline, TraceOutline, TurnOutline
 from ....schemas.errors import ConfigError
-from ....schemas.findings import Finding
 from ....schemas.trajectory import AgentRun
-from ....schemas.verdicts import Verdict
 from ....schemas.wire.base import fill
 from ....schemas.wire.traces import PartedTraceJson, TokensJson, TracePartJson
+from ..errors import located_errors
 from ..present import by_place, present_run
+from ..present_errors import present_error
+from .trace_queries import TraceAssessment
 
 PARTED: Final = 5_000
 """Spans from which a trace is answered in parts unless somebody asks otherwise."""
@@ -66,9 +67,7 @@ def part_of(outline: TraceOutline, after: str, limit: int | None) -> TracePart:
     return TracePart(outline, first, runs)
 
 
-def present_part(
-    part: TracePart, runs: Sequence[AgentRun], findings: Sequence[Finding], verdicts: Sequence[Verdict], stored: int
-) -> PartedTraceJson:
+def present_part(part: TracePart, runs: Sequence[AgentRun], found: TraceAssessment, stored: int) -> PartedTraceJson:
     """The part with what was found in its runs; what belongs to no run stands in the last one. `stored`: spans."""
     outline, after = part.outline, part.next
     order = {run.id: position for position, run in enumerate(outline.runs)}
@@ -80,14 +79,16 @@ def present_part(
             return (-1 if turn is None else turn) in turns[run_id]
         return after is None and run_id not in order
 
+    here = [error for error in found.errors if belongs(error.lead.agent_run_id, error.lead.turn)]
     return fill(
         PartedTraceJson,
         outline,
         tokens=TokensJson(input=outline.input_tokens, output=outline.output_tokens, llm_calls=outline.llm_calls),
         agent_runs=[present_run(run) for run in runs],
         remainder=[] if after else [span.span_id for span in outline.remainder],
-        findings=by_place((f for f in findings if belongs(f.agent_run_id, f.turn)), order),
-        verdicts=[v for v in verdicts if belongs(v.subject.id)],
+        errors=[present_error(located) for located in located_errors(outline, here, found.least)],
+        findings=by_place((f for f in found.findings if belongs(f.agent_run_id, f.turn)), order),
+        verdicts=[v for v in found.verdicts if belongs(v.subject.id)],
         part=TracePartJson(
             rebuilt=outline.rebuilt, first=part.first, agent_runs=len(outline.runs), next=after, stored_spans=stored
         ),

@@ -13,12 +13,14 @@ from typing import Any
 import anyio.to_thread
 import httpx
 import pytest
-from memory_api import KNOWN, NOW, PLAIN, QUIET, SECOND, SPAN, Api, MemoryReader, finding, row
+from memory_api import KNOWN, NOW, PLAIN, QUIET, SECOND, SPAN, Api, MemoryReader, apart, finding, row
 
 from tracejury.collector.api.app import JUDGING_THREADS
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
+from tracejury.judges.causes import led_by
 from tracejury.schemas.errors import OverloadedError, StoreError
+from tracejury.schemas.findings import Finding
 from tracejury.schemas.profiles import threshold
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery
 from tracejury.schemas.taxonomy import Severity
@@ -54,7 +56,8 @@ def test_a_known_id_without_errors_is_an_empty_list(api: Api) -> None:
     """Nothing found is an answer, not an error."""
     assert api.get(f"/api/spans/{QUIET}/errors") == {"items": [], "next": None, "unknown": {}}
     assert api.get("/api/errors", trace=PLAIN) == {"items": [], "next": None, "unknown": {}}
-    assert api.get("/api/errors") == {"items": [], "next": None, "unknown": {}}
+    for path in ("/api/errors", "/api/findings"):
+        assert api.get(path) == {"items": [], "next": None, "unknown": {}}
 
 
 def test_a_span_is_known_within_the_trace_that_is_named(api: Api) -> None:
@@ -65,26 +68,66 @@ def test_a_span_is_known_within_the_trace_that_is_named(api: Api) -> None:
     assert api.get(f"/api/spans/{SPAN}/errors", trace="c" * 32)[0] == 404
 
 
-def test_errors_carry_service_and_agent(api: Api) -> None:
-    """Outside its trace a finding says where it belongs."""
+@pytest.mark.parametrize("path", ["/api/errors", "/api/findings"])
+def test_errors_carry_service_and_agent(api: Api, path: str) -> None:
+    """Outside their trace they say where they belong."""
     api.reader.found = [finding(1)]
-    (item,) = api.get("/api/errors")["items"]
+    (item,) = api.get(path)["items"]
     assert (item["service"], item["agent"], item["span_id"]) == ("svc", "agent", SPAN)
 
 
+def test_findings_with_one_cause_are_one_error(api: Api) -> None:
+    """Its lead says what it is; it counts once, by the least severity that is asked for, and names all findings."""
+    sure = finding(1, title="Argument the tool does not take", confidence=0.9, severity=Severity.LOW)
+    api.reader.found = [sure, finding(2, judge="other", severity=Severity.HIGH)]
+    (item,) = api.get("/api/errors")["items"]
+    assert (item["id"], item["title"], item["confidence"]) == (led_by(sure), sure.title, 0.9)
+    assert (item["severity"], item["state"], item["shown_trace_id"]) == ("HIGH", "current", KNOWN)
+    assert (item["finding_ids"], item["judges"]) == ([finding(1).id, finding(2).id], ["rule", "other"])
+    assert len(api.get("/api/findings")["items"]) == 2
+    assert api.get("/api/errors", profile="0.8")["items"][0]["severity"] == "LOW"
+    assert api.get(f"/api/traces/{KNOWN}")["errors"] == [{**item, "agent": None}]
+
+
+def test_an_error_is_found_from_each_of_its_spans(api: Api) -> None:
+    """With the span's role."""
+    shown, read, repeated = "3" * 16, "4" * 16, "5" * 16
+    api.reader.found = [finding(1, tool_span_id=shown, seen_by_span_id=read, also_at=(repeated,))]
+    roles = {SPAN: "decided at", shown: "shown at", read: "read at", repeated: "repeated at"}
+    for span_id, role in roles.items():
+        (item,) = api.get(f"/api/spans/{span_id}/errors")["items"]
+        assert (item["role"], item["span_id"]) == (role, SPAN)
+        assert (item["shown_at"], item["read_at"], item["repeated_at"]) == (shown, read, [repeated])
+        assert [one["id"] for one in api.get("/api/errors", span=span_id)["items"]] == [item["id"]]
+
+
+def test_an_error_has_an_address(api: Api) -> None:
+    """By its id, the id of one of its findings, or the beginning of either; with its findings, the lead's first."""
+    sure = finding(0xAB, confidence=0.9)
+    api.reader.found = [finding(0xCD), sure]
+    for given in (led_by(sure), led_by(sure).upper(), led_by(sure)[:8], finding(0xCD).id, f"{finding(0xCD).id[:-1]}…"):
+        shown = api.get(f"/api/errors/{given}")
+        assert shown["id"] == led_by(sure)
+        assert [f["id"] for f in shown["findings"]] == [sure.id, finding(0xCD).id] == shown["finding_ids"]
+    assert api.get("/api/errors/0000")[0] == 422
+    assert api.get("/api/errors/ffff")[0] == 404
+
+
+@pytest.mark.parametrize("path", ["/api/errors", "/api/findings"])
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
-def test_pages_cover_all_findings_once(api: Api, count: int) -> None:
+def test_pages_cover_all_once(api: Api, count: int, path: str) -> None:
     """Latest first, page by page of two; `next` is null exactly on the last page."""
-    api.reader.found = [finding(n // 2, id=f"{n:032x}") for n in range(count)]
+    api.reader.found = [apart(n // 2, id=f"{n:032x}") for n in range(count)]
     seen: list[str] = []
     cursor = ""
     while True:
-        page = api.get("/api/errors", limit="2", **({"cursor": cursor} if cursor else {}))
+        page = api.get(path, limit="2", **({"cursor": cursor} if cursor else {}))
         seen += [item["id"] for item in page["items"]]
         if page["next"] is None:
             break
         cursor = page["next"]
-    assert seen == [f"{n:032x}" for n in reversed(range(count))]
+    latest = sorted(api.reader.found, key=lambda f: (f.first_seen, _id(path, f)), reverse=True)
+    assert seen == [_id(path, f) for f in latest]
 
 
 def test_pages_of_traces_cover_all_once(api: Api) -> None:
@@ -96,6 +139,10 @@ def test_pages_of_traces_cover_all_once(api: Api) -> None:
     assert second["next"] is None
 
 
+def _id(path: str, found: Finding) -> str:
+    return found.id if path == "/api/findings" else led_by(found)
+
+
 def test_what_comes_after_the_last_year_is_nothing(api: Api) -> None:
     """A time that no clock of nanoseconds reaches is the last that one does."""
     found = api.get("/api/errors", after="9999-12-31")
@@ -103,23 +150,25 @@ def test_what_comes_after_the_last_year_is_nothing(api: Api) -> None:
     assert api.get("/api/errors", after=found["next"]) == found
 
 
-def test_after_follows_what_is_new(api: Api) -> None:
+@pytest.mark.parametrize("path", ["/api/errors", "/api/findings"])
+def test_after_follows_what_is_new(api: Api, path: str) -> None:
     """Earliest first; `next` is the next `after` even when there was nothing, so a follower never loses its place."""
-    api.reader.found = [finding(1)]
-    start = api.get("/api/errors", after="now", limit="1000")
-    assert [item["id"] for item in start["items"]] == [finding(1).id]
-    nothing = api.get("/api/errors", after=start["next"])
+    api.reader.found = [apart(1)]
+    start = api.get(path, after="now", limit="1000")
+    assert [item["id"] for item in start["items"]] == [_id(path, apart(1))]
+    nothing = api.get(path, after=start["next"])
     assert nothing["items"] == []
-    api.reader.found += [finding(3), finding(2)]
-    later = api.get("/api/errors", after=nothing["next"])
-    assert [item["id"] for item in later["items"]] == [finding(2).id, finding(3).id]
-    assert api.get("/api/errors", after=later["next"])["items"] == []
+    api.reader.found += [apart(3), apart(2)]
+    later = api.get(path, after=nothing["next"])
+    assert [item["id"] for item in later["items"]] == [_id(path, apart(2)), _id(path, apart(3))]
+    assert api.get(path, after=later["next"])["items"] == []
 
 
-def test_all_filters_reach_the_reader(api: Api) -> None:
+@pytest.mark.parametrize("path", ["/api/errors", "/api/findings"])
+def test_all_filters_reach_the_reader(api: Api, path: str) -> None:
     """Each parameter becomes the field of the question that it names."""
     api.get(
-        "/api/errors",
+        path,
         span=SPAN,
         trace=KNOWN,
         service="s",
@@ -203,7 +252,7 @@ def test_a_forged_cursor_is_refused(api: Api, value: object) -> None:
 )
 def test_failures_of_the_store_say_whether_to_try_again(api: Api, error: Exception, status: int) -> None:
     """A passing failure is 503 with Retry-After, a lasting one 500; both with their line."""
-    api.reader.error = error
+    api.reader.fault = error
     answer = api.client.get("/api/errors")
     assert (answer.status_code, answer.json()) == (status, {"detail": str(error)})
     assert answer.headers.get("retry-after") == ("3" if status == 503 else None)
@@ -211,7 +260,7 @@ def test_failures_of_the_store_say_whether_to_try_again(api: Api, error: Excepti
 
 def test_an_unexpected_error_tells_nothing_of_the_inside(api: Api) -> None:
     """500 with a line of ours; the log has the rest. The connection ends, and the client is told so."""
-    api.reader.error = KeyError("secret")
+    api.reader.fault = KeyError("secret")
     answer = api.client.get("/api/errors")
     assert answer.status_code == 500
     assert answer.headers["connection"] == "close"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from memory_api import KNOWN, PLAIN, QUIET, SPAN, Api, finding, row
+from memory_api import KNOWN, PLAIN, QUIET, SPAN, Api, apart, finding, row
 from processes import COMMAND
 
 from tracejury.collector.cli.follow import follow
@@ -33,10 +33,10 @@ def lines(result: Result) -> Any:
 
 def test_errors_are_a_bare_list_for_programs(api: Api) -> None:
     """The items themselves, latest first, nothing else on stdout."""
-    api.reader.found = [finding(1), finding(2)]
+    api.reader.found = [apart(1), apart(2)]
     result = run(api, "errors", "--format", "json")
     assert result.exit_code == 0
-    assert [item["id"] for item in lines(result)] == [finding(2).id, finding(1).id]
+    assert [item["finding_ids"] for item in lines(result)] == [[finding(2).id], [finding(1).id]]
 
 
 def test_errors_for_people_name_span_severity_dimension_and_quote(api: Api) -> None:
@@ -48,9 +48,27 @@ def test_errors_for_people_name_span_severity_dimension_and_quote(api: Api) -> N
         assert part in result.stdout
 
 
+def test_errors_for_people_begin_with_the_title(api: Api) -> None:
+    """Then come dimension and category, with its group; who saw it; the further spans, and of --span its role."""
+    shown, read = "3" * 16, "4" * 16
+    places = {"tool_span_id": shown, "seen_by_span_id": read, "also_at": tuple(f"{n:016x}" for n in range(7))}
+    lead = finding(1, title="Argument the tool\x1b does not take", confidence=0.9, **places)
+    api.reader.found = [lead, finding(2, judge="other")]
+    first, place, *_, by, spans = [line.strip() for line in run(api, "errors").stdout.splitlines() if line.strip()]
+    title = "MEDIUM Argument the tool\\x1b does not take"
+    assert first == f"{title} (TC Output generation: formatting errors)  span {SPAN}  trace {KNOWN}"
+    assert place.startswith("svc / agent / turn 0")
+    assert by.endswith("(rule, other 0.90)")
+    repeated = ", ".join(f"{n:016x}" for n in range(5))
+    assert spans == f"shown at {shown}; read at {read}; repeated at {repeated} and 2 more"
+    for span_id, role in ((SPAN, "decided"), (shown, "shown"), (read, "read"), (f"{6:016x}", "repeated")):
+        assert f"  {role} here: svc / agent / turn 0" in run(api, "errors", "--span", span_id).stdout
+        assert [i["role"] for i in lines(run(api, "errors", "--span", span_id, "--format", "json"))] == [f"{role} at"]
+
+
 def test_nothing_found_is_said(api: Api) -> None:
     """No error, and not an empty screen; for programs an empty list."""
-    assert run(api, "errors").stdout == "no findings\n"
+    assert run(api, "errors").stdout == "no errors\n"
     assert run(api, "traces").stdout == "no traces\n"
     assert lines(run(api, "errors", "--format", "json")) == []
     assert lines(run(api, "errors", "--span", QUIET, "--format", "json")) == []
@@ -130,9 +148,9 @@ def test_without_a_collector_the_line_says_how_to_start_one() -> None:
     ],
 )
 def test_fail_on_fails_at_and_above_its_severity(api: Api, fail_on: str, worst: Severity, code: int) -> None:
-    """The findings are shown all the same."""
+    """The errors are shown all the same."""
     api.reader.rows = [row(0)]
-    api.reader.found = [finding(1, severity=Severity.LOW), finding(2, severity=worst)]
+    api.reader.found = [apart(1, severity=Severity.LOW), apart(2, severity=worst)]
     result = run(api, "errors", "--fail-on", fail_on, "--format", "json")
     assert result.exit_code == code
     assert len(lines(result)) == 2
@@ -141,11 +159,11 @@ def test_fail_on_fails_at_and_above_its_severity(api: Api, fail_on: str, worst: 
 def test_fail_on_sees_beyond_the_limit(api: Api) -> None:
     """What decides a pipeline does not depend on how many lines are shown."""
     api.reader.rows = [row(0)]
-    api.reader.found = [finding(1, severity=Severity.HIGH), finding(2), finding(3)]
+    api.reader.found = [apart(1, severity=Severity.HIGH), apart(2), apart(3)]
     result = run(api, "errors", "--limit", "1", "--fail-on", "HIGH")
     assert result.exit_code == 3
     assert "there are more than 1" in result.stderr
-    api.reader.found[0] = finding(1)
+    api.reader.found[0] = apart(1)
     assert run(api, "errors", "--limit", "1", "--fail-on", "HIGH").exit_code == 0
 
 
@@ -198,18 +216,18 @@ def test_a_name_that_is_not_stored_yet_can_be_followed(api: Api, monkeypatch: py
 
 
 def test_fail_on_keeps_to_the_filters(api: Api) -> None:
-    """Only findings that the filters let show can fail."""
-    api.reader.found = [finding(1, severity=Severity.HIGH, trace_id=PLAIN), finding(2), finding(3)]
+    """Only errors that the filters let show can fail."""
+    api.reader.found = [apart(1, severity=Severity.HIGH, trace_id=PLAIN), apart(2), apart(3)]
     assert run(api, "errors", "--trace", KNOWN, "--limit", "1", "--fail-on", "HIGH").exit_code == 0
     assert run(api, "errors", "--trace", PLAIN, "--fail-on", "HIGH").exit_code == 3
 
 
 def test_follow_ends_after_the_limit(api: Api) -> None:
     """JSON lines, earliest first; --fail-on counts what showed."""
-    api.reader.found = [finding(-3), finding(-2, severity=Severity.HIGH), finding(-1)]
+    api.reader.found = [apart(-3), apart(-2, severity=Severity.HIGH), apart(-1)]
     result = run(api, "errors", "--follow", "--since", "2020-01-01", "--limit", "2", "--format", "json")
     assert result.exit_code == 0
-    assert [json.loads(line)["id"] for line in result.stdout.splitlines()] == [finding(-3).id, finding(-2).id]
+    assert [json.loads(line)["finding_ids"] for line in result.stdout.splitlines()] == [[apart(-3).id], [apart(-2).id]]
     args = ("errors", "--follow", "--since", "2020-01-01", "--fail-on", "HIGH", "--limit")
     assert [run(api, *args, limit).exit_code for limit in ("1", "2")] == [0, 3]
 
@@ -248,16 +266,16 @@ def test_judging_again_says_what_was_judged(api: Api) -> None:
         {"trace_id": KNOWN, "findings": 1, "shown": 0, "failures": [], "pending_judges": 0}
     ]
     api.reader.found = [finding(1)]
-    assert "1 trace judged, 1 finding\n" in run(api, "judge", "--trace", KNOWN).stdout
+    assert "1 trace judged, 1 error\n" in run(api, "judge", "--trace", KNOWN).stdout
     api.reader.rows = [row(0), row(1)]
-    assert "2 traces judged, 1 finding\n" in run(api, "judge", "--since", "2020-01-01").stdout
+    assert "2 traces judged, 1 error\n" in run(api, "judge", "--since", "2020-01-01").stdout
 
 
 def test_judging_again_counts_what_errors_shows(api: Api) -> None:
-    """Findings below the default profile are stored, and in no count for people."""
-    api.reader.found = [finding(1), finding(2, confidence=0.2), finding(3, confidence=0.5)]
+    """Errors below the default profile are stored, and in no count for people."""
+    api.reader.found = [apart(1), finding(11, judge="again"), apart(2, confidence=0.2), finding(3, confidence=0.5)]
     judged = run(api, "judge", "--trace", KNOWN).stdout
-    assert judged.endswith(f"{KNOWN}  2                 \n1 trace judged, 2 findings\n")
+    assert judged.endswith(f"{KNOWN}  2               \n1 trace judged, 2 errors\n")
     assert len(lines(run(api, "errors", "--format", "json"))) == 2
 
 
@@ -294,7 +312,7 @@ def test_a_terminal_gets_colours_and_only_ours(api: Api) -> None:
 
 def test_a_reader_that_goes_away_is_no_error(api: Api) -> None:
     """`tracejury errors | head` ends without a traceback."""
-    api.reader.found = [finding(n, evidence="x" * 150) for n in range(900)]
+    api.reader.found = [apart(n, evidence="x" * 150) for n in range(900)]
     pipe = subprocess.PIPE
     arguments = [*COMMAND, "errors", "--limit", "900", "--url", api.url]
     with subprocess.Popen(arguments, stdout=pipe, stderr=pipe) as process:  # noqa: S603  ours
@@ -307,7 +325,7 @@ def test_a_reader_that_goes_away_is_no_error(api: Api) -> None:
 
 def test_a_failure_of_the_collector_is_one_line(api: Api) -> None:
     """No traceback, unless --debug asks for it."""
-    api.reader.error = StoreError("table spans is broken")
+    api.reader.fault = StoreError("table spans is broken")
     result = run(api, "errors")
     assert (result.exit_code, result.stderr) == (1, "tracejury: table spans is broken\n")
     debugged = run(api, "--debug", "errors")

@@ -9,7 +9,7 @@ from typing import Any
 import grpc
 import httpx
 import pytest
-from memory_api import KNOWN, Api, finding, row
+from memory_api import KNOWN, Api, apart, finding, row
 
 from tracejury.collector.api.client import JUDGE_PAGE, PAGE, ApiClient, UnreachableError
 from tracejury.schemas.errors import ConfigError, NotFoundError, OverloadedError, PermanentError, RetryableError
@@ -19,10 +19,10 @@ from tracejury.schemas.errors import ConfigError, NotFoundError, OverloadedError
 def test_pages_are_joined_up_to_the_limit(api: Api, limit: int) -> None:
     """As many as asked, and whether there are more."""
     stored = PAGE * 2 + 2
-    api.reader.found = [finding(n) for n in range(stored)]
+    api.reader.found = [apart(n) for n in range(stored)]
     with ApiClient(api.url) as client:
         rows, more = client.errors({}, limit)
-    assert [r.id for r in rows] == [finding(n).id for n in reversed(range(stored))][:limit]
+    assert [r.finding_ids for r in rows] == [[finding(n).id] for n in reversed(range(stored))][:limit]
     assert more == (limit < stored)
 
 
@@ -48,7 +48,7 @@ def test_refusals_become_errors_by_what_to_do(api: Api) -> None:
     with ApiClient(api.url) as client:
         with pytest.raises(ConfigError, match="unknown profile"):
             client.trace(KNOWN, profile="brave")
-        api.reader.error = OverloadedError("disk full")
+        api.reader.fault = OverloadedError("disk full")
         with pytest.raises(RetryableError, match="disk full"):
             client.errors({}, 1)
 

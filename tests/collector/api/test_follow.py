@@ -1,11 +1,11 @@
-"""Following findings: each once, in order, across silences and restarts."""
+"""Following errors: each once, in order, across silences and restarts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
-from memory_api import NOW, SECOND, Api, finding
+from memory_api import NOW, SECOND, Api, apart, finding
 
 from tracejury.collector.api.client import PAGE, ApiClient, UnreachableError
 from tracejury.collector.cli.follow import OVERLAP, Follower, follow
@@ -23,44 +23,44 @@ def client(api: Api) -> Iterator[ApiClient]:
 
 
 def numbers(follower: Follower) -> list[int]:
-    return [int(row.id, 16) for row in follower.look()]
+    return [int(row.finding_ids[0], 16) for row in follower.look()]
 
 
 def test_from_now_on_only_what_is_new_shows(api: Api, client: ApiClient) -> None:
     """What was there before is not shown; a silent look shows nothing."""
-    api.reader.found = [finding(-5)]
+    api.reader.found = [apart(-5)]
     follower = Follower(client, {})
     assert numbers(follower) == []
-    api.reader.found += [finding(2), finding(1)]
+    api.reader.found += [apart(2), apart(1)]
     assert numbers(follower) == [1, 2]
     assert numbers(follower) == []
 
 
 def test_since_shows_what_was_there_first(api: Api, client: ApiClient) -> None:
     """Earliest first, from the given point in time on."""
-    api.reader.found = [finding(-60), finding(-5), finding(-4)]
+    api.reader.found = [apart(-60), apart(-5), apart(-4)]
     follower = Follower(client, {}, iso_time(NOW - 30 * SECOND) or "")
-    assert [row.id for row in follower.look()] == [finding(-5).id, finding(-4).id]
+    assert [row.finding_ids[0] for row in follower.look()] == [apart(-5).id, apart(-4).id]
 
 
 def test_what_becomes_readable_late_still_shows(api: Api, client: ApiClient) -> None:
-    """A finding with an earlier time than one already shown is found by looking back."""
+    """An error with an earlier time than one already shown is found by looking back."""
     follower = Follower(client, {})
     list(follower.look())
-    api.reader.found = [finding(100), finding(200)]
+    api.reader.found = [apart(100), apart(200)]
     assert numbers(follower) == [100, 200]
-    api.reader.found.append(finding(200 - LATE + 1))
+    api.reader.found.append(apart(200 - LATE + 1))
     assert numbers(follower) == [200 - LATE + 1]
     assert numbers(follower) == []
 
 
 def test_nothing_repeats_over_a_long_time(api: Api, client: ApiClient) -> None:
-    """Two minutes of findings, a look every second: each shows once, and little is remembered."""
+    """Two minutes of errors, a look every second: each shows once, and little is remembered."""
     follower = Follower(client, {})
     list(follower.look())
     shown: list[int] = []
     for second in range(1, 120):
-        api.reader.found.append(finding(second))
+        api.reader.found.append(apart(second))
         shown += numbers(follower)
     assert shown == list(range(1, 120))
     assert len(follower._seen) <= LATE + 1
@@ -70,32 +70,46 @@ def test_more_than_a_page_at_once(api: Api, client: ApiClient) -> None:
     """A burst with one and the same time, longer than a page, shows whole and once."""
     follower = Follower(client, {})
     list(follower.look())
-    api.reader.found = [finding(1, id=f"{n:032x}") for n in range(PAGE * 2 + 1)]
-    assert numbers(follower) == list(range(PAGE * 2 + 1))
+    api.reader.found = [apart(1, id=f"{n:032x}") for n in range(PAGE * 2 + 1)]
+    assert sorted(numbers(follower)) == list(range(PAGE * 2 + 1))
     assert numbers(follower) == []
+
+
+def test_a_further_finding_of_an_error_is_not_news(api: Api, client: ApiClient) -> None:
+    """Neither where it joins the error, nor where it leads it from now on and gives it another id."""
+    follower = Follower(client, {})
+    list(follower.look())
+    api.reader.found = [finding(1)]
+    (shown,) = follower.look()
+    api.reader.found.append(finding(2, judge="another rule"))
+    assert list(follower.look()) == []
+    api.reader.found.append(finding(3, span_id="3" * 16, confidence=0.99))
+    (now,), _ = client.errors({}, 10)
+    assert (now.id != shown.id, len(now.finding_ids)) == (True, 3)
+    assert list(follower.look()) == []
 
 
 def test_filters_stay(api: Api, client: ApiClient) -> None:
     """Every look asks with the same filters."""
     follower = Follower(client, {"profile": "0.9"})
     list(follower.look())
-    api.reader.found = [finding(1, confidence=0.8), finding(2, confidence=0.95)]
+    api.reader.found = [apart(1, confidence=0.8), apart(2, confidence=0.95)]
     assert numbers(follower) == [2]
 
 
 def test_a_collector_that_goes_away_is_waited_for(api: Api, client: ApiClient) -> None:
     """Told once a gap; afterwards nothing is missing and nothing repeats."""
     told: list[str] = []
-    script: list[list[Finding] | Exception] = [[finding(1)], OverloadedError("disk full"), OverloadedError("disk full")]
-    script += [[finding(1), finding(2)], OverloadedError("disk full"), [finding(3)]]
+    script: list[list[Finding] | Exception] = [[apart(1)], OverloadedError("disk full"), OverloadedError("disk full")]
+    script += [[apart(1), apart(2)], OverloadedError("disk full"), [apart(3)]]
 
     def wait(_seconds: float) -> None:
         step = script.pop(0)
-        api.reader.error = step if isinstance(step, Exception) else None
+        api.reader.fault = step if isinstance(step, Exception) else None
         api.reader.found = step if isinstance(step, list) else api.reader.found
 
     rows = follow(Follower(client, {}), on_gap=told.append, wait=wait)
-    assert [int(next(rows).id, 16) for _ in range(3)] == [1, 2, 3]
+    assert [int(next(rows).finding_ids[0], 16) for _ in range(3)] == [1, 2, 3]
     assert told == ["disk full; waiting for it"] * 2
 
 

@@ -183,7 +183,7 @@ async def test_a_window_of_a_live_run_is_judged_before_its_root_arrives(served_d
             await client.post("/v1/traces", content=whole.SerializeToString(), headers=kind)
         for _ in range(3000):
             await asyncio.sleep(0.01)
-            found = (await get(collector, "/api/errors?profile=recall"))["items"]
+            found = (await get(collector, "/api/findings?profile=recall"))["items"]
             if any(f["state"] == "provisional" and f["judge"] != "detectors" for f in found):
                 break
         ledger = await get(collector, "/api/ledger")

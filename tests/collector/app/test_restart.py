@@ -17,7 +17,7 @@ from tracejury.collector.otlp.codec.groups import Request
 from tracejury.collector.otlp.files import read
 from tracejury.judges.agreement import Predicted
 from tracejury.judges.registry import default_suite
-from tracejury.schemas.wire.traces import ErrorJson
+from tracejury.schemas.wire.errors import LocatedFindingJson
 
 pytestmark = [pytest.mark.store, pytest.mark.trail]
 
@@ -42,9 +42,11 @@ async def take(dsn: str, requests: list[Request], *, settle: bool) -> list[Predi
             while not collector.idle:  # noqa: ASYNC110  idleness is asked for, as any user of the collector does
                 await asyncio.sleep(0.05)
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}") as client:
-            page = (await client.get("/api/errors", params={"profile": "0", "limit": "1000"})).raise_for_status().json()
+            page = (
+                (await client.get("/api/findings", params={"profile": "0", "limit": "1000"})).raise_for_status().json()
+            )
     assert page["next"] is None
-    return [predicted_from_json(ErrorJson.model_validate(item)) for item in page["items"]]
+    return [predicted_from_json(LocatedFindingJson.model_validate(item)) for item in page["items"]]
 
 
 async def test_live_and_rebuilt_findings_are_identical(served_dsn: str) -> None:

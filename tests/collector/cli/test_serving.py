@@ -57,8 +57,8 @@ class World:
         """The traces of its runs; other tests may add more."""
         return {run["trace_id"] for run in self.runs}
 
-    def findings(self) -> list[Any]:
-        """All findings in them."""
+    def errors(self) -> list[Any]:
+        """All errors in them."""
         rows = self.json("errors", "--profile", "0", "--limit", "1000")
         return [row for row in rows if row["trace_id"] in self.ids]
 
@@ -144,7 +144,7 @@ def test_a_trace_is_the_tree_of_its_agents(world: World) -> None:
         assert part in text
 
 
-def test_findings_stand_at_spans_of_their_trace(world: World) -> None:
+def test_errors_stand_at_spans_of_their_trace(world: World) -> None:
     """What `errors` lists, `trace` pins, and a span's look-up finds: the same."""
     rows = world.json("errors", "--profile", "recall")
     assert rows
@@ -152,26 +152,33 @@ def test_findings_stand_at_spans_of_their_trace(world: World) -> None:
         trace_id: world.json("trace", trace_id, "--profile", "recall") for trace_id in {r["trace_id"] for r in rows}
     }
     for row in rows:
-        pinned = [f for f in known[row["trace_id"]]["findings"] if f["id"] == row["id"]]
-        assert pinned == [{key: row[key] for key in pinned[0]}]
+        trace = known[row["trace_id"]]
+        assert [e for e in trace["errors"] if e["id"] == row["id"]] == [row]
+        assert row["finding_ids"][0] in {f["id"] for f in trace["findings"]}
+        whole = world.get(f"/api/errors/{row['id'][:12]}?profile=recall")
+        assert whole == row | {"findings": whole["findings"]}
+        assert [f["id"] for f in whole["findings"]] == row["finding_ids"]
+        assert world.get(f"/api/errors/{row['finding_ids'][-1]}?profile=recall") == whole
         assert row["service"] == "almanac-agents"
     one = rows[0]
     narrowed = world.json("errors", "--span", one["span_id"], "--trace", one["trace_id"], "--profile", "recall")
-    assert {row["span_id"] for row in narrowed} == {one["span_id"]}
-    assert one["id"] in {row["id"] for row in narrowed}
+    assert one | {"role": "decided at"} in narrowed
+    assert all(one["span_id"] in (r["span_id"], r["shown_at"], r["read_at"], *r["repeated_at"]) for r in narrowed)
 
 
 @pytest.mark.parametrize("flag", ["agent", "judge", "category", "service"])
-def test_filters_give_exactly_the_matching_findings(world: World, flag: str) -> None:
-    """Each filter alone partitions the whole list."""
+def test_filters_give_exactly_the_matching_errors(world: World, flag: str) -> None:
+    """Each filter alone gives its part of the whole list; by judge also what others lead."""
     rows = world.json("errors", "--profile", "0", "--limit", "1000")
     for value in {row[flag] for row in rows if row[flag]}:
-        expected = [row["id"] for row in rows if row[flag] == value]
+        expected = [row["id"] for row in rows if value in (row["judges"] if flag == "judge" else [row[flag]])]
         shown = world.json("errors", "--profile", "0", "--limit", "1000", f"--{flag}", value)
         assert [row["id"] for row in shown] == expected
 
 
-@pytest.mark.parametrize("path", ["/api/errors?profile=0", "/api/traces?service=almanac-agents"])
+@pytest.mark.parametrize(
+    "path", ["/api/errors?profile=0", "/api/findings?profile=0", "/api/traces?service=almanac-agents"]
+)
 def test_pages_join_to_the_whole_list(world: World, path: str) -> None:
     """Small pages by cursor give what one large page gives, each item once."""
     whole = world.get(f"{path}&limit=1000")["items"]
@@ -185,12 +192,13 @@ def test_pages_join_to_the_whole_list(world: World, path: str) -> None:
     assert len(whole) > 3
 
 
-def test_a_feed_gives_the_list_backwards(world: World) -> None:
+@pytest.mark.parametrize("path", ["/api/errors", "/api/findings"])
+def test_a_feed_gives_the_list_backwards(world: World, path: str) -> None:
     """With `after`: earliest first, page by page, until there is nothing more."""
-    whole = world.get("/api/errors?profile=0&limit=1000")["items"]
+    whole = world.get(f"{path}?profile=0&limit=1000")["items"]
     feed: list[Any] = []
     after = "1970-01-01"
-    while page := world.get(f"/api/errors?profile=0&limit=3&after={after}"):
+    while page := world.get(f"{path}?profile=0&limit=3&after={after}"):
         feed += page["items"]
         after = page["next"]
         if not page["items"]:
@@ -208,21 +216,21 @@ def test_a_known_span_without_errors_is_an_empty_list(world: World) -> None:
 
 
 def test_judging_again_changes_nothing(world: World) -> None:
-    """One trace or all: the same findings under the same ids, first seen when they were."""
-    before = world.findings()
+    """One trace or all: the same errors under the same ids, first seen when they were."""
+    before = world.errors()
     (judged,) = world.json("judge", "--trace", world.faulty())
     assert judged["trace_id"] == world.faulty()
     again = {row["trace_id"]: row for row in world.json("judge", "--since", "1h")}
     assert again.keys() >= world.ids
     shown = Counter(row["trace_id"] for row in world.json("errors", "--limit", "1000"))
     assert {i: again[i]["shown"] for i in world.ids} == {i: shown[i] for i in world.ids}
-    assert world.findings() == before
+    assert world.errors() == before
     assert world.ask("judge", "--trace", "f" * 32).exit_code == 4
 
 
 @pytest.mark.parametrize("inherited", ["", "trap '' INT;"])
 def test_follow_shows_what_is_new_and_ends_on_ctrl_c(world: World, inherited: str) -> None:
-    """Findings of a run that starts after it; Ctrl-C ends it without a sound and with 0, also in the background."""
+    """Errors of a run that starts after it; Ctrl-C ends it without a sound and with 0, also in the background."""
     since = datetime.now(UTC).isoformat()
     args = [*COMMAND, "errors", "--follow", "--since", since, "--profile", "0", "--format", "json"]
     pipe = subprocess.PIPE
@@ -243,6 +251,8 @@ def test_follow_shows_what_is_new_and_ends_on_ctrl_c(world: World, inherited: st
     assert (follower.returncode, errors) == (0, "")
     rows = [json.loads(line) for line in (text + rest).splitlines()]
     assert len({row["id"] for row in rows}) == len(rows)
+    members = [i for row in rows for i in row["finding_ids"]]
+    assert len(set(members)) == len(members)
     assert not {row["trace_id"] for row in rows} & world.ids
 
 

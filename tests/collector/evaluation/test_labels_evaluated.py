@@ -50,7 +50,7 @@ async def test_labels_are_what_judges_are_measured_against(address: str, tmp_pat
     found = json.loads(await run(address, "errors", "--trace", FIRST, "--profile", "balanced", "--format", "json"))
     first, *others = found
     assert others
-    await run(address, "labels", "add", first["id"], "--agree")
+    await run(address, "labels", "add", first["finding_ids"][0], "--agree")
     missed = ("--missed", "--trace", FIRST, "--span", f"{2:016x}", "--category", "Language-only")
     await run(address, "labels", "add", *missed)
     await run(address, "labels", "review", FIRST)

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from tracejury.collector.queries.errors import errors_of_trace
 from tracejury.collector.queries.present import (
-    present_error,
     present_judged,
     present_row,
     present_trace,
 )
+from tracejury.collector.queries.present_errors import present_error, present_located_finding
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.normalized import Json, Kind, Message, NormalizedSpan, ToolRequest
 from tracejury.schemas.queries.reader import LocatedFinding, TraceRow
@@ -23,7 +24,8 @@ from tracejury.schemas.text.jsontext import text_of
 from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, TraceState, Turn, TurnKind
 from tracejury.schemas.verdicts import Judgement, Outcome, Subject, SubjectKind, Verdict
 from tracejury.schemas.wire.base import WireModel
-from tracejury.schemas.wire.traces import FindingJson, TokensJson, VerdictJson
+from tracejury.schemas.wire.errors import FindingJson
+from tracejury.schemas.wire.traces import TokensJson, VerdictJson
 
 TRACE = "0" * 31 + "a"
 OTHER = "0" * 31 + "b"
@@ -96,6 +98,7 @@ def test_a_trace_has_exactly_the_promised_keys_and_values() -> None:
         "conventions": ["openinference"],
         "tokens": {"input": None, "output": None, "llm_calls": 1},
         "remainder": ["loose"],
+        "errors": [],
         "verdicts": [],
     }
     manager, below = shown["agent_runs"]
@@ -202,10 +205,46 @@ def test_findings_come_by_place() -> None:
     assert present_trace(trace(), reversed(given)) == shown
 
 
-def test_an_error_outside_its_trace_names_service_and_agent() -> None:
+def test_a_finding_outside_its_trace_names_service_and_agent() -> None:
     """The same keys as in the trace, and two more."""
-    shown = present_error(LocatedFinding(finding("llm1"), "svc", ""))
+    shown = present_located_finding(LocatedFinding(finding("llm1"), "svc", ""))
     assert plain(shown) == {**plain(FindingJson.model_validate(finding("llm1"))), "service": "svc", "agent": None}
+
+
+def test_an_error_has_exactly_the_promised_keys_and_values() -> None:
+    """What its lead says; spans that there are not are null."""
+    lead = finding("llm1", judge="service-error", tool_span_id="tool1", title="A phrase", turn=None)
+    other = finding("tool1", judge="timeout-error", tool_span_id="tool1", confidence=0.1)
+    (located,) = errors_of_trace(trace(), [other, lead], 0.5)
+    assert plain(present_error(located)) == {
+        "id": located.error.id,
+        "trace_id": TRACE,
+        "shown_trace_id": TRACE,
+        "span_id": "llm1",
+        "agent_run_id": "run1",
+        "turn": None,
+        "service": "svc",
+        "agent": "manager",
+        "title": "A phrase",
+        "cause": "failed-call",
+        "judge": lead.judge,
+        "judges": [lead.judge, other.judge],
+        "dimension": lead.dimensions[0].value,
+        "dimensions": [d.value for d in lead.dimensions],
+        "taxonomy": "trail",
+        "category": lead.category,
+        "severity": lead.severity.value,
+        "confidence": lead.confidence,
+        "evidence": lead.evidence,
+        "explanation": lead.explanation,
+        "shown_at": "tool1",
+        "read_at": None,
+        "repeated_at": [],
+        "finding_ids": [lead.id, other.id],
+        "state": lead.state.value,
+        "first_seen": "2026-11-20T10:09:46.123456Z",
+    }
+    assert errors_of_trace(trace(), [other], 0.5) == []
 
 
 def test_verdicts_keep_unscored_apart_from_zero() -> None:

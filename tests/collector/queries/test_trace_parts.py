@@ -10,18 +10,20 @@ import orjson
 import pytest
 from click.testing import CliRunner
 from large_trace import large_trace
-from memory_api import Api, finding, memory_api
+from memory_api import Api, apart, finding, memory_api
 from store_parts import a_log
 
 from tracejury.collector.api import app
 from tracejury.collector.api.client import ApiClient
 from tracejury.collector.cli.root import root
+from tracejury.collector.queries.errors import errors_of_trace
 from tracejury.collector.queries.present import present_run, present_trace
 from tracejury.collector.queries.trace import parts, sketch, stored
 from tracejury.collector.queries.trace.parts import part_of, present_part
 from tracejury.collector.queries.trace.stored import StoredTraceQueries
 from tracejury.collector.queries.trace.stored_part import stored_part
 from tracejury.collector.queries.trace.trace_index import TraceIndex
+from tracejury.collector.queries.trace.trace_queries import TraceAssessment
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.stored_trace import stored_trace
@@ -181,7 +183,7 @@ def test_a_huge_trace_that_was_never_judged_shows_its_spans(store: Store, monkey
         assert (outline.spans, outline.rebuilt, outline.runs, outline.service) == (shown, False, (), "travel")
         assert {one.span_id for one in outline.remainder} <= {span.span_id for span in spans}
         assert queries.runs(outline, ()) == []
-    page = present_part(part_of(outline, "", None), (), (), (), len(spans))
+    page = present_part(part_of(outline, "", None), (), TraceAssessment(), len(spans))
     assert (page.part.rebuilt, page.part.next, len(page.remainder)) == (False, None, 100)
 
 
@@ -313,7 +315,7 @@ def test_a_run_that_fits_no_part_is_divided_between_its_turns(api: Api, monkeypa
     whole = a_large_trace(300)
     stands(api, whole)
     places = [(run.id, turn) for run in whole.runs for turn in (None, *range(len(run.turns)))]
-    turned = [finding(n, trace_id=ID, agent_run_id=run, turn=turn) for n, (run, turn) in enumerate(places)]
+    turned = [apart(n, trace_id=ID, agent_run_id=run, turn=turn) for n, (run, turn) in enumerate(places)]
     api.reader.trace_queries.findings += turned
     seen: list[Any] = []
     cursor: str | None = ""
@@ -326,10 +328,13 @@ def test_a_run_that_fits_no_part_is_divided_between_its_turns(api: Api, monkeypa
     assert len(seen) > len(whole.runs)
     assert sum(len(turn["tool_calls"]) + 1 for run in seen[0]["agent_runs"] for turn in run["turns"]) <= 10
     assert sum(len(part["findings"]) for part in seen) == len(turned)
+    errors = errors_of_trace(whole, turned, 0.0)
+    assert [e["id"] for part in seen for e in part["errors"]] == [e.error.id for e in errors]
+    assert len({part["errors"][0]["id"] for part in seen if part["errors"]}) > 1
     with ApiClient(api.url) as client:
         together = client.trace(ID).model_dump()
     together.pop("part")
-    assert orjson.loads(orjson.dumps(together)) == orjson.loads(bytes_of(present_trace(whole, turned)))
+    assert orjson.loads(orjson.dumps(together)) == orjson.loads(bytes_of(present_trace(whole, turned, errors=errors)))
 
 
 @pytest.mark.parametrize("cursor", ["turn:1", "turn:x:{run}", "turn:²:{run}", "turn:999999999999:{run}", "turn:0:gone"])
@@ -358,7 +363,7 @@ def test_what_is_in_no_run_stands_in_the_last_part() -> None:
     after: str | None = ""
     while after is not None:
         part = part_of(outline, after, 1)
-        seen.append([f.id for f in present_part(part, (), found, (), 300).findings])
+        seen.append([f.id for f in present_part(part, (), TraceAssessment(found), 300).findings])
         after = part.next
     assert seen[0] == [found[0].id]
     assert seen[-1] == [found[1].id, found[2].id]

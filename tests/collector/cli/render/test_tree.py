@@ -12,9 +12,9 @@ from sizes import sized
 
 from tracejury.collector.cli.render.tables import counts, moment
 from tracejury.collector.cli.render.tree import _score, trace_tree
+from tracejury.schemas.wire.errors import ErrorJson
 from tracejury.schemas.wire.traces import (
     AgentRunJson,
-    FindingJson,
     TokensJson,
     ToolCallJson,
     TraceJson,
@@ -65,15 +65,20 @@ def call(name: str, **changes: Any) -> ToolCallJson:
     return found.model_copy(update=changes)
 
 
-def finding(number: int, span_id: str) -> FindingJson:
-    return FindingJson(
-        id=f"f{number}",
-        fingerprint="",
+def error(number: int, span_id: str, **changes: Any) -> ErrorJson:
+    found = ErrorJson(
+        id=f"e{number}",
         trace_id="t",
+        shown_trace_id="t",
         span_id=span_id,
         agent_run_id=None,
         turn=None,
+        service="svc",
+        agent=None,
+        title=f"Title {number}.",
+        cause="failed-call",
         judge="rule",
+        judges=["rule"],
         dimension="TC",
         dimensions=["TC"],
         taxonomy="trail",
@@ -82,17 +87,17 @@ def finding(number: int, span_id: str) -> FindingJson:
         confidence=0.5,
         evidence=f"quote-{number}.",
         explanation="why",
-        tool_span_id=None,
-        seen_by_span_id=None,
-        also_at=[],
-        linked=[],
+        shown_at=None,
+        read_at=None,
+        repeated_at=[],
+        finding_ids=[f"f{number}"],
         state="current",
         first_seen=None,
-        title="Argument the tool does not take",
     )
+    return found.model_copy(update=changes)
 
 
-def trace(runs: list[AgentRunJson], findings: list[FindingJson]) -> TraceJson:
+def trace(runs: list[AgentRunJson], errors: list[ErrorJson]) -> TraceJson:
     return TraceJson(
         trace_id="t",
         trace_ids=["t"],
@@ -106,7 +111,8 @@ def trace(runs: list[AgentRunJson], findings: list[FindingJson]) -> TraceJson:
         tokens=TokensJson(input=None, output=None, llm_calls=0),
         agent_runs=runs,
         remainder=[],
-        findings=findings,
+        errors=errors,
+        findings=[],
         verdicts=[],
     )
 
@@ -127,16 +133,29 @@ def lines_below(text: str, heading: str) -> str:
     return "\n".join(lines[start:end])
 
 
-def test_findings_hang_under_their_spans() -> None:
+def test_errors_hang_under_their_spans() -> None:
     """At the agent, the turn, the tool call; what stands nowhere in the runs comes at the end, not lost."""
     runs = [run("a", turns=[turn(0, "llm-0", call("search")), turn(1, "llm-1", below=("b",))]), run("b", "a")]
     spans = ["span-a", "llm-0", "span-search", "span-b", "elsewhere"]
-    text = shown(trace(runs, [finding(i, span) for i, span in enumerate(spans)]))
+    text = shown(trace(runs, [error(i, span) for i, span in enumerate(spans)]))
     assert "quote-1." in lines_below(text, "turn 0 act")
     assert "quote-2." in lines_below(text, "tool search")
     assert "quote-3." in lines_below(text, "agent-b")
     assert "quote-4." in lines_below(text, "outside the agents' turns")
     assert all(text.count(f"quote-{i}.") == 1 for i in range(len(spans)))
+
+
+def test_an_error_shows_at_each_of_its_spans() -> None:
+    """In full where it was decided; elsewhere its title, its role there, and where it was decided."""
+    runs = [run("a", turns=[turn(0, "llm-0", call("search")), turn(1, "llm-1"), turn(2, "llm-2")])]
+    places = {"shown_at": "span-search", "read_at": "llm-1", "repeated_at": ["llm-2", "nowhere"]}
+    text = shown(trace(runs, [error(0, "llm-0", **places)]))
+    assert text.count("quote-0.") == 1
+    assert "HIGH Title 0. (TC Output generation: formatting errors)  span llm-0" in lines_below(text, "turn 0 act")
+    assert "shown at span-search; read at llm-1; repeated at llm-2, nowhere" in text
+    for place, role in (("tool search", "shown"), ("turn 1 act", "read"), ("turn 2 act", "repeated")):
+        assert f"{role} here: Title 0.  span llm-0" in lines_below(text, place)
+    assert "outside the agents' turns" not in text
 
 
 def test_a_sub_agent_hangs_under_the_turn_that_started_it() -> None:
@@ -177,7 +196,7 @@ def test_any_shape_of_runs_ends_and_shows_each_once(shape: list[tuple[str, str |
         run(name, parent, [turn(0, None, *(call("t", sub_run_id=b) for b in below[:1]), below=tuple(below))])
         for name, parent, below in shape
     ]
-    text = shown(trace(runs, [finding(i, f"span-{name}") for i, (name, _, _) in enumerate(shape)]))
+    text = shown(trace(runs, [error(i, f"span-{name}") for i, (name, _, _) in enumerate(shape)]))
     for i, (name, _, _) in enumerate(shape):
         assert text.count(f"agent-{name} (") == 1
         assert text.count(f"quote-{i}.") == 1
@@ -193,8 +212,15 @@ def test_a_chain_of_sub_agents_of_any_depth_is_shown() -> None:
 @given(st.text(st.characters(codec=None)))
 def test_no_content_reaches_the_terminal_as_a_control(text: str) -> None:
     """Names, goals, results and quotes are shown as text whatever they hold."""
-    hostile = finding(0, "span-a").model_copy(
-        update={"evidence": text, "category": text, "explanation": text, "judge": text}
+    hostile = error(0, "span-a").model_copy(
+        update={
+            "evidence": text,
+            "category": text,
+            "explanation": text,
+            "judges": [text],
+            "title": text,
+            "shown_at": text,
+        }
     )
     value = trace(
         [run("a", goal=text, answer=text, name=text, turns=[turn(0, None, call(text, result=text))])],
@@ -219,7 +245,7 @@ def test_the_title_tells_the_tokens_that_are_known(sent: int | None, written: in
     """Nothing where no call recorded any."""
     value = trace([run("a")], [])
     value = value.model_copy(update={"tokens": TokensJson(input=sent, output=written, llm_calls=1)})
-    assert shown(value).splitlines()[0].rstrip().endswith(f"0 findings{told}")
+    assert shown(value).splitlines()[0].rstrip().endswith(f"0 errors{told}")
 
 
 def test_a_trace_without_agents_says_so() -> None:

@@ -112,7 +112,7 @@ async def annotations_of(phoenix: dict[str, str], span_ids: list[str]) -> list[d
 async def findings(collector: Collector) -> list[dict[str, Any]]:
     """What we found."""
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}", timeout=60) as client:
-        page = (await client.get("/api/errors", params={"limit": "1000"})).raise_for_status().json()
+        page = (await client.get("/api/findings", params={"limit": "1000"})).raise_for_status().json()
     assert page["next"] is None
     return list(page["items"])
 

@@ -30,7 +30,7 @@ async def ask(collector: Collector, path: str, **params: str) -> Any:
 
 async def findings(collector: Collector) -> set[tuple[str, ...]]:
     """What was found, and where."""
-    page = await ask(collector, "/api/errors", profile="0", limit="1000")
+    page = await ask(collector, "/api/findings", profile="0", limit="1000")
     assert page["next"] is None
     return {(f["trace_id"], f["span_id"], f["judge"], f["evidence"]) for f in page["items"]}
 

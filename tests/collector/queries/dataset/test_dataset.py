@@ -109,7 +109,7 @@ def test_a_finding_with_the_run_around_it(store: Store, reader: StoredReader, ap
     about = replace(other, id="l1", category=finding.category, opinion=Opinion.AGREE, finding_id=finding.id)
     reader.labels.save(Labelled([about, other]))
     (row,) = lines(api)
-    (error,) = api.get("/api/errors").json()["items"]
+    (error,) = api.get("/api/findings").json()["items"]
     assert {key: row[key] for key in error} == error
     assert set(row) == set(get_type_hints(FindingRow))
     assert (row["run_goal"], row["run_answer"], row["run_role"]) == ("Find it.", "nothing found", "manager")

@@ -28,7 +28,7 @@ def test_everything_one_can_say(visitor: Watched, house: House, client: httpx.Cl
     """Agree, disagree, name another span, mark what was missed, score, review, withdraw; the judges' page counts it."""
     page = visitor.page
     shown = house.trace_of("wrong arguments")
-    found = client.get("/api/errors", params={"trace": shown.trace_id}).json()["items"]
+    found = client.get("/api/findings", params={"trace": shown.trace_id}).json()["items"]
     one = next(f for f in found if f["judge"] == "schema-violation")
     address = f"/traces/{shown.trace_id}?span={one['span_id']}"
     visitor.open(address)

@@ -86,7 +86,7 @@ def untouched(house: House, client: httpx.Client) -> Iterator[dict[str, Any]]:
         )
 
     before = all_of_it()
-    yield client.get("/api/errors").json()["items"][0]
+    yield client.get("/api/findings").json()["items"][0]
     assert all_of_it() == before
 
 

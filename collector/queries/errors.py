@@ -1,0 +1,63 @@
+"""Errors of one trace, and one error by any id under which it was ever shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...judges.grouping import group
+from ...processors.trace_outline import TraceOutline
+from ...schemas.agent_errors import AgentError, summary
+from ...schemas.findings import Finding
+from ...schemas.queries.reader import Confidence, ErrorView, LocatedError
+from ...schemas.trajectory import Trace
+from ..store.client import Store
+from ..store.errors import StoredErrors
+from ..store.judging import StoredJudging
+from ..store.reading import StoredReading, places
+
+
+def errors_of_trace(trace: Trace | TraceOutline, findings: Iterable[Finding], least: float) -> list[LocatedError]:
+    """The errors that these findings make, those of at least that confidence, in order of place.
+
+    `findings`: all that stand, so that the errors are those of lists.
+    """
+    errors = group(findings, [run.id for run in trace.runs])
+    return located_errors(trace, [error for error in errors if error.confidence() >= least], least)
+
+
+def located_errors(trace: Trace | TraceOutline, errors: Iterable[AgentError], least: float) -> list[LocatedError]:
+    """Errors of the trace with service, agent, and the severity for that confidence."""
+    agents = {run.id: run.name for run in trace.runs}
+    return [_located(e, trace.trace_id, trace.service, agents.get(e.lead.agent_run_id, ""), least) for e in errors]
+
+
+def stored_error(store: Store, some_id: str, confidence: Confidence, tenant: str = "") -> ErrorView | None:
+    """The error that has this id, had it once, or holds the finding of this id; else it as its findings were.
+
+    None where no such id is stored.
+    """
+    errors = StoredErrors(store, tenant)
+    trace_id, named = errors.named(some_id)
+    trace_ids = sorted(StoredJudging(store, tenant).joined([trace_id]).get(trace_id, {trace_id}))
+    loaded = StoredReading(store).load_findings(trace_ids, tenant) if named else {}
+    findings = {finding.id: finding for found in loaded.values() for finding in found}
+    holding = errors.holding(trace_ids, named, confidence)
+    if holding:
+        located = min(holding, key=lambda h: (h.error.id != some_id, _place(h, named)))
+        return ErrorView(located, [findings[i] for i in located.error.findings if i in findings])
+    gone = group((findings[i] for i in named if i in findings), ())
+    if not gone:
+        return None
+    names = places(store, trace_ids, tenant)
+    lead = gone[0].lead
+    service, agent = names.get((lead.trace_id, ""), ""), names.get((lead.trace_id, lead.agent_run_id), "")
+    return ErrorView(_located(gone[0], lead.trace_id, service, agent if lead.agent_run_id else ""), gone[0].findings)
+
+
+def _place(located: LocatedError, named: list[str]) -> int:
+    """The place of the first finding of the error among those that were named."""
+    return min(named.index(i) for i in located.error.findings if i in named)
+
+
+def _located(error: AgentError, whole: str, service: str, agent: str, least: float = 0.0) -> LocatedError:
+    return LocatedError(summary(error), error.severity(least), whole, service, agent)

@@ -1,0 +1,39 @@
+"""Errors and findings as models of the API. Pure functions."""
+
+from __future__ import annotations
+
+from ...schemas.queries.reader import ErrorView, LocatedError, LocatedFinding
+from ...schemas.wire.base import fill
+from ...schemas.wire.errors import ErrorDetailJson, ErrorJson, LocatedFindingJson, SpanErrorJson
+
+
+def present_error(located: LocatedError) -> ErrorJson:
+    """An error."""
+    return fill(ErrorJson, located.error, **_of_error(located))
+
+
+def present_error_at(located: LocatedError, span_id: str) -> SpanErrorJson:
+    """An error as one of its spans sees it."""
+    return fill(SpanErrorJson, located.error, **_of_error(located), role=located.error.spans[span_id].value)
+
+
+def present_error_detail(view: ErrorView) -> ErrorDetailJson:
+    """An error with its findings."""
+    return fill(ErrorDetailJson, view.located.error, **_of_error(view.located), findings=list(view.findings))
+
+
+def present_located_finding(located: LocatedFinding) -> LocatedFindingJson:
+    """A finding outside its trace."""
+    return fill(LocatedFindingJson, located.finding, service=located.service, agent=located.agent)
+
+
+def _of_error(located: LocatedError) -> dict[str, object]:
+    error = located.error
+    return {
+        "shown_trace_id": located.whole,
+        "service": located.service,
+        "agent": located.agent,
+        "dimension": next(iter(error.dimensions), None),
+        "severity": located.severity,
+        "finding_ids": list(error.findings),
+    }

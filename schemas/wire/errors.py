@@ -1,0 +1,113 @@
+"""Errors of agents and the findings that make them, as JSON of the API and of `--format json`."""
+
+from __future__ import annotations
+
+from .base import Number, OptionalText, Time, WireModel
+
+
+class FindingJson(WireModel):
+    """One localised error: `span_id` is where it was made, `evidence` stands verbatim in that span's own text."""
+
+    id: str
+    fingerprint: str
+    trace_id: str
+    span_id: str
+    agent_run_id: OptionalText
+    turn: int | None
+    title: str
+    judge: str
+    dimension: str | None
+    dimensions: list[str]
+    taxonomy: str
+    category: str
+    severity: str
+    confidence: Number
+    evidence: str
+    explanation: str
+    tool_span_id: OptionalText
+    seen_by_span_id: OptionalText
+    also_at: list[str]
+    linked: list[str]
+    state: str
+    first_seen: Time
+
+
+class LocatedFindingJson(FindingJson):
+    """A finding outside its trace: with the service and the agent that it belongs to."""
+
+    service: str
+    agent: OptionalText
+
+
+class ErrorJson(WireModel):
+    """One mistake: what its lead, the surest of its findings, says, and the spans where it showed, was read, repeated.
+
+    `span_id`: where it was made; `shown_trace_id`: the trace under whose id it shows; `severity`: for the profile that
+    was asked for; `finding_ids`: of all its findings, the lead's first, and `judges` who made them.
+    """
+
+    id: str
+    trace_id: str
+    shown_trace_id: str
+    span_id: str
+    agent_run_id: OptionalText
+    turn: int | None
+    service: str
+    agent: OptionalText
+    title: str
+    cause: str
+    judge: str
+    judges: list[str]
+    dimension: str | None
+    dimensions: list[str]
+    taxonomy: str
+    category: str
+    severity: str
+    confidence: Number
+    evidence: str
+    explanation: str
+    shown_at: OptionalText
+    read_at: OptionalText
+    repeated_at: list[str]
+    finding_ids: list[str]
+    state: str
+    first_seen: Time
+
+
+class SpanErrorJson(ErrorJson):
+    """An error as one of its spans sees it; `role`: decided at, shown at, read at or repeated at."""
+
+    role: str
+
+
+class ErrorDetailJson(ErrorJson):
+    """An error with its findings, the lead's first; one that holds no more is retracted, as they are."""
+
+    findings: list[FindingJson]
+
+
+class ErrorPage(WireModel):
+    """A page of errors; `next` goes into `cursor` (null on the last page) or, with `after`, into `after`.
+
+    `unknown` as in a page of traces; empty with `after`.
+    """
+
+    items: list[ErrorJson]
+    next: str | None
+    unknown: dict[str, list[str]]
+
+
+class SpanErrorPage(WireModel):
+    """A page of the errors that name one span, as a page of errors."""
+
+    items: list[SpanErrorJson]
+    next: str | None
+    unknown: dict[str, list[str]]
+
+
+class FindingPage(WireModel):
+    """A page of findings, as a page of errors."""
+
+    items: list[LocatedFindingJson]
+    next: str | None
+    unknown: dict[str, list[str]]
