@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
 from typing import Protocol, runtime_checkable
 
 from ..schemas.findings import Draft
 from ..schemas.trajectory import AgentRun, Trace
+from .code_faults import CodeFault, code_faults
 from .endings import Ending, endings
-from .executions import Execution, executions
+from .executions import executions
 from .facts import RunFacts, read_runs
 from .mending import Worked, last_worked
 from .text import TextCache
@@ -23,7 +25,7 @@ class Context:
     but what was read from texts, so it never changes an outcome.
     """
 
-    __slots__ = ("_endings", "_executions", "_facts", "_worked", "texts", "trace")
+    __slots__ = ("_endings", "_facts", "_faults", "_worked", "texts", "trace")
 
     def __init__(self, trace: Trace, texts: TextCache | None = None) -> None:
         self.trace = trace
@@ -31,7 +33,7 @@ class Context:
         self._facts: Mapping[str, RunFacts] | None = None
         self._endings: Mapping[str, Ending] | None = None
         self._worked: Worked | None = None
-        self._executions: tuple[Execution, ...] | None = None
+        self._faults: tuple[tuple[CodeFault, ...], tuple[CodeFault, ...]] | None = None
 
     @property
     def facts(self) -> Mapping[str, RunFacts]:
@@ -55,11 +57,20 @@ class Context:
         return self._worked
 
     @property
-    def executions(self) -> tuple[Execution, ...]:
-        """Code and commands that were run in the trace, in order of time, computed at first use."""
-        if self._executions is None:
-            self._executions = executions(self.facts)
-        return self._executions
+    def failed_code(self) -> tuple[CodeFault, ...]:
+        """Code of the trace that failed when it was run, computed at first use."""
+        return self._code()[0]
+
+    @property
+    def empty_code(self) -> tuple[CodeFault, ...]:
+        """Code of the trace that ran and brought nothing, computed at first use."""
+        return self._code()[1]
+
+    def _code(self) -> tuple[tuple[CodeFault, ...], tuple[CodeFault, ...]]:
+        if self._faults is None:
+            ran = executions(self.facts)
+            self._faults = code_faults(ran, attrgetter("failed")), code_faults(ran, attrgetter("empty"))
+        return self._faults
 
     def run(self, run: AgentRun) -> RunFacts:
         """The facts of one run of the trace."""

@@ -7,6 +7,7 @@ latest one that wrote any code.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -60,7 +61,10 @@ def executions(facts: Mapping[str, RunFacts]) -> tuple[Execution, ...]:
     """All executions of a trace whose end is known, in order of time; each once, whoever reads of it."""
     writings = sorted((w for run in facts.values() for w in _writings(run)), key=lambda w: w.at)
     found = [e for run in facts.values() for turn in run.turns for e in _called(run, turn, writings)]
-    known = {e.end.output.strip() for e in found}
+    results = Counter(
+        c.call.result.strip() for run in facts.values() for t in run.turns for c in t.calls if c.call.result
+    )
+    known = {(text, number + 1) for text, count in results.items() for number in range(count)}
     found += [e for run in facts.values() for e in _told(run, writings, known)]
     return tuple(sorted(found, key=lambda e: (e.at, e.span_id)))
 
@@ -93,23 +97,38 @@ def _called(run: RunFacts, turn: TurnFacts, writings: Sequence[_Writing]) -> Ite
             yield Execution(at, code, end, None, None, span_id)
 
 
-def _told(run: RunFacts, writings: Sequence[_Writing], known: set[str]) -> Iterator[Execution]:
-    """Executions by the framework, which no span records: the next call is sent how the code of the last one ended."""
+def _told(run: RunFacts, writings: Sequence[_Writing], known: set[tuple[str, int]]) -> Iterator[Execution]:
+    """Executions by the framework, which no span records: a later call is sent how the code of an earlier one ended.
+
+    `known`: texts that were read already, each with the number of its occurrence in a run's messages.
+    """
+    spoken = {w.text.strip(): w for w in writings if w.text.strip()}
+    seen: Counter[str] = Counter()
     for turn in run.turns:
-        at = _start(turn)
+        at, speaker = _start(turn), None
         for message in turn.turn.new_messages:
-            if message.role in _NOT_TOLD or message.tool_call_id:
+            text = message.text.strip()
+            speaker = spoken.get(text, speaker)
+            if not text or message.role in _NOT_TOLD or message.tool_call_id:
                 continue
-            end = ended(message.text)
-            if end is None or end.output.strip() in known:
+            seen[text] += 1
+            key = (text, seen[text])
+            if key in known:
                 continue
-            known.add(end.output.strip())
-            writing = next((w for w in reversed(writings) if w.at < at and code_of(w.text)), None)
+            known.add(key)
+            end = ended(text)
+            if end is None:
+                continue
+            writing = speaker if speaker and code_of(speaker.text) else _author("", at, writings)
             if writing is not None and not writing.turn.calls and writing.turn.failure is None:
                 yield Execution(writing.at, code_of(writing.text), end, writing.run, writing.turn, "")
 
 
 _NOT_TOLD: Final = frozenset({"assistant", "system", "tool-call"})
+
+
+MOST_WRITINGS: Final = 100
+"""LLM calls before an execution that may have written its code, the latest ones."""
 
 
 def _start(turn: TurnFacts) -> int:
@@ -118,7 +137,7 @@ def _start(turn: TurnFacts) -> int:
 
 
 def _author(code: str, at: int, writings: Sequence[_Writing]) -> _Writing | None:
-    earlier = [w for w in writings if w.at < at]
+    earlier = [w for w in writings if w.at < at][-MOST_WRITINGS:]
     wanted = code.strip()
     if wanted:
         for writing in reversed(earlier):

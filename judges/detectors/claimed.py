@@ -124,9 +124,16 @@ def _unsupported(facts: RunFacts) -> Iterator[tuple[TurnFacts, Detail]]:
     for last in _answer(facts):
         if not facts.informed and not any(t.succeeded for t in facts.turns):
             continue
-        support = Support(_seen(facts, last))
+        seen = _seen(facts, last)
+        if sum(map(len, seen)) > MOST_SEEN:
+            continue
+        support = Support(seen)
         missing = [d for d in details(statement(last)[:_READ]) if not support.holds(d)]
         yield from ((last, d) for d in missing[:1])
+
+
+MOST_SEEN: Final = 1_000_000
+"""Characters that details are looked for in; of a run that was told more, no absence is claimed."""
 
 
 def _details(facts: RunFacts, _: Context) -> Iterator[Hit]:

@@ -12,6 +12,7 @@ from ..base import Context
 from ..claims import answer_text, gives_up_honestly
 from ..facts import RunFacts, TurnFacts
 from ..failure_text import OUTAGES
+from ..names import reads
 from ..phrases import count
 from ..quoting import quote
 from ..rule import Hit, rule
@@ -111,6 +112,9 @@ def _after_failure(facts: RunFacts, _: Context) -> Iterator[Hit]:
     acts = facts.acts
     if len(acts) >= _TWO and acts[-1].answers and not acts[-1].attempted:
         before = acts[-2]
+        # A refused change brings no data that the answer could lack.
+        if before.failed_call is not None and reads(before.failed_call.name) is False:
+            return
         if (before.failure is not None or before.gave_up) and not gives_up_honestly(facts, acts[-1]):
             text = "Answers right after a failed step, without having obtained what that step was for."
             yield Hit(acts[-1].span_id, answer_quote(acts[-1]), text)
@@ -137,6 +141,7 @@ RULES: Final = (
         "LC",
         "MEDIUM",
         _after_failure,
+        version=3,
         of_absence=True,
         title="Answer given right after a failure",
     ),

@@ -213,3 +213,12 @@ def test_the_author_is_found_by_the_code_or_by_the_latest_block_of_code() -> Non
     unknown = replace(whole.runs[1], turns=(replace(whole.runs[1].turns[0], tool_calls=(late,)),))
     for version in (whole, replace(whole, runs=(whole.runs[0], unknown, *whole.runs[2:]))):
         assert errors_of(version) == ["a0"]
+
+
+def test_equal_outputs_of_different_commands_are_different_failures() -> None:
+    """Each message counts, also where two say the same; who is sent a history of them all sees none of them anew."""
+    told = TRACE.format("lib", 1, "KeyError: 'x'")
+    steps = [Step("python tools/a.py", told, 1), Step("ls"), Step("cargo run --bin other --all-features", told, 1)]
+    for harness in ("text_actions", "group_chat", "bash_json"):
+        assert errors_of(HARNESSES[harness](steps, "Done.")) in (["a0", "a2"], ["a0"])
+    assert errors_of(HARNESSES["text_actions"](steps, "Done.")) == ["a0", "a2"]
