@@ -102,10 +102,10 @@ def _failed_span(run: AgentRun, trace: Trace) -> NormalizedSpan | None:
         # Of a bare client's calls, only the last one's outcome is the run's.
         last = _last(run)
         found = last.llm if last is not None and trace.state in _OVER else None
-    elif own.is_error or run.answer or run.parent_id or not _recorded(run):
+    elif own.is_error or run.answer or not _recorded(run):
         found = own
     else:
-        found = _enclosing(own, trace)
+        found = _last_step(run) or (own if run.parent_id else _enclosing(own, trace))
     if found is None or not found.is_error or _pauses(found):
         return None
     return found
@@ -115,6 +115,13 @@ def _recorded(run: AgentRun) -> bool:
     """Whether what the model wrote last was recorded, so that a missing answer means something."""
     last = _last(run)
     return last is not None and last.llm is not None and last.llm.content is not Captured.NOTHING
+
+
+def _last_step(run: AgentRun) -> NormalizedSpan | None:
+    """The failed step around the last call of a run that ended without an answer: not all agents' spans tell of it."""
+    last = _last(run)
+    steps = last.wrappers if last is not None else ()
+    return next((s for s in steps if s.is_error and s.kind in (Kind.CHAIN, Kind.OTHER)), None)
 
 
 def _enclosing(own: NormalizedSpan, trace: Trace) -> NormalizedSpan | None:
@@ -202,7 +209,10 @@ def _cause(last: Turn | None, span: NormalizedSpan, kind: EndKind) -> str:
     for call in islice(reversed(failed), _MOST):
         if kind is EndKind.CRASH or _alike(message_of(span), call.error or ""):
             return call.span.span_id if call.span is not None else last.llm.span_id if last.llm is not None else ""
-    return ""
+    waiting = any(
+        c.requested and c.result is None and c.error is None and c.executed is not True for c in last.tool_calls
+    )
+    return last.llm.span_id if waiting and last.llm is not None and kind is EndKind.CRASH else ""
 
 
 _MOST: Final = 8

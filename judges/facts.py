@@ -285,10 +285,15 @@ def _read_call(call: ToolCall, turn: Turn, run: AgentRun) -> CallFacts:
     if call.error is not None:
         failure = StepFailure(classify(call.error), call.error)
     elif call.result:
-        failure = _failure_of(call, call.result) or declined(call.result)
-    refusal = refusal_of(call, failure, turn, run)
-    if failure is not None and refusal is not None:
-        failure = replace(failure, kind=refusal)
+        failure = _failure_of(call, call.result) or declined(call.name, call.result)
+    told = failure
+    if failure is None and call.result is None and call.executed is not True:
+        told = _step_failure(turn)  # the step in which the call was to be made
+    refusal = refusal_of(call, told, turn, run)
+    if refusal is FailureKind.POLICY and told is not failure:
+        refusal = None
+    if told is not None and refusal is not None:
+        failure = replace(told, kind=refusal)
     return CallFacts(call, role_of(call.name), failure, refusal)
 
 

@@ -26,7 +26,7 @@ _UNKNOWN: Final = re.compile(
     r"|\b(?:tool|function|action)\b[^.\n\x00]{0,20}\x00['\"`]?,? {0,2}(?:\w{1,5} )?(?:not|no|\w{1,5}n't)\b[^.\n]{0,30}"
     r"\b(?:found|exist|available|registered|recogni[sz]ed|defined|known|valid|part of)"
     r"|^(?:error:? )?['\"`]?\x00['\"`]? is not (?:a )?(?:valid|known|available)"
-    r"|\b(?:nosuchtool|toolnotfound)"
+    r"|\b(?:tool|function|action) (?:was )?not found\b[^\n\x00]{0,40}\x00|\b(?:nosuchtool|toolnotfound)"
 )
 _MALFORMED: Final = re.compile(
     r"\binvalid json\b|\bnot (?:a )?valid json\b|\bjson(?:decodeerror| ?pars\w{1,5}| decod\w{1,5})\b|\bmalformed\b"
@@ -49,17 +49,22 @@ _DECLINED: Final = re.compile(
     r"|(?:denied|rejected|declined) (?:the|this|your))\b"
 )
 _OUTAGES: Final = frozenset({FailureKind.AUTH, FailureKind.RATE, FailureKind.SERVICE, FailureKind.TIMEOUT})
-_UNEXPLAINED: Final = frozenset({FailureKind.SCHEMA, FailureKind.CODE, FailureKind.OTHER})
+_UNEXPLAINED: Final = frozenset({FailureKind.SCHEMA, FailureKind.CODE, FailureKind.PARSE, FailureKind.OTHER})
 """Failures that wrong arguments may be the reason of."""
 
-_VAGUE: Final = frozenset({FailureKind.OTHER, FailureKind.CODE, FailureKind.SCHEMA, FailureKind.PARSE})
+_VAGUE: Final = frozenset(
+    {FailureKind.OTHER, FailureKind.CODE, FailureKind.SCHEMA, FailureKind.PARSE, FailureKind.UNKNOWN_TOOL}
+)
 _RAISED: Final = re.compile(r"[A-Za-z_.]{1,60}(?:Error|Exception)\b(?=[:(])")
 
 
-def declined(result: str) -> StepFailure | None:
-    """The refusal with which a framework answers in place of a tool; only how a result opens counts."""
+def declined(name: str, result: str) -> StepFailure | None:
+    """The refusal with which a framework answers in place of the tool `name`; only how a result opens counts."""
     opening = result[:_DECLINES].lstrip().lower()
-    return StepFailure(FailureKind.POLICY, result) if _DECLINED.match(opening) else None
+    if _DECLINED.match(opening):
+        return StepFailure(FailureKind.POLICY, result)
+    unknown = _UNKNOWN.match(opening.replace(name.lower(), _NAME)) if name else None
+    return StepFailure(FailureKind.UNKNOWN_TOOL, result) if unknown else None
 
 
 _DECLINES: Final = 200

@@ -47,6 +47,9 @@ class _Builder:
         span = outline.span
         turns = self._turns(outline, built)
         acting = next((t for t in turns if t.kind is TurnKind.ACT and t.llm), None)
+        answer, status = answer_of(self._last(outline), turns), self._status(outline)
+        if status == "ok" and not answer and outline.turns and any(s.is_error for s in outline.turns[-1].steps):
+            status = "error"  # not all agents' spans tell of the step in which they failed
         return AgentRun(
             id=outline.id,
             name=outline.name,
@@ -56,8 +59,8 @@ class _Builder:
             parent_turn=outline.parent_turn,
             goal=outline.goal or goal_from_calls(turns) or (span.input_text if span else ""),
             system_prompt=_system_prompt(acting),
-            answer=answer_of(self._last(outline), turns),
-            status=self._status(outline),
+            answer=answer,
+            status=status,
             turns=turns,
             tools=_tools(turns, span),
             plans=tuple(t.index for t in turns if t.kind is TurnKind.PLAN or states_plan(t)),

@@ -11,10 +11,10 @@ from functools import partial
 from typing import Final
 
 from ...schemas.taxonomy import Severity
-from ...schemas.trajectory import TurnKind
+from ...schemas.trajectory import AgentRun, TurnKind
 from ..base import Context
 from ..endings import EndKind
-from ..facts import RunFacts
+from ..facts import RunFacts, TurnFacts
 from ..quoting import quote
 from ..rule import Hit, rule
 
@@ -49,24 +49,42 @@ _BESIDE: Final = 0.4
 def _empty(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
     """The model's last reply holds neither text nor a call, in a run whose other content was recorded."""
     last = next((turn for turn in reversed(facts.turns) if turn.turn.kind is not TurnKind.INNER), None)
-    if last is None or last.turn.llm is None or facts.run.answer or facts.run.id in ctx.endings:
+    if last is None or last.turn.llm is None or _gave(facts.run, last) or facts.run.id in ctx.endings:
         return
     llm = last.turn.llm
-    said = any(m.text or m.tool_requests or m.reasoning for m in llm.output_messages) or llm.output_text
+    said = any(m.text or m.tool_requests or m.reasoning for m in llm.output_messages)
+    said = said or bool(llm.output_text and not llm.output_messages)
     if said or last.calls or last.turn.sub_run_ids or llm.is_error or not (llm.output_messages or llm.finish_reasons):
         return
-    # Where nothing that a model wrote was recorded, an empty reply is a gap of the record.
-    if any(m.text for m in (*llm.input_messages, *last.turn.new_messages)) and any(
-        t.text or t.turn.tool_requests for t in facts.turns
-    ):
+    # Where nothing that a model wrote was recorded, an empty reply is a gap of the record; an empty message is none.
+    wrote = bool(llm.output_messages) or any(t.text or t.turn.tool_requests for t in facts.turns)
+    if wrote and any(m.text for m in (*llm.input_messages, *last.turn.new_messages)):
         severity = Severity.MEDIUM if facts.run.parent_id else Severity.HIGH
         yield Hit(last.span_id, "", "The run ended with an empty reply, so there is no answer.", severity=severity)
 
 
+def _gave(run: AgentRun, last: TurnFacts) -> bool:
+    """Whether the run gave an answer besides its last reply; some give all their messages, the last the answer."""
+    given = run.span.output_messages if run.span is not None else ()
+    return bool(given[-1].text) if given else run.answer not in ("", last.turn.text)
+
+
 RULES: Final = (
     *(
-        rule(name, category, "EE GF", "HIGH", partial(_ended, kind=kind, how=how), confidence=0.6, title=title)
+        rule(
+            name, category, "EE GF", "HIGH", partial(_ended, kind=kind, how=how), confidence=0.6, version=3, title=title
+        )
         for name, kind, category, how, title in _KINDS
     ),
-    rule("empty-answer", "Goal Deviation", "GF", "HIGH", _empty, confidence=0.5, of_absence=True, title="Empty answer"),
+    rule(
+        "empty-answer",
+        "Goal Deviation",
+        "GF",
+        "HIGH",
+        _empty,
+        confidence=0.5,
+        version=3,
+        of_absence=True,
+        title="Empty answer",
+    ),
 )

@@ -48,7 +48,7 @@ def _why(facts: RunFacts, call: CallFacts, kind: FailureKind) -> str:
 
 def _made(facts: RunFacts, ctx: Context, *, kind: FailureKind) -> Iterator[Hit]:
     for turn, call in _refused(facts, kind):
-        shown = call.call.span.span_id if call.call.span else ""
+        shown = call.call.span.span_id if call.call.span else turn.span_id
         reader = facts.turns[turn.read.position].span_id if turn.read else ""
         linked = (reader,) if reader and kind is FailureKind.SCHEMA else ()
         evidence = quote_call(turn.turn, call.call)
@@ -125,7 +125,7 @@ RULES: Final = (
         "TC EE",
         "MEDIUM",
         partial(_made, kind=FailureKind.SCHEMA),
-        version=3,
+        version=4,
         title="Argument the tool does not take",
     ),
     rule(
@@ -144,7 +144,7 @@ RULES: Final = (
         "MEDIUM",
         partial(_made, kind=FailureKind.UNKNOWN_TOOL),
         confidence=0.6,
-        version=3,
+        version=4,
         title="Call of a tool that does not exist",
     ),
     rule(
@@ -154,6 +154,7 @@ RULES: Final = (
         "MEDIUM",
         partial(_made, kind=FailureKind.MALFORMED),
         confidence=0.6,
+        version=3,
         title="Arguments that are no JSON",
     ),
     rule(

@@ -154,3 +154,14 @@ def test_an_empty_reply_at_the_end_is_no_answer() -> None:
     assert shown(trace(run("r1", search, replace(empty, finish_reasons=())))) == []
     assert shown(trace(run("r1", Said("a1", sees=["a question"], finish_reasons=("stop",))))) == []
     assert shown(trace(run("r1", search, empty, ended=False))) == []
+
+
+def test_the_failed_step_of_a_run_without_an_answer_is_its_end() -> None:
+    """Some agents' spans do not tell of it; a run that answers all the same went on."""
+    broken = run("r1", Said("a1", "", [Did("sing", {"a": 1}, None, executed=None)], step_error="Tool not found: sing"))
+    result = suite_of(()).judge(trace(broken))
+    assert {(f.judge, f.span_id, f.severity) for f in result.findings} == {
+        ("run-crashed", "a1-step", Severity.HIGH),
+        ("unknown-tool", "a1", Severity.MEDIUM),
+    }
+    assert shown(trace(replace(broken, answer="1937"))) == []

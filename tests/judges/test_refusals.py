@@ -46,6 +46,7 @@ UNKNOWN = [
     "Action 'sing' don't exist, these are the only available Actions: search",
     "The tool call with name 'sing' is not part of the provided tools",
     "No such tool available: sing",
+    "Tool not found: {'tool_name': 'sing'}",
 ]
 MALFORMED = [
     'Invalid JSON input for tool search: {"query": "ri',
