@@ -8,7 +8,7 @@ from typing import Final
 
 from .base import Detector
 from .detectors import BUILT_IN
-from .ranker import LogisticRanker
+from .records import RecordedConfidence
 from .suite import Suite
 
 GROUP: Final = "tracejury.detectors"
@@ -34,7 +34,11 @@ def suite_of(offered: Iterable[EntryPoint]) -> Suite:
             unloaded.append((entry.name, f"a detector named {detector.name!r} is there already"))
         else:
             detectors[detector.name] = detector
-    return Suite(detectors.values(), LogisticRanker(), unloaded)
+    return Suite(detectors.values(), RecordedConfidence({d.name: _declared(d) for d in BUILT_IN}), unloaded)
+
+
+def _declared(detector: Detector) -> float:
+    return float(getattr(detector, "confidence", 1.0))
 
 
 def _load(entry: EntryPoint) -> Detector:

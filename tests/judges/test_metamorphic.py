@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 import pytest
-from captured_faults import (
-    LLM,
-    Fault,
-    Step,
-    Traces,
-    answering,
-    changed,
-    failed,
-    joined,
-    raising,
-    reworded,
-    silent,
-    step_of,
-    with_fault,
-)
+from captured_faults import LLM, Step, Traces, changed, failed, joined, raising, reworded, step_of, with_fault
+from fault_kinds import DOWN, ENDINGS, FAULTS
 from sizes import sized
 from trajectories import FRAMEWORKS, load
 
 from tracejury.judges.grouping import group
 from tracejury.judges.registry import suite_of
 from tracejury.schemas.agent_errors import AgentError, Cause
-from tracejury.schemas.normalized import Kind, NormalizedSpan
+from tracejury.schemas.normalized import Kind
 from tracejury.schemas.profiles import threshold
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import TraceState
@@ -36,28 +22,6 @@ pytestmark = pytest.mark.skipif(not FRAMEWORKS.exists(), reason="the shared fram
 
 SUITE = suite_of(())
 LABELS = sorted(p.parent.name for p in FRAMEWORKS.glob("*/S1.zip")) if FRAMEWORKS.exists() else []
-EXIT = "exitcode: 1 (execution failed)\nCode output: Traceback: no such column"
-DOWN = "SearchBackendError: search backend returned 503"
-COMMAND = {"command": "python lengths.py"}
-
-
-def running(span: NormalizedSpan) -> NormalizedSpan:
-    """The span of a shell whose command failed."""
-    return replace(answering(EXIT)(span), tool_name="shell", tool_arguments=COMMAND)
-
-
-FAULTS = {
-    "failed call": Fault(DOWN, tool=raising(DOWN)),
-    "time-out": Fault("TimeoutError: timed out after 30 s", tool=raising("TimeoutError: timed out after 30 s")),
-    "unknown tool": Fault("Error: sing is not a valid tool, try one of [search].", lambda r: replace(r, name="sing")),
-    "malformed arguments": Fault("Error: invalid arguments", lambda r: replace(r, arguments='{"query": "length of')),
-    "unknown argument": Fault(
-        "TypeError: search() got an unexpected keyword argument 'q'", lambda r: replace(r, arguments={"q": "Rhine"})
-    ),
-    "refusal": Fault("The tool call was denied.", tool=raising("The tool call was denied.")),
-    "lost result": Fault(None, tool=silent),
-    "non-zero exit": Fault(EXIT, lambda r: replace(r, name="shell", arguments=COMMAND), running),
-}
 RULES = {
     "failed call": "service-error",
     "time-out": "timeout-error",
@@ -120,15 +84,6 @@ def test_a_fault_is_one_error_at_its_step(label: str, fault: str) -> None:
 def place(error: AgentError) -> tuple[str, str]:
     """Rule and primary span."""
     return error.lead.judge, error.lead.span_id
-
-
-ENDINGS = {
-    "Max turns exceeded: {'max_turns': 12}": "run-limit",
-    "GraphRecursionError('Recursion limit of 25 reached without hitting a stop condition.": "run-limit",
-    "TimeoutError: the run took longer than 60 s": "run-timeout",
-    "KeyError: 'river'": "run-crashed",
-    "Etwas ist schiefgegangen": "run-crashed",
-}
 
 
 @pytest.mark.parametrize("message", ENDINGS)

@@ -11,11 +11,14 @@ from typing import Any, Final
 
 import yaml
 
+from ....judges.detectors import BUILT_IN as RULES
 from ....judges.llm.criteria import BUILT_IN, GPA_JUDGES, load_set, offered_judges
 from ....judges.llm.criteria_types import Criteria
+from ....judges.records import confidence_of, family, is_supported, records
 from ....judges.registry import default_suite
 from ....schemas.errors import NotFoundError
 from ....schemas.queries.glossary import Term, TermSection
+from ....schemas.text.counting import counted
 
 KINDS: Final[Mapping[str, str]] = {
     "figure": "Figures",
@@ -137,7 +140,7 @@ def judge_term(criteria: Criteria) -> Term:
 
 
 def _detectors() -> Iterator[Term]:
-    texts = rule_texts(read_data("detectors.yaml"))
+    texts, built_in = rule_texts(read_data("detectors.yaml")), {detector.name for detector in RULES}
     for detector in default_suite().detectors:
         text = texts.get(detector.name) or _own_words(detector)
         facts = [f"{label}: {value}" for label, value in _facts(detector)]
@@ -145,8 +148,10 @@ def _detectors() -> Iterator[Term]:
             slug(str(getattr(detector, "category", ""))),
             *(slug(str(d)) for d in getattr(detector, "dimensions", ())),
         )
-        sections = (TermSection("Reports", tuple(facts)),) if facts else ()
-        yield Term(detector.name, "detector", detector.name, text, sections, tuple(key for key in see if key))
+        sections = [TermSection("Reports", tuple(facts))] if facts else []
+        if detector.name in built_in:
+            sections.append(TermSection("Record", tuple(_record(detector.name))))
+        yield Term(detector.name, "detector", detector.name, text, tuple(sections), tuple(key for key in see if key))
 
 
 def rule_texts(data: Mapping[str, Any]) -> Mapping[str, str]:
@@ -160,12 +165,27 @@ def rule_texts(data: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def _facts(detector: Any) -> Iterator[tuple[str, str]]:
+    if title := getattr(detector, "title", ""):
+        yield "title", str(title)
     if category := getattr(detector, "category", ""):
         yield "category", str(category)
     if dimensions := getattr(detector, "dimensions", ()):
         yield "dimensions, the first is the primary one", ", ".join(str(d) for d in dimensions)
     if severity := getattr(detector, "severity", ""):
         yield "severity", str(severity)
+
+
+def _record(rule: str) -> Iterator[str]:
+    """How often a rule was right, by data set, and what follows."""
+    record = records().get(family(rule), {})
+    for data_set, one in record.items():
+        agents = counted(one.agents, "agent")
+        yield f"{data_set}: right in {one.right} of {counted(one.claims, 'finding')}, over {agents}"
+    if is_supported(record):
+        yield f"confidence {confidence_of(record):.2f}"
+    else:
+        why = "one data set supports it" if record else "no data set has a case of it"
+        yield f"unproven, since {why}: at most {confidence_of(record):.2f}, which balanced does not show"
 
 
 def _own_words(detector: Any) -> str:

@@ -1,0 +1,126 @@
+"""Records of the built-in rules, and the confidence that follows from them.
+
+A rule's record says of each data set how many of its findings were right, over how many agents (records.toml; made by
+`tests/support/rule_evidence.py`). What one data set alone supports is a guess about the next agent: such a rule stays
+below the balanced profile.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from statistics import fmean
+from typing import Final
+
+from ..schemas.findings import Draft
+from ..schemas.profiles import DEFAULT_PROFILE, threshold
+from .base import Context
+
+INJECTED: Final = frozenset({"captures", "injected"})
+"""Data sets of faults that were built in on purpose, so that every finding is known to be right or wrong."""
+
+FAMILIES: Final = (
+    ("{}-error", "file|parse|import|code|raised|limit|timeout|rate|auth|not-found|service|broken"),
+    ("{}-error-read", "file|parse|import|code|raised|limit|timeout|rate|auth|not-found|service|broken"),
+    ("{}-error-at-tool", "file|parse|import|raised|limit|timeout|rate|auth|not-found|service|broken"),
+    ("run-{}", "limit|timeout|cancelled|crashed"),
+    ("model-{}", "rate|timeout|auth|limit|service"),
+)
+"""Rules that are one rule but for the name of the failure: they share a record."""
+
+_FAMILY: Final = {form.format(kind): form.format("*") for form, kinds in FAMILIES for kind in kinds.split("|")}
+
+_AGENTS: Final = 2
+_SETS: Final = 2
+_SUPPORTING: Final = 2
+"""Right findings by which a labelled data set supports a rule."""
+_SOUND: Final = 0.8
+"""Share of right findings from which injected faults support a rule."""
+
+UNPROVEN: Final = 0.98 * threshold(DEFAULT_PROFILE)
+"""Factor for rules without support: none of them is balanced, and their order stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Of `claims` findings in a data set, `right` were at the labelled step, over `agents` agents."""
+
+    right: int
+    claims: int
+    agents: int
+
+    def __add__(self, other: Record) -> Record:
+        return Record(self.right + other.right, self.claims + other.claims, max(self.agents, other.agents))
+
+    @property
+    def expected(self) -> float:
+        """The share that is expected to be right: the mean of a Beta distribution with a flat prior."""
+        return (self.right + 1) / (self.claims + 2)
+
+
+@cache
+def records() -> Mapping[str, Mapping[str, Record]]:
+    """The record by data set of each rule or family (`family`)."""
+    found: dict[str, dict[str, Record]] = {}
+    for rule, rows in tomllib.loads((files(__package__) / "records.toml").read_text("utf-8")).items():
+        own = found.setdefault(family(rule), {})
+        for data_set, row in rows.items():
+            own[data_set] = own.get(data_set, Record(0, 0, 0)) + Record(**row)
+    return found
+
+
+def family(rule: str) -> str:
+    """The name under which the record of a rule stands."""
+    return _FAMILY.get(rule, rule)
+
+
+def is_supported(record: Mapping[str, Record]) -> bool:
+    """Whether more than one data set, or injected faults in several agents, say that a rule is right."""
+    injected = [one for name, one in record.items() if name in INJECTED]
+    labelled = [one for name, one in record.items() if name not in INJECTED and one.right >= _SUPPORTING]
+    if injected:
+        total = sum(injected, Record(0, 0, 0))
+        if total.agents >= _AGENTS and total.right >= _SOUND * total.claims:
+            return True
+    return len(labelled) >= _SETS and sum(one.agents for one in labelled) >= _AGENTS
+
+
+def confidence_of(record: Mapping[str, Record]) -> float:
+    """The confidence of a rule with this record: the mean over data sets, each of which counts once.
+
+    The next agent counts as one more, of which nothing is known.
+    """
+    expected = fmean(one.expected for one in (*record.values(), Record(0, 0, 0)))
+    return round(expected if is_supported(record) else expected * UNPROVEN, 4)
+
+
+class RecordedConfidence:
+    """Gives the findings of the built-in rules the confidence of their records.
+
+    `declared`: the confidence that each of them declares. One below the balanced profile marks a candidate, which stays
+    below, and so does a finding that its rule doubts more than others. Rules of other packages keep their own.
+    """
+
+    def __init__(self, declared: Mapping[str, float]) -> None:
+        self._most = {rule: confidence_of(records().get(family(rule), {})) for rule in declared}
+        self._declared = declared
+        self.version: str = hashlib.blake2b(repr(sorted(self._most.items())).encode(), digest_size=6).hexdigest()
+
+    def rank(self, _: Context, drafts: Sequence[Draft]) -> list[Draft]:
+        """The drafts, in order, with their confidence."""
+        return list(self._settled(drafts))
+
+    def _settled(self, drafts: Sequence[Draft]) -> Iterator[Draft]:
+        balanced = threshold(DEFAULT_PROFILE)
+        for draft in drafts:
+            most, declared = self._most.get(draft.judge), self._declared.get(draft.judge, 0.0)
+            if most is None:
+                yield draft
+            elif draft.confidence < declared or declared < balanced:
+                yield replace(draft, confidence=min(most, draft.confidence))
+            else:
+                yield replace(draft, confidence=most)

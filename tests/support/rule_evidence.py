@@ -1,0 +1,126 @@
+"""The records of the built-in rules: `python tests/support/rule_evidence.py > judges/records.toml`.
+
+Labelled steps of other agents, the failures that were built into the captures of frameworks, and faults injected into
+healthy captures and into generated runs of code agents. All are made anew from the shared data with the rules as they
+are.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Final
+
+from captured_faults import LLM, TOOL, Traces, changed, failed, joined, step_of, with_fault
+from code_harnesses import HARNESSES
+from fault_kinds import CODE_FAULTS, ENDINGS, FAULTS, MODEL_FAULTS
+from trajectories import FRAMEWORKS, SHARED, load
+
+from tracejury.collector.evaluation.frameworks import capture
+from tracejury.collector.evaluation.frameworks.rebuilt import spans_of
+from tracejury.collector.evaluation.steps_run import evaluate_steps
+from tracejury.collector.judging.detect.direct import normalized, stored, traces
+from tracejury.judges.registry import suite_of
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.trajectory import Trace
+
+LABELLED: Final = ("trail/gaia-dev", "steps/agentrx-magentic", "steps/agentrx-tau", "steps/tau-ok")
+"""Data sets in which people marked every error that they saw. Where only the decisive one is marked, no claim is wrong
+for being unmarked."""
+
+SUITE: Final = suite_of(())
+
+Evidence = dict[str, dict[str, tuple[int, int, set[str]]]]
+"""Claims that were right, all claims, and the agents, by rule and data set."""
+
+
+def measured() -> Evidence:
+    """All records. Takes about two minutes."""
+    found: Evidence = defaultdict(dict)
+    for rule, rows in evaluate_steps([SHARED / name for name in LABELLED]).rules.items():
+        for name, record in rows.items():
+            found[rule][name] = (record.right, record.claims, set(record.agents))
+    for name, cases in (("captures", _captures()), ("injected", _injected())):
+        for rule, agent, right in cases:
+            k, n, agents = found[rule].get(name, (0, 0, set()))
+            found[rule][name] = (k + right, n + 1, agents | {agent})
+    return found
+
+
+Case = tuple[str, str, bool]
+"""A finding: its rule, the agent, whether it is at the fault."""
+
+
+def _captures() -> Iterator[Case]:
+    """Findings in captures with built-in failures, right in a turn that holds a span of one."""
+    for one in capture.load(capture.paths(FRAMEWORKS, "")):
+        label = one.id.split("/")[0]
+        received = stored(one.requests)
+        for trace in traces(normalized(received.spans, received.logs)):
+            wrong = {i for failure in one.truth.failures for i in failure.span_ids}
+            wrong |= {i for run in trace.runs for t in run.turns if wrong & set(spans_of(t)) for i in spans_of(t)}
+            for finding in SUITE.judge(trace).findings:
+                yield finding.judge, label, bool({finding.span_id, finding.tool_span_id} & wrong)
+
+
+def _injected() -> Iterator[Case]:
+    """Findings that a fault brings about, right at the step or run that it was injected into."""
+    for label in sorted(p.parent.name for p in FRAMEWORKS.glob("*/S1.zip")):
+        healthy = load(FRAMEWORKS / label / "S1.zip")
+        for faulty, spans in (*_failed_calls(healthy), *_failed_runs(healthy)):
+            yield from _brought(label, healthy, faulty, spans)
+    for name, harness in HARNESSES.items():
+        for fault in CODE_FAULTS:
+            for finding in SUITE.judge(harness(fault.steps, fault.answer)).findings:
+                yield finding.judge, name, finding.span_id in fault.spans
+
+
+def _failed_calls(healthy: Traces) -> Iterator[tuple[Traces, set[str]]]:
+    """The traces with a call of a tool or model that failed, and its spans."""
+    step = step_of(healthy)
+    if step is None or step.turn.llm is None:
+        return
+    for fault in FAULTS.values():
+        if fault.told is not None or step.sent:
+            yield with_fault(healthy, step, fault), {LLM, TOOL}
+    at = step.turn.llm.span_id
+    for message in MODEL_FAULTS:
+        yield changed(healthy, at, partial(failed, error=message)), {at}
+
+
+def _failed_runs(healthy: Traces) -> Iterator[tuple[Traces, set[str]]]:
+    """The traces with a manager that failed, and its span."""
+    manager = next((r.span for t in joined(healthy) for r in t.runs if not r.parent_id and r.span is not None), None)
+    if manager is not None:
+        for message in ENDINGS:
+            yield changed(healthy, manager.span_id, partial(failed, error=message)), {manager.span_id}
+
+
+def _brought(label: str, healthy: Traces, faulty: Traces, spans: set[str]) -> Iterator[Case]:
+    before = {(f.judge, f.span_id) for f in _findings(joined(healthy))}
+    for finding in _findings(joined(faulty)):
+        if (finding.judge, finding.span_id) not in before:
+            yield finding.judge, label, bool({finding.span_id, finding.tool_span_id} & spans)
+
+
+def _findings(rebuilt: Iterable[Trace]) -> Iterator[Finding]:
+    for trace in rebuilt:
+        yield from SUITE.judge(trace).findings
+
+
+def written(found: Mapping[str, Mapping[str, tuple[int, int, set[str]]]]) -> str:
+    """The text of records.toml."""
+    lines = [
+        "# Records of the built-in rules, made by `python tests/support/rule_evidence.py`: of `claims` findings,",
+        "# `right` were at a labelled step or an injected fault, over so many `agents`.",
+    ]
+    for rule, rows in sorted(found.items()):
+        lines.append(f"\n[{rule}]")
+        for name, (right, claims, agents) in sorted(rows.items()):
+            lines.append(f"{name} = {{ right = {right}, claims = {claims}, agents = {len(agents)} }}")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(written(measured()), end="")  # noqa: T201  its output is the file
