@@ -28,6 +28,7 @@ FAMILIES: Final = (
     ("{}-error-read", "file|parse|import|code|raised|limit|timeout|rate|auth|not-found|service|broken"),
     ("{}-error-at-tool", "file|parse|import|raised|limit|timeout|rate|auth|not-found|service|broken"),
     ("run-{}", "limit|timeout|cancelled|crashed"),
+    ("identical-{}", "call|step|failure"),
     ("model-{}", "rate|timeout|auth|limit|service"),
 )
 """Rules that are one rule but for the name of the failure: they share a record."""

@@ -121,10 +121,10 @@ class _Gate:
 
 
 def _identify(trace: Trace, drafts: Sequence[Draft]) -> tuple[Finding, ...]:
-    """One finding a span and category (the surest rule's), with ids and links."""
-    best: dict[tuple[str, str, str], Draft] = {}
+    """One finding a rule, span and category (the surest), with ids and links."""
+    best: dict[tuple[str, str, str, str], Draft] = {}
     for draft in sorted(drafts, key=_preference):
-        best.setdefault((draft.span_id, draft.taxonomy, draft.category), draft)
+        best.setdefault((draft.judge, draft.span_id, draft.taxonomy, draft.category), draft)
     kept = sorted(best.values(), key=lambda d: _order(trace, d))
     partners: dict[tuple[str, str], list[str]] = {}
     for draft in kept:

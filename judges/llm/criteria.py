@@ -35,8 +35,6 @@ BUILT_IN: Final = ("production", "paper")
 GROUP: Final = "tracejury.judges"
 """Entry point group: each entry is a `Criteria`, a path to a YAML file, or a function that returns one of them."""
 
-_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
 RULES_FILE: Final = "_set.yaml"
 MOST_BYTES: Final = 256 * 1024
 """A larger file holds no criteria."""
@@ -143,7 +141,7 @@ def _yaml(file: Traversable) -> Any:
         raw = file.read_bytes()
         if len(raw) > MOST_BYTES:
             raise ConfigError(f"{file} is too large for criteria: {len(raw)} bytes, at most {MOST_BYTES}")
-        return yaml.load(raw.decode("utf-8"), Loader=_LOADER)  # noqa: S506  the safe loader, in C where there is one
+        return yaml.safe_load(raw.decode("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
     except (yaml.YAMLError, RecursionError) as error:

@@ -128,15 +128,19 @@ def test_a_quote_in_another_run_points_nowhere() -> None:
     assert Suite([Fixed(lambda: [draft(evidence="Other.")])]).judge(other).dropped == 1
 
 
-def test_one_finding_a_span_and_category() -> None:
-    """Of several rules that say the same of a span, the surest speaks."""
+def test_one_finding_a_rule_span_and_category() -> None:
+    """Each rule speaks, and once: of what one rule says twice of a span, the surest."""
     rules = [
         Fixed(lambda: [draft(confidence=0.5, severity=Severity.HIGH)], "less-sure"),
-        Fixed(lambda: [draft(confidence=0.7)], "surer"),
+        Fixed(lambda: [draft(confidence=0.7), draft(confidence=0.6)], "surer"),
         Fixed(lambda: [draft(category="Goal Deviation", confidence=0.1)], "other"),
     ]
     findings = Suite(rules).judge(TRACE).findings
-    assert [(f.judge, f.category) for f in findings] == [("other", "Goal Deviation"), ("surer", "Resource Abuse")]
+    assert [(f.judge, f.category, f.confidence) for f in findings] == [
+        ("other", "Goal Deviation", 0.1),
+        ("less-sure", "Resource Abuse", 0.5),
+        ("surer", "Resource Abuse", 0.7),
+    ]
 
 
 def test_a_finding_knows_what_it_is_and_where() -> None:

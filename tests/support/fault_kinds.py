@@ -69,6 +69,7 @@ _TEST: Final = Step("python -m pytest tests/test_dates.py", "=== 42 passed in 0.
 _TRACEBACK: Final = 'Traceback (most recent call last):\n  File "fix.py", line 3, in <module>\nKeyError: 1'
 _CRASH: Final = Step("python fix.py --all", _TRACEBACK, 1)
 _PATCH: Final = Step("git apply fix.patch", "error: patch failed: dates.py:3\nerror: dates.py: patch does not apply", 1)
+_REFUSED: Final = Step("apply_patch fix.patch", "error: patch does not apply")
 _SAME: Final = Step("python show.py dates.py", "def parse(x): ...")
 _SILENT: Final = Step("python -c 'from dates import parse; parse(1850)'", "None")
 
@@ -80,5 +81,7 @@ CODE_FAULTS: Final = (
     CodeFault((_LOOK, _EDIT), frozenset({"z", "a1"}), "The year is parsed with %Y now. All tests pass."),
     CodeFault((_LOOK, *[_SAME] * 3, _EDIT, _TEST), frozenset({"a1", "a2", "a3"})),
     CodeFault((_LOOK, _SILENT, _EDIT, _TEST), frozenset({"a1"})),
+    CodeFault((_LOOK, *[_CRASH] * 3, _EDIT, _TEST), frozenset({"a1", "a2", "a3"})),
+    CodeFault((_LOOK, _REFUSED, _EDIT, _TEST), frozenset({"a1"})),
 )
 """Crashes, a patch that does not fit, edits that nothing checks, tests claimed, the same step again, silence."""

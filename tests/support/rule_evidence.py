@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from captured_faults import LLM, TOOL, Traces, changed, failed, joined, step_of, with_fault
+from captured_faults import LLM, TOOL, Traces, changed, failed, joined, reworded, step_of, with_fault
 from code_harnesses import HARNESSES
 from fault_kinds import CODE_FAULTS, ENDINGS, FAULTS, MODEL_FAULTS
 from trajectories import FRAMEWORKS, SHARED, load
@@ -87,14 +88,18 @@ def _failed_calls(healthy: Traces) -> Iterator[tuple[Traces, set[str]]]:
     at = step.turn.llm.span_id
     for message in MODEL_FAULTS:
         yield changed(healthy, at, partial(failed, error=message)), {at}
+    yield changed(healthy, at, lambda span: replace(span, finish_reasons=("length",))), {at}
 
 
 def _failed_runs(healthy: Traces) -> Iterator[tuple[Traces, set[str]]]:
-    """The traces with a manager that failed, and its span."""
-    manager = next((r.span for t in joined(healthy) for r in t.runs if not r.parent_id and r.span is not None), None)
-    if manager is not None:
+    """The traces with a manager that failed or said nothing in the end, and its spans."""
+    manager = next((r for t in joined(healthy) for r in t.runs if not r.parent_id and r.span is not None), None)
+    if manager is not None and manager.span is not None:
         for message in ENDINGS:
-            yield changed(healthy, manager.span_id, partial(failed, error=message)), {manager.span_id}
+            yield changed(healthy, manager.span.span_id, partial(failed, error=message)), {manager.span.span_id}
+        if manager.answer:
+            last = {i for turn in manager.turns[-1:] for i in spans_of(turn)}
+            yield reworded(healthy, {manager.answer: ""}), {*last, manager.span.span_id}
 
 
 def _brought(label: str, healthy: Traces, faulty: Traces, spans: set[str]) -> Iterator[Case]:
