@@ -45,7 +45,13 @@ def test_a_faulty_run_fails_with_place_quote_and_reason() -> None:
     with pytest.raises(AssertionError) as failed:
         run.assert_no_errors()
     text = str(failed.value)
-    assert text.startswith(f"{len(run.findings)} error")
+    assert text.startswith(f"{len(run.errors)} error")
+    assert 0 < len(run.errors) < len(run.findings)
+    for number, error in enumerate(run.errors, 1):
+        assert f"{number}. {error.severity(0.38).value} {error.title} (" in text
+        for span_id, role in [*error.spans.items()][1:8]:
+            assert f"{role.value}: span {span_id}" in text
+        assert all(f"found by {one.judge}: {one.category}" in text for one in error.findings)
     first = run.findings[0]
     for part in (first.span_id, first.category, first.judge, first.evidence.split("\n")[0][:60], "quote:", "why:"):
         assert part in text

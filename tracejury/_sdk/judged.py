@@ -18,6 +18,7 @@ from .tap import listening
 
 if TYPE_CHECKING:
     from tracejury.collector.judging.in_process import InProcessResult
+    from tracejury.schemas.agent_errors import AgentError
     from tracejury.schemas.findings import Finding
     from tracejury.schemas.trajectory import Trace
 
@@ -71,6 +72,11 @@ class JudgedRun(SpanExporter):
     def findings(self) -> tuple[Finding, ...]:
         """The findings that the profile shows, in the order of traces and spans."""
         return self._outcome().shown(self.profile)
+
+    @property
+    def errors(self) -> tuple[AgentError, ...]:
+        """The errors that the profile shows, with all their findings, in the order of traces and spans."""
+        return self._outcome().errors(self.profile)
 
     def assert_no_errors(self, severity: str = "LOW", profile: str = "") -> None:
         """Demand that an agent was at work and that none of its errors is of `severity` (or worse) and sure enough.

@@ -6,7 +6,7 @@ import click
 
 
 @click.command("demo")
-@click.option("--exit", "leave", is_flag=True, help="End after the findings instead of going on serving.")
+@click.option("--exit", "leave", is_flag=True, help="End after the errors instead of going on serving.")
 def demo_command(*, leave: bool) -> None:
     """See it at work: starts a collector (store under ./.tracejury, free ports) and runs a small agent program of ours.
 
