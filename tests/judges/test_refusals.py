@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from small_traces import Did, Said, run, tool, trace
 
+from tracejury.judges.grouping import group
 from tracejury.judges.registry import suite_of
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.normalized import Message, ToolDefinition, ToolRequest
@@ -20,10 +21,11 @@ KINDS = {"unknown-tool", "malformed-arguments", "schema-violation", "call-refuse
 
 
 def found(whole: Trace) -> list[Finding]:
-    """What a balanced reader sees that was decided at a turn's LLM call."""
+    """The findings that lead the errors which a balanced reader sees."""
     result = suite_of(()).judge(whole)
     assert (result.failures, result.dropped) == ((), 0)
-    return [f for f in result.findings if f.confidence >= threshold("balanced")]
+    shown = [f for f in result.findings if f.confidence >= threshold("balanced")]
+    return [error.lead for error in group(shown, [r.id for r in whole.runs])]
 
 
 def one_call(did: Did, *later: Said, given: tuple[ToolDefinition, ...] = (SEARCH, CANCEL)) -> Trace:
