@@ -107,8 +107,8 @@ class TraceTally:
 
 def agreement(traces: Sequence[str], annotated: Iterable[Annotated], predicted: Iterable[Predicted]) -> Agreement:
     """Score predictions against annotations over `traces` (ids, each scored; others are ignored)."""
-    gold = _by_trace(traces, annotated)
-    found = _by_trace(traces, predicted)
+    gold = by_trace(traces, annotated)
+    found = by_trace(traces, predicted)
     raw = [tally(gold[t], found[t]) for t in traces]
     valid = [tally([a for a in gold[t] if not a.invalid], found[t]) for t in traces]
     return Agreement(
@@ -209,7 +209,8 @@ def _as_mapping(tallies: Sequence[TraceTally]) -> dict[str, float]:
     return asdict(figures(tallies))
 
 
-def _by_trace(traces: Iterable[str], items: Iterable[Labelled]) -> dict[str, list[Labelled]]:
+def by_trace(traces: Iterable[str], items: Iterable[Labelled]) -> dict[str, list[Labelled]]:
+    """The items of each of these traces, in their order; those of others are left out."""
     grouped: dict[str, list[Labelled]] = {t: [] for t in traces}
     for item in items:
         if item.trace_id in grouped:

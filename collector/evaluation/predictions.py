@@ -1,18 +1,19 @@
-"""The findings that an evaluation scores, whether read from the API or taken from the judges."""
+"""The findings and errors that an evaluation scores, whether read from the API or taken from the judges."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...judges.agreement import Predicted
+from ...schemas.agent_errors import AgentError
 from ...schemas.findings import Finding
-from ...schemas.wire.errors import LocatedFindingJson
+from ...schemas.wire.errors import ErrorJson, LocatedFindingJson
 
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """All findings, in any order.
+    """All findings, and the errors that they make, in any order.
 
     `failures`: detectors that failed, with the reason, where it is known; `refused`: spans and log records that the
     receiver refused.
@@ -21,6 +22,7 @@ class Predictions:
     findings: tuple[Predicted, ...]
     failures: Mapping[str, str] = field(default_factory=dict)
     refused: int = 0
+    errors: tuple[Predicted, ...] = ()
 
 
 def predicted(f: Finding, name: str = "") -> Predicted:
@@ -37,6 +39,29 @@ def predicted(f: Finding, name: str = "") -> Predicted:
         evidence=f.evidence,
         run_id=f.agent_run_id,
         id=f.id,
+    )
+
+
+def predicted_error(error: AgentError) -> Predicted:
+    """An error of the domain model, at its primary span; its other spans are `elsewhere`."""
+    lead = predicted(error.lead)
+    return replace(lead, confidence=error.confidence(), elsewhere=tuple(error.spans)[1:], id=error.id)
+
+
+def predicted_error_from_json(error: ErrorJson) -> Predicted:
+    """An error of the API."""
+    return Predicted(
+        trace_id=error.trace_id,
+        span_id=error.span_id,
+        category=error.category,
+        judge=error.judge,
+        confidence=error.confidence,
+        dimensions=tuple(error.dimensions),
+        severity=error.severity,
+        elsewhere=tuple(i for i in (error.shown_at, error.read_at, *error.repeated_at) if i),
+        evidence=error.evidence,
+        run_id=error.agent_run_id or "",
+        id=error.id,
     )
 
 

@@ -73,6 +73,13 @@ def _headlines(e: DetectorEvaluation) -> Iterator[RenderableType]:
         (INTERVAL, a.valid_intervals.get),
     )
     yield listed("", columns, ((label, key) for key, label in HEADLINES.items()))
+    if (of := e.as_errors) is not None:
+        errors: tuple[Column, ...] = (
+            ("all", lambda key: getattr(of.all, key)),
+            (f"without {a.invalid} invalid", lambda key: getattr(of.valid, key)),
+        )
+        named = HEADLINES | {"findings_per_trace": "errors a trace"}
+        yield listed("as errors", errors, ((label, key) for key, label in named.items()))
 
 
 def _notes(e: DetectorEvaluation) -> Iterator[RenderableType]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from ...judges.grouping import group
 from ...judges.registry import default_suite
 from ...judges.suite import Suite
 from ...schemas.errors import ConfigError
@@ -14,7 +15,7 @@ from ..otlp.client import shuffled
 from ..otlp.codec.groups import Request
 from .folder import load
 from .people import People
-from .predictions import Predictions, predicted
+from .predictions import Predictions, predicted, predicted_error
 from .score import DetectorEvaluation, evaluate
 
 DIRECT = "direct"
@@ -61,9 +62,13 @@ def evaluate_trail(
 def judge_directly(requests: Iterable[Request], suite: Suite) -> Predictions:
     """All findings of a suite in the traces of the requests."""
     received = stored(requests)
-    results = [suite.judge(trace) for trace in traces(normalized(received.spans, received.logs))]
+    built = list(traces(normalized(received.spans, received.logs)))
+    results = [suite.judge(trace) for trace in built]
+    judged = zip(built, results, strict=True)
+    errors = (e for trace, result in judged for e in group(result.findings, [run.id for run in trace.runs]))
     return Predictions(
         findings=tuple(predicted(finding) for result in results for finding in result.findings),
         failures={name: why for result in results for name, why in result.failures},
         refused=received.refused,
+        errors=tuple(map(predicted_error, errors)),
     )

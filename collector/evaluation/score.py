@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 
-from ...judges.agreement import Agreement, Annotated, agreement
+from ...judges.agreement import (
+    Agreement,
+    Annotated,
+    Figures,
+    Predicted,
+    agreement,
+    by_trace,
+    figures,
+    tally,
+)
 from ...judges.agreement_tables import BREAKDOWNS, Row
 from ...judges.annotations import missing_stop_sequence
 from ...schemas.normalized import NormalizedSpan
@@ -18,11 +27,21 @@ from .predictions import Predictions
 
 
 @dataclass(frozen=True, slots=True)
+class ErrorFigures:
+    """The figures where errors are scored instead of findings; `valid`: without the invalid annotations."""
+
+    errors: int
+    all: Figures
+    valid: Figures
+
+
+@dataclass(frozen=True, slots=True)
 class DetectorEvaluation:
     """The report of `evaluate trail`.
 
     `breakdowns`: by detector, category, dimension and impact; `invalid`: annotations that blame what is no error;
-    `findings`: those in the profile, of all traces, scored or not; `items_refused`: by the receiver.
+    `findings`: those in the profile, of all traces, scored or not; `items_refused`: by the receiver. `as_errors`: None
+    where only findings were scored.
     """
 
     agreement: Agreement
@@ -37,6 +56,7 @@ class DetectorEvaluation:
     items_refused: int
     failures: Mapping[str, str]
     grounding: Grounding
+    as_errors: ErrorFigures | None = None
 
 
 def evaluate(
@@ -55,13 +75,13 @@ def evaluate(
     Raises:
         ConfigError: no such profile.
     """
-    shown = [f for f in judged.findings if f.confidence >= threshold(profile)]
+    least = threshold(profile)
+    shown = [f for f in judged.findings if f.confidence >= least]
     names = sorted(folder.annotations)
     received = received or stored(folder.requests)
     gold = annotated(folder, received.spans)
-    # In one order, so that sums of floats are the same however the findings were read.
-    places = ((folder.names.get(f.trace_id, f.trace_id), f) for f in shown)
-    predicted = sorted((replace(f, trace_id=name) for name, f in places if folder.scored(name, f.run_id)), key=astuple)
+    predicted = _scored(folder, shown)
+    errors = [error for error in judged.errors if error.confidence >= least]
     return DetectorEvaluation(
         profile=profile,
         protocol=protocol,
@@ -75,7 +95,25 @@ def evaluate(
         grounding=grounding(judged.findings, received.spans, received.logs),
         failures=judged.failures,
         items_refused=judged.refused,
+        as_errors=_of_errors(names, gold, _scored(folder, errors), len(errors)) if judged.errors else None,
     )
+
+
+def _scored(folder: TrailFolder, shown: Iterable[Predicted]) -> list[Predicted]:
+    """Those in scored runs, under the names of their traces."""
+    # In one order, so that sums of floats are the same however they were read.
+    places = ((folder.names.get(p.trace_id, p.trace_id), p) for p in shown)
+    return sorted((replace(p, trace_id=name) for name, p in places if folder.scored(name, p.run_id)), key=astuple)
+
+
+def _of_errors(
+    names: Sequence[str], gold: Sequence[Annotated], errors: Sequence[Predicted], shown: int
+) -> ErrorFigures:
+    def over(annotations: Iterable[Annotated]) -> Figures:
+        marked, found = by_trace(names, annotations), by_trace(names, errors)
+        return figures([tally(marked[name], found[name]) for name in names])
+
+    return ErrorFigures(shown, over(gold), over(a for a in gold if not a.invalid))
 
 
 def annotated(folder: TrailFolder, stored_spans: Iterable[Span]) -> list[Annotated]:

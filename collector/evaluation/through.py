@@ -16,7 +16,7 @@ from ..config import CollectorConfig, load_config
 from ..otlp.client import replay
 from ..otlp.codec.groups import Request, rows, schema_of
 from ..otlp.codec.signals import SPANS
-from .predictions import Predictions, predicted_from_json
+from .predictions import Predictions, predicted_error_from_json, predicted_from_json
 
 POLL_SECONDS: Final = 0.1
 PATIENCE_SECONDS: Final = 600.0
@@ -28,7 +28,7 @@ ALL: Final = 1_000_000_000
 def judge_through_collector(
     requests: Sequence[Request], protocol: str, progress: Callable[[str], None] = lambda _stage: None
 ) -> Predictions:
-    """All findings in the requests after they went through a collector on free ports; runs its own event loop.
+    """All findings and errors in the requests, by a collector on free ports; runs its own event loop.
 
     `progress` is told the stage in a few words.
 
@@ -67,8 +67,8 @@ async def _judge(
         progress("judging")
         await _rest(collector, _any_trace(requests))
         progress("reading findings")
-        found = await asyncio.to_thread(_read, collector.api_port)
-        return Predictions(found, refused=sent.rejected)
+        found, errors = await asyncio.to_thread(_read, collector.api_port)
+        return Predictions(found, refused=sent.rejected, errors=errors)
 
 
 async def _rest(collector: Collector, trace_id: str) -> None:
@@ -93,7 +93,9 @@ def _any_trace(requests: Sequence[Request]) -> str:
     return next((str(s.trace_id.hex()) for r in requests if schema_of(r) is SPANS for _, _, s in rows(r)), "")
 
 
-def _read(port: int) -> tuple[Predicted, ...]:
+def _read(port: int) -> tuple[tuple[Predicted, ...], tuple[Predicted, ...]]:
+    """Findings and errors."""
     with ApiClient(f"http://127.0.0.1:{port}") as client:
         found, _ = client.findings({"profile": "0"}, ALL)
-    return tuple(map(predicted_from_json, found))
+        errors, _ = client.errors({"profile": "0"}, ALL)
+    return tuple(map(predicted_from_json, found)), tuple(map(predicted_error_from_json, errors))

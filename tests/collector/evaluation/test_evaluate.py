@@ -89,6 +89,22 @@ def test_both_kinds_of_localisation_are_reported(folder: Path) -> None:
     assert "precision of all named spans" in screen.getvalue()
 
 
+def test_errors_are_scored_beside_findings(folder: Path) -> None:
+    """At their primary span, and in the `_any` figures at all they name; those below the profile do not count."""
+    one = replace(found(A, 5), elsewhere=(f"{3:016x}", f"{4:016x}"))
+    errors = (one, found(A, 3, 0.2), found(C, 3))
+    evaluation = evaluate(load(folder), Predictions((one,), errors=errors), profile="0.5", protocol="direct")
+    shown = as_json(evaluation)["as_errors"]
+    assert (shown["errors"], shown["all"]["findings_per_trace"]) == (2, 0.5)
+    assert (shown["all"]["localised"], shown["all"]["span_precision"]) == (0.0, 0.0)
+    assert (shown["all"]["localised_any"], shown["all"]["span_precision_any"]) == (2 / 4, pytest.approx(2 / 3))
+    assert shown["valid"]["localised_any"] == pytest.approx(2 / 3)
+    screen = io.StringIO()
+    Console(file=screen, width=160, force_terminal=False).print(as_tables(evaluation))
+    assert "as errors" in screen.getvalue()
+    assert score(folder, found(A, 3))["as_errors"] is None
+
+
 def test_invalid_annotations_are_listed(folder: Path) -> None:
     """The one that blames the absence of a stop sequence of its call, with the reason."""
     (invalid,) = score(folder)["invalid"]
@@ -180,7 +196,7 @@ def run(folder: Path, *options: str) -> dict[str, Any]:
 def test_every_protocol_and_order_gives_the_same_report(folder: Path) -> None:
     """Over gRPC, HTTP protobuf, HTTP JSON, shuffled, and without any collector: the same to the last digit."""
     direct = run(folder, "--protocol", "direct", "--profile", "0")
-    assert direct["findings"] > 0
+    assert direct["findings"] >= direct["as_errors"]["errors"] > 0
     assert run(folder, "--profile", "0", "--shuffle", "3") == direct
     assert run(folder, "--protocol", "http", "--profile", "0") == direct
     assert run(folder, "--protocol", "json", "--profile", "0", "--shuffle", "1") == direct

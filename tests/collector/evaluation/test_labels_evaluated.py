@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from trail_folder import write
 
+from tracejury.collector.api.client import ApiClient
 from tracejury.collector.app.service import Collector
 from tracejury.collector.cli.root import root
 from tracejury.collector.config import load_config
@@ -59,8 +60,12 @@ async def test_labels_are_what_judges_are_measured_against(address: str, tmp_pat
     assert [path.name for path in (folder / "traces").iterdir()] == [f"{FIRST}.json"]
     evaluate = ("evaluate", "trail", str(folder), "--protocol", "direct", "--format", "json", "--labels")
     report = json.loads(await run(address, *evaluate, str(labels)))
-    assert (report["traces"], report["errors"], report["findings"]) == (1, 2, len(found))
-    assert report["localised"] == 0.5
-    spans = {f["span_id"] for f in found}
-    assert report["span_precision"] == pytest.approx(1 / len(spans))
+    assert (report["traces"], report["errors"], report["as_errors"]["errors"]) == (1, 2, len(found))
+    with ApiClient(address) as client:
+        findings, _ = await asyncio.to_thread(client.findings, {"trace": FIRST, "profile": "balanced"}, 100)
+    assert report["findings"] == len(findings)
+    for figures, shown in ((report, findings), (report["as_errors"]["all"], found)):
+        assert figures["localised"] == 0.5
+        spans = {one["span_id"] if isinstance(one, dict) else one.span_id for one in shown}
+        assert figures["span_precision"] == pytest.approx(1 / len(spans))
     assert json.loads(await run(address, *evaluate, address)) == report
