@@ -58,7 +58,7 @@ def _author(call: ToolCall, turn: Turn, start: int, spans: Sequence[NormalizedSp
     before = [span for span in spans if span.raw.end <= start]
     code = max((_folded(str(value)) for value in values_of(call.arguments)), key=len, default="")
     wrote = [span for span in before if code and code in _folded(span.output)]
-    return (wrote or before or [None])[-1]
+    return next(reversed(wrote or before), None)
 
 
 def _llm_spans(trace: Trace) -> list[NormalizedSpan]:

@@ -58,8 +58,8 @@ async def test_detector_findings_are_shown_only_as_asked(rebuilt: RebuiltFolder)
         client = ScriptedClient(said)
         await judge_trace(trace, judging(hints=hints), client, rebuilt.detected[A])
         texts.append(client.prompts[0].messages[-1].text)
-    assert 'No such file: data.csv": This turn is the first to read a failure' in texts[0]
-    assert "This turn is the first to read a failure" not in texts[1]
+    assert 'No such file: data.csv": This call of read_file failed' in texts[0]
+    assert "This call of read_file failed" not in texts[1]
 
 
 async def test_the_architecture_is_shown(rebuilt: RebuiltFolder) -> None:
