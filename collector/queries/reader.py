@@ -22,6 +22,7 @@ from ...schemas.queries.reader import (
     TraceQuery,
     TraceRow,
     TraceView,
+    WorstError,
 )
 from ...schemas.rates import RateAnswer, RateComparison, RateQuery, ToolRates
 from ...schemas.verdicts import Outcome
@@ -133,6 +134,16 @@ class Reader(Protocol):
 
     def count_findings(self, query: ErrorQuery) -> int:
         """How many findings there are, whatever limit the query names."""
+
+    def errors_of(
+        self, findings: Sequence[Finding], confidence: Confidence, tenant: str = ""
+    ) -> Sequence[LocatedError]:
+        """The errors that any of these findings is of."""
+
+    def worst_errors(
+        self, trace_ids: Sequence[str], confidence: Confidence, tenant: str = ""
+    ) -> Mapping[str, WorstError]:
+        """The worst error that a list of traces shows of each; absent: none."""
 
     def shown_errors(self, trace_ids: Sequence[str], confidence: Confidence, tenant: str = "") -> Mapping[str, int]:
         """How many errors a list of traces shows of each; absent: none."""

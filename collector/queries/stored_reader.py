@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from ...processors.assemble import AssemblerConfig
-from ...schemas.findings import LIVE
+from ...schemas.findings import LIVE, Finding
 from ...schemas.queries.listing import Facets, SessionRow, SessionView
 from ...schemas.queries.reader import (
     Confidence,
@@ -17,6 +17,7 @@ from ...schemas.queries.reader import (
     TraceQuery,
     TraceRow,
     TraceView,
+    WorstError,
 )
 from ..store.architectures import StoredArchitectures
 from ..store.client import Store
@@ -105,6 +106,23 @@ class StoredReader:
         """How many errors hold now."""
         self.rates.refresh()
         return StoredErrors(self._store, query.tenant).count(query)
+
+    def errors_of(
+        self, findings: Sequence[Finding], confidence: Confidence, tenant: str = ""
+    ) -> Sequence[LocatedError]:
+        """The errors that any of these findings is of."""
+        self.rates.refresh()
+        own = sorted({finding.trace_id for finding in findings})
+        joined = StoredJudging(self._store, tenant).joined(own)
+        trace_ids = sorted({*own, *(trace_id for ids in joined.values() for trace_id in ids)})
+        return StoredErrors(self._store, tenant).holding(trace_ids, [finding.id for finding in findings], confidence)
+
+    def worst_errors(
+        self, trace_ids: Sequence[str], confidence: Confidence, tenant: str = ""
+    ) -> Mapping[str, WorstError]:
+        """The worst error that a list of traces shows of each."""
+        self.rates.refresh()
+        return StoredErrors(self._store, tenant).worst(trace_ids, confidence)
 
     def count_findings(self, query: ErrorQuery) -> int:
         """How many findings hold now."""

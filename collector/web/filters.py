@@ -15,7 +15,8 @@ from ...schemas.text.moments import iso_time
 from ...schemas.text.naming import agent_name, is_whole
 from ...schemas.text.terminal import one_line, safe
 
-SHORT_ID: Final = 8
+SHORT_ID: Final = 6
+"""Characters at each end of a long id: those of one time, or of one generator, may begin alike."""
 SECOND: Final = 1_000_000_000
 NONE: Final = "\u2013"
 _AGES: Final = ((365 * 86_400, "y"), (30 * 86_400, "mo"), (86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
@@ -26,9 +27,9 @@ _THOUSAND: Final = 1000
 
 
 def short(text: str) -> str:
-    """An id cut to its first characters, safe."""
+    """An id cut to its first and last characters, safe."""
     shown = safe(text)
-    return shown if len(shown) <= SHORT_ID + 2 else f"{shown[:SHORT_ID]}…"
+    return shown if len(shown) <= 2 * SHORT_ID + 1 else f"{shown[:SHORT_ID]}…{shown[-SHORT_ID:]}"
 
 
 def shown(text: object) -> str:

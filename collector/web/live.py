@@ -1,4 +1,6 @@
-"""Live pages: the event stream of one trace, and the tail of findings with its stream.
+"""Live pages: the event stream of one trace, and the tail of errors with its stream.
+
+The tail follows findings; a line shows the error that a finding is of, and further findings of it update that line.
 
 A stream never holds what it has not sent: it is told that something changed and asks the store for what is new. A slow
 browser therefore costs a mark and a bounded list of ids, and misses only what stood in between; of findings it is told
@@ -7,7 +9,7 @@ how many.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,6 +25,7 @@ from ...schemas.text.jsontext import text_of
 from .change_feed import ChangeFeed
 from .site import Site, page
 from .tail import SHOWN, Tail, place_of, read_place, write_place
+from .tail_lines import TailLine, one_each, tail_lines
 from .window import Window
 
 PAUSE: Final = 0.3
@@ -83,7 +86,8 @@ def add_live(app: FastAPI, site: Site) -> None:
         filters = Filters.of(request.query_params)
         found = site.reader.findings(filters.query(SHOWN))
         place = place_of(found[0]) if found else Position(site.clock())
-        return site.render(request, "live.html", filters=filters, found=found, after=write_place(place))
+        lines = one_each(tail_lines(site.reader, found, Confidence.of(filters.profile)))
+        return site.render(request, "live.html", filters=filters, found=lines, after=write_place(place))
 
     @page(app, "/live/events")
     async def tail(request: Request) -> Response:
@@ -124,7 +128,7 @@ async def _trace_events(change_feed: ChangeFeed, trace_id: str, mark: str, clien
 
 
 class _TailEvents:
-    """The stream of findings after a position, each once."""
+    """The stream of findings after a position, each once, as lines of their errors."""
 
     def __init__(self, site: Site, window: Window, query: ErrorQuery, place: Position) -> None:
         self._site, self._window, self._query, self._place = site, window, query, place
@@ -159,18 +163,21 @@ class _TailEvents:
             batch = self._tail.poll()
         except RetryableError:  # the next poll finds it
             return [], False
-        texts = [self._found(row) for row in batch.found]
+        texts = self._lines(batch.found)
         if batch.skipped:
             texts.append(_event("skipped", {"count": batch.skipped}))
-        texts += [self._found(row) for row in batch.latest]
+        texts += self._lines(batch.latest)
         known = {finding_id: state for finding_id, state in states.items() if self._tail.knows(finding_id)}
         return [*texts, _event("state", known)] if known else texts, batch.more
 
-    def _found(self, one: LocatedFinding) -> bytes:
+    def _lines(self, rows: Sequence[LocatedFinding]) -> list[bytes]:
+        return [self._found(line) for line in tail_lines(self._site.reader, rows, self._query.confidence)]
+
+    def _found(self, one: TailLine) -> bytes:
         template = self._site.templates.get_template("live_row.html")
         context = {"one": one, "now": self._site.clock(), "window": self._window, "params": []}
         html = template.render({**context, "path": "/live", "csrf": ""})
-        place = place_of(one)
+        place = place_of(one.located)
         late = (place.time, place.id) < (self._place.time, self._place.id)
         if not late:
             self._place = place

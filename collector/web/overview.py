@@ -1,4 +1,4 @@
-"""The overview: error rates, breakdowns, recent severe findings, judging."""
+"""The overview: error rates, breakdowns, recent severe errors, judging."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .site import Site, choice, page
 from .window import DAY, HOUR, Window
 
 SEVERE: Final = 8
-"""Latest severe findings shown."""
+"""Latest severe errors shown."""
 GROUPS: Final = 12
 MORE: Final = (By.SERVICE, By.VERSION, By.MODEL, By.ROLE, By.SEVERITY, By.JUDGE)
 """Breakdowns shown one at a time."""
@@ -72,7 +72,7 @@ def add_overview(app: FastAPI, site: Site) -> None:
             since=window.since,
             before=Position(window.until),
         )
-        return site.render(request, "severe.html", found=site.reader.findings(query), profile=profile)
+        return site.render(request, "severe.html", found=site.reader.errors(query), profile=profile)
 
     @page(app, "/overview/judging")
     def judging(request: Request) -> Response:

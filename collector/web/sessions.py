@@ -26,7 +26,7 @@ COLUMNS: Final = (
     ("Session", None, False),
     ("Last arrival", Sort.RECEIVED, False),
     ("Service, agents", None, False),
-    ("Findings", Sort.SEVERITY, False),
+    ("Errors", Sort.SEVERITY, False),
     ("Traces", None, True),
     ("Turns", None, True),
     ("Took", Sort.DURATION, True),

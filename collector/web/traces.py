@@ -15,7 +15,7 @@ COLUMNS: Final = (
     ("Trace", None, False),
     ("Arrived", Sort.RECEIVED, False),
     ("Service, agents", None, False),
-    ("Findings", Sort.SEVERITY, False),
+    ("Errors", Sort.SEVERITY, False),
     ("Took", Sort.DURATION, True),
     ("Turns", None, True),
     ("Tokens", Sort.TOKENS, True),

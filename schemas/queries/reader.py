@@ -167,6 +167,17 @@ class ErrorView:
 
 
 @dataclass(frozen=True, slots=True)
+class WorstError:
+    """The worst error of a trace, for lists of traces; `trace_id` and `span_id`: of its primary span."""
+
+    id: str
+    trace_id: str
+    span_id: str
+    title: str
+    severity: Severity
+
+
+@dataclass(frozen=True, slots=True)
 class TraceView:
     """A rebuilt trace with what was found in it; `errors` in order of place."""
 

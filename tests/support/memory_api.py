@@ -38,6 +38,7 @@ from tracejury.schemas.queries.reader import (
     TraceQuery,
     TraceRow,
     TraceView,
+    WorstError,
 )
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.trajectory import Trace, TraceState
@@ -203,6 +204,26 @@ class MemoryReader:
     def count_errors(self, query: ErrorQuery) -> int:
         """Of all."""
         return len(self._errors(query))
+
+    def errors_of(
+        self, findings: Sequence[Finding], confidence: Confidence, tenant: str = ""
+    ) -> Sequence[LocatedError]:
+        """Of all that the findings make."""
+        asked = {finding.id for finding in findings}
+        found = self._errors(ErrorQuery(confidence, 0, tenant=tenant))
+        return [one for one in found if asked.intersection(one.error.findings)]
+
+    def worst_errors(
+        self, trace_ids: Sequence[str], confidence: Confidence, tenant: str = ""
+    ) -> Mapping[str, WorstError]:
+        """The worst of all that the findings make."""
+        found = self._errors(ErrorQuery(confidence, 0, tenant=tenant))
+        ranked = sorted(found, key=lambda one: (one.severity.rank, one.error.confidence))
+        return {
+            one.whole: WorstError(one.error.id, one.whole, one.error.span_id, one.error.title, one.severity)
+            for one in ranked
+            if one.whole in trace_ids
+        }
 
     def count_findings(self, query: ErrorQuery) -> int:
         """Of all."""

@@ -145,9 +145,16 @@
     let paused = false;
     let held = [];
     let passed = 0;
+    const ids = (row, name = "findings") => (row.dataset[name] || "").split(" ").filter(Boolean);
+    // A finding of several that goes leaves its error.
     const state = (id, word) => {
-      const row = document.getElementById(`tail-${id}`);
+      const row = tail.querySelector(`[data-findings~="${CSS.escape(id)}"]`);
       if (!row) return;
+      const left = ids(row).filter((one) => one !== id);
+      if (word !== "current" && word !== "provisional" && left.length) {
+        row.dataset.findings = left.join(" ");
+        return;
+      }
       row.dataset.state = word;
       row.classList.remove("provisional", "current");
       row.classList.add(word === "current" || word === "provisional" ? word : "went");
@@ -160,7 +167,11 @@
       if (!row || document.getElementById(row.id)) return;
       document.getElementById("tail-empty")?.remove();
       row.classList.add("came");
-      put(row);
+      const all = new Set(ids(row, "all"));
+      const shown = [...tail.children].find((old) => ids(old).some((id) => all.has(id)));
+      if (!shown) return put(row);
+      row.dataset.findings = [...new Set([...ids(shown), ...ids(row)])].join(" ");
+      shown.replaceWith(row);
     }
     function put(row) {
       tail.prepend(row);

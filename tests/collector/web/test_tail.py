@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from memory_api import NOW, Api, MemoryReader, finding
+from memory_api import KNOWN, NOW, Api, MemoryReader, finding
 
 from tracejury.collector.web.tail import (
     BACKLOG,
@@ -21,8 +22,10 @@ from tracejury.collector.web.tail import (
     read_place,
     write_place,
 )
-from tracejury.schemas.findings import Finding
+from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, Position
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind
 
 if TYPE_CHECKING:
     from browsing import Watched
@@ -33,8 +36,8 @@ START = Position(NOW - 1)
 
 
 def at(number: int, moment: int) -> Finding:
-    """A finding first seen so many milliseconds after NOW."""
-    return finding(number, first_seen=NOW + moment * MILLISECOND)
+    """A finding of an error of its own, first seen so many milliseconds after NOW."""
+    return finding(number, span_id=f"{number:016x}", turn=number, first_seen=NOW + moment * MILLISECOND)
 
 
 def ids(*batches: TailBatch) -> list[str]:
@@ -166,6 +169,32 @@ def test_a_browser_goes_on_where_it_was(api: Api) -> None:
     assert api.reader.found[0].id not in str(again)
 
 
+def test_an_error_is_shown_once_and_updated(api: Api, site: Watched) -> None:
+    """Its further findings change its line, which goes with the last of them."""
+    page = site.page
+    first = at(1, 0)
+    second = replace(first, id="b" * 32, first_seen=NOW + MILLISECOND, confidence=0.9, title="Told apart")
+    api.reader.found = [at(0, 0), first]
+    site.open("/live")
+    page.locator("#tail-status:has-text('live')").wait_for()
+    assert page.locator("#tail .tail-row").count() == 2
+    api.reader.found.append(second)
+    api.change_feed.publish("")
+    line = page.locator(f"#tail-{second.id}")
+    line.locator("strong:text-is('Told apart')").wait_for()
+    assert page.locator("#tail .tail-row").count() == 2
+    subject = Subject(SubjectKind.TRACE, KNOWN, KNOWN)
+    judgement = Judgement(subject, "rule", "v1", "h", 1, 1, Outcome.DONE)
+    for gone, left in (
+        (first, f"[data-state=current][data-findings='{second.id}']"),
+        (second, "[data-state=retracted]"),
+    ):
+        retracted = (replace(gone, state=FindingState.RETRACTED),)
+        api.change_feed.subjects_judged([JudgedSubject(TraceState.SETTLED, (judgement,), retracted=retracted)])
+        page.locator(f"#tail-{second.id}{left}").wait_for()
+    site.check_quiet()
+
+
 def test_the_page_says_how_many_it_does_not_show(api: Api, site: Watched) -> None:
     """In the place of those that went by, with a link to the list; while it is paused, once it goes on."""
     page = site.page
@@ -184,7 +213,7 @@ def test_the_page_says_how_many_it_does_not_show(api: Api, site: Watched) -> Non
     page.click("#tail-pause")
     page.locator(f"#tail-{api.reader.found[-1].id}").wait_for()
     assert page.inner_text(".tail-gap >> nth=0 >> strong") == "5\u202f900"
-    assert page.get_by_role("link", name="Traces with such findings").first.get_attribute("href") == (
+    assert page.get_by_role("link", name="Traces with such errors").first.get_attribute("href") == (
         "/traces?severity=MEDIUM"
     )
     site.check_quiet()

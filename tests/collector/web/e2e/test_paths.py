@@ -18,7 +18,7 @@ pytestmark = pytest.mark.timeout(240)
 
 MOST_CLICKS = 3
 ROW = "section:has(h2:has-text('{title}')) tbody tr:first-child a"
-SEVERE = "section:has(h2:has-text('Latest severe findings')) li a:not(.severity)"
+SEVERE = "section:has(h2:has-text('Latest severe errors')) li a:not(.severity)"
 # Where the last point of the chart is.
 LAST_POINT = """(() => {
   const plot = document.querySelector("[data-chart]").plot;

@@ -13,7 +13,8 @@ from trace_pages import ANSWER, CALL, MANAGER, TOOL, TRACE_ID, Pages, a_span, fa
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.llm_judging import StoredLlmJudging
-from tracejury.schemas.queries.reader import Confidence
+from tracejury.schemas.queries.reader import Confidence, ErrorQuery
+from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind, Verdict
 
@@ -57,6 +58,26 @@ def test_an_error_names_its_spans_and_its_findings_once(pages: Pages) -> None:
             assert len(ids) == len(set(ids))
             assert f"#error-{error.id}" in shown or f'id="error-{error.id}"' in shown
             assert pages.get(f"/spans/{span_id}").text.count(f"#error-{error.id}") >= 1
+
+
+def test_lists_name_the_worst_error_of_each_trace(pages: Pages) -> None:
+    """The one that its page opens on, in the profile of the list; a trace without errors has none."""
+    pages.put(*failing_run())
+    pages.put(a_span("a" * 16, "", "CHAIN", "job", 0, 3, trace_id="d" * 32))
+    opened = re.search(r'data-opened="(\w+)"', pages.get(f"/traces/{TRACE_ID}").text)
+    assert opened is not None
+    shown = pages.get("/traces").text
+    assert re.findall(r"#error-(\w+)", shown) == [opened[1]]
+    assert "HIGH" in shown
+    ((trace_id, one),) = pages.reader.worst_errors([TRACE_ID, "d" * 32], Confidence(0.0, 0.0)).items()
+    assert trace_id == one.trace_id == TRACE_ID
+    assert one.severity is Severity.HIGH
+    assert not pages.reader.worst_errors([TRACE_ID], Confidence(1.0, 1.0))
+    findings = [one.finding for one in pages.reader.findings(ErrorQuery(Confidence(0.0, 0.0), 50))]
+    for finding in findings:
+        (error,) = pages.reader.errors_of([finding], Confidence(0.0, 0.0))
+        assert finding.id in error.error.findings
+    assert pages.get("/overview/severe").text.count("#error-") == 1
 
 
 def test_an_unknown_trace_or_span_is_not_found(pages: Pages) -> None:

@@ -1,0 +1,85 @@
+"""Lines of the tail: findings as the errors that they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ...schemas.errors import RetryableError
+from ...schemas.findings import FindingState
+from ...schemas.queries.reader import Confidence, LocatedError, LocatedFinding
+from ...schemas.taxonomy import Severity
+from ..queries.reader import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class TailLine:
+    """A finding with its error, None where none is known yet. `told`: ids of the findings that the line stands for."""
+
+    located: LocatedFinding
+    error: LocatedError | None
+    told: tuple[str, ...]
+
+    @property
+    def findings(self) -> Sequence[str]:
+        """Ids of all findings of the error."""
+        return self.error.error.findings if self.error else self.told
+
+    @property
+    def title(self) -> str:
+        """The title of the error, else of the finding."""
+        finding = self.located.finding
+        return self.error.error.title if self.error else finding.title or finding.category
+
+    @property
+    def severity(self) -> Severity:
+        """The severity of the error, else of the finding."""
+        return self.error.severity if self.error else self.located.finding.severity
+
+    @property
+    def state(self) -> FindingState:
+        """The state of the error, else of the finding."""
+        return self.error.error.state if self.error else self.located.finding.state
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """Trace, span and fragment of the address."""
+        finding = self.located.finding
+        if self.error is None:
+            return finding.trace_id, finding.span_id, f"finding-{finding.id}"
+        return self.error.whole, self.error.error.span_id, f"error-{self.error.error.id}"
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """Quote and reason."""
+        said = self.error.error if self.error else self.located.finding
+        return said.evidence, said.explanation
+
+    @property
+    def source(self) -> tuple[str, float]:
+        """Judges, and the confidence."""
+        finding = self.located.finding
+        if self.error is None:
+            return finding.judge, finding.confidence
+        return ", ".join(self.error.error.judges), self.error.error.confidence
+
+
+def tail_lines(reader: Reader, rows: Sequence[LocatedFinding], confidence: Confidence) -> list[TailLine]:
+    """A line for each finding, in order; where the store does not answer, without errors. Raises StoreError."""
+    try:
+        errors = reader.errors_of([row.finding for row in rows], confidence) if rows else ()
+    except RetryableError:  # the findings are told once: they are not lost for it
+        errors = ()
+    by_finding = {finding_id: one for one in errors for finding_id in one.error.findings}
+    return [TailLine(row, by_finding.get(row.finding.id), (row.finding.id,)) for row in rows]
+
+
+def one_each(lines: Sequence[TailLine]) -> list[TailLine]:
+    """A line for each error, at the place of its first one."""
+    found: dict[str, TailLine] = {}
+    for line in lines:
+        key = line.error.error.id if line.error else line.told[0]
+        known = found.setdefault(key, line)
+        if known is not line:
+            found[key] = replace(known, told=(*known.told, *line.told))
+    return list(found.values())
