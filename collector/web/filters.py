@@ -112,6 +112,13 @@ def counted(value: int, noun: str) -> str:
     return f"{number(value)} {noun}{'' if value == 1 else 's'}"
 
 
+def size(value: int) -> str:
+    """A number of bytes: `812 B`, `12 kB`, `1.4 MB`."""
+    if value < _THOUSAND:
+        return f"{value} B"
+    return f"{value / 1e3:.0f} kB" if value < 1_000_000 else f"{value / 1e6:.1f} MB"  # noqa: PLR2004  a megabyte
+
+
 def percent(value: float | None) -> str:
     """A share: `12.3 %`."""
     if value is None:
@@ -139,5 +146,21 @@ def usd(value: float | None) -> str:
 
 FILTERS: Final[Mapping[str, Callable[..., str]]] = {
     filter_.__name__: filter_
-    for filter_ in (short, shown, line, shell, cut, counted, iso, stamp, ago, duration, number, percent, interval, usd)
+    for filter_ in (
+        short,
+        shown,
+        line,
+        shell,
+        cut,
+        counted,
+        iso,
+        stamp,
+        ago,
+        duration,
+        number,
+        size,
+        percent,
+        interval,
+        usd,
+    )
 } | {"agent": agent_name}

@@ -20,14 +20,15 @@ from ....schemas.text.jsontext import text_of
 from ....schemas.text.terminal import one_line
 from ....schemas.trajectory import ToolCall, Turn
 from .marks import Quote, QuoteMark, find_exact, find_folded
+from .pretty_json import MAX_LENGTH, pretty_json
 
 MAX_EVENTS: Final = 50
 MAX_MESSAGES: Final = 200
 MAX_VALUES: Final = 500
 """Attributes of an event shown."""
 
-_PRETTY: Final = 100_000
-"""Longest JSON that is indented, in characters."""
+LONG: Final = 30
+"""Lines of JSON that are not folded."""
 
 
 class Rank(IntEnum):
@@ -63,7 +64,7 @@ def llm_blocks(span: NormalizedSpan, new: Sequence[Message], *, folded_roles: Se
     blocks = [b for message in new[-MAX_MESSAGES:] for b in _sent(message, folded_roles)]
     blocks += [b for message in span.output_messages for b in _written(message)]
     if not any(m.text or m.tool_requests or m.reasoning for m in span.output_messages) and span.output_text:
-        blocks.append(Block("output", "Answer", span.output_text, Rank.WRITTEN))
+        blocks.append(_written_as("output", "Answer", span.output_text, Rank.WRITTEN))
     return [*blocks, *happened(span)]
 
 
@@ -77,7 +78,7 @@ def span_blocks(span: NormalizedSpan) -> list[Block]:
             ("input", "Input", span.input_text, Rank.SENT),
             ("output", "Output", span.output_text, Rank.WRITTEN),
         ):
-            blocks += [Block(role, title, text, rank, folded=role == "input")] if text else []
+            blocks += [_written_as(role, title, text, rank, folded=role == "input")] if text else []
     return [*blocks, *happened(span)]
 
 
@@ -87,7 +88,7 @@ def call_blocks(arguments: Json, result: str | None, error: str | None = None) -
     if error is not None:
         blocks.append(Block("error", "Failed", error, Rank.OUTCOME))
     elif result is not None:
-        blocks.append(Block("result", "Result", result, Rank.WRITTEN))
+        blocks.append(_written_as("result", "Result", result, Rank.WRITTEN))
     return blocks
 
 
@@ -177,7 +178,7 @@ def _sent(message: Message, folded_roles: Sequence[str]) -> Iterator[Block]:
     title = _TITLES.get(message.role, one_line(message.role, 40) or "Message") + name
     system = message.role in ("system", "developer")
     if message.text:
-        yield Block("input", title, message.text, Rank.SENT, folded=system or message.role in folded_roles)
+        yield _written_as("input", title, message.text, Rank.SENT, folded=system or message.role in folded_roles)
     yield from _rest(message, Rank.SENT)
 
 
@@ -185,7 +186,7 @@ def _written(message: Message) -> Iterator[Block]:
     if message.reasoning:
         yield Block("reasoning", "Reasoning", message.reasoning, Rank.WRITTEN, folded=True)
     if message.text:
-        yield Block("output", "Answer", message.text, Rank.WRITTEN)
+        yield _written_as("output", "Answer", message.text, Rank.WRITTEN)
     for request in message.tool_requests:
         yield _laid_out("call", f"Asks for {one_line(request.name, 80)}", request.arguments, Rank.ASKED)
 
@@ -209,12 +210,20 @@ _TITLES: Final = {
 }
 
 
+def _written_as(role: str, title: str, text: str, rank: Rank, *, folded: bool = False) -> Block:
+    """A block of a text; JSON has a line for each value, and is folded where it is long."""
+    pretty = pretty_json(text)
+    if pretty is None:
+        return Block(role, title, text, rank, folded)
+    return Block(role, title, pretty, rank, folded or pretty.count("\n") >= LONG, others=(text,))
+
+
 def _laid_out(role: str, title: str, value: Json, rank: Rank) -> Block:
     """A block of a value: a line per name of a mapping, else indented JSON."""
     if isinstance(value, str) or value is None:
         return Block(role, title, value or "", rank)
     whole = json_text(value) or text_of(value)
-    if len(whole) > _PRETTY:
+    if len(whole) > MAX_LENGTH:
         return Block(role, title, whole, rank)
     if isinstance(value, Mapping) and value:
         text = "\n".join(_named(str(key), inner) for key, inner in value.items())

@@ -26,6 +26,8 @@ from .blocks import (
     turn_blocks,
     with_quotes,
 )
+from .images import MAX_SHOWN, SpanImage, images
+from .markdown import markdown
 from .marks import Quote, show
 from .parts import Detail, Neighbour, RunDetail, ShownBlock, SpanDetail, SpanSection, TurnDetail
 from .shown_errors import NO_ERRORS, ShownError, by_span
@@ -37,6 +39,10 @@ MAX_BLOCKS: Final = 120
 """Texts of a section shown; the raw span has all of them."""
 
 
+_MARKDOWN: Final = frozenset({"input", "output", "reasoning", "result"})
+"""Roles of texts that may be Markdown. A text with a quote is shown as it was written."""
+
+
 class Details:
     """Details of one rebuilt trace; `errors`: those that show."""
 
@@ -44,6 +50,7 @@ class Details:
         self.trace, self.trace_index = trace, trace_index
         self._runs = {run.id: run for run in trace.runs}
         self._errors = by_span(errors)
+        self._image_room = MAX_SHOWN
 
     def at(self, key: str, around: int = 2) -> Detail | None:
         """The detail of a key, with up to `around` turns before and after; None for an unknown key."""
@@ -104,7 +111,9 @@ class Details:
     def _turn_detail(self, run: AgentRun, turn: Turn, number: int | None, around: int) -> TurnDetail:
         sections = []
         if turn.llm is not None:
-            sections.append(self._section(turn.llm, llm_blocks(turn.llm, turn.new_messages), folded=False))
+            before = next((t.llm for t in reversed(run.turns[: turn.index]) if t.llm is not None), None)
+            blocks = llm_blocks(turn.llm, turn.new_messages)
+            sections.append(self._section(turn.llm, blocks, folded=False, before=before))
         first = 0 if number is None or number < MAX_SECTIONS else number
         calls = list(enumerate(turn.tool_calls))[first : first + MAX_SECTIONS]
         sections += [self._call(run, turn, call, i, asked=number == i) for i, call in calls]
@@ -202,8 +211,12 @@ class Details:
         sub_run: tuple[str, str] | None = None,
         key: str = "",
         quotes: Sequence[Quote] | None = None,
+        before: NormalizedSpan | None = None,
     ) -> SpanSection:
-        """`key`: names the texts in addresses; `quotes`: those that are not marked yet, None for all."""
+        """`key`: names the texts in addresses; `quotes`: those that are not marked yet, None for all.
+
+        `before`: the call before, whose images were shown with it.
+        """
         errors = self._errors.get(span.span_id, NO_ERRORS)
         if quotes is None:
             quotes = self._quotes(span.span_id)
@@ -223,10 +236,23 @@ class Details:
             facts=_facts(span),
             blocks=kept,
             errors=errors,
+            images=self._images(span, before),
             folded=folded and not errors,
             sub_run=sub_run,
             left_out=len(shown) - len(kept),
         )
+
+    def _images(self, span: NormalizedSpan, before: NormalizedSpan | None) -> list[SpanImage]:
+        found = images(span)
+        known = set(images(before)) if before is not None and found else set()
+        shown = []
+        for one in found:
+            if one in known:
+                continue
+            fits = one.size <= self._image_room
+            self._image_room -= one.size if one.url and fits else 0
+            shown.append(one if fits else replace(one, url=""))
+        return shown
 
     def _quotes(self, span_id: str) -> list[Quote]:
         found = self._errors.get(span_id, NO_ERRORS).findings
@@ -251,7 +277,9 @@ def _numbered(blocks: Sequence[Block], place: Mapping[str, str]) -> list[ShownBl
     for number, block in enumerate(blocks):
         shown = show(block.text, block.marks)
         whole = urlencode({**place, "part": number}) if shown.cut else ""
-        found.append(ShownBlock(block.role, block.title, shown, block.folded, whole))
+        plain = block.role in _MARKDOWN and not shown.marked and shown.pieces
+        html = markdown(shown.pieces[0].text) if plain else None
+        found.append(ShownBlock(block.role, block.title, shown, block.folded, whole, html))
     return found
 
 

@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from ....schemas.trajectory import AgentRun
+from .images import SpanImage
 from .marks import Shown
 from .shown_errors import NO_ERRORS, AtSpan
 
 
 @dataclass(frozen=True, slots=True)
 class ShownBlock:
-    """A text of a section. `whole`: query of the address of all of it, where it is cut."""
+    """A text of a section. `whole`: query of the address of all of it, where it is cut; `html`: of its first piece."""
 
     role: str
     title: str
     shown: Shown
     folded: bool
     whole: str
+    html: Markup | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,7 @@ class SpanSection:
     end: int = 0
     facts: Sequence[tuple[str, str]] = ()
     errors: AtSpan = NO_ERRORS
+    images: Sequence[SpanImage] = ()
     sub_run: tuple[str, str] | None = None
     left_out: int = 0
 
