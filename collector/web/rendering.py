@@ -9,6 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from ...schemas.taxonomy import with_group
 from .assets import Asset
 from .filters import FILTERS
 from .links import session_link, trace_link
@@ -26,6 +27,6 @@ def make_templates(assets: Mapping[str, Asset], explained: Callable[[str], Any],
     )
     environment.filters.update(FILTERS)
     environment.filters["json"] = partial(json.dumps, separators=(",", ":"))
-    environment.globals.update(session_link=session_link, trace_link=trace_link)
+    environment.globals.update(session_link=session_link, trace_link=trace_link, with_group=with_group)
     environment.globals.update(asset=lambda path: assets[path].url, explained=explained, version=version)
     return environment

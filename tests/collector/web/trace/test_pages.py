@@ -14,7 +14,7 @@ from trace_pages import ANSWER, CALL, MANAGER, TOOL, TRACE_ID, Pages, a_span, fa
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery
-from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.taxonomy import Severity, with_group
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind, Verdict
 
@@ -50,6 +50,7 @@ def test_an_error_names_its_spans_and_its_findings_once(pages: Pages) -> None:
         panel = pages.get(f"/traces/{TRACE_ID}/panel", span=error.lead.span_id).text
         card = panel.partition(f'id="error-{error.id}"')[2].partition("</article>")[0]
         assert html.escape(error.title) in card
+        assert with_group(error.lead.taxonomy, error.lead.category) in html.unescape(card)
         assert roles <= set(re.findall(r"<dt>(.*?)</dt>", card))
         assert card.count('class="finding ') == len(error.findings)
         for span_id in error.spans:
