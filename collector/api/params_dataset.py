@@ -21,7 +21,7 @@ class _ExportFilters(Params):
 
 
 class ExportParams(_ExportFilters):
-    """The rows to export: of findings (filters as of /api/errors), of agent runs, or of traces in TRAIL's layout."""
+    """The rows to export: of findings (filters as of /api/findings), of agent runs, or of traces in TRAIL's layout."""
 
     profile: Profile = ""
     since: Since = ""

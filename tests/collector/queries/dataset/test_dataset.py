@@ -103,14 +103,14 @@ def table(client: httpx.Client, **params: Any) -> pa.Table:
 
 
 def test_a_finding_with_the_run_around_it(store: Store, reader: StoredReader, api: httpx.Client) -> None:
-    """Its fields as in /api/errors, the run's goal, answer and transcript, the label of its step, what people say."""
+    """Its fields as in /api/findings, the run's goal, answer and transcript, the label of its step, what people say."""
     (finding,) = fill(store, "1" * 32)
     other = Annotation("l2", finding.trace_id, finding.span_id, "ann", "Timeout Issues", Severity.HIGH)
     about = replace(other, id="l1", category=finding.category, opinion=Opinion.AGREE, finding_id=finding.id)
     reader.labels.save(Labelled([about, other]))
     (row,) = lines(api)
-    (error,) = api.get("/api/findings").json()["items"]
-    assert {key: row[key] for key in error} == error
+    (found,) = api.get("/api/findings").json()["items"]
+    assert {key: row[key] for key in found} == found
     assert set(row) == set(get_type_hints(FindingRow))
     assert (row["run_goal"], row["run_answer"], row["run_role"]) == ("Find it.", "nothing found", "manager")
     assert row["label"] == "S2"
@@ -166,7 +166,7 @@ def test_nothing_to_export(api: httpx.Client, rows: str) -> None:
 
 
 def test_filters_and_limits(store: Store, api: httpx.Client) -> None:
-    """Those of /api/errors; latest first; a limit cuts."""
+    """Those of /api/findings; latest first; a limit cuts."""
     fill(store, "1" * 32, findings=3)
     fill(store, "2" * 32, category="Timeout Issues")
     assert [r["category"] for r in lines(api, category="Timeout Issues")] == ["Timeout Issues"]
