@@ -35,9 +35,13 @@ def stored_session(
     findings: defaultdict[str, list[Finding]] = defaultdict(list)
     for part, found in reading.load_findings(list(parts), tenant).items():
         home = parts[part]
-        findings[home] += [f for f in found if f.state in LIVE and f.confidence >= least[home]]
+        findings[home] += [f for f in found if f.state in LIVE]
     verdicts: defaultdict[str, list[Verdict]] = defaultdict(list)
     for part, words in reading.load_verdicts(list(parts), tenant).items():
         verdicts[parts[part]] += words
-    exchanges = [e for one in said for e in pinned(one, findings[one.trace_id], verdicts[one.trace_id])]
+    exchanges = [
+        exchange
+        for one in said
+        for exchange in pinned(one, findings[one.trace_id], least[one.trace_id], verdicts[one.trace_id])
+    ]
     return SessionView(whole, [r.service for r in rows], exchanges, max(0, whole.traces - len(said)))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from ..agent_errors import AgentError
 from ..findings import Finding
 from ..taxonomy import Severity
 from ..trajectory import TraceState
@@ -56,8 +57,9 @@ class SessionRow:
 class Exchange:
     """A user's message and the agents' answer: one run without a parent, with what hangs on its trace.
 
-    `findings` and `verdicts`: of the run and the runs below it; of the whole trace at its first exchange. `agents`: the
-    name of each of these runs by its id. `judged`: whether the trace was; else its runs and messages are not known.
+    `findings`, `errors` by severity and `verdicts`: of the run and the runs below it; of the whole trace at its
+    first exchange. `agents`: the name of each of these runs by its id. `judged`: whether the trace was; else its runs
+    and messages are not known.
     """
 
     trace_id: str
@@ -72,6 +74,7 @@ class Exchange:
     turns: int
     usd: float | None
     findings: Sequence[Finding] = ()
+    errors: Sequence[tuple[AgentError, Severity]] = ()
     verdicts: Sequence[Verdict] = ()
     agents: Mapping[str, str] = field(default_factory=dict)
     judged: bool = True

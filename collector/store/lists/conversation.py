@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from ....judges.grouping import group
+from ....schemas.agent_errors import AgentError
 from ....schemas.findings import Finding
 from ....schemas.queries.listing import Exchange, SessionRow
 from ....schemas.taxonomy import Severity
@@ -96,19 +98,35 @@ def exchanges_of(row: Sequence[Any]) -> TraceExchanges:
     return TraceExchanges(trace_id, tuple(exchanges), tops, conventions)
 
 
-def pinned(said: TraceExchanges, findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> Iterator[Exchange]:
-    """The exchanges with what was found in each; what is of no run, or of a run nobody knows, stands at the first."""
+def pinned(
+    said: TraceExchanges, standing: Sequence[Finding], least: float, verdicts: Sequence[Verdict]
+) -> Iterator[Exchange]:
+    """The exchanges with what was found in each; what is of no run, or of a run nobody knows, stands at the first.
+
+    `standing`: all findings that hold; shown are those of at least that confidence, and errors with one of them.
+    """
     first = said.exchanges[0].run_id
     by_run: defaultdict[str, list[Finding]] = defaultdict(list)
-    for finding in findings:
-        by_run[said.tops.get(finding.agent_run_id, first)].append(finding)
+    for finding in standing:
+        if finding.confidence >= least:
+            by_run[said.tops.get(finding.agent_run_id, first)].append(finding)
+    errors: defaultdict[str, list[tuple[AgentError, Severity]]] = defaultdict(list)
+    for error in group(standing, list(said.tops)):
+        if error.confidence() >= least:
+            errors[said.tops.get(error.lead.agent_run_id, first)].append((error, error.severity(least)))
     words: defaultdict[str, list[Verdict]] = defaultdict(list)
     for verdict in verdicts:
         of_run = verdict.subject.kind in (SubjectKind.AGENT_RUN, SubjectKind.TURN_WINDOW)
         words[said.tops.get(verdict.subject.id, first) if of_run else first].append(verdict)
     for exchange in said.exchanges:
         ordered = sorted(by_run[exchange.run_id], key=lambda f: (-f.severity.rank, f.first_seen, f.id))
-        yield replace(exchange, findings=tuple(ordered), verdicts=tuple(words[exchange.run_id]))
+        worst_first = sorted(errors[exchange.run_id], key=lambda one: -one[1].rank)
+        yield replace(
+            exchange,
+            findings=tuple(ordered),
+            errors=tuple(worst_first),
+            verdicts=tuple(words[exchange.run_id]),
+        )
 
 
 def _top(run_id: str, above: Mapping[str, str]) -> str:
