@@ -23,6 +23,7 @@ from .overview import add_overview
 from .rendering import make_templates
 from .sessions import add_sessions
 from .site import Site
+from .trace.error import add_error
 from .trace.pages import add_trace
 from .trace.raw import add_raw
 from .trace.span import add_span
@@ -48,5 +49,6 @@ def add_pages(app: FastAPI, services: Services) -> None:
     add_trace(app, site, few)
     add_raw(app, site)
     add_span(app, site, few)
+    add_error(app, site)
     add_live(app, site)
     add_feedback(app, site)

@@ -100,9 +100,9 @@ def test_provisional_findings_are_marked(empty_house: House, open_site: Callable
     expect(row).to_have_attribute("data-state", "provisional")
     expect(row.locator(".state-tag")).to_be_visible()
     row.locator("a").first.click()
-    page.locator("#panel .finding.provisional").first.wait_for()
+    page.locator("#panel .agent-error.provisional").first.wait_for()
     assert page.locator("#trace-errors .tag:text-is('provisional')").count() >= 1
     empty_house.put(part(shown, shown.spans[helper:]))
-    page.locator("#panel .finding.current").first.wait_for()
-    expect(page.locator(".finding.provisional")).to_have_count(0)
+    page.locator("#panel .agent-error.current").first.wait_for()
+    expect(page.locator(".agent-error.provisional, .finding.provisional")).to_have_count(0)
     site.check_quiet()

@@ -81,6 +81,19 @@ def test_lists_name_the_worst_error_of_each_trace(pages: Pages) -> None:
     assert pages.get("/overview/severe").text.count("#error-") == 1
 
 
+def test_an_error_is_found_by_its_id_and_those_of_its_findings(pages: Pages) -> None:
+    """Or the beginning of one; an unknown id is not found."""
+    pages.put(*failing_run())
+    opened = re.search(r'data-opened="(\w+)"', pages.get(f"/traces/{TRACE_ID}").text)
+    assert opened is not None
+    error = pages.reader.error(opened[1], Confidence.of(""))
+    assert error is not None
+    for some_id in (opened[1], opened[1][:20], *(finding.id for finding in error.findings)):
+        target = pages.get(f"/errors/{some_id}").headers["location"]
+        assert target == f"/traces/{TRACE_ID}?span={error.located.error.span_id}#error-{opened[1]}"
+    assert pages.get("/errors/" + "0" * 32).status_code == 404
+
+
 def test_an_unknown_trace_or_span_is_not_found(pages: Pages) -> None:
     """In one line, and as a page for people."""
     assert pages.get("/traces/" + "0" * 32).status_code == 404
