@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from memory_api import NOW, SECOND, Api, finding
+from memory_api import NOW, SECOND, Api, apart
 from memory_rates import MemoryRates
 
 from tracejury.schemas.llm_rows import LedgerRow
@@ -18,11 +18,11 @@ HOUR = 3600 * SECOND
 SPAN_OF_TIME = {"from": str(iso_time(NOW - 3 * HOUR)), "to": str(iso_time(NOW - HOUR))}
 
 
-def test_severe_findings_are_those_of_the_time(api: Api) -> None:
+def test_severe_errors_are_those_of_the_time(api: Api) -> None:
     """What came after it ends shows no more than what came before it began."""
     api.reader.found = [
-        finding(0, category=name, severity=Severity.HIGH, first_seen=NOW - hours * HOUR)
-        for name, hours in (("before", 4), ("begin", 3), ("within", 2), ("end", 1), ("after", 0.5))
+        apart(n, category=name, severity=Severity.HIGH, first_seen=NOW - hours * HOUR)
+        for n, (name, hours) in enumerate([("before", 4), ("begin", 3), ("within", 2), ("end", 1), ("after", 0.5)])
     ]
     shown = api.client.get("/overview/severe", params=SPAN_OF_TIME).text
     assert [name for name in ("before", "begin", "within", "end", "after") if f">{name}</a>" in shown] == [
@@ -31,10 +31,10 @@ def test_severe_findings_are_those_of_the_time(api: Api) -> None:
     ]
 
 
-def test_severe_findings_are_those_of_the_profile(api: Api) -> None:
+def test_severe_errors_are_those_of_the_profile(api: Api) -> None:
     """As the rates beside them; the link to all of them names it, too."""
     api.reader.found = [
-        finding(n, category=name, severity=Severity.HIGH, confidence=confidence, first_seen=NOW - HOUR)
+        apart(n, category=name, severity=Severity.HIGH, confidence=confidence, first_seen=NOW - HOUR)
         for n, (name, confidence) in enumerate([("sure", 0.99), ("guess", 0.05)])
     ]
     strict = api.client.get("/overview/severe", params={"profile": "strict"}).text
