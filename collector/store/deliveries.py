@@ -93,7 +93,8 @@ class StoredDeliveries:
             trace_ids=trace_ids,
             webhook=webhook,
         )
-        return Looked(tuple(found), {(fingerprint, Event(event)): state for fingerprint, event, state in told})
+        marks = {(fingerprint, Event(event)): state for fingerprint, event, state in told}
+        return Looked(tuple(found), marks, {trace_id: tuple(place[1]) for trace_id, place in places.items()})
 
     def mark(self, delivered: Sequence[Delivered]) -> None:
         """Keep what a webhook was told, but of traces that are deleted since; the same again changes nothing.

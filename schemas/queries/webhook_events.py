@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from ..agent_errors import AgentError
 from ..findings import Finding
 
 NAME: Final = 1_000
@@ -42,10 +43,24 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """Findings of some traces, and in which state each (fingerprint, event) was told."""
+    """Findings of some traces, and in which state each (fingerprint, event) was told.
+
+    `runs`: ids of the agent runs of each trace, in order.
+    """
 
     found: tuple[Found, ...]
     told: Mapping[tuple[str, Event], str]
+    runs: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookNews:
+    """An event of an error: `found` speaks for it; `fingerprints` are those of all its findings."""
+
+    event: Event
+    found: Found
+    error: AgentError
+    fingerprints: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,19 +6,23 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import quote
 
+from ....schemas.agent_errors import AgentError, summary
 from ....schemas.queries.reader import LocatedFinding
-from ....schemas.queries.webhook_events import NAME, Event, Found, WebhookMessage, message_id
+from ....schemas.queries.webhook_events import NAME, Event, WebhookMessage, WebhookNews, message_id
 from ....schemas.text.jsontext import bytes_of
 from ....schemas.text.moments import iso_time
 from ...queries.present_errors import present_located_finding
 
 SCHEMA: Final = 1
+SPANS: Final = 100
+"""Ids of a kind."""
 WHY: Final = 4_000
 """Characters of an explanation: what waits is held in memory."""
 
 
-def message(webhook: str, event: Event, found: Found, base: str) -> WebhookMessage:
+def message(webhook: str, news: WebhookNews, base: str) -> WebhookMessage:
     """The message for `webhook`; `base`: the address of API and pages."""
+    event, found = news.event, news.found
     finding = replace(found.finding, explanation=_cut(found.finding.explanation, WHY))
     name = message_id(webhook, finding.fingerprint, event)
     body = {
@@ -29,6 +33,7 @@ def message(webhook: str, event: Event, found: Found, base: str) -> WebhookMessa
         "webhook": webhook,
         "data": {
             "finding": present_located_finding(LocatedFinding(finding, _cut(found.service), _cut(found.agent))),
+            "error": _error(news.error),
             "trace": {
                 "trace_id": finding.trace_id,
                 "session_id": _cut(found.session_id) or None,
@@ -41,6 +46,21 @@ def message(webhook: str, event: Event, found: Found, base: str) -> WebhookMessa
     return WebhookMessage(
         name, finding.trace_id, finding.fingerprint, event, bytes_of(body), found.judged_at, found.received
     )  # fmt: skip
+
+
+def _error(error: AgentError) -> dict[str, object]:
+    """The error that the finding is of."""
+    told = summary(error)
+    return {
+        "id": told.id,
+        "title": _cut(told.title),
+        "cause": _cut(told.cause),
+        "span_id": told.span_id,
+        "shown_at": told.shown_at or None,
+        "read_at": told.read_at or None,
+        "repeated_at": told.repeated_at[:SPANS],
+        "finding_ids": told.findings[:SPANS],
+    }
 
 
 def _cut(text: str, most: int = NAME) -> str:

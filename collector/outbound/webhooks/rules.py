@@ -1,13 +1,14 @@
-"""Which findings a webhook is told of. Pure."""
+"""Which errors a webhook is told of. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ....schemas.findings import LIVE, FindingState
+from ....judges.grouping import group
+from ....schemas.findings import LIVE, Finding, FindingState
 from ....schemas.queries.reader import Confidence
-from ....schemas.queries.webhook_events import SENT, Event, Found, Looked
+from ....schemas.queries.webhook_events import SENT, Event, Found, Looked, WebhookNews
 from ....schemas.taxonomy import Severity
 from .config import WebhookConfig
 
@@ -61,26 +62,36 @@ def _among(value: str, wanted: frozenset[str]) -> bool:
     return not wanted or value in wanted
 
 
-def news(looked: Looked, rules: WebhookRules, since: int) -> Iterator[tuple[Event, Found]]:
-    """Events that the webhook was not told of yet, one for each fingerprint.
+def news(looked: Looked, rules: WebhookRules, since: int) -> Iterator[WebhookNews]:
+    """Events that the webhook was not told of yet: one for each error, whichever of its findings was told.
 
-    `since`: when it was set up, unix nanos. Of several findings of one fingerprint the surest speaks; it counts as
-    retracted only once none of them holds.
+    `since`: when it was set up, unix nanos. The surest of the findings that the webhook wants speaks. An error is
+    retracted once none of its findings holds.
     """
-    for fingerprint, group in _by_fingerprint(looked.found):
-        holding = [f for f in group if f.finding.state in LIVE]
-        told = looked.told.get((fingerprint, Event.FOUND))
-        if holding and told is None:
-            wanted = [f for f in holding if f.finding.first_seen >= since and rules.wants(f)]
-            if wanted:
-                yield Event.FOUND, max(wanted, key=lambda f: (f.finding.confidence, f.finding.id))
-        gone = not holding and told == SENT and (fingerprint, Event.RETRACTED) not in looked.told
-        if gone and rules.retractions:
-            yield Event.RETRACTED, max(group, key=lambda f: (f.judged_at, f.finding.id))
+    places = {one.finding.id: one for one in looked.found}
+    for trace_id, findings in _by_trace(looked.found):
+        for error in group(findings, looked.runs.get(trace_id, ())):
+            own = [places[finding.id] for finding in error.findings]
+            fingerprints = frozenset(one.finding.fingerprint for one in own)
+            told = {looked.told.get((fingerprint, Event.FOUND)) for fingerprint in fingerprints} - {None}
+            if one := _new(own, rules, since) if not told else None:
+                yield WebhookNews(Event.FOUND, one, error, fingerprints)
+            gone = SENT in told and error.state not in LIVE
+            if gone and rules.retractions and not any((f, Event.RETRACTED) in looked.told for f in fingerprints):
+                sent = [one for one in own if looked.told.get((one.finding.fingerprint, Event.FOUND)) == SENT]
+                last = max(sent, key=lambda one: (one.judged_at, one.finding.id))
+                yield WebhookNews(Event.RETRACTED, last, error, fingerprints)
 
 
-def _by_fingerprint(found: Iterable[Found]) -> Iterator[tuple[str, list[Found]]]:
-    groups: dict[str, list[Found]] = {}
+def _new(own: Iterable[Found], rules: WebhookRules, since: int) -> Found | None:
+    """The surest finding of an error that is wanted."""
+    holding = (one for one in own if one.finding.state in LIVE)
+    wanted = [one for one in holding if one.finding.first_seen >= since and rules.wants(one)]
+    return max(wanted, key=lambda one: (one.finding.confidence, one.finding.id), default=None)
+
+
+def _by_trace(found: Iterable[Found]) -> Iterator[tuple[str, list[Finding]]]:
+    traces: dict[str, list[Finding]] = {}
     for one in found:
-        groups.setdefault(one.finding.fingerprint, []).append(one)
-    yield from groups.items()
+        traces.setdefault(one.finding.trace_id, []).append(one.finding)
+    yield from traces.items()

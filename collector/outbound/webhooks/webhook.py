@@ -194,13 +194,14 @@ class Webhook(Work[Item[Any, Any], Sequence[Delivered]]):
     def _read(self, traces: Sequence[str]) -> None:
         looked = self._store.read_findings(self._spec.name, traces)
         now, old = self._clock(), []
-        for event, found in news(looked, self._spec.rules, self._since or 0):
-            finding = found.finding
-            if self._is_known((finding.fingerprint, event)) or not self._store.stays(finding.trace_id, found.received):
+        for new in news(looked, self._spec.rules, self._since or 0):
+            event, found = new.event, new.found
+            known = any(self._is_known((fingerprint, event)) for fingerprint in new.fingerprints)
+            if known or not self._store.stays(found.finding.trace_id, found.received):
                 continue
             if now - found.judged_at > self._spec.max_age:
                 old.append(self._given_up(event, found, now))
-            elif not self._sender.add(message(self._spec.name, event, found, self._spec.base)):
+            elif not self._sender.add(message(self._spec.name, new, self._spec.base)):
                 self._traces.overflowed = True
                 break
         self._sender.give_up(old, "they waited in the store")

@@ -60,7 +60,7 @@ async def test_a_receiver_that_hangs_stops_no_other(store: Store, monkeypatch: p
         go_on.wait(PATIENCE)
         answer(204)(handler, received)
 
-    findings = [a_finding(span_id=f"{n:016x}", first_seen=NOW) for n in range(20)]
+    findings = [a_finding(span_id=f"{n:016x}", turn=n, first_seen=NOW) for n in range(20)]
     with hook_server(hang) as slow, hook_server() as quick:
         async with webhooks(store, monkeypatch, slow.url, quick.url) as made:
             for finding in findings:

@@ -28,7 +28,7 @@ def told(
     rules: WebhookRules, *some: Found, known: dict[tuple[str, Event], str] | None = None, since: int = 0
 ) -> list[Event]:
     """Which events are news."""
-    return [event for event, _ in news(Looked(some, known or {}), rules, since)]
+    return [one.event for one in news(Looked(some, known or {}), rules, since)]
 
 
 @pytest.mark.parametrize(
@@ -61,6 +61,24 @@ def test_a_fingerprint_is_told_once_whatever_is_said_of_it() -> None:
     print_ = some[0].finding.fingerprint
     for state in (SENT, GIVEN_UP):
         assert told(rules, *some, known={(print_, Event.FOUND): state}) == []
+
+
+def test_an_error_is_told_once_whichever_of_its_findings_was() -> None:
+    """Another rule or judge that sees the same mistake later is no news, nor that one of them takes it back."""
+    rules = replace(WebhookRules.of(CONFIG), retractions=True)
+    call = {"judge": "service-error", "category": "Service Errors", "tool_span_id": "f" * 16}
+    made, read = found(**call), found(**{**call, "judge": "service-error-read", "span_id": "d" * 16, "turn": 3})
+    other = found(judge="plan-quality", category="Task Orchestration")
+    assert made.finding.fingerprint != read.finding.fingerprint
+    assert told(rules, made, read) == [Event.FOUND]
+    assert told(rules, made, read, other) == [Event.FOUND] * 2
+    sent = {(read.finding.fingerprint, Event.FOUND): SENT}
+    assert told(rules, made, read, known=sent) == []
+    gone = replace(read, finding=replace(read.finding, state=FindingState.RETRACTED))
+    assert told(rules, made, gone, known=sent) == []
+    both = replace(made, finding=replace(made.finding, state=FindingState.RETRACTED))
+    assert told(rules, both, gone, known=sent) == [Event.RETRACTED]
+    assert told(rules, both, gone, known=sent | {(read.finding.fingerprint, Event.RETRACTED): SENT}) == []
 
 
 def test_what_was_seen_before_the_webhook_was_set_up_is_no_news() -> None:

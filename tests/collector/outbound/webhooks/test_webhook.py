@@ -229,7 +229,7 @@ async def test_a_thousand_findings_at_once_stay_within_bounds(at_work: Any, monk
 
     with hook_server(watched) as server:
         async with at_work(server.url) as bench:
-            bench.judge(*(a_finding(span_id=f"{number:016x}") for number in range(1_000)))
+            bench.judge(*(a_finding(span_id=f"{number:016x}", turn=number) for number in range(1_000)))
             marked = await bench.deliveries.wait(1_000)
         assert len(marked) == len({m.fingerprint for m in marked}) == len(server.received) == 1_000
     assert 50 <= most <= 100

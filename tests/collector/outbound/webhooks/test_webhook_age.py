@@ -87,7 +87,7 @@ async def test_what_got_too_old_in_the_store_is_given_up(at_work: Any, monkeypat
     now = [NOW]
     with hook_server(answer(503)) as server:
         async with at_work(server.url, clock=lambda: now[0], retry=HOUR) as bench:
-            bench.judge(*(a_finding(span_id=f"{number:016x}") for number in range(7)))
+            bench.judge(*(a_finding(span_id=f"{number:016x}", turn=number) for number in range(7)))
             await until(lambda: bench.webhook.waiting == 2)
             now[0] += 2 * DAY
             bench.webhook.hint([])
