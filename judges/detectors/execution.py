@@ -7,6 +7,7 @@ it needed; nearly the same code that runs later was the author's own repair.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -40,8 +41,7 @@ def _empty(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
 
 def _hit(fault: CodeFault, first: Execution, author: TurnFacts) -> Hit:
     status = "" if first.end.status is None else f" with exit status {first.end.status}"
-    last = next((line.strip() for line in reversed(first.end.output.splitlines()) if line.strip()), "")
-    said = f": {last[:_SAID]}" if last else ""
+    said = f": {what[:_SAID]}" if (what := _last_words(first.end.output)) else ""
     again = f" Code for it failed {times(len(fault.failures))} in all." if len(fault.failures) > 1 else ""
     return Hit(
         author.span_id,
@@ -54,6 +54,15 @@ def _hit(fault: CodeFault, first: Execution, author: TurnFacts) -> Hit:
 
 
 _SAID: Final = 120
+
+
+def _last_words(output: str) -> str:
+    """The last line that begins as an exception's does, else the last line: prints may stand behind a traceback."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return next((line for line in reversed(lines) if _EXCEPTION.match(line)), lines[-1] if lines else "")
+
+
+_EXCEPTION: Final = re.compile(r"[\w.$]{0,80}(?:Error|Exception)\b")
 
 
 def quote_code(author: TurnFacts, code: str) -> str:
@@ -75,7 +84,7 @@ RULES: Final = (
         "MEDIUM",
         _failed,
         confidence=0.45,
-        version=2,
+        version=3,
         title="Code that failed when it was run",
     ),
     rule(

@@ -222,3 +222,11 @@ def test_equal_outputs_of_different_commands_are_different_failures() -> None:
     for harness in ("text_actions", "group_chat", "bash_json"):
         assert errors_of(HARNESSES[harness](steps, "Done.")) in (["a0", "a2"], ["a0"])
     assert errors_of(HARNESSES["text_actions"](steps, "Done.")) == ["a0", "a2"]
+
+
+@EVERY
+def test_the_reason_names_the_exception_not_what_was_printed_behind_it(harness: str) -> None:
+    output = 'Traceback (most recent call last):\n  File "a.py", line 1\nKeyError: 1850\nresult 7: TypeErrors in dates'
+    steps = [Step("ls", "dates.py"), Step("python a.py", output, 1), Step("python b.py", "42")]
+    found = [f for f in SUITE.judge(HARNESSES[harness](steps, "It is 42.")).findings if f.judge == "execution-failed"]
+    assert all("KeyError: 1850" in f.explanation and "result 7" not in f.explanation for f in found)
