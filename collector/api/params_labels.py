@@ -41,7 +41,9 @@ class AnnotationItem(Params):
     kind: Literal["annotation"] = "annotation"
     annotator: str
     opinion: Opinion
-    finding_id: Annotated[Given, Field(description="What it is about, unless opinion is missed")] = ""
+    finding_id: Annotated[
+        Given, Field(description="The finding or error that it is about, unless opinion is missed")
+    ] = ""
     trace_id: Given = ""
     span_id: Annotated[Given, Field(description="Where the error was made: of other-span and missed")] = ""
     taxonomy: Given = ""

@@ -166,6 +166,7 @@ class Labelling:
         finding = self._labels.finding(said.finding_id, self._tenant)
         if finding is None:
             return self._of_elsewhere(said)
+        said = replace(said, finding_id=finding.id)  # an error was named
         if said.trace_id not in ("", finding.trace_id):
             raise ConfigError(f"finding {finding.id} is of trace {finding.trace_id}, not of {said.trace_id[:64]!r}")
         moved = said.opinion is Opinion.OTHER_SPAN

@@ -112,8 +112,11 @@ class StoredLabels:
         return gone
 
     def finding(self, finding_id: str, tenant: str = "") -> Finding | None:
-        """The finding of that id, of any state."""
-        sql = f"SELECT {FINDING_SELECT} FROM findings FINAL WHERE {TENANT} AND Id = {{id:String}} LIMIT 1"
+        """The finding of that id, of any state, or the surest one that leads the error of that id."""
+        sql = (
+            f"SELECT {FINDING_SELECT} FROM findings FINAL WHERE {TENANT} AND (Id = {{id:String}} OR ErrorId = "
+            "{id:String}) ORDER BY Id = {id:String} DESC, State = 'retracted', Confidence DESC, Id LIMIT 1"
+        )
         return next(map(finding_from_row, Scope(self._store, tenant).select(sql, id=finding_id)), None)
 
     def queue(self, query: QueueQuery) -> Sequence[QueueItem]:

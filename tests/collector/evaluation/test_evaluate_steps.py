@@ -18,7 +18,7 @@ STEPS = Path(__file__).parents[4] / "shared" / "data" / "steps"
 
 
 def run(*words: str | Path) -> Result:
-    return CliRunner().invoke(root, ["evaluate", "steps", *map(str, words)])
+    return CliRunner().invoke(root, ["evaluate", "steps", *map(str, words)], env={"COLUMNS": "250"})
 
 
 def report(*words: str | Path) -> dict[str, Any]:
