@@ -66,7 +66,7 @@ def test_a_fingerprint_is_told_once_whatever_is_said_of_it() -> None:
 def test_an_error_is_told_once_whichever_of_its_findings_was() -> None:
     """Another rule or judge that sees the same mistake later is no news, nor that one of them takes it back."""
     rules = replace(WebhookRules.of(CONFIG), retractions=True)
-    call = {"judge": "service-error", "category": "Service Errors", "tool_span_id": "f" * 16}
+    call: dict[str, Any] = {"judge": "service-error", "category": "Service Errors", "tool_span_id": "f" * 16}
     made, read = found(**call), found(**{**call, "judge": "service-error-read", "span_id": "d" * 16, "turn": 3})
     other = found(judge="plan-quality", category="Task Orchestration")
     assert made.finding.fingerprint != read.finding.fingerprint
