@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import quote
 
 import httpx
 from pydantic import ValidationError
@@ -17,7 +16,7 @@ from ...schemas.filters import an_id
 from ...schemas.text.naming import CUT
 from ...schemas.wire.base import Model, WireModel
 from ...schemas.wire.doctor import DiagnosisJson, DoctorPage
-from ...schemas.wire.errors import ErrorDetailJson, ErrorJson, LocatedFindingJson, SpanErrorJson
+from ...schemas.wire.errors import ErrorDetailJson, ErrorJson, LocatedFindingJson
 from ...schemas.wire.labels import (
     AnnotationJson,
     DeletedLabelsJson,
@@ -42,9 +41,9 @@ from ...schemas.wire.traces import (
     TraceJson,
     TraceRowJson,
 )
+from .client_requests import PAGE, in_path, of_errors, of_page, refuse_unknown, sayable
 
 DEFAULT_URL = "http://127.0.0.1:8321"
-PAGE = 500
 MAX_PORT = 65_535
 JUDGE_PAGE = 20  # small, so that the progress moves and no request runs into the time-out
 MAX_QUEUE = 500
@@ -60,10 +59,6 @@ _NOT_FOUND, _BUSY, _BAD = 404, frozenset({429, 503}), frozenset({400, 422})
 
 class UnreachableError(RetryableError):
     """No collector answers at the address."""
-
-
-class UnknownNameError(ConfigError):
-    """A filter names what is in no stored data."""
 
 
 class ApiClient:
@@ -143,7 +138,7 @@ class ApiClient:
 
         Of one span they say its role, as `SpanErrorJson`; NotFoundError for an unknown one.
         """
-        model, path, others = _of_errors(filters)
+        model, path, others = of_errors(filters)
         found, more = self._list(model, path, others, limit)
         return [*found], more
 
@@ -157,7 +152,7 @@ class ApiClient:
 
     def errors_after(self, filters: Mapping[str, str], after: str) -> tuple[list[ErrorJson], str]:
         """A page of errors first seen after `after` (ISO 8601, "now" or a cursor), earliest first, and its cursor."""
-        model, path, others = _of_errors(filters)
+        model, path, others = of_errors(filters)
         page = self._ask("GET", path, {**others, "after": after, "limit": str(PAGE)})
         return [self._parsed(model, item) for item in page["items"]], page["next"] or ""
 
@@ -166,10 +161,10 @@ class ApiClient:
 
         Raises NotFoundError for an unknown trace.
         """
-        page = self._get(LedgerPage, "/api/ledger", _of_page(filters, limit))
-        _refuse_unknown(filters, page.unknown)
+        page = self._get(LedgerPage, "/api/ledger", of_page(filters, limit))
+        refuse_unknown(filters, page.unknown)
         while page.next and len(page.items) < limit:
-            more = self._get(LedgerPage, "/api/ledger", _of_page(filters, limit - len(page.items), page.next))
+            more = self._get(LedgerPage, "/api/ledger", of_page(filters, limit - len(page.items), page.next))
             page = page.model_copy(update={"items": page.items + more.items, "next": more.next})
         return page
 
@@ -183,15 +178,15 @@ class ApiClient:
     def rates(self, filters: Mapping[str, str]) -> RatesJson:
         """Error rates; `filters` are the parameters of /api/rates. Raises ConfigError for what means nothing."""
         found = self._get(RatesJson, "/api/rates", filters)
-        _refuse_unknown(filters, found.unknown)
+        refuse_unknown(filters, found.unknown)
         return found
 
     def compare_rates(self, filters: Mapping[str, str], to: str) -> RatesComparisonJson:
         """Error rates compared to others; `to` as /api/rates/compare takes it. Raises as `rates`."""
         found = self._get(RatesComparisonJson, "/api/rates/compare", {**filters, "to": to})
         name, _, value = to.partition("=")
-        _refuse_unknown(filters, found.rates.unknown)
-        _refuse_unknown({**filters, name: value}, found.to.unknown)
+        refuse_unknown(filters, found.rates.unknown)
+        refuse_unknown({**filters, name: value}, found.to.unknown)
         return found
 
     def architectures(self) -> list[ArchitectureJson]:
@@ -259,7 +254,7 @@ class ApiClient:
     def label_queue(self, filters: Mapping[str, str]) -> list[QueueItemJson]:
         """The runs to label next."""
         page = self._get(QueuePage, "/api/labels/queue", filters)
-        _refuse_unknown(filters, page.unknown)
+        refuse_unknown(filters, page.unknown)
         return page.items
 
     def drawn_run(self, trace_id: str, run_id: str, filters: Mapping[str, str]) -> QueueItemJson:
@@ -287,7 +282,7 @@ class ApiClient:
     def label_quality(self, filters: Mapping[str, str]) -> QualityPage:
         """How judges fare against labels."""
         page = self._get(QualityPage, "/api/labels/quality", filters)
-        _refuse_unknown(filters, page.unknown)
+        refuse_unknown(filters, page.unknown)
         return page
 
     def stream(
@@ -319,8 +314,8 @@ class ApiClient:
         items: list[Model] = []
         cursor = ""
         while True:
-            page = self._ask("GET", path, _of_page(filters, limit - len(items), cursor))
-            _refuse_unknown(filters, page.get("unknown", {}))
+            page = self._ask("GET", path, of_page(filters, limit - len(items), cursor))
+            refuse_unknown(filters, page.get("unknown", {}))
             items += [self._parsed(model, item) for item in page["items"]]
             cursor = page["next"] or ""
             if not cursor or len(items) >= limit:
@@ -345,7 +340,7 @@ class ApiClient:
     @contextmanager
     def _failing(self) -> Iterator[None]:
         try:
-            with _sayable():
+            with sayable():
                 yield
         except httpx.ConnectError as error:
             raise UnreachableError(
@@ -378,44 +373,6 @@ class ApiClient:
         if answer.status_code in _BUSY:
             raise RetryableError(detail)
         raise PermanentError(detail)
-
-
-def in_path(text: str) -> str:
-    """A text as one part of a path. Raises ConfigError where it is none in UTF-8."""
-    with _sayable():
-        # Dots are quoted, too: "." and ".." would be steps in the path.
-        return quote(text, safe="").replace(".", "%2E")
-
-
-@contextmanager
-def _sayable() -> Iterator[None]:
-    # Bytes of a command line that are no UTF-8 come as halves of surrogate pairs.
-    try:
-        yield
-    except UnicodeEncodeError as error:
-        before = error.object[max(0, error.start - 20) : error.start].rpartition('"')[2]
-        after = error.object[error.start : error.end + 20].partition('"')[0]
-        raise ConfigError(f"{before + after!a} is not text in UTF-8") from error
-
-
-def _of_errors(filters: Mapping[str, str]) -> tuple[type[ErrorJson], str, Mapping[str, str]]:
-    """The model, the address and the parameters of a list of errors: those of one span have their own."""
-    if not (span_id := filters.get("span")):
-        return ErrorJson, "/api/errors", filters
-    others = {name: value for name, value in filters.items() if name != "span"}
-    return SpanErrorJson, f"/api/spans/{in_path(span_id)}/errors", others
-
-
-def _of_page(filters: Mapping[str, str], limit: int, cursor: str = "") -> dict[str, str]:
-    return {**filters, "limit": str(min(PAGE, limit)), "cursor": cursor}
-
-
-def _refuse_unknown(filters: Mapping[str, str], unknown: Mapping[str, Sequence[str]]) -> None:
-    """Raises UnknownNameError for the first filter that names what is not there."""
-    for name, known in unknown.items():
-        value = filters.get(name, "")[:64]
-        others = f"known are: {', '.join(known)}" if known else f"no {name} is known"
-        raise UnknownNameError(f"no {name} {value!r} is stored; {others}")
 
 
 def _encodable(key: str, value: object) -> None:

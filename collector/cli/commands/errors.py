@@ -90,7 +90,7 @@ def _list(client: ApiClient, filters: dict[str, str], limit: int, fail_on: str |
 
 
 def _follow(client: ApiClient, filters: dict[str, str], limit: int, fail_on: str | None, style: str) -> bool:
-    from ...api.client import UnknownNameError
+    from ...api.client_requests import UnknownNameError
     from .. import output
     from ..follow import Follower, follow
     from ..render.tables import error_block

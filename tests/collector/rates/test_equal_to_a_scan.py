@@ -10,7 +10,8 @@ from unittest.mock import patch
 import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
-from naive_rates import expected, expected_errors, stored_errors
+from naive_errors import expected_errors, stored_errors
+from naive_rates import expected
 from rates_history import BASE, CLAIMS, HOUR, JUDGES, RULES, MortalStore, World
 from sizes import sized
 

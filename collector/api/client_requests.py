@@ -1,0 +1,56 @@
+"""Parts of the API client's requests: addresses, pages, and texts that a command line cannot say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from urllib.parse import quote
+
+from ...schemas.errors import ConfigError
+from ...schemas.wire.errors import ErrorJson, SpanErrorJson
+
+PAGE = 500
+
+
+class UnknownNameError(ConfigError):
+    """A filter names what is in no stored data."""
+
+
+def in_path(text: str) -> str:
+    """A text as one part of a path. Raises ConfigError where it is none in UTF-8."""
+    with sayable():
+        # Dots are quoted, too: "." and ".." would be steps in the path.
+        return quote(text, safe="").replace(".", "%2E")
+
+
+@contextmanager
+def sayable() -> Iterator[None]:
+    """Around sending texts of a command line. Raises ConfigError for what is no UTF-8."""
+    # Bytes of a command line that are no UTF-8 come as halves of surrogate pairs.
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        before = error.object[max(0, error.start - 20) : error.start].rpartition('"')[2]
+        after = error.object[error.start : error.end + 20].partition('"')[0]
+        raise ConfigError(f"{before + after!a} is not text in UTF-8") from error
+
+
+def of_errors(filters: Mapping[str, str]) -> tuple[type[ErrorJson], str, Mapping[str, str]]:
+    """The model, the address and the parameters of a list of errors: those of one span have their own."""
+    if not (span_id := filters.get("span")):
+        return ErrorJson, "/api/errors", filters
+    others = {name: value for name, value in filters.items() if name != "span"}
+    return SpanErrorJson, f"/api/spans/{in_path(span_id)}/errors", others
+
+
+def of_page(filters: Mapping[str, str], limit: int, cursor: str = "") -> dict[str, str]:
+    """The parameters of a page of at most `limit` items."""
+    return {**filters, "limit": str(min(PAGE, limit)), "cursor": cursor}
+
+
+def refuse_unknown(filters: Mapping[str, str], unknown: Mapping[str, Sequence[str]]) -> None:
+    """Raises UnknownNameError for the first filter that names what is not there."""
+    for name, known in unknown.items():
+        value = filters.get(name, "")[:64]
+        others = f"known are: {', '.join(known)}" if known else f"no {name} is known"
+        raise UnknownNameError(f"no {name} {value!r} is stored; {others}")
