@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 _NUMBER: Final = re.compile(r"(?<![\w.,])\d[\d,\u202f\u00a0']{0,20}(?:\.\d{1,10})?(?![\w])")
@@ -53,8 +54,12 @@ class Support:
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._texts: Sequence[str] = [t.lower() for t in texts]
+
+    @cached_property
+    def _values(self) -> frozenset[float] | None:
+        """The figures of the texts, None where there are too many. Most details stand there as they are."""
         numbers = {m.group() for t in self._texts for m in _ANY.finditer(t)}
-        self._values = frozenset(float(n.replace(",", "")) for n in numbers) if len(numbers) <= MOST_FIGURES else None
+        return frozenset(float(n.replace(",", "")) for n in numbers) if len(numbers) <= MOST_FIGURES else None
 
     def holds(self, detail: Detail) -> bool:
         """Whether the texts hold a detail, or figures that make it."""

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from ...schemas.normalized import Message
@@ -128,8 +129,8 @@ def _unsupported(facts: RunFacts) -> Iterator[tuple[TurnFacts, Detail]]:
         if sum(map(len, seen)) > MOST_SEEN:
             continue
         support = Support(seen)
-        missing = [d for d in details(statement(last)[:_READ]) if not support.holds(d)]
-        yield from ((last, d) for d in missing[:1])
+        missing = (d for d in details(statement(last)[:_READ]) if not support.holds(d))
+        yield from ((last, d) for d in islice(missing, 1))
 
 
 MOST_SEEN: Final = 1_000_000
