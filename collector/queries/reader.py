@@ -129,9 +129,6 @@ class Reader(Protocol):
     def error_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:
         """Up to `limit` ids of errors, earlier ones included, and of findings that begin so, in order."""
 
-    def count_errors(self, query: ErrorQuery) -> int:
-        """How many errors there are, whatever limit the query names."""
-
     def count_findings(self, query: ErrorQuery) -> int:
         """How many findings there are, whatever limit the query names."""
 

@@ -102,11 +102,6 @@ class StoredReader:
         self.rates.refresh()
         return StoredErrors(self._store, tenant).ids_from(prefix, limit)
 
-    def count_errors(self, query: ErrorQuery) -> int:
-        """How many errors hold now."""
-        self.rates.refresh()
-        return StoredErrors(self._store, query.tenant).count(query)
-
     def errors_of(
         self, findings: Sequence[Finding], confidence: Confidence, tenant: str = ""
     ) -> Sequence[LocatedError]:

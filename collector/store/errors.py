@@ -75,11 +75,6 @@ class StoredErrors:
             for whole, error_id, trace_id, span_id, title, high, medium in rows
         }
 
-    def count(self, query: ErrorQuery) -> int:
-        """How many errors there are, whatever limit the query names."""
-        where, values = _conditions(query)
-        return int(self._scope.select(f"SELECT count() FROM errors FINAL WHERE {where}", **values)[0][0])
-
     def ids_from(self, prefix: str, limit: int) -> list[str]:
         """Up to `limit` ids that begin so, in order: of errors, earlier ones included, and of findings."""
         found = (("Id", "errors"), ("ErrorId", "findings"), ("Id", "findings"))

@@ -201,10 +201,6 @@ class MemoryReader:
         ids = {e.id for e in group(self.found, ())} | {f.id for f in self.found}
         return sorted(i for i in ids if i.startswith(prefix))[:limit]
 
-    def count_errors(self, query: ErrorQuery) -> int:
-        """Of all."""
-        return len(self._errors(query))
-
     def errors_of(
         self, findings: Sequence[Finding], confidence: Confidence, tenant: str = ""
     ) -> Sequence[LocatedError]:
@@ -246,7 +242,7 @@ class MemoryReader:
     def shown_errors(self, trace_ids: Sequence[str], confidence: Confidence, tenant: str = "") -> Mapping[str, int]:
         """Of each, those that are sure enough."""
         query = ErrorQuery(confidence, 0, tenant=tenant)
-        return {i: self.count_errors(replace(query, trace_id=i)) for i in trace_ids}
+        return {i: len(self.errors(replace(query, trace_id=i, limit=len(self.found)))) for i in trace_ids}
 
     def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
         """Those that were put in; the known traces are empty."""
