@@ -189,7 +189,8 @@ async def test_the_metrics_count_what_happened(served_dsn: str) -> None:
     values = {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in lines if not line.startswith("#")}
     assert values['otelcol_receiver_accepted_spans_total{receiver="otlp",transport="grpc"}'] == 3
     assert values["otelcol_exporter_sent_spans_total"] == 3
-    assert values['tracejury_judge_judged_traces_total{state="settled"}'] == 1
+    # The sweep at the start may meet the trace between its commit and its first judging, and have it judged once more.
+    assert values['tracejury_judge_judged_traces_total{state="settled"}'] in {1, 2}
     assert values["tracejury_judge_open_traces"] == 0
 
 
