@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from operator import attrgetter
 from typing import Protocol, runtime_checkable
 
@@ -15,7 +16,18 @@ from .facts import RunFacts, read_runs
 from .mending import Worked, last_worked
 from .text import TextCache
 
-__all__ = ["Context", "Detector"]
+__all__ = ["Context", "Detector", "RuleScope", "scope_of"]
+
+
+class RuleScope(StrEnum):
+    """The part of a trace that the findings of a rule at a place follow from.
+
+    Of everything else only structure counts: the ids and names of the other agent runs, and which started which.
+    """
+
+    TURN = "turn"  # the agent run up to and with the turn of the finding
+    RUN = "run"  # the agent run of the finding
+    TRACE = "trace"
 
 
 class Context:
@@ -100,3 +112,8 @@ class Detector(Protocol):
 
     def detect(self, trace: Trace, ctx: Context) -> Iterable[Draft]:
         """Yield what is wrong in `trace`."""
+
+
+def scope_of(detector: Detector) -> RuleScope:
+    """The scope that a detector declares as `scope`; the whole trace where it declares none."""
+    return RuleScope(getattr(detector, "scope", RuleScope.TRACE))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from ..schemas.findings import Draft
 from ..schemas.taxonomy import Dimension, Severity
 from ..schemas.trajectory import Trace
-from .base import Context
+from .base import Context, RuleScope
 from .facts import RunFacts
 from .quoting import quote_content
 
@@ -42,7 +42,7 @@ class RunRule:
 
     `title`: the error in a few words, as people see it.
     `confidence`: the rule's precision on the annotated traces (docs/detectors.md). `of_absence`: it claims that
-    something is missing, so it looks only at runs of which nothing more is expected.
+    something is missing, so it looks only at runs of which nothing more is expected. `scope`: see `RuleScope`.
     """
 
     name: str
@@ -54,6 +54,7 @@ class RunRule:
     version: int = 2
     of_absence: bool = False
     title: str = ""
+    scope: RuleScope = RuleScope.TRACE
 
     def detect(self, trace: Trace, ctx: Context) -> Iterator[Draft]:
         """One draft a hit, in order of the runs."""
@@ -89,7 +90,10 @@ def rule(
     version: int = 2,
     of_absence: bool = False,
     title: str = "",
+    scope: str = "trace",
 ) -> RunRule:
-    """A `RunRule` as a row of a table: `dimensions` as in "PA TS", `severity` by name."""
+    """A `RunRule` as a row of a table: `dimensions` as in "PA TS", `severity` and `scope` by name."""
     named = tuple(Dimension(letters) for letters in dimensions.split())
-    return RunRule(name, category, named, Severity(severity), find, confidence, version, of_absence, title)
+    return RunRule(
+        name, category, named, Severity(severity), find, confidence, version, of_absence, title, RuleScope(scope)
+    )

@@ -112,6 +112,7 @@ RULES: Final = (
         _invented_path,
         version=4,
         title="File name that nothing mentions",
+        scope="turn",
     ),
     rule(
         "unobserved-answer",
@@ -121,5 +122,6 @@ RULES: Final = (
         _unobserved_answer,
         version=3,
         title="Answer that nothing seen supports",
+        scope="run",
     ),
 )

@@ -164,7 +164,16 @@ def _identical(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 
 RULES: Final = (
-    rule("query-churn", "Resource Abuse", "EE TC", "LOW", _churn, version=3, title="Nearly the same query again"),
+    rule(
+        "query-churn",
+        "Resource Abuse",
+        "EE TC",
+        "LOW",
+        _churn,
+        version=3,
+        title="Nearly the same query again",
+        scope="run",
+    ),
     rule(
         "query-churn-at-tool",
         "Resource Abuse",
@@ -173,6 +182,7 @@ RULES: Final = (
         _churn_at_tool,
         version=3,
         title="Nearly the same query again",
+        scope="run",
     ),
     rule(
         "identical-call",
@@ -182,5 +192,6 @@ RULES: Final = (
         _identical,
         confidence=0.6,
         title="Same call again with the same result",
+        scope="run",
     ),
 )

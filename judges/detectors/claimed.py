@@ -192,6 +192,7 @@ RULES: Final = (
         version=1,
         of_absence=True,
         title="Action reported that no call made",
+        scope="run",
     ),
     rule(
         "unsupported-detail",

@@ -101,6 +101,7 @@ RULES: Final = (
         _identical,
         confidence=0.5,
         title="Same code again with the same outcome",
+        scope="run",
     ),
     rule(
         "patch-not-applied",
@@ -111,6 +112,7 @@ RULES: Final = (
         confidence=0.5,
         version=1,
         title="Change that does not fit the file",
+        scope="run",
     ),
     rule(
         "edit-unchecked",
@@ -122,6 +124,7 @@ RULES: Final = (
         version=1,
         of_absence=True,
         title="Last edit was never checked",
+        scope="run",
     ),
     rule(
         "tests-claimed",
@@ -132,5 +135,6 @@ RULES: Final = (
         confidence=0.6,
         of_absence=True,
         title="Passing tests claimed without a run",
+        scope="run",
     ),
 )

@@ -74,5 +74,6 @@ RULES: Final = (
         version=3,
         confidence=0.3,
         title="Name or number changed on the way",
+        scope="turn",
     ),
 )

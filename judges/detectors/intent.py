@@ -65,6 +65,7 @@ RULES: Final = (
         version=4,
         of_absence=True,
         title="Announced call that was not made",
+        scope="run",
     ),
     rule(
         "intent-without-call-again",
@@ -75,5 +76,6 @@ RULES: Final = (
         version=4,
         of_absence=True,
         title="Announced call that was not made, again",
+        scope="run",
     ),
 )

@@ -55,6 +55,7 @@ RULES: Final = tuple(
         confidence=0.6,
         version=3,
         title=title,
+        scope="turn",
     )
     for name, kinds, category, what, title in (
         *_CLASSES,

@@ -39,6 +39,7 @@ RULES: Final = tuple(
         find,
         confidence=0.2 if name == "not-found" else 0.5,
         title=title,
+        scope="run",
     )
     for name, kinds, category, what, title in _CLASSES
     for find in (partial(_error_pages, kinds=kinds, what=what),)

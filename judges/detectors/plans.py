@@ -96,6 +96,7 @@ RULES: Final = (
         "MEDIUM",
         _first_tool_differs,
         title="First tool differs from the plan",
+        scope="run",
     ),
     rule(
         "planned-tool-never-called",
@@ -105,8 +106,11 @@ RULES: Final = (
         _never_called,
         of_absence=True,
         title="Planned tool never called",
+        scope="run",
     ),
-    rule("plan-names-no-tool", "Task Orchestration", "PQ", "LOW", _names_no_tool, title="Plan names no tool"),
+    rule(
+        "plan-names-no-tool", "Task Orchestration", "PQ", "LOW", _names_no_tool, title="Plan names no tool", scope="run"
+    ),
     rule(
         "plan-needs-missing-interface",
         "Tool Definition Issues",
@@ -114,5 +118,6 @@ RULES: Final = (
         "LOW",
         _interface_not_given,
         title="Plan needs an ability that is not given",
+        scope="run",
     ),
 )

@@ -98,7 +98,13 @@ def _repeated_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 RULES: Final = (
     rule(
-        "repeated-failure", "Resource Abuse", "EE TC", "MEDIUM", _repeated, title="Failing tool called again and again"
+        "repeated-failure",
+        "Resource Abuse",
+        "EE TC",
+        "MEDIUM",
+        _repeated,
+        title="Failing tool called again and again",
+        scope="run",
     ),
     rule(
         "identical-failure",
@@ -108,6 +114,7 @@ RULES: Final = (
         _identical,
         confidence=0.5,
         title="Same failing call again and again",
+        scope="run",
     ),
     rule(
         "repeated-failure-read",
@@ -117,6 +124,7 @@ RULES: Final = (
         _repeated_read,
         version=3,
         title="Failing tool called again and again",
+        scope="run",
     ),
     rule(
         "repeated-failure-surveyed",
@@ -125,6 +133,7 @@ RULES: Final = (
         "LOW",
         _surveyed,
         title="Failing tool called again and again",
+        scope="run",
     ),
     rule(
         "repeated-failure-at-tool",
@@ -133,5 +142,6 @@ RULES: Final = (
         "MEDIUM",
         _repeated_at_tool,
         title="Failing tool called again and again",
+        scope="run",
     ),
 )

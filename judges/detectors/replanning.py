@@ -66,6 +66,7 @@ RULES: Final = (
         "MEDIUM",
         _same_plan,
         title="New plan repeats the old one",
+        scope="turn",
     ),
     rule(
         "plan-relies-on-failed-tool",
@@ -74,5 +75,6 @@ RULES: Final = (
         "MEDIUM",
         _relies_on_failed,
         title="Plan relies on a tool that keeps failing",
+        scope="run",
     ),
 )

@@ -118,6 +118,7 @@ RULES: Final = (
         _mistyped,
         confidence=0.2,
         title="Argument of another type than declared",
+        scope="run",
     ),
     rule(
         "schema-violation",
@@ -165,5 +166,5 @@ RULES: Final = (
         partial(_made, kind=FailureKind.POLICY),
         title="Call that was refused",
     ),
-    rule("lost-result", "Tool-related", "TC EE", "MEDIUM", _lost, title="Result that never came"),
+    rule("lost-result", "Tool-related", "TC EE", "MEDIUM", _lost, title="Result that never came", scope="run"),
 )

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import yaml
 
+from ....judges.base import scope_of
 from ....judges.detectors import BUILT_IN as RULES
 from ....judges.llm.criteria import BUILT_IN, GPA_JUDGES, load_set, offered_judges
 from ....judges.llm.criteria_types import Criteria
@@ -173,6 +174,7 @@ def _facts(detector: Any) -> Iterator[tuple[str, str]]:
         yield "dimensions, the first is the primary one", ", ".join(str(d) for d in dimensions)
     if severity := getattr(detector, "severity", ""):
         yield "severity", str(severity)
+    yield "scope, the part of a trace that decides", scope_of(detector).value
 
 
 def _record(rule: str) -> Iterator[str]:
