@@ -24,7 +24,7 @@ _FILTERS: Final[tuple[Decorator, ...]] = (
 
 _ORDER: Final[tuple[Decorator, ...]] = (
     click.option("--sort", type=click.Choice([s.value for s in Sort]), default=Sort.RECEIVED.value, show_default=True,
-                 help="The order: by last arrival, start, duration, cost, tokens, worst findings, or their number."),
+                 help="The order: by last arrival, start, duration, cost, tokens, worst errors, or their number."),
     click.option("--ascending", is_flag=True, help="The least first."),
 )  # fmt: skip
 

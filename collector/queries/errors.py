@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ...judges.grouping import group
 from ...processors.trace_outline import TraceOutline
-from ...schemas.agent_errors import AgentError, summary
+from ...schemas.agent_errors import AgentError
 from ...schemas.findings import Finding
 from ...schemas.queries.reader import Confidence, ErrorView, LocatedError
 from ...schemas.trajectory import Trace
@@ -28,7 +28,10 @@ def errors_of_trace(trace: Trace | TraceOutline, findings: Iterable[Finding], le
 def located_errors(trace: Trace | TraceOutline, errors: Iterable[AgentError], least: float) -> list[LocatedError]:
     """Errors of the trace with service, agent, and the severity for that confidence."""
     agents = {run.id: run.name for run in trace.runs}
-    return [_located(e, trace.trace_id, trace.service, agents.get(e.lead.agent_run_id, ""), least) for e in errors]
+    return [
+        LocatedError.of(error, trace.trace_id, trace.service, agents.get(error.lead.agent_run_id, ""), least)
+        for error in errors
+    ]
 
 
 def stored_error(store: Store, some_id: str, confidence: Confidence, tenant: str = "") -> ErrorView | None:
@@ -51,13 +54,10 @@ def stored_error(store: Store, some_id: str, confidence: Confidence, tenant: str
     names = places(store, trace_ids, tenant)
     lead = gone[0].lead
     service, agent = names.get((lead.trace_id, ""), ""), names.get((lead.trace_id, lead.agent_run_id), "")
-    return ErrorView(_located(gone[0], lead.trace_id, service, agent if lead.agent_run_id else ""), gone[0].findings)
+    located = LocatedError.of(gone[0], lead.trace_id, service, agent if lead.agent_run_id else "")
+    return ErrorView(located, gone[0].findings)
 
 
 def _place(located: LocatedError, named: list[str]) -> int:
     """The place of the first finding of the error among those that were named."""
     return min(named.index(i) for i in located.error.findings if i in named)
-
-
-def _located(error: AgentError, whole: str, service: str, agent: str, least: float = 0.0) -> LocatedError:
-    return LocatedError(summary(error), error.severity(least), whole, service, agent)

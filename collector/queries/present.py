@@ -20,7 +20,7 @@ from ...schemas.wire.traces import (
     TraceRowJson,
 )
 from .present_errors import present_error
-from .present_lists import duration_ms, severity_counts
+from .present_lists import duration_ms, listed_errors
 
 
 def present_trace(
@@ -44,7 +44,7 @@ def present_trace(
 
 def present_row(row: TraceRow) -> TraceRowJson:
     """A trace in a list."""
-    return fill(TraceRowJson, row, findings=severity_counts(row.findings), duration_ms=duration_ms(row.start, row.end))
+    return fill(TraceRowJson, row, **listed_errors(row), duration_ms=duration_ms(row.start, row.end))
 
 
 def present_judged(judgement: Judgement, shown: int, pending_judges: int = 0) -> JudgedJson:

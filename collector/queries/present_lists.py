@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from ...schemas.queries.listing import SessionRow, SessionView
-from ...schemas.queries.reader import TraceQuery
+from ...schemas.queries.conversation import Exchange, SessionView
+from ...schemas.queries.listing import SessionRow
+from ...schemas.queries.reader import TraceQuery, TraceRow
 from ...schemas.taxonomy import Severity
 from ...schemas.wire.base import fill
 from ...schemas.wire.lists import ExchangeJson, SessionJson, SessionRowJson
+from .present_errors import present_error
 
 MILLI: Final = 1_000_000
 
@@ -25,15 +26,16 @@ def present_session(view: SessionView) -> SessionJson:
         SessionJson,
         view.session,
         services=list(view.services),
-        exchanges=[fill(ExchangeJson, exchange, agent_run_id=exchange.run_id) for exchange in view.exchanges],
+        exchanges=[_exchange(exchange) for exchange in view.exchanges],
         left=view.left,
         **_of_session(view.session),
     )
 
 
-def severity_counts(findings: Mapping[Severity, int]) -> dict[str, int]:
-    """The number of findings of every severity."""
-    return {severity.value: findings.get(severity, 0) for severity in Severity}
+def listed_errors(row: TraceRow | SessionRow) -> dict[str, object]:
+    """The errors of a row in a list; `findings` counted them before there was `errors`."""
+    counts = {severity.value: row.errors.get(severity, 0) for severity in Severity}
+    return {"errors": counts, "findings": counts, "worst_error": row.worst}
 
 
 def duration_ms(start: int, end: int) -> float:
@@ -53,4 +55,9 @@ def searched(query: TraceQuery) -> str | None:
 
 
 def _of_session(row: SessionRow) -> dict[str, object]:
-    return {"findings": severity_counts(row.findings), "duration_ms": duration_ms(row.start, row.end)}
+    return {**listed_errors(row), "duration_ms": duration_ms(row.start, row.end)}
+
+
+def _exchange(exchange: Exchange) -> ExchangeJson:
+    errors = [present_error(located) for located in exchange.errors]
+    return fill(ExchangeJson, exchange, agent_run_id=exchange.run_id, errors=errors)

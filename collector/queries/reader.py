@@ -8,9 +8,10 @@ from typing import Protocol
 from ...schemas.annotations import Annotation, HumanScore, Review
 from ...schemas.findings import Finding
 from ...schemas.llm_rows import Architecture, Source, Spend
+from ...schemas.queries.conversation import SessionView
 from ...schemas.queries.labels import JudgeQuality, Labelled, LabelQuery, QueueItem, QueueQuery, Stratum
 from ...schemas.queries.ledger import JudgedState, LedgerEntry, LedgerQuery
-from ...schemas.queries.listing import Facets, SessionRow, SessionView
+from ...schemas.queries.listing import Facets, SessionRow
 from ...schemas.queries.pipeline_stats import Timeliness, VersionSeen
 from ...schemas.queries.reader import (
     Confidence,
@@ -22,7 +23,6 @@ from ...schemas.queries.reader import (
     TraceQuery,
     TraceRow,
     TraceView,
-    WorstError,
 )
 from ...schemas.rates import RateAnswer, RateComparison, RateQuery, ToolRates
 from ...schemas.verdicts import Outcome
@@ -136,11 +136,6 @@ class Reader(Protocol):
         self, findings: Sequence[Finding], confidence: Confidence, tenant: str = ""
     ) -> Sequence[LocatedError]:
         """The errors that any of these findings is of."""
-
-    def worst_errors(
-        self, trace_ids: Sequence[str], confidence: Confidence, tenant: str = ""
-    ) -> Mapping[str, WorstError]:
-        """The worst error that a list of traces shows of each; absent: none."""
 
     def shown_errors(self, trace_ids: Sequence[str], confidence: Confidence, tenant: str = "") -> Mapping[str, int]:
         """How many errors a list of traces shows of each; absent: none."""

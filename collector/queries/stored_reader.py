@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ...processors.assemble import AssemblerConfig
 from ...schemas.findings import LIVE, Finding
-from ...schemas.queries.listing import Facets, SessionRow, SessionView
+from ...schemas.queries.conversation import SessionView
+from ...schemas.queries.listing import Facets, SessionRow
 from ...schemas.queries.reader import (
     Confidence,
     ErrorQuery,
@@ -17,7 +18,6 @@ from ...schemas.queries.reader import (
     TraceQuery,
     TraceRow,
     TraceView,
-    WorstError,
 )
 from ..store.architectures import StoredArchitectures
 from ..store.client import Store
@@ -69,6 +69,7 @@ class StoredReader:
         self, session_id: str, confidence: Confidence, service: str = "", tenant: str = ""
     ) -> SessionView | None:
         """The conversation, of one service or ("") of all that name the id; None when there is none."""
+        self.rates.refresh()
         return stored_session(self._store, session_id, confidence, service, tenant)
 
     def facets(self, since: int, until: int = 0, service: str = "", tenant: str = "") -> Facets:
@@ -112,13 +113,6 @@ class StoredReader:
         trace_ids = sorted({*own, *(trace_id for ids in joined.values() for trace_id in ids)})
         return StoredErrors(self._store, tenant).holding(trace_ids, [finding.id for finding in findings], confidence)
 
-    def worst_errors(
-        self, trace_ids: Sequence[str], confidence: Confidence, tenant: str = ""
-    ) -> Mapping[str, WorstError]:
-        """The worst error that a list of traces shows of each."""
-        self.rates.refresh()
-        return StoredErrors(self._store, tenant).worst(trace_ids, confidence)
-
     def count_findings(self, query: ErrorQuery) -> int:
         """How many findings hold now."""
         return self._reading.count_findings(query)
@@ -126,8 +120,8 @@ class StoredReader:
     def shown_errors(self, trace_ids: Sequence[str], confidence: Confidence, tenant: str = "") -> Mapping[str, int]:
         """How many errors a list of traces shows of each."""
         self.rates.refresh()
-        found = TraceLists(self._store, tenant).counts(trace_ids, confidence)
-        return {trace_id: sum(counts.values()) for trace_id, counts in found.items()}
+        found = TraceLists(self._store, tenant).errors(trace_ids, confidence)
+        return {trace_id: sum(counts.values()) for trace_id, (counts, _) in found.items()}
 
     def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
         """The trace rebuilt from its stored spans, None when there is no such trace."""

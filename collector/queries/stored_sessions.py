@@ -1,4 +1,4 @@
-"""A session out of the store: its conversation, with findings and verdicts at the exchange that they are of."""
+"""A session out of the store: its conversation, with errors, findings and verdicts at the exchange that they are of."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections import defaultdict
 from dataclasses import replace
 
 from ...schemas.findings import LIVE, Finding
-from ...schemas.queries.listing import SessionView
+from ...schemas.queries.conversation import SessionView
 from ...schemas.queries.reader import Confidence
 from ...schemas.verdicts import Verdict
 from ..store.client import Store
 from ..store.lists import SessionLists
 from ..store.lists.conversation import pinned, together
-from ..store.reading import StoredReading
+from ..store.reading import StoredReading, places
 
 
 def stored_session(
@@ -39,9 +39,10 @@ def stored_session(
     verdicts: defaultdict[str, list[Verdict]] = defaultdict(list)
     for part, words in reading.load_verdicts(list(parts), tenant).items():
         verdicts[parts[part]] += words
+    names = places(store, parts, tenant)
     exchanges = [
         exchange
         for one in said
-        for exchange in pinned(one, findings[one.trace_id], least[one.trace_id], verdicts[one.trace_id])
+        for exchange in pinned(one, findings[one.trace_id], least[one.trace_id], verdicts[one.trace_id], names)
     ]
     return SessionView(whole, [r.service for r in rows], exchanges, max(0, whole.traces - len(said)))

@@ -11,8 +11,7 @@ from typing import Any, Final
 from ...schemas.agent_errors import ErrorSummary
 from ...schemas.filters import ERROR_FILTERS, conditions, named
 from ...schemas.judged_rows import ERROR_SELECT, error_from_row
-from ...schemas.queries.reader import Confidence, ErrorQuery, LocatedError, WorstError
-from ...schemas.taxonomy import Severity
+from ...schemas.queries.reader import Confidence, ErrorQuery, LocatedError
 from .client import Store
 from .lists.errors import AT_LEAST
 from .lists.findings import HOLDS, least, sure, thresholds
@@ -30,7 +29,6 @@ ORDER BY NOT ({HOLDS}), Confidence DESC, Id
 _LATEST: Final = (
     f"SELECT TraceId, FindingIds FROM errors WHERE {TENANT} AND Id = {{id:String}} ORDER BY FoldedAt DESC LIMIT 1"
 )
-_TRACES: Final = "{trace_ids:Array(String)}"
 _JUDGE: Final = "has(Judges, {seen_by:String})"
 
 
@@ -52,28 +50,6 @@ class StoredErrors:
             **values,
         )
         return self._located([(error_from_row(row), *row[-2:]) for row in rows])
-
-    def worst(self, trace_ids: Sequence[str], confidence: Confidence) -> dict[str, WorstError]:
-        """The worst error under each trace, of equally severe ones the surest; absent: none is as sure as asked."""
-        bound = least(confidence)
-        rows = self._scope.select(
-            f"SELECT Whole, Id, TraceId, SpanId, Title, HighConfidence >= {bound}, MediumConfidence >= {bound} "
-            f"FROM errors FINAL WHERE {TENANT} AND {HOLDS} AND {sure(confidence)} AND Whole IN {_TRACES} "
-            f"ORDER BY HighConfidence >= {bound} DESC, MediumConfidence >= {bound} DESC, Confidence DESC, FirstSeen, "
-            "Id LIMIT 1 BY Whole",
-            trace_ids=list(trace_ids),
-            **thresholds(confidence),
-        )
-        return {
-            whole: WorstError(
-                error_id,
-                trace_id,
-                span_id,
-                title,
-                Severity.HIGH if high else Severity.MEDIUM if medium else Severity.LOW,
-            )
-            for whole, error_id, trace_id, span_id, title, high, medium in rows
-        }
 
     def ids_from(self, prefix: str, limit: int) -> list[str]:
         """Up to `limit` ids that begin so, in order: of errors, earlier ones included, and of findings."""

@@ -6,7 +6,7 @@ All state lives in the URL, so a list can be shared and the back button works.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlencode
 
@@ -14,7 +14,7 @@ from fastapi import Request, Response
 from pydantic import ConfigDict, Field
 
 from ...schemas.queries.listing import SessionRow, Sort
-from ...schemas.queries.reader import Confidence, TraceQuery, TraceRow, WorstError
+from ...schemas.queries.reader import Confidence, TraceQuery, TraceRow
 from ..api.params import Text
 from ..api.params_lists import FilterParams, ListParams, Order
 from ..queries.present_lists import searched
@@ -98,7 +98,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class ListView:
-    """View of a list. `worst`: the worst error of each trace, by its id.
+    """View of a list.
 
     Where it is empty, `culprits`: filters without which there is something; `newest`: the last arrival (unix nanos) of
     what would show in a longer time, and `wider`: the address of a time that holds it; `sessionless`: of sessions, that
@@ -110,7 +110,6 @@ class ListView:
     rows: Sequence[Any]
     columns: Sequence[Column]
     chips: Sequence[Chip]
-    worst: Mapping[str, WorstError] = field(default_factory=dict)
     next: str = ""
     first: str = ""
     searched: str = ""
@@ -139,8 +138,6 @@ def list_page(
     query = asked.query(window, site.clock())
     rows, more = find_page(site.reader, query)
     view = view_of(path, asked, window, rows, heads, more, searched(query))
-    if traces := [row.trace_id for row in rows if isinstance(row, TraceRow)]:
-        view = replace(view, worst=site.reader.worst_errors(traces, query.confidence))
     if not rows and not asked.cursor:
         # Filters of a session are not those of a trace: only without any is the comparison exact.
         unfiltered = {chip.name for chip in view.chips} <= {"service"}

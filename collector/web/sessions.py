@@ -9,7 +9,8 @@ from fastapi import FastAPI, Query, Request, Response
 from pydantic import ConfigDict
 
 from ...schemas.errors import NotFoundError
-from ...schemas.queries.listing import Exchange, SessionRow, Sort
+from ...schemas.queries.conversation import Exchange
+from ...schemas.queries.listing import SessionRow, Sort
 from ...schemas.queries.reader import Confidence
 from ...schemas.text.naming import is_whole
 from ...schemas.verdicts import Verdict

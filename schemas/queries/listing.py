@@ -1,16 +1,13 @@
-"""Lists of traces and sessions: by what they are sorted, and what they suggest to filter by."""
+"""Lists of traces and sessions: the rows of sessions, by what lists are sorted, and what they suggest to filter by."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
-from ..agent_errors import AgentError
-from ..findings import Finding
 from ..taxonomy import Severity
 from ..trajectory import TraceState
-from ..verdicts import Verdict
 
 
 class Sort(StrEnum):
@@ -21,17 +18,29 @@ class Sort(StrEnum):
     DURATION = "duration"
     COST = "cost"
     TOKENS = "tokens"
-    SEVERITY = "severity"  # by the number of findings of the worst severity, then of the next
+    SEVERITY = "severity"  # by the number of errors of the worst severity, then of the next
     FINDINGS = "findings"
+
+
+@dataclass(frozen=True, slots=True)
+class WorstError:
+    """The worst error of a row; `trace_id` and `span_id`: of its primary span."""
+
+    id: str
+    trace_id: str
+    span_id: str
+    title: str
+    severity: Severity
 
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
     """Traces of one conversation: those of one service that name one session id.
 
-    `findings` by severity; `turns`: LLM turns of all agents; `start` to `end` of the spans, `received`: the last
-    arrival, all in unix nanos; tokens and `usd` are None where they are not known. `priced_traces`: those with a known
-    cost; `unjudged_traces`: those of which only spans are known so far. `place`, `key`: in the order.
+    `errors` by severity, and the `worst` of them; `turns`: LLM turns of all agents; `start` to `end` of the spans,
+    `received`: the last arrival, all in unix nanos; tokens and `usd` are None where they are not known.
+    `priced_traces`: those with a known cost; `unjudged_traces`: those of which only spans are known so far. `place`,
+    `key`: in the order.
     """
 
     session_id: str
@@ -44,50 +53,14 @@ class SessionRow:
     end: int
     first_received: int
     received: int
-    findings: Mapping[Severity, int]
+    errors: Mapping[Severity, int]
+    worst: WorstError | None = None
     tokens: int | None = None
     usd: float | None = None
     priced_traces: int = 0
     unjudged_traces: int = 0
     place: int = 0
     key: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """A user's message and the agents' answer: one run without a parent, with what hangs on its trace.
-
-    `findings`, `errors` by severity and `verdicts`: of the run and the runs below it; of the whole trace at its
-    first exchange. `agents`: the name of each of these runs by its id. `judged`: whether the trace was; else its runs
-    and messages are not known.
-    """
-
-    trace_id: str
-    run_id: str
-    agent: str
-    goal: str
-    answer: str
-    status: str
-    state: TraceState
-    start: int
-    end: int
-    turns: int
-    usd: float | None
-    findings: Sequence[Finding] = ()
-    errors: Sequence[tuple[AgentError, Severity]] = ()
-    verdicts: Sequence[Verdict] = ()
-    agents: Mapping[str, str] = field(default_factory=dict)
-    judged: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class SessionView:
-    """A session with its conversation in order of time. `left`: traces that came later and are not shown."""
-
-    session: SessionRow
-    services: Sequence[str]
-    exchanges: Sequence[Exchange]
-    left: int = 0
 
 
 @dataclass(frozen=True, slots=True)

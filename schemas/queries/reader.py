@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
-from ..agent_errors import ErrorSummary
+from ..agent_errors import AgentError, ErrorSummary, summary
 from ..findings import Finding
 from ..profiles import CAUTIOUS_PROFILE, DEFAULT_PROFILE, threshold
 from ..spans import LogRecord, Span
 from ..taxonomy import Severity
 from ..trajectory import Trace, TraceState
 from ..verdicts import Verdict
-from .listing import Sort
+from .listing import Sort, WorstError
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ class ErrorQuery:
 
 @dataclass(frozen=True, slots=True)
 class TraceRow:
-    """A trace in a list. Times in unix nanos; `findings` by severity.
+    """A trace in a list. Times in unix nanos; `errors` by severity, and the `worst` of them.
 
     `goal`: the beginning of what its first manager was asked; `place`: in the asked order; `judged`: once at
     least. What only judging finds is empty before.
@@ -122,7 +123,8 @@ class TraceRow:
     start: int
     end: int
     received: int
-    findings: Mapping[Severity, int]
+    errors: Mapping[Severity, int]
+    worst: WorstError | None = None
     name: str = ""
     version: str = ""
     goal: str = ""
@@ -157,6 +159,11 @@ class LocatedError:
     service: str
     agent: str
 
+    @classmethod
+    def of(cls, error: AgentError, whole: str, service: str, agent: str, least: float = 0.0) -> Self:
+        """The error for those who ask for a confidence of at least `least`."""
+        return cls(summary(error), error.severity(least), whole, service, agent)
+
 
 @dataclass(frozen=True, slots=True)
 class ErrorView:
@@ -164,17 +171,6 @@ class ErrorView:
 
     located: LocatedError
     findings: Sequence[Finding]
-
-
-@dataclass(frozen=True, slots=True)
-class WorstError:
-    """The worst error of a trace, for lists of traces; `trace_id` and `span_id`: of its primary span."""
-
-    id: str
-    trace_id: str
-    span_id: str
-    title: str
-    severity: Severity
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,16 @@ class ErrorJson(WireModel):
     first_seen: Time
 
 
+class WorstErrorJson(WireModel):
+    """The worst error of a row of a list; `trace_id` and `span_id`: where it was made."""
+
+    id: str
+    trace_id: str
+    span_id: str
+    title: str
+    severity: str
+
+
 class SpanErrorJson(ErrorJson):
     """An error as one of its spans sees it; `role`: decided at, shown at, read at or repeated at."""
 

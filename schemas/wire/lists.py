@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .base import Number, OptionalText, Time, WireModel
-from .errors import FindingJson
+from .errors import ErrorJson, FindingJson, WorstErrorJson
 from .traces import VerdictJson
 
 
@@ -11,8 +11,9 @@ class SessionRowJson(WireModel):
     """Traces of one conversation: of one service that name one session id.
 
     `turns`: LLM turns of all its agents; `duration_ms` from the first span's start to the last one's end; `tokens` and
-    `usd` null where they are not known; `priced_traces`: of how many traces the cost is known; `findings` by severity.
-    `unjudged_traces`: those that were not judged yet: of them only spans and times are known.
+    `usd` null where they are not known; `priced_traces`: of how many traces the cost is known; `errors`
+    counts those that the profile shows, by severity, as `findings` does under an earlier name; `worst_error` is null
+    where there is none. `unjudged_traces`: those that were not judged yet: of them only spans and times are known.
     """
 
     session_id: str
@@ -26,6 +27,8 @@ class SessionRowJson(WireModel):
     duration_ms: float
     first_received: Time
     received: Time
+    errors: dict[str, int]
+    worst_error: WorstErrorJson | None
     findings: dict[str, int]
     tokens: int | None
     usd: Number | None
@@ -34,7 +37,7 @@ class SessionRowJson(WireModel):
 
 
 class ExchangeJson(WireModel):
-    """A user's message (`goal`) and the agents' answer, with its findings.
+    """A user's message (`goal`) and the agents' answer, with its errors (the worst first) and their findings.
 
     `agents`: the name of each agent run of it, by the run's id. `judged` false: its trace was not judged yet, so
     neither messages nor findings are known.
@@ -51,6 +54,7 @@ class ExchangeJson(WireModel):
     end: Time
     turns: int
     usd: Number | None
+    errors: list[ErrorJson]
     findings: list[FindingJson]
     agents: dict[str, str]
     verdicts: list[VerdictJson]

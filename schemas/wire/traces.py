@@ -7,7 +7,7 @@ Times are ISO 8601 in UTC with microseconds ("2026-11-20T10:09:46.123456Z").
 from __future__ import annotations
 
 from .base import Number, OptionalText, Time, WireModel
-from .errors import ErrorJson, FindingJson
+from .errors import ErrorJson, FindingJson, WorstErrorJson
 
 Json = dict[str, object] | list[object] | str | float | int | bool | None
 
@@ -133,8 +133,9 @@ class PartedTraceJson(TraceJson):
 
 
 class TraceRowJson(WireModel):
-    """A trace in a list; `findings` counts the errors that the profile shows, by severity ("HIGH": 2).
+    """A trace in a list; `errors` counts those that the profile shows, by severity ("HIGH": 2).
 
+    `worst_error` is null where there is none; `findings` is an earlier name of `errors`.
     `goal`: the beginning of what its first manager was asked; `turns`: LLM turns; tokens and `usd` null where unknown.
     `judged` false: not judged yet, so what only judging finds is empty.
     """
@@ -148,6 +149,8 @@ class TraceRowJson(WireModel):
     start: Time
     end: Time
     received: Time
+    errors: dict[str, int]
+    worst_error: WorstErrorJson | None
     findings: dict[str, int]
     name: str
     version: OptionalText

@@ -26,8 +26,9 @@ from tracejury.collector.web.change_feed import ChangeFeed
 from tracejury.judges.grouping import group
 from tracejury.schemas.agent_errors import summary
 from tracejury.schemas.findings import Finding
+from tracejury.schemas.queries.conversation import SessionView
 from tracejury.schemas.queries.ledger import JudgesStatus
-from tracejury.schemas.queries.listing import Facets, SessionRow, SessionView
+from tracejury.schemas.queries.listing import Facets, SessionRow
 from tracejury.schemas.queries.reader import (
     Confidence,
     ErrorQuery,
@@ -38,7 +39,6 @@ from tracejury.schemas.queries.reader import (
     TraceQuery,
     TraceRow,
     TraceView,
-    WorstError,
 )
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.trajectory import Trace, TraceState
@@ -208,18 +208,6 @@ class MemoryReader:
         asked = {finding.id for finding in findings}
         found = self._errors(ErrorQuery(confidence, 0, tenant=tenant))
         return [one for one in found if asked.intersection(one.error.findings)]
-
-    def worst_errors(
-        self, trace_ids: Sequence[str], confidence: Confidence, tenant: str = ""
-    ) -> Mapping[str, WorstError]:
-        """The worst of all that the findings make."""
-        found = self._errors(ErrorQuery(confidence, 0, tenant=tenant))
-        ranked = sorted(found, key=lambda one: (one.severity.rank, one.error.confidence))
-        return {
-            one.whole: WorstError(one.error.id, one.whole, one.error.span_id, one.error.title, one.severity)
-            for one in ranked
-            if one.whole in trace_ids
-        }
 
     def count_findings(self, query: ErrorQuery) -> int:
         """Of all."""

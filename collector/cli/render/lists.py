@@ -14,10 +14,12 @@ from ....schemas.text.counting import counted
 from ....schemas.text.naming import agent_name
 from ....schemas.wire.lists import ExchangeJson, SessionJson, SessionRowJson
 from ....schemas.wire.traces import TraceRowJson, VerdictJson
-from .tables import STATE_STYLE, content, counts, details, headline, moment, rows_table
+from .tables import STATE_STYLE, content, counts, error_details, headline, moment, rows_table, worst
 
 SAID: Final = 2_000
 """Characters of a message that a terminal shows; the JSON has the whole."""
+QUESTION: Final = 60
+"""Characters of a question in a table."""
 _MINUTE: Final = 60
 _HOUR: Final = 3600
 
@@ -32,11 +34,13 @@ def traces_table(rows: Sequence[TraceRowJson]) -> RenderableType:
             "received": lambda r: moment(r.received),
             "service": lambda r: content(r.service, 40),
             "agents": lambda r: content(", ".join(map(agent_name, r.agents)), 50),
+            "question": lambda r: content(r.goal or r.name, QUESTION),
             "spans": lambda r: str(r.spans),
             "took": lambda r: length(r.duration_ms),
             "cost": lambda r: money(r.usd),
             "state": lambda r: _state(r.state),
-            "errors": lambda r: counts(r.findings) if r.judged else Text("not judged yet", "dim"),
+            "errors": lambda r: counts(r.errors) if r.judged else Text("not judged yet", "dim"),
+            "worst error": lambda r: worst(r.worst_error),
         },
     )
 
@@ -55,13 +59,14 @@ def sessions_table(rows: Sequence[SessionRowJson]) -> RenderableType:
             "took": lambda r: length(r.duration_ms),
             "cost": _session_cost,
             "state": lambda r: _state(r.state),
-            "errors": lambda r: counts(r.findings),
+            "errors": lambda r: counts(r.errors),
+            "worst error": lambda r: worst(r.worst_error),
         },
     )
 
 
 def session_view(session: SessionJson) -> RenderableType:
-    """The conversation: who said what, with findings and verdicts at their exchange."""
+    """The conversation: who said what, with errors and verdicts at their exchange."""
     head = Text.assemble(
         "session ",
         content(session.session_id, 200, "bold"),
@@ -70,7 +75,7 @@ def session_view(session: SessionJson) -> RenderableType:
         f", {counted(session.turns, 'turn')}, ",
         _state(session.state),
         "  ",
-        counts(session.findings),
+        counts(session.errors),
     )
     services = Text.assemble("of ", content(", ".join(session.services), 200))
     parts: list[RenderableType] = [head, services, Text()]
@@ -115,9 +120,9 @@ def _exchange(exchange: ExchangeJson) -> Iterator[RenderableType]:
     yield Text.assemble(moment(exchange.start), "  trace ", content(exchange.trace_id, style="bold"), waits)
     yield _said("user", exchange.goal)
     yield _said(agent_name(exchange.agent), exchange.answer, "green")
-    for finding in exchange.findings:
-        yield Padding(Text.assemble(*headline(finding)), (0, 0, 0, 2), expand=False)
-        for line in details(finding):
+    for error in exchange.errors:
+        yield Padding(Text.assemble(*headline(error)), (0, 0, 0, 2), expand=False)
+        for line in error_details(error):
             yield Padding(line, (0, 0, 0, 2), expand=False)
     for line in _scores(exchange.verdicts, exchange.agents):
         yield Padding(line, (0, 0, 0, 2), expand=False)

@@ -14,7 +14,7 @@ from ....schemas.taxonomy import with_group
 from ....schemas.text.counting import counted
 from ....schemas.text.naming import agent_name
 from ....schemas.text.terminal import one_line
-from ....schemas.wire.errors import ErrorJson, FindingJson, SpanErrorJson
+from ....schemas.wire.errors import ErrorJson, FindingJson, SpanErrorJson, WorstErrorJson
 from ....schemas.wire.traces import JudgedJson
 
 SEVERITY_STYLE: Final[Mapping[str, str]] = {"HIGH": "bold red", "MEDIUM": "yellow", "LOW": "cyan"}
@@ -23,6 +23,7 @@ Shown = TypeVar("Shown")
 
 QUOTE = 160
 WHY = 240
+TITLE = 80
 REPEATS = 5
 """Spans that repeat an error that are named."""
 
@@ -57,7 +58,7 @@ def headline(row: ErrorJson | FindingJson) -> tuple[Text | str, ...]:
     return (
         Text(row.severity, style=SEVERITY_STYLE.get(row.severity, "")),
         " ",
-        content(row.title or row.category, 80, "bold"),
+        content(row.title or row.category, TITLE, "bold"),
         " (",
         *((Text("+".join(row.dimensions), style="magenta"), " ") if row.dimensions else ()),
         content(with_group(row.taxonomy, row.category), 60),
@@ -105,10 +106,15 @@ def judged_table(rows: Sequence[JudgedJson]) -> RenderableType:
     return Group(table, summary)
 
 
-def counts(findings: Mapping[str, int]) -> Text:
+def counts(errors: Mapping[str, int]) -> Text:
     """Errors by severity, the worst first: "2 HIGH 1 LOW"."""
-    parts = [Text(f"{findings[s]} {s}", style) for s, style in SEVERITY_STYLE.items() if findings.get(s)]
+    parts = [Text(f"{errors[s]} {s}", style) for s, style in SEVERITY_STYLE.items() if errors.get(s)]
     return Text(" ").join(parts) if parts else Text("-", style="dim")
+
+
+def worst(error: WorstErrorJson | None) -> Text:
+    """The title of a row's worst error, and the beginning of its id, which `/errors/ID` and `/api/errors/ID` take."""
+    return Text.assemble(content(error.title, TITLE), (f" {error.id[:8]}", "dim")) if error else Text("-", "dim")
 
 
 def moment(iso: str | None) -> Text:

@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ....judges.grouping import group
-from ....schemas.agent_errors import AgentError
 from ....schemas.findings import Finding
-from ....schemas.queries.listing import Exchange, SessionRow
+from ....schemas.queries.conversation import Exchange
+from ....schemas.queries.listing import SessionRow
+from ....schemas.queries.reader import LocatedError
 from ....schemas.taxonomy import Severity
 from ....schemas.trajectory import TraceState
 from ....schemas.verdicts import SubjectKind, Verdict
+from .errors import SEVERITIES, worst_error
 
 _ORDER: Final = (TraceState.OPEN, TraceState.FAILED, TraceState.INCOMPLETE, TraceState.SETTLED)
 
@@ -46,7 +48,8 @@ def session_row(row: Sequence[Any]) -> SessionRow:
         usd=row[12],
         priced_traces=row[13],
         unjudged_traces=row[14],
-        findings=dict(zip((Severity.HIGH, Severity.MEDIUM, Severity.LOW), row[15:], strict=True)),
+        errors=dict(zip(SEVERITIES, row[15:18], strict=True)),
+        worst=worst_error(row[18]),
     )
 
 
@@ -68,7 +71,7 @@ def together(rows: Sequence[SessionRow]) -> SessionRow:
         end=max(r.end for r in rows),
         first_received=min(r.first_received for r in rows),
         received=max(r.received for r in rows),
-        findings={s: sum(r.findings.get(s, 0) for r in rows) for s in Severity},
+        errors={s: sum(r.errors.get(s, 0) for r in rows) for s in Severity},
         tokens=sum(tokens) if tokens else None,
         usd=sum(amounts) if amounts and not unknown else None,
         priced_traces=sum(r.priced_traces for r in rows),
@@ -99,28 +102,36 @@ def exchanges_of(row: Sequence[Any]) -> TraceExchanges:
 
 
 def pinned(
-    said: TraceExchanges, standing: Sequence[Finding], least: float, verdicts: Sequence[Verdict]
+    said: TraceExchanges,
+    standing: Sequence[Finding],
+    least: float,
+    verdicts: Sequence[Verdict],
+    names: Mapping[tuple[str, str], str],
 ) -> Iterator[Exchange]:
     """The exchanges with what was found in each; what is of no run, or of a run nobody knows, stands at the first.
 
     `standing`: all findings that hold; shown are those of at least that confidence, and errors with one of them.
+    `names`: of agents by trace and run, and of services by trace and "".
     """
     first = said.exchanges[0].run_id
     by_run: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in standing:
         if finding.confidence >= least:
             by_run[said.tops.get(finding.agent_run_id, first)].append(finding)
-    errors: defaultdict[str, list[tuple[AgentError, Severity]]] = defaultdict(list)
+    errors: defaultdict[str, list[LocatedError]] = defaultdict(list)
     for error in group(standing, list(said.tops)):
         if error.confidence() >= least:
-            errors[said.tops.get(error.lead.agent_run_id, first)].append((error, error.severity(least)))
+            trace_id, run_id = error.lead.trace_id, error.lead.agent_run_id
+            service, agent = names.get((trace_id, ""), ""), names.get((trace_id, run_id), "") if run_id else ""
+            located = LocatedError.of(error, said.trace_id, service, agent, least)
+            errors[said.tops.get(run_id, first)].append(located)
     words: defaultdict[str, list[Verdict]] = defaultdict(list)
     for verdict in verdicts:
         of_run = verdict.subject.kind in (SubjectKind.AGENT_RUN, SubjectKind.TURN_WINDOW)
         words[said.tops.get(verdict.subject.id, first) if of_run else first].append(verdict)
     for exchange in said.exchanges:
         ordered = sorted(by_run[exchange.run_id], key=lambda f: (-f.severity.rank, f.first_seen, f.id))
-        worst_first = sorted(errors[exchange.run_id], key=lambda one: -one[1].rank)
+        worst_first = sorted(errors[exchange.run_id], key=lambda one: -one.severity.rank)
         yield replace(
             exchange,
             findings=tuple(ordered),

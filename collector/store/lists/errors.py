@@ -5,9 +5,11 @@ Conditions are fixed texts; whatever a user typed is a bound parameter.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from ....schemas.filters import OF_ERRORS, conditions
+from ....schemas.queries.listing import WorstError
 from ....schemas.queries.reader import Confidence, TraceQuery
 from ....schemas.taxonomy import Severity
 from ..scope import TENANT
@@ -24,16 +26,25 @@ AT_LEAST: Final = {
 }
 """The columns of the confidence with which an error is at least so severe."""
 
+SEVERITIES: Final = (Severity.HIGH, Severity.MEDIUM, Severity.LOW)
+"""As counts of them are ordered."""
+
 
 def counts(confidence: Confidence, place: str = "1") -> str:
-    """A SELECT of the errors of each trace by severity: `Id`, `High`, `Medium`, `Low`."""
+    """A SELECT of the errors of each trace by severity, and the worst: `Id`, `High`, `Medium`, `Low`, `Worst`."""
     bound = least(confidence, place)
     return (
-        f"SELECT Whole AS Id, countIf(HighConfidence >= {bound}) AS High, "
-        f"countIf(MediumConfidence >= {bound} AND HighConfidence < {bound}) AS Medium, "
-        f"countIf(MediumConfidence < {bound} AND HighConfidence < {bound}) AS Low "
-        f"FROM errors FINAL WHERE {TENANT} AND {place} AND {HOLDS} AND {sure(confidence, place)} GROUP BY Id"
+        f"WITH multiIf(HighConfidence >= {bound}, 1, MediumConfidence >= {bound}, 2, 3) AS Rank "
+        "SELECT Whole AS Id, countIf(Rank = 1) AS High, countIf(Rank = 2) AS Medium, countIf(Rank = 3) AS Low, "
+        "min((Rank, -Confidence, FirstSeen, errors.Id, TraceId, SpanId, Title)) AS Worst "
+        f"FROM errors FINAL WHERE {TENANT} AND {place} AND {HOLDS} AND {sure(confidence, place)} GROUP BY Whole"
     )
+
+
+def worst_error(found: Sequence[Any]) -> WorstError | None:
+    """The error of a `Worst`: the most severe, of equally severe ones the surest, then the first; None for none."""
+    rank, _, _, error_id, trace_id, span_id, title = found
+    return WorstError(error_id, trace_id, span_id, title, SEVERITIES[rank - 1]) if rank else None
 
 
 def worst(high: str, medium: str, low: str) -> str:

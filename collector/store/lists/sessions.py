@@ -54,7 +54,7 @@ _ROW: Final = (
     f"{_KEY} AS Key, {short('SessionId')}, {short('ServiceName')}, {_STATE}, count(), sum(arraySum(Runs.Turns)), "
     f"{shorts('arraySort(groupUniqArrayArray(Runs.Name))')}, min(StartNanos), max(EndNanos), min({ARRIVED}), "
     f"max({ARRIVED}), {_TOKENS}, {_COST}, countIf(isNotNull(Cost)), countIf(NOT ({JUDGED})), "
-    "sum(High), sum(Medium), sum(Low)"
+    "sum(High), sum(Medium), sum(Low), minIf(Worst, Worst.1 > 0)"
 )
 _OURS: Final = f"{EVERY} AND SessionId != ''"
 _SAID: Final = f"""SELECT TraceId, State, StartNanos, EndNanos, Cost, Runs.Id,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ....schemas.queries.listing import Facets
+from ....schemas.queries.listing import Facets, WorstError
 from ....schemas.queries.reader import Confidence, TraceQuery, TraceRow
 from ....schemas.taxonomy import Severity
 from ....schemas.trajectory import TraceState
@@ -14,7 +14,7 @@ from ..client import Store
 from ..pending_traces import JUDGED
 from ..scope import TENANT, Scope
 from .conditions import ARRIVED, conditions
-from .errors import counts
+from .errors import SEVERITIES, counts, worst_error
 from .findings import HOLDS, JOINED, near, thresholds
 from .names import is_whole, short, shorts
 from .order import BY_FINDINGS, OF_TRACES, after, missing, order
@@ -38,6 +38,8 @@ _SHOWN: Final = (
     f"parent = '', Runs.Goal, Runs.ParentId), 1, {GOAL}), "
     f"{shorts(_MODELS)}, arraySum(Runs.Turns), InputTokens, OutputTokens, Cost, {JUDGED}"
 )
+
+FoundErrors = tuple[Mapping[Severity, int], WorstError | None]
 
 
 class TraceLists:
@@ -102,13 +104,12 @@ class TraceLists:
         )
         return int(rows[0][0])
 
-    def counts(self, trace_ids: Sequence[str], confidence: Confidence) -> dict[str, dict[Severity, int]]:
-        """Errors that hold and are sure enough, by trace and severity; a joined run's all at its own trace."""
+    def errors(self, trace_ids: Sequence[str], confidence: Confidence) -> dict[str, FoundErrors]:
+        """Errors that hold and are sure enough, by trace: by severity, and the worst; a joined run's at its trace."""
         ids = "{trace_ids:Array(String)}"
         parts = f"(TraceId IN {ids} OR TraceId IN (SELECT Part FROM ({JOINED}) WHERE Whole IN {ids}))"
         rows = self._scope.select(counts(confidence, parts), trace_ids=list(trace_ids), **thresholds(confidence))
-        named = (Severity.HIGH, Severity.MEDIUM, Severity.LOW)
-        return {row[0]: dict(zip(named, row[1:], strict=True)) for row in rows}
+        return {row[0]: (dict(zip(SEVERITIES, row[1:-1], strict=True)), worst_error(row[-1])) for row in rows}
 
     def facets(self, since: int, until: int, service: str) -> Facets:
         """Names that traces of that time have, by how many of them; of those that lists cut, none."""
@@ -139,12 +140,12 @@ class TraceLists:
             return []
         rows = self._scope.select(f"SELECT {_SHOWN} FROM traces FINAL WHERE {TENANT} AND {_OF_THESE}", trace_ids=ids)
         shown = {row[0]: row for row in rows}
-        findings = self.counts(ids, confidence)
-        none = dict.fromkeys(Severity, 0)
-        return [_row(shown[i], findings.get(i, none), place) for i, place in found if i in shown]
+        errors = self.errors(ids, confidence)
+        none = (dict.fromkeys(Severity, 0), None)
+        return [_row(shown[i], errors.get(i, none), place) for i, place in found if i in shown]
 
 
-def _row(row: Sequence[Any], findings: dict[Severity, int], place: int) -> TraceRow:
+def _row(row: Sequence[Any], errors: FoundErrors, place: int) -> TraceRow:
     return TraceRow(
         trace_id=row[0],
         session_id=row[1],
@@ -155,7 +156,8 @@ def _row(row: Sequence[Any], findings: dict[Severity, int], place: int) -> Trace
         start=row[6],
         end=row[7],
         received=row[8],
-        findings=findings,
+        errors=errors[0],
+        worst=errors[1],
         name=row[9],
         version=row[10],
         goal=row[11],

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 from click.testing import CliRunner
-from memory_api import NOW, SECOND, Api, row
+from memory_api import KNOWN, NOW, SECOND, Api, row
 from rich.console import Console
 
 from tracejury.collector.api.client import ApiClient
@@ -18,7 +18,8 @@ from tracejury.collector.cli.render.lists import session_view
 from tracejury.collector.cli.root import root
 from tracejury.collector.queries.present_lists import present_session
 from tracejury.schemas.errors import ConfigError
-from tracejury.schemas.queries.listing import Exchange, SessionRow, SessionView, Sort
+from tracejury.schemas.queries.conversation import Exchange, SessionView
+from tracejury.schemas.queries.listing import SessionRow, Sort, WorstError
 from tracejury.schemas.queries.reader import Position, TraceQuery
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import TraceState
@@ -154,6 +155,26 @@ def test_on_the_command_line(api: Api) -> None:
     shown = run.invoke(root, ["session", "s0", "--url", api.url])
     assert (shown.exit_code, "1 HIGH" in shown.output) == (0, True)
     assert run.invoke(root, ["session", "nobody", "--url", api.url]).exit_code == 4
+
+
+def test_lists_name_the_worst_error(api: Api) -> None:
+    """With its severity and id in the API; its title, made safe, with the beginning of its id beside the question."""
+    worst = WorstError("e" * 32, KNOWN, "1" * 16, "Refund reported\x1b[2J <b>", Severity.HIGH)
+    api.reader.rows.append(replace(row(0), goal="Where is my refund?", worst=worst))
+    api.reader.conversations.append(replace(conversation(0), worst=worst))
+    for kind in ("traces", "sessions"):
+        (item,) = api.get(f"/api/{kind}")["items"]
+        assert item["worst_error"] == {
+            "id": "e" * 32, "trace_id": KNOWN, "span_id": "1" * 16, "title": worst.title, "severity": "HIGH",
+        }  # fmt: skip
+        assert item["errors"] == item["findings"]
+        table = CliRunner().invoke(root, [kind, "--url", api.url], env={"COLUMNS": "250"}).output
+        assert "Refund reported\\x1b[2J <b> eeeeeeee" in table
+        page = httpx.get(f"{api.url}/{kind}", headers={"Accept": "text/html"}).text
+        assert f'href="/traces/{KNOWN}?span={"1" * 16}#error-{"e" * 32}"' in page
+        assert "<b>" not in page
+        for text in (table, page) if kind == "traces" else ():
+            assert "Where is my refund?" in text
 
 
 def test_a_cost_of_some_traces_says_so_everywhere(api: Api) -> None:

@@ -17,6 +17,7 @@ from tracejury.collector.queries.present import (
 from tracejury.collector.queries.present_errors import present_error, present_located_finding
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.normalized import Json, Kind, Message, NormalizedSpan, ToolRequest
+from tracejury.schemas.queries.listing import WorstError
 from tracejury.schemas.queries.reader import LocatedFinding, TraceRow
 from tracejury.schemas.spans import Span
 from tracejury.schemas.taxonomy import Dimension, Severity
@@ -258,9 +259,18 @@ def test_verdicts_keep_unscored_apart_from_zero() -> None:
 
 
 def test_rows_of_lists() -> None:
-    """A trace counts its findings by severity, all severities named; a judging counts what holds."""
+    """A trace counts its errors by severity, all severities named, and names the worst; a judging counts what holds."""
     row = TraceRow(TRACE, "", "svc", TraceState.SETTLED, 3, ("m",), 1000, 2000, 3000, {Severity.HIGH: 2})
-    assert present_row(row).findings == {"LOW": 0, "MEDIUM": 0, "HIGH": 2}
+    assert present_row(row).errors == present_row(row).findings == {"LOW": 0, "MEDIUM": 0, "HIGH": 2}
+    assert present_row(row).worst_error is None
+    worst = WorstError("e" * 32, TRACE, "1" * 16, "Refund reported", Severity.HIGH)
+    assert present_row(replace(row, worst=worst)).model_dump()["worst_error"] == {
+        "id": "e" * 32,
+        "trace_id": TRACE,
+        "span_id": "1" * 16,
+        "title": "Refund reported",
+        "severity": "HIGH",
+    }
     assert present_row(row).session_id is None
     judgement = Judgement(
         Subject(SubjectKind.TRACE, TRACE, TRACE),

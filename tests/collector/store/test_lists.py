@@ -260,7 +260,7 @@ def test_a_row_says_what_a_page_shows(listed: Store) -> None:
     row = TraceLists(listed).find(TraceQuery(HALF, 1, session_id="s-1", service="shop", sort=Sort.COST))[0]
     assert (row.goal, list(row.models), row.turns, row.version) == ("buy milk", ["gpt"], 1, "1")
     assert (row.input_tokens, row.output_tokens, row.usd) == (100, 0, 0.0)
-    assert row.findings == {Severity.HIGH: 2, Severity.MEDIUM: 1, Severity.LOW: 0}
+    assert row.errors == {Severity.HIGH: 2, Severity.MEDIUM: 1, Severity.LOW: 0}
 
 
 def test_findings_of_a_joined_run_count_at_its_own_trace(store: Store) -> None:
@@ -270,7 +270,7 @@ def test_findings_of_a_joined_run_count_at_its_own_trace(store: Store) -> None:
     assert find(store, severity=Severity.HIGH) == [whole.trace_id]
     assert find(store, sort=Sort.SEVERITY)[0] == whole.trace_id
     assert find(store, text="again and again") == [whole.trace_id]
-    assert TraceLists(store).find(TraceQuery(ALL, 10))[-1].findings[Severity.HIGH] == 1
+    assert TraceLists(store).find(TraceQuery(ALL, 10))[-1].errors[Severity.HIGH] == 1
 
 
 def test_short_words_are_found_whole(store: Store) -> None:

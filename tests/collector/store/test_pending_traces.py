@@ -26,7 +26,8 @@ from tracejury.collector.store.lists.pending import SESSION_VALUES
 from tracejury.processors.normalize import normalize
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.errors import StoreError
-from tracejury.schemas.queries.listing import SessionView, Sort
+from tracejury.schemas.queries.conversation import SessionView
+from tracejury.schemas.queries.listing import Sort
 from tracejury.schemas.queries.reader import Confidence, Position, TraceQuery, TraceRow
 from tracejury.schemas.rates import RateQuery
 from tracejury.schemas.spans import LogRecord, Span
@@ -78,7 +79,7 @@ def test_a_committed_trace_is_listed_before_it_is_judged(store: Store, commit: C
     commit(a_span(name="agent", start=5, end=9), a_log())
     at = commit(a_span(name="agent", start=5, end=9), a_span(span_id="c" * 16, parent_span_id="p", start=2, end=30))
     (row,) = listed(store)
-    assert (row.judged, row.state, row.spans, row.findings) == (False, TraceState.OPEN, 2, dict.fromkeys(Severity, 0))
+    assert (row.judged, row.state, row.spans, row.errors) == (False, TraceState.OPEN, 2, dict.fromkeys(Severity, 0))
     assert (row.service, row.name, row.start, row.end, row.received) == ("shop", "agent", 2, 30, at)
 
 

@@ -10,9 +10,10 @@ from listed_traces import SECOND, Listed, Mark, store_all
 
 from tracejury.collector.queries.stored_sessions import stored_session
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.lists import SessionLists
 from tracejury.schemas.queries.listing import SessionRow, Sort
-from tracejury.schemas.queries.reader import Confidence, Position, TraceQuery
+from tracejury.schemas.queries.reader import Confidence, ErrorQuery, Position, TraceQuery
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import TraceState
 
@@ -54,7 +55,7 @@ def test_a_row_sums_its_traces_once(talks: Store) -> None:
     assert (row.traces, row.turns, list(row.agents)) == (2, 2, ["helper", "planner"])
     assert (row.start, row.end, row.first_received, row.received) == (100, 270, 10, 30)
     assert (row.tokens, row.usd, row.state) == (12, 0.75, TraceState.SETTLED)
-    assert row.findings == {Severity.HIGH: 2, Severity.MEDIUM: 1, Severity.LOW: 0}
+    assert row.errors == {Severity.HIGH: 2, Severity.MEDIUM: 1, Severity.LOW: 0}
     assert (desk.tokens, desk.usd) == (9, None)
 
 
@@ -105,6 +106,35 @@ def test_pages_are_complete(talks: Store, sort: Sort, ascending: bool) -> None: 
     assert len(seen) == 3
 
 
+def test_a_row_names_its_worst_error(store: Store) -> None:
+    """The most severe that is sure enough, of several the surest, in whichever trace; None where there is none."""
+    low, high = Mark(evidence="low", confidence=0.99), replace(HIGH, evidence="high", confidence=0.6)
+    surer = replace(high, confidence=0.8)
+    store_all(
+        store,
+        [
+            Listed(1, session="a", received=10, marks=(low, high)),
+            Listed(2, session="a", received=20, marks=(low, surer)),
+            Listed(3, session="b", received=30),
+        ],
+    )
+    (none, named) = find(store)
+    assert none.worst is None
+    assert named.worst is not None
+    assert (named.worst.severity, named.worst.trace_id) == (Severity.HIGH, Listed(2).trace_id)
+    (error,) = StoredErrors(store).find(ErrorQuery(ALL, 10, trace_id=Listed(2).trace_id, severity=Severity.HIGH))
+    assert (named.worst.id, named.worst.span_id, named.worst.title) == (
+        error.error.id,
+        error.error.span_id,
+        error.error.title,
+    )
+    (named,) = find(store, confidence=Confidence(0.9, 0.9), session_id="a")
+    assert named.worst is not None
+    assert (named.worst.severity, sum(named.errors.values())) == (Severity.LOW, 2)
+    (named,) = find(store, confidence=Confidence(1.0, 1.0), session_id="a")
+    assert (named.worst, sum(named.errors.values())) == (None, 0)
+
+
 def test_a_conversation_in_order_of_time(talks: Store) -> None:
     """What the user said and the agents answered, findings and those of joined copies at their exchange."""
     view = stored_session(talks, "a", Confidence(0.5, 0.5), "shop")
@@ -115,7 +145,13 @@ def test_a_conversation_in_order_of_time(talks: Store) -> None:
     ]
     assert [sorted(e.agents.values()) for e in view.exchanges] == [["helper", "planner"], ["helper", "planner"]]
     assert [[f.evidence for f in e.findings] for e in view.exchanges] == [["of the copy"], ["again and again"]]
-    assert (view.services, view.left, view.session.findings[Severity.HIGH]) == (["shop"], 0, 2)
+    assert [
+        [(e.error.evidence, e.severity, e.whole, e.service, e.agent) for e in x.errors] for x in view.exchanges
+    ] == [
+        [("of the copy", Severity.HIGH, FIRST.trace_id, "shop", "planner")],
+        [("again and again", Severity.HIGH, SECOND_TURN.trace_id, "shop", "planner")],
+    ]
+    assert (view.services, view.left, view.session.errors[Severity.HIGH]) == (["shop"], 0, 2)
 
 
 def test_an_id_of_several_services(talks: Store) -> None:

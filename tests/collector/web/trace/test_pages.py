@@ -13,7 +13,7 @@ from trace_pages import ANSWER, CALL, MANAGER, TOOL, TRACE_ID, Pages, a_span, fa
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.llm_judging import StoredLlmJudging
-from tracejury.schemas.queries.reader import Confidence, ErrorQuery
+from tracejury.schemas.queries.reader import Confidence, ErrorQuery, TraceQuery
 from tracejury.schemas.taxonomy import Severity, with_group
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind, Verdict
@@ -70,10 +70,11 @@ def test_lists_name_the_worst_error_of_each_trace(pages: Pages) -> None:
     shown = pages.get("/traces").text
     assert re.findall(r"#error-(\w+)", shown) == [opened[1]]
     assert "HIGH" in shown
-    ((trace_id, one),) = pages.reader.worst_errors([TRACE_ID, "d" * 32], Confidence(0.0, 0.0)).items()
-    assert trace_id == one.trace_id == TRACE_ID
-    assert one.severity is Severity.HIGH
-    assert not pages.reader.worst_errors([TRACE_ID], Confidence(1.0, 1.0))
+    worst = {row.trace_id: row.worst for row in pages.reader.traces(TraceQuery(Confidence(0.0, 0.0), 10))}
+    one = worst.pop(TRACE_ID)
+    assert one is not None
+    assert (one.trace_id, one.severity, worst) == (TRACE_ID, Severity.HIGH, {"d" * 32: None})
+    assert not any(row.worst for row in pages.reader.traces(TraceQuery(Confidence(1.0, 1.0), 10)))
     findings = [one.finding for one in pages.reader.findings(ErrorQuery(Confidence(0.0, 0.0), 50))]
     for finding in findings:
         (error,) = pages.reader.errors_of([finding], Confidence(0.0, 0.0))

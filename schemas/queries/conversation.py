@@ -1,0 +1,49 @@
+"""A session read as a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..findings import Finding
+from ..trajectory import TraceState
+from ..verdicts import Verdict
+from .listing import SessionRow
+from .reader import LocatedError
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A user's message and the agents' answer: one run without a parent, with what hangs on its trace.
+
+    `findings`, `errors` (the worst first) and `verdicts`: of the run and the runs below it; of the whole trace at its
+    first exchange. `agents`: the name of each of these runs by its id. `judged`: whether the trace was; else its runs
+    and messages are not known.
+    """
+
+    trace_id: str
+    run_id: str
+    agent: str
+    goal: str
+    answer: str
+    status: str
+    state: TraceState
+    start: int
+    end: int
+    turns: int
+    usd: float | None
+    findings: Sequence[Finding] = ()
+    errors: Sequence[LocatedError] = ()
+    verdicts: Sequence[Verdict] = ()
+    agents: Mapping[str, str] = field(default_factory=dict)
+    judged: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView:
+    """A session with its conversation in order of time. `left`: traces that came later and are not shown."""
+
+    session: SessionRow
+    services: Sequence[str]
+    exchanges: Sequence[Exchange]
+    left: int = 0
