@@ -13,6 +13,7 @@ from ..judges.llm.problems import place_of, told
 from ..processors.assemble import SECOND, AssemblerConfig
 from ..schemas.config_base import MIB, Seconds, Section
 from ..schemas.errors import ConfigError
+from .judging.detect.config import DetectorsConfig
 from .judging.model.config import LlmConfig
 from .judging.prices.config import ModelPrice
 from .otlp.codec.limits import Limits
@@ -85,6 +86,8 @@ class CollectorConfig(Section):
     """Bounds on one request and one span."""
     judging: JudgingConfig = JudgingConfig()
     """When traces are judged."""
+    detectors: DetectorsConfig = DetectorsConfig()
+    """The detectors."""
     judges: LlmConfig = LlmConfig()
     """The LLM judges."""
     prices: dict[str, ModelPrice] = Field(default={})
@@ -122,7 +125,7 @@ def load_config(path: Path | None, overrides: dict[str, Any] | None = None) -> C
 
 
 def misfits(config: CollectorConfig) -> Iterator[str]:
-    """Malformed addresses, and backends that are this collector itself; a line each."""
+    """Malformed addresses, unknown rules, and backends that are this collector itself; a line each."""
     for place, value, read in (
         ("store.dsn", config.store.dsn, parse_dsn),
         ("grpc.endpoint", config.grpc.endpoint, split_endpoint),
@@ -133,6 +136,7 @@ def misfits(config: CollectorConfig) -> Iterator[str]:
             read(value)
         except ConfigError as error:
             yield f"{place}: {error}"
+    yield from (f"{place}: {why}" for place, why in config.detectors.misfits())
     receivers = {endpoint.rpartition(":")[2] for endpoint in (config.grpc.endpoint, config.http.endpoint)}
     for number, backend in enumerate(config.export.otlp):
         if str(backend.port) in receivers and backend.is_local:

@@ -34,6 +34,8 @@ FAMILIES: Final = (
 """Rules that are one rule but for the name of the failure: they share a record."""
 
 _FAMILY: Final = {form.format(kind): form.format("*") for form, kinds in FAMILIES for kind in kinds.split("|")}
+FAMILY_NAMES: Final = frozenset(_FAMILY.values())
+"""Names of the families: `identical-*` and the like."""
 
 _AGENTS: Final = 2
 _SETS: Final = 2

@@ -9,18 +9,19 @@ from typing import Final
 from .base import Detector
 from .detectors import BUILT_IN
 from .records import RecordedConfidence
-from .suite import Suite
+from .rule_settings import RuleSettings
+from .suite import NO_SETTINGS, Suite
 
 GROUP: Final = "tracejury.detectors"
 """Entry point group: each entry is a detector, or a class or function that makes one without arguments."""
 
 
-def default_suite() -> Suite:
+def default_suite(settings: RuleSettings = NO_SETTINGS) -> Suite:
     """The built-in detectors and those of installed packages."""
-    return suite_of(entry_points(group=GROUP))
+    return suite_of(entry_points(group=GROUP), settings)
 
 
-def suite_of(offered: Iterable[EntryPoint]) -> Suite:
+def suite_of(offered: Iterable[EntryPoint], settings: RuleSettings = NO_SETTINGS) -> Suite:
     """The built-in detectors and `offered` ones; one that cannot be loaded is reported, not fatal."""
     detectors: dict[str, Detector] = {d.name: d for d in BUILT_IN}
     unloaded: list[tuple[str, str]] = []
@@ -34,7 +35,8 @@ def suite_of(offered: Iterable[EntryPoint]) -> Suite:
             unloaded.append((entry.name, f"a detector named {detector.name!r} is there already"))
         else:
             detectors[detector.name] = detector
-    return Suite(detectors.values(), RecordedConfidence({d.name: _declared(d) for d in BUILT_IN}), unloaded)
+    recorded = RecordedConfidence({d.name: _declared(d) for d in BUILT_IN})
+    return Suite(detectors.values(), recorded, unloaded, settings)
 
 
 def _declared(detector: Detector) -> float:

@@ -12,11 +12,13 @@ from ..schemas.findings import Draft, Finding, finding_id, fingerprint
 from ..schemas.trajectory import Trace, TraceState
 from .base import Context, Detector
 from .evidence import OwnText
+from .rule_settings import RuleSettings
 from .text import TextCache
 from .validate_draft import validation_error
 
 MAX_DRAFTS: Final = 10_000
 """Drafts taken from one detector for one trace; more is a failure of the detector."""
+NO_SETTINGS: Final = RuleSettings()
 
 
 class Ranker(Protocol):
@@ -49,11 +51,12 @@ class Suite:
         detectors: Iterable[Detector],
         ranker: Ranker | None = None,
         unloaded: Sequence[tuple[str, str]] = (),
+        settings: RuleSettings = NO_SETTINGS,
     ) -> None:
         self.detectors: tuple[Detector, ...] = tuple(sorted(detectors, key=lambda d: d.name))
         self.unloaded = tuple(unloaded)
-        self._ranker = ranker
-        self.version: str = _version(self.detectors, ranker.version if ranker else "")
+        self._ranker, self._settings = ranker, settings
+        self.version: str = _version(self.detectors, ranker.version if ranker else "", settings.version)
 
     def judge(self, trace: Trace, texts: TextCache | None = None) -> SuiteResult:
         """Findings of all detectors in `trace`, sorted by span, category and judge; never raises for a detector.
@@ -65,6 +68,8 @@ class Suite:
         failures = list(self.unloaded)
         drafts: list[Draft] = []
         for detector in self.detectors:
+            if not self._settings.allows(detector.name, trace.service):
+                continue
             found, failure = _run(detector, trace, ctx)
             drafts += found
             if failure:
@@ -73,6 +78,7 @@ class Suite:
         passed = [placed for draft in drafts if (placed := gate.place(draft)) is not None]
         if self._ranker is not None:
             passed = self._ranker.rank(ctx, passed)
+        passed = self._settings.lowered(passed, trace.service)
         return SuiteResult(_identify(trace, passed), tuple(failures), gate.dropped)
 
 
@@ -162,7 +168,7 @@ def _finding(trace: Trace, draft: Draft, partners: dict[tuple[str, str], list[st
     )
 
 
-def _version(detectors: Sequence[Detector], ranker: str) -> str:
-    """12 hex digits that change with any rule, its version, or the calibration."""
-    text = "\n".join([*(f"{d.name}={d.version}" for d in detectors), ranker])
+def _version(detectors: Sequence[Detector], ranker: str, settings: str) -> str:
+    """12 hex digits that change with any rule, its version, its settings, or the calibration."""
+    text = "\n".join([*(f"{d.name}={d.version}" for d in detectors), ranker, *([settings] if settings else [])])
     return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()

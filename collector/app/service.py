@@ -234,7 +234,7 @@ class Collector:
         inbox = self._inbox = Inbox(config.judging.max_inbox_bytes)
         judging = DetectWorker(
             StoredJudging(store),
-            default_suite(),
+            default_suite(config.detectors.settings()),
             config.judging.assembler(),
             inbox,
             JudgingMetrics(self.telemetry),

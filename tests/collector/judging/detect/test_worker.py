@@ -6,10 +6,12 @@ import logging
 from dataclasses import replace
 
 import pytest
-from judging_bench import KEY, T0, TRACE, Bench, span
+from judging_bench import KEY, T0, TRACE, Bench, Booms, span
 
 from tracejury.collector.judging.detect.worker import STEP_TRACES
 from tracejury.collector.store.client import Store
+from tracejury.judges.rule_settings import RuleSetting, RuleSettings
+from tracejury.judges.suite import Suite
 from tracejury.processors.assemble import SECOND
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.spans import LogRecord
@@ -165,3 +167,23 @@ def test_a_finding_need_not_wait_for_a_backlog(store: Store) -> None:
     while bench.judging.step():
         pass
     assert bench.judging.judged_traces == many + 1
+
+
+def test_what_a_rule_found_before_it_was_switched_off_is_retracted_at_the_next_judging(store: Store) -> None:
+    """On the services for which it is switched off; on others it stands, and is lowered where that was said."""
+    before = Bench(store)
+    before.commit(span("1", output="boom"))
+    before.wait(6)
+    assert before.states() == {"1".rjust(16, "0"): FindingState.CURRENT}
+    for settings, state, confidence in (
+        (RuleSetting("booms", services=frozenset({"bank"})), FindingState.CURRENT, 0.9),
+        (RuleSetting("booms", 0.2), FindingState.CURRENT, 0.2),
+        (RuleSetting("booms", services=frozenset({"shop"})), FindingState.RETRACTED, 0.2),
+    ):
+        after = Bench(store, Suite([Booms()], settings=RuleSettings((settings,))))
+        after.now = before.now = before.now + SECOND
+        asked = after.judging.ask([KEY])
+        after.wait(0)
+        assert asked.done()
+        (finding,) = after.stored.load_findings([TRACE])[TRACE]
+        assert (finding.state, finding.confidence) == (state, confidence)
