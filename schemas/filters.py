@@ -203,16 +203,16 @@ EXPORT_FILTERS: Final = tuple(
     replace(one, help=text, description=described, default=None if one.name == "severity" else "")
     for one, text, described in (
         (ERROR_FILTERS[0], "Only of this trace.", ""),
-        (SPAN_FILTER, "Findings: only at this span.", ""),
+        (SPAN_FILTER, "Errors and findings: only at this span.", ""),
         (ERROR_FILTERS[1], "Only of this service.", ""),
         (ERROR_FILTERS[2], "Only of runs of this agent.", ERROR_FILTERS[2].description),
         (OF_TRACES[2], "Runs and traces: only of this session.", "Of runs and traces: of this session"),
-        (ERROR_FILTERS[3], "Findings: only by this detector or judge.", ""),
-        (ERROR_FILTERS[4], "Findings: only of this category.", ""),
-        (ERROR_FILTERS[5], "Findings: only of this severity or above.", ERROR_FILTERS[5].description),
+        (ERROR_FILTERS[3], "Errors and findings: only by this detector or judge.", ""),
+        (ERROR_FILTERS[4], "Errors and findings: only of this category.", ""),
+        (ERROR_FILTERS[5], "Errors and findings: only of this severity or above.", ERROR_FILTERS[5].description),
     )
 )
-"""Of exports: of findings as in their lists, of agent runs and traces by trace, service, agent and session."""
+"""Of exports: errors and findings as in their lists, agent runs and traces by trace, service, agent and session."""
 
 LEDGER_FILTERS: Final = (
     Filter(

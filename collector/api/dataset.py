@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 
 from ...schemas.errors import NotFoundError
 from ...schemas.wire.base import WireModel
-from ...schemas.wire.dataset import UNJUDGED, FindingRow, RunRow, TrailRow
+from ...schemas.wire.dataset import UNJUDGED, ErrorRow, FindingRow, RunRow, TrailRow
 from ...schemas.wire.traces import ProblemJson
 from ..queries.dataset.reading import Exporter
 from ..queries.dataset.writing import json_lines, need_parquet, parquet
@@ -18,7 +18,7 @@ from ..queries.reader import Reader
 from .params_dataset import ExportParams
 
 MEDIA = {"jsonl": "application/x-ndjson", "parquet": "application/vnd.apache.parquet"}
-_SHAPES: Mapping[str, type] = {"findings": FindingRow, "runs": RunRow, "trail": TrailRow}
+_SHAPES: Mapping[str, type] = {"errors": ErrorRow, "findings": FindingRow, "runs": RunRow, "trail": TrailRow}
 _HEADERS = {UNJUDGED: {"description": "Traces asked for that were not judged yet", "schema": {"type": "integer"}}}
 _ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {
@@ -36,7 +36,7 @@ def add_export(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
 
     @app.get("/api/export", responses=_ANSWERS, response_class=StreamingResponse)
     def export(params: Annotated[ExportParams, Query()]) -> Response:
-        """Findings, agent runs or traces with their transcripts, as JSON lines or Parquet.
+        """Errors, findings, agent runs or traces with their transcripts, as JSON lines or Parquet.
 
         An answer that breaks off (no last chunk) is not complete. A header counts the traces that are not judged yet:
         what will be found in them is missing.
@@ -59,8 +59,9 @@ def add_export(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
 
 def rows_of(exporter: Exporter, params: ExportParams, now: int) -> Iterator[WireModel]:
     """The rows that the parameters ask for. Raises ConfigError, before the first row, on a value that means nothing."""
-    if params.rows == "findings":
-        return exporter.findings(params.errors(now), params.limit or 0)
+    if params.of_errors:
+        found = exporter.errors if params.rows == "errors" else exporter.findings
+        return found(params.errors(now), params.limit or 0)
     query = params.traces(now)
     make = exporter.runs if params.rows == "runs" else exporter.trail
     return make(query, params.limit or 0, params.trace_id)
@@ -68,7 +69,7 @@ def rows_of(exporter: Exporter, params: ExportParams, now: int) -> Iterator[Wire
 
 def count_unjudged(reader: Reader, params: ExportParams, now: int) -> int:
     """How many of the traces that the parameters ask for are not judged yet, as far as is known of those."""
-    if params.rows == "findings":  # by first sight, which is still to come
+    if params.of_errors:  # by first sight, which is still to come
         return reader.count_unjudged(service=params.errors(now).service, trace_id=params.trace_id)
     query = params.traces(now)
     return reader.count_unjudged(query.since, query.service, params.trace_id)

@@ -10,7 +10,7 @@ from fastapi import FastAPI, Query, Response
 
 from ...schemas.errors import NotFoundError
 from ...schemas.filters import ERROR_FILTERS, an_id
-from ...schemas.queries.reader import Confidence, ErrorQuery, LocatedError, LocatedFinding, Position
+from ...schemas.queries.reader import Confidence, ErrorQuery, LocatedError, LocatedFinding
 from ...schemas.wire.base import WireModel
 from ...schemas.wire.errors import ErrorDetailJson, ErrorPage, FindingPage, SpanErrorPage
 from ..queries.present_errors import (
@@ -72,7 +72,7 @@ def _page(
         if query.trace_id and (whole := whole_trace_id(reader, query.trace_id)) != query.trace_id:
             return _page(reader, replace(query, trace_id=whole), params, find, present)
         raise NotFoundError(_unknown(query))
-    last = _position(shown[-1]) if shown else None
+    last = shown[-1].position if shown else None
     if query.after:
         more: str | None = write_cursor("after", last or query.after)
     else:
@@ -81,11 +81,6 @@ def _page(
     nothing = not (found or query.before or query.after)
     unknown = reader.unknown_names(asked_names(ERROR_FILTERS, params)) if nothing else {}
     return json_answer({"items": [present(located) for located in shown], "next": more, "unknown": unknown})
-
-
-def _position(located: LocatedError | LocatedFinding) -> Position:
-    one = located.error if isinstance(located, LocatedError) else located.finding
-    return Position(one.first_seen, one.id)
 
 
 def _unknown(query: ErrorQuery) -> str:

@@ -11,7 +11,7 @@ from ...schemas.queries.reader import Confidence, ErrorQuery, TraceQuery
 from ...schemas.taxonomy import Severity
 from .params import Params, Profile, Since, moment, with_filters
 
-Rows = Literal["findings", "runs", "trail"]
+Rows = Literal["findings", "errors", "runs", "trail"]
 
 
 @with_filters(*EXPORT_FILTERS)
@@ -21,12 +21,17 @@ class _ExportFilters(Params):
 
 
 class ExportParams(_ExportFilters):
-    """The rows to export: of findings (filters as of /api/findings), of agent runs, or of traces in TRAIL's layout."""
+    """The rows to export: findings or errors (filters as of their lists), agent runs, or traces in TRAIL's layout."""
 
     profile: Profile = ""
     since: Since = ""
     transcripts: Annotated[bool, Field(description="Whether rows hold the run's transcript")] = True
     limit: Annotated[int | None, Field(ge=1, description="How many rows at most; by default all")] = None
+
+    @property
+    def of_errors(self) -> bool:
+        """Whether rows are of errors, or of the findings that make them, by first sight."""
+        return self.rows in ("errors", "findings")
 
     @property
     def trace_id(self) -> str:
@@ -37,18 +42,18 @@ class ExportParams(_ExportFilters):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         chosen = [name for name in ("span", "judge", "category", "severity") if getattr(self, name)]
-        if self.rows != "findings" and chosen:
+        if not self.of_errors and chosen:
             raise ValueError(f"{chosen[0]} chooses findings; rows={self.rows} hold all findings of what they are of")
         given = field_values(EXPORT_FILTERS, self)
-        if self.rows == "findings" and given["session_id"]:
-            raise ValueError("session chooses runs and traces, not findings")
+        if self.of_errors and given["session_id"]:
+            raise ValueError(f"session chooses runs and traces, not {self.rows}")
         narrowed = given["service"] or given["session_id"] or self.since
-        if given["trace_id"] and self.rows != "findings" and narrowed:
+        if given["trace_id"] and not self.of_errors and narrowed:
             raise ValueError("trace chooses one trace: name neither service, session nor since beside it")
         return self
 
     def errors(self, now: int) -> ErrorQuery:
-        """Which findings. Raises ConfigError on a value that means nothing."""
+        """Which errors or findings. Raises ConfigError on a value that means nothing."""
         given = field_values(EXPORT_FILTERS, self)
         del given["session_id"]
         given["severity"] = given["severity"] or Severity.LOW

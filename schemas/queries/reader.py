@@ -145,6 +145,11 @@ class LocatedFinding:
     service: str
     agent: str
 
+    @property
+    def position(self) -> Position:
+        """Its place in a list by first sight."""
+        return Position(self.finding.first_seen, self.finding.id)
+
 
 @dataclass(frozen=True, slots=True)
 class LocatedError:
@@ -163,6 +168,11 @@ class LocatedError:
     def of(cls, error: AgentError, whole: str, service: str, agent: str, least: float = 0.0) -> Self:
         """The error for those who ask for a confidence of at least `least`."""
         return cls(summary(error), error.severity(least), whole, service, agent)
+
+    @property
+    def position(self) -> Position:
+        """Its place in a list by first sight."""
+        return Position(self.error.first_seen, self.error.id)
 
 
 @dataclass(frozen=True, slots=True)

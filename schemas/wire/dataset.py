@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from .base import OptionalText, Time, WireModel
-from .errors import FindingJson, LocatedFindingJson
+from .errors import ErrorJson, FindingJson, LocatedFindingJson
 from .labels import AnnotationJson, HumanScoreJson, ReviewJson
 from .traces import VerdictJson
 
@@ -36,6 +36,26 @@ class LabelledFinding(FindingJson):
     """A finding with the label of its step in the run's transcript."""
 
     label: str | None
+
+
+class ErrorRow(ErrorJson):
+    """An error with the agent run that it was decided in, as a row of a finding.
+
+    `label`: that of the step where it was decided. `findings`: those of its findings that the profile shows by
+    themselves. `labels`: what people say of any of its findings.
+    """
+
+    session_id: OptionalText
+    trace_state: str
+    conventions: list[str]
+    run_role: str | None
+    run_goal: str | None
+    run_answer: str | None
+    run_status: str | None
+    label: str | None
+    transcript: str | None
+    findings: list[LabelledFinding]
+    labels: list[AnnotationJson]
 
 
 class StepJson(WireModel):

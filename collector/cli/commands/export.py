@@ -20,13 +20,14 @@ from .. import output
 from ..failures import Failure
 from ..options import filter_options, profile_option, since_option, url_option
 
-_OF_FINDINGS: Final = ("service", "agent", "judge", "category")
+_OF_ERRORS: Final = ("service", "agent", "judge", "category")
 _OF_TRACES: Final = ("service", "agent", "session")
 _NOT_PLAIN: Final = re.compile(r"[^\n -~]")
 
 
 @click.command("export")
 @click.argument("file", type=click.Path(dir_okay=False, readable=False, path_type=Path))
+@click.option("--errors", "rows", flag_value="errors", help="A row an error, instead of a row a finding.")
 @click.option("--runs", "rows", flag_value="runs", help="A row an agent run, instead of a row a finding.")
 @click.option("--trail", "rows", flag_value="trail", help="A row a trace, in the layout of TRAIL's annotations.")
 @click.option(
@@ -44,7 +45,7 @@ _NOT_PLAIN: Final = re.compile(r"[^\n -~]")
 def export_command(
     file: Path, *, rows: str | None, form: str | None, bare: bool, limit: int | None, url: str, **given: str | None
 ) -> None:
-    """Write findings with the agent run around them, or agent runs, to FILE for a data set ("-" is stdout).
+    """Write findings or errors with the agent run around them, or agent runs, to FILE for a data set ("-" is stdout).
 
     Latest first. A row holds the run's transcript, its steps labelled, and what people say of it. FILE appears once it
     is complete; a pipe or a device is written to as rows come.
@@ -60,7 +61,7 @@ def export_command(
         params["limit"] = str(limit)
     with ApiClient(url) as client:
         # The lists of the same filters refuse unknown names; a stream could only be empty.
-        list_rows, kinds = (client.errors, _OF_FINDINGS) if rows is None else (client.traces, _OF_TRACES)
+        list_rows, kinds = (client.errors, _OF_ERRORS) if rows in (None, "errors") else (client.traces, _OF_TRACES)
         if names := {name: params[name] for name in kinds if name in params}:
             list_rows(names, 1)
         headers: dict[str, str] = {}

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from ....schemas.queries.labels import Labelled
-from ....schemas.queries.reader import Confidence, ErrorQuery, LocatedFinding, Position, TraceQuery, TraceView
-from ....schemas.wire.dataset import FindingRow, RunRow, TrailRow
+from ....schemas.queries.reader import (
+    Confidence,
+    ErrorQuery,
+    LocatedError,
+    LocatedFinding,
+    Position,
+    TraceQuery,
+    TraceView,
+)
+from ....schemas.wire.dataset import ErrorRow, FindingRow, RunRow, TrailRow
 from ..reader import Reader
 from .rows import TraceRows, trail_row
 
 FINDINGS = 1000
-"""Findings that are held at once: of each trace among them the spans are read once."""
+"""Findings, or errors, that are held at once: of each trace among them the spans are read once."""
 TRACES = 200
 """Traces of a list that are held at once."""
+Located = TypeVar("Located", LocatedFinding, LocatedError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +39,17 @@ class Exporter:
 
         What is found while it runs is not among them.
         """
-        for page in self._pages(query, limit):
-            by_trace: dict[str, list[LocatedFinding]] = {}
-            for located in page:
-                by_trace.setdefault(located.finding.trace_id, []).append(located)
-            for trace_id, view, told in self._views(list(by_trace), query.confidence, query.tenant):
-                rows = TraceRows(view, told, transcripts=self.transcripts)
-                for located in sorted(by_trace[trace_id], key=lambda s: s.finding.agent_run_id):
+        for page in _pages(self.reader.findings, query, limit):
+            for rows, found in self._by_trace(page, lambda one: one.finding.trace_id, query):
+                for located in sorted(found, key=lambda one: one.finding.agent_run_id):
                     yield rows.finding(located)
+
+    def errors(self, query: ErrorQuery, limit: int) -> Iterator[ErrorRow]:
+        """Errors, as findings."""
+        for page in _pages(self.reader.errors, query, limit):
+            for rows, found in self._by_trace(page, lambda one: one.whole, query):
+                for located in sorted(found, key=lambda one: one.error.agent_run_id):
+                    yield rows.error(located)
 
     def runs(self, query: TraceQuery, limit: int, trace_id: str = "") -> Iterator[RunRow]:
         """Agent runs, those of the latest traces first."""
@@ -69,18 +82,14 @@ class Exporter:
             every = told | (dict(self.reader.labels.of_traces(others, tenant)) if others else {})
             yield trace_id, view, _together([every[i] for i in ids if i in every])
 
-    def _pages(self, query: ErrorQuery, limit: int) -> Iterator[list[LocatedFinding]]:
-        left = limit
-        while True:
-            size = min(FINDINGS, left) if limit else FINDINGS
-            page = list(self.reader.findings(replace(query, limit=size)))
-            if page:
-                yield page
-            left -= len(page)
-            if len(page) < size or (limit and left <= 0):
-                return
-            last = page[-1].finding
-            query = replace(query, before=Position(last.first_seen, last.id))
+    def _by_trace(
+        self, page: Sequence[Located], trace_of: Callable[[Located], str], query: ErrorQuery
+    ) -> Iterator[tuple[TraceRows, list[Located]]]:
+        by_trace: dict[str, list[Located]] = {}
+        for located in page:
+            by_trace.setdefault(trace_of(located), []).append(located)
+        for trace_id, view, told in self._views(list(by_trace), query.confidence, query.tenant):
+            yield TraceRows(view, told, transcripts=self.transcripts), by_trace[trace_id]
 
     def _traces(self, query: TraceQuery, trace_id: str) -> Iterator[tuple[TraceView, Labelled]]:
         for page in [[trace_id]] if trace_id else self._ids(query):
@@ -94,6 +103,21 @@ class Exporter:
             if len(page) < TRACES:
                 return
             query = replace(query, before=Position(page[-1].received, page[-1].trace_id))
+
+
+def _pages(
+    find: Callable[[ErrorQuery], Sequence[Located]], query: ErrorQuery, limit: int
+) -> Iterator[Sequence[Located]]:
+    left = limit
+    while True:
+        size = min(FINDINGS, left) if limit else FINDINGS
+        page = find(replace(query, limit=size))
+        if page:
+            yield page
+        left -= len(page)
+        if len(page) < size or (limit and left <= 0):
+            return
+        query = replace(query, before=page[-1].position)
 
 
 def _together(labelled: Sequence[Labelled]) -> Labelled:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from ....processors.transcript import transcribe
+from ....schemas.agent_errors import ErrorSummary
 from ....schemas.annotations import Annotation
 from ....schemas.findings import Finding
 from ....schemas.queries.labels import Labelled
-from ....schemas.queries.reader import LocatedFinding, TraceView
+from ....schemas.queries.reader import LocatedError, LocatedFinding, TraceView
 from ....schemas.taxonomy import TRAIL
 from ....schemas.trajectory import AgentRun, Trace
 from ....schemas.transcript import Transcript
 from ....schemas.wire.base import fill
-from ....schemas.wire.dataset import FindingRow, LabelledFinding, RunRow, TrailError, TrailRow
-from ..present_errors import present_located_finding
+from ....schemas.wire.dataset import ErrorRow, FindingRow, LabelledFinding, RunRow, TrailError, TrailRow
+from ....schemas.wire.labels import AnnotationJson
+from ..present_errors import present_error, present_located_finding
 from ..present_labels import present_annotation, present_review, present_score
 
 
@@ -28,21 +31,21 @@ class TraceRows:
 
     def finding(self, located: LocatedFinding) -> FindingRow:
         """A finding of the trace with its run."""
-        finding, trace = located.finding, self._view.trace
-        run = self._runs.get(finding.agent_run_id)
-        said = self._transcript(run.id) if run else None
+        finding = located.finding
         return FindingRow(
-            **vars(present_located_finding(located)),
-            session_id=trace.session_id,
-            trace_state=trace.state,
-            conventions=list(trace.conventions),
-            run_role=run.role if run else None,
-            run_goal=run.goal if run else None,
-            run_answer=run.answer if run else None,
-            run_status=run.status if run else None,
-            label=label_of(said, finding),
-            transcript=text_of(said) if said and self._transcripts else None,
-            labels=[present_annotation(a) for a in self._labelled.annotations if _is_about(a, finding)],
+            **vars(present_located_finding(located)), **self._around(finding), labels=self._annotations([finding])
+        )
+
+    def error(self, located: LocatedError) -> ErrorRow:
+        """An error of the trace with its run."""
+        error = located.error
+        said = self._transcript(error.agent_run_id) if error.agent_run_id in self._runs else None
+        found = [finding for finding in self._view.findings if finding.id in error.findings]
+        return ErrorRow(
+            **vars(present_error(located)),
+            **self._around(error),
+            findings=[fill(LabelledFinding, f, label=label_of(said, f)) for f in found],
+            labels=self._annotations(found),
         )
 
     def runs(self, agent: str = "") -> Iterator[RunRow]:
@@ -74,14 +77,33 @@ class TraceRows:
             steps=said.steps,
             findings=[fill(LabelledFinding, f, label=label_of(said, f)) for f in found],
             verdicts=[v for v in self._view.verdicts if v.subject.id == run.id],
-            labels=[
-                present_annotation(a)
-                for a in labelled.annotations
-                if a.agent_run_id == run.id or any(_is_about(a, f) for f in found)
-            ],
+            labels=self._annotations(found, run.id),
             scores=[present_score(s) for s in labelled.scores if s.agent_run_id == run.id],
             reviews=[present_review(r) for r in labelled.reviews if r.agent_run_id == run.id],
         )
+
+    def _around(self, one: Finding | ErrorSummary) -> dict[str, Any]:
+        trace, run = self._view.trace, self._runs.get(one.agent_run_id)
+        said = self._transcript(run.id) if run else None
+        return {
+            "session_id": trace.session_id,
+            "trace_state": trace.state,
+            "conventions": list(trace.conventions),
+            "run_role": run.role if run else None,
+            "run_goal": run.goal if run else None,
+            "run_answer": run.answer if run else None,
+            "run_status": run.status if run else None,
+            "label": label_of(said, one),
+            "transcript": text_of(said) if said and self._transcripts else None,
+        }
+
+    def _annotations(self, found: Iterable[Finding], run_id: str | None = None) -> list[AnnotationJson]:
+        """What people say of any of these findings, or of the run."""
+        return [
+            present_annotation(a)
+            for a in self._labelled.annotations
+            if a.agent_run_id == run_id or any(_is_about(a, finding) for finding in found)
+        ]
 
     def _transcript(self, run_id: str) -> Transcript:
         if self._last is None or self._last[0] != run_id:
@@ -110,14 +132,14 @@ def text_of(transcript: Transcript) -> str:
     return transcript.header + "".join(step.text for step in transcript.steps) + transcript.closing
 
 
-def label_of(transcript: Transcript | None, finding: Finding) -> str | None:
-    """The label of the step at the finding's span, else of the last step of its turn; None where it has none."""
+def label_of(transcript: Transcript | None, one: Finding | ErrorSummary) -> str | None:
+    """The label of the step at its span, else of the last step of its turn; None where it has none."""
     if transcript is None:
         return None
     for step in transcript.steps:
-        if step.span_id == finding.span_id:
+        if step.span_id == one.span_id:
             return step.label
-    of_turn = [step.label for step in transcript.steps if step.turn == finding.turn]
+    of_turn = [step.label for step in transcript.steps if step.turn == one.turn]
     return of_turn[-1] if of_turn else None
 
 

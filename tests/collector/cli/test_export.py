@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 from hypothesis import given
 from hypothesis import strategies as st
-from memory_api import KNOWN, Api, finding, memory_api, row, served
+from memory_api import KNOWN, Api, apart, finding, memory_api, row, served
 
 from tracejury.collector.cli.commands.export import for_terminal
 from tracejury.collector.cli.root import root
@@ -43,6 +43,15 @@ def test_findings_as_json_lines(api: Api, tmp_path: Path) -> None:
     assert len(shown.output.splitlines()) == 1
 
 
+def test_errors_as_json_lines(api: Api) -> None:
+    """One line an error, however many findings it has."""
+    api.reader.found = [finding(1), finding(2), apart(3)]
+    shown = CliRunner().invoke(root, ["export", "-", "--errors", "--url", api.url])
+    rows = [json.loads(line) for line in shown.output.splitlines()]
+    assert sorted(len(row["finding_ids"]) for row in rows) == [1, 2]
+    assert not CliRunner().invoke(root, ["export", "-", "--errors", "--severity", "HIGH", "--url", api.url]).output
+
+
 def test_what_is_not_judged_yet_is_said(api: Api, tmp_path: Path) -> None:
     """On stderr, in the API's header, and not in the rows; nothing is said where all is judged."""
     api.reader.found = [finding(1)]
@@ -60,7 +69,13 @@ def test_what_is_not_judged_yet_is_said(api: Api, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "filters", [("--judge", "shpo"), ("--runs", "--session", "shpo"), ("--trail", "--agent", "shpo")]
+    "filters",
+    [
+        ("--judge", "shpo"),
+        ("--errors", "--judge", "shpo"),
+        ("--runs", "--session", "shpo"),
+        ("--trail", "--agent", "shpo"),
+    ],
 )
 def test_an_unknown_name_is_refused(api: Api, tmp_path: Path, filters: tuple[str, ...]) -> None:
     """Instead of an empty data set."""

@@ -21,7 +21,7 @@ from stored_readers import stored_reader
 
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
-from tracejury.collector.queries.dataset import writing
+from tracejury.collector.queries.dataset import reading, writing
 from tracejury.collector.queries.dataset.reading import Exporter
 from tracejury.collector.queries.dataset.writing import json_lines, parquet
 from tracejury.collector.queries.stored_reader import StoredReader
@@ -35,7 +35,7 @@ from tracejury.schemas.queries.reader import Confidence, ErrorQuery, TraceView
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.spans import Span
 from tracejury.schemas.taxonomy import Severity
-from tracejury.schemas.wire.dataset import FindingRow, RunRow, TrailRow
+from tracejury.schemas.wire.dataset import ErrorRow, FindingRow, RunRow, TrailRow
 
 pytestmark = pytest.mark.store
 
@@ -119,6 +119,25 @@ def test_a_finding_with_the_run_around_it(store: Store, reader: StoredReader, ap
     assert [(a["annotator"], a["opinion"]) for a in row["labels"]] == [("ann", "agree")]
 
 
+def test_an_error_with_the_run_around_it(store: Store, reader: StoredReader, api: httpx.Client) -> None:
+    """One mistake: its fields as in /api/errors, its run, its findings, and what people say of any of them."""
+    first, second = fill(store, "1" * 32, findings=2)
+    fill(store, "2" * 32, category="Timeout Issues", severity=Severity.LOW)
+    said = Annotation("l1", second.trace_id, second.span_id, "ann", second.category, Severity.HIGH)
+    reader.labels.save(Labelled([replace(said, opinion=Opinion.DISAGREE, finding_id=second.id)]))
+    row, other = sorted(lines(api, rows="errors"), key=lambda row: row["trace_id"])
+    (found,) = api.get("/api/errors", params={"trace": "1" * 32}).json()["items"]
+    assert {key: row[key] for key in found} == found
+    assert set(row) == set(get_type_hints(ErrorRow))
+    assert (row["run_goal"], row["run_answer"], row["run_role"]) == ("Find it.", "nothing found", "manager")
+    assert (row["label"], "I will look." in row["transcript"]) == ("S2", True)
+    assert {f["id"] for f in row["findings"]} == {first.id, second.id} == set(row["finding_ids"])
+    assert [(a["finding_id"], a["opinion"]) for a in row["labels"]] == [(second.id, "disagree")]
+    assert (len(other["findings"]), other["labels"]) == (1, [])
+    for filters in ({"severity": "HIGH"}, {"judge": "rule-1"}, {"trace": "1" * 32}, {"category": second.category}):
+        assert [one["id"] for one in lines(api, rows="errors", **filters)] == [row["id"]]
+
+
 def test_a_run_with_everything_in_it(store: Store, reader: StoredReader, api: httpx.Client) -> None:
     """Transcript, steps, findings with labels, labels and reviews; a run without findings is a row, too."""
     fill(store, "1" * 32, findings=2)
@@ -148,7 +167,9 @@ def test_the_layout_of_trail(store: Store, api: httpx.Client) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("rows", "shape"), [("findings", FindingRow), ("runs", RunRow), ("trail", TrailRow)])
+@pytest.mark.parametrize(
+    ("rows", "shape"), [("findings", FindingRow), ("errors", ErrorRow), ("runs", RunRow), ("trail", TrailRow)]
+)
 def test_parquet_holds_the_same_rows(store: Store, api: httpx.Client, rows: str, shape: type) -> None:
     """Value by value, also what is hostile; columns follow from the shape."""
     fill(store, "1" * 32, "2" * 32, goal=HOSTILE.replace("\x00", ""), findings=2, evidence=HOSTILE)
@@ -157,7 +178,7 @@ def test_parquet_holds_the_same_rows(store: Store, api: httpx.Client, rows: str,
     assert read.to_pylist() == lines(api, rows=rows)
 
 
-@pytest.mark.parametrize("rows", ["findings", "runs", "trail"])
+@pytest.mark.parametrize("rows", ["findings", "errors", "runs", "trail"])
 def test_nothing_to_export(api: httpx.Client, rows: str) -> None:
     """No line, and a Parquet file with columns and no rows."""
     assert lines(api, rows=rows) == []
@@ -185,6 +206,7 @@ def test_filters_and_limits(store: Store, api: httpx.Client) -> None:
     [
         ({"rows": "runs", "judge": "x"}, 422, "judge"),
         ({"rows": "spans"}, 422, "rows"),
+        ({"rows": "errors", "session": "s"}, 422, "session"),
         ({"format": "csv"}, 422, "format"),
         ({"since": "yesterday"}, 422, "since"),
         ({"profile": "lax"}, 422, "profile"),
@@ -201,6 +223,16 @@ def test_what_does_not_fit_is_refused_before_the_first_row(
     answer = api.get("/api/export", params=params)
     assert answer.status_code == status
     assert word in answer.json()["detail"]
+
+
+def test_errors_are_read_in_pages(store: Store, reader: StoredReader, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each once, however many pages there are; a limit cuts."""
+    monkeypatch.setattr(reading, "FINDINGS", 2)
+    fill(store, *(f"{number:032x}" for number in range(1, 6)))
+    exporter, query = Exporter(reader), ErrorQuery(Confidence.of("0"), 0)
+    rows = [row.trace_id for row in exporter.errors(query, 0)]
+    assert rows == [f"{number:032x}" for number in (5, 4, 3, 2, 1)]
+    assert [row.trace_id for row in exporter.errors(query, 3)] == rows[:3]
 
 
 def test_thousands_of_findings_take_little_memory(store: Store, reader: StoredReader) -> None:
