@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Final
 
@@ -79,6 +80,7 @@ def _sentences(text: str) -> Iterator[str]:
             yield sentence
 
 
+@lru_cache(512)
 def _admits(low: str) -> bool:
     return bool(ADMITS.search(low) or ACCESS_FAILED.search(low))
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from operator import attrgetter
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from ..schemas.findings import Draft
 from ..schemas.trajectory import AgentRun, Trace
@@ -17,6 +17,8 @@ from .mending import Worked, last_worked
 from .text import TextCache
 
 __all__ = ["Context", "Detector", "RuleScope", "scope_of"]
+
+T = TypeVar("T")
 
 
 class RuleScope(StrEnum):
@@ -37,11 +39,12 @@ class Context:
     but what was read from texts, so it never changes an outcome.
     """
 
-    __slots__ = ("_endings", "_facts", "_faults", "_worked", "texts", "trace")
+    __slots__ = ("_answers", "_endings", "_facts", "_faults", "_worked", "texts", "trace")
 
     def __init__(self, trace: Trace, texts: TextCache | None = None) -> None:
         self.trace = trace
         self.texts = texts if texts is not None else TextCache()
+        self._answers: dict[tuple[Callable[[RunFacts], Iterable[Any]], str], tuple[Any, ...]] = {}
         self._facts: Mapping[str, RunFacts] | None = None
         self._endings: Mapping[str, Ending] | None = None
         self._worked: Worked | None = None
@@ -87,6 +90,13 @@ class Context:
     def run(self, run: AgentRun) -> RunFacts:
         """The facts of one run of the trace."""
         return self.facts[run.id]
+
+    def once(self, find: Callable[[RunFacts], Iterable[T]], facts: RunFacts) -> tuple[T, ...]:
+        """All that `find` finds in a run, computed at first use, where several rules look for the same."""
+        key = (find, facts.run.id)
+        if key not in self._answers:
+            self._answers[key] = tuple(find(facts))
+        return self._answers[key]
 
     def finished(self, run: AgentRun) -> bool:
         """Whether the run's own span has ended, so that an absence in it means something."""

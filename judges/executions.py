@@ -7,13 +7,14 @@ latest one that wrote any code.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from .code_text import code_of
-from .commands import end_of, failed, runs_code
+from .commands import failed, runs_code
 from .exit_status import Ended, ended
 from .facts import RunFacts, TurnFacts
 from .failure_text import reported_failure
@@ -65,7 +66,8 @@ def executions(facts: Mapping[str, RunFacts]) -> tuple[Execution, ...]:
         c.call.result.strip() for run in facts.values() for t in run.turns for c in t.calls if c.call.result
     )
     known = {(text, number + 1) for text, count in results.items() for number in range(count)}
-    found += [e for run in facts.values() for e in _told(run, writings, known)]
+    spoken = {text: w for w in writings if (text := w.text.strip())}
+    found += [e for run in facts.values() for e in _told(run, writings, spoken, known)]
     return tuple(sorted(found, key=lambda e: (e.at, e.span_id)))
 
 
@@ -81,12 +83,10 @@ def _called(run: RunFacts, turn: TurnFacts, writings: Sequence[_Writing]) -> Ite
     """Executions by tools: a call whose result tells how a program ended."""
     for facts in turn.calls:
         call = facts.call
-        if call.sub_run_id or facts.role is Role.FINAL or call.result is None:
+        end = facts.end
+        if facts.role is Role.FINAL or end is None or not (end.framed or runs_code(call.name, call.arguments)):
             continue
         code = code_argument(call.arguments)
-        end = end_of(call.name, call.arguments, call.result)
-        if end is None or not (end.framed or runs_code(call.name, call.arguments)):
-            continue
         span_id = call.span.span_id if call.span else ""
         at = call.span.raw.start if call.span else _start(turn)
         if turn.turn.llm is not None:
@@ -97,12 +97,14 @@ def _called(run: RunFacts, turn: TurnFacts, writings: Sequence[_Writing]) -> Ite
             yield Execution(at, code, end, None, None, span_id)
 
 
-def _told(run: RunFacts, writings: Sequence[_Writing], known: set[tuple[str, int]]) -> Iterator[Execution]:
+def _told(
+    run: RunFacts, writings: Sequence[_Writing], spoken: Mapping[str, _Writing], known: set[tuple[str, int]]
+) -> Iterator[Execution]:
     """Executions by the framework, which no span records: a later call is sent how the code of an earlier one ended.
 
-    `known`: texts that were read already, each with the number of its occurrence in a run's messages.
+    `spoken`: the last that wrote a text; `known`: texts that were read already, each with the number of its occurrence
+    in a run's messages.
     """
-    spoken = {w.text.strip(): w for w in writings if w.text.strip()}
     seen: Counter[str] = Counter()
     for turn in run.turns:
         at, speaker = _start(turn), None
@@ -137,7 +139,8 @@ def _start(turn: TurnFacts) -> int:
 
 
 def _author(code: str, at: int, writings: Sequence[_Writing]) -> _Writing | None:
-    earlier = [w for w in writings if w.at < at][-MOST_WRITINGS:]
+    end = bisect_left(writings, at, key=lambda w: w.at)
+    earlier = writings[max(end - MOST_WRITINGS, 0) : end]
     wanted = code.strip()
     if wanted:
         for writing in reversed(earlier):

@@ -86,11 +86,12 @@ def _from_notation(text: str) -> Ended | None:
 
 
 def _from_lines(text: str) -> Ended | None:
-    lines = text.splitlines()
-    for line, rest, framed in ((lines[0], lines[1:], True), (lines[-1], lines[:-1], False)):
+    # Of a line that is cut here, more is left than a statement of the status has.
+    first, last = text[: _LONGEST_LINE + 2].splitlines()[0], text[-_LONGEST_LINE - 2 :].splitlines()[-1]
+    for line, rest, framed in ((first, slice(1, None), True), (last, slice(-1), False)):
         found = _LINE.match(line.strip()) if len(line) <= _LONGEST_LINE else None
         if found:
-            output = _LABEL.sub("", "\n".join(rest).strip()).strip()
+            output = _LABEL.sub("", "\n".join(text.splitlines()[rest]).strip()).strip()
             return Ended(int(next(g for g in found.groups() if g is not None)), output, framed)
     return None
 
@@ -112,11 +113,13 @@ _RAISED: Final = re.compile(
     r"^[A-Za-z_][\w.]{0,80}(?:Error|Exception|Exit|Interrupt|Warning|Timeout|Failure)?\b(?::|$)"
 )
 _FRAME: Final = re.compile(r"^\s{0,20}at [\w.$<>/ ()\[\]-]{1,200}[(:]")
-_DIED: Final = (
-    re.compile(r"^thread '[^'\n]{0,80}'.{0,20} panicked at ", re.MULTILINE),
-    re.compile(r"^panic: .{0,500}\n(?:.{0,200}\n){0,3}goroutine \d", re.MULTILINE),
-)
+_DIED: Final = {
+    " panicked at ": re.compile(r"^thread '[^'\n]{0,80}'.{0,20} panicked at ", re.MULTILINE),
+    "goroutine ": re.compile(r"^panic: .{0,500}\n(?:.{0,200}\n){0,3}goroutine \d", re.MULTILINE),
+}
+"""By what each holds: a pattern would walk through all of every text."""
 _UNCAUGHT: Final = re.compile(r"^(?:Exception in thread|Uncaught |[\w.$]{0,80}(?:Error|Exception)\b)", re.MULTILINE)
+_UNCAUGHT_WORDS: Final = ("Exception", "Uncaught ", "Error")
 _LAST_WORDS: Final = 12
 """Lines that an error's message may have."""
 
@@ -128,10 +131,9 @@ _LABEL: Final = re.compile(r"^(?:code |standard )?(?:output|stdout|result)s?:", 
 
 def _from_crash(text: str) -> Ended | None:
     tail = text[-_READ:]
-    if reports(tail):
-        return None
-    died = _python_died(tail) or _stack_ends(tail) or any(_died_at(d, tail) for d in _DIED)
-    return Ended(None, text, framed=False) if died else None
+    patterns = (pattern for held, pattern in _DIED.items() if held in tail)
+    died = _python_died(tail) or _stack_ends(tail) or any(_died_at(pattern, tail) for pattern in patterns)
+    return Ended(None, text, framed=False) if died and not reports(tail) else None
 
 
 def _python_died(text: str) -> bool:
@@ -145,9 +147,12 @@ def _python_died(text: str) -> bool:
 
 def _stack_ends(text: str) -> bool:
     """Whether a text ends in stack frames (Node, Java) under an error's name."""
+    if not any(word in text for word in _UNCAUGHT_WORDS):
+        return False
     lines = [line for line in text.splitlines() if line.strip()]
-    last = next((i for i in range(len(lines) - 1, -1, -1) if _FRAME.match(lines[i])), -1)
-    return last >= 0 and len(lines) - last <= _AFTER_FRAMES and bool(_UNCAUGHT.search("\n".join(lines[:last])))
+    ends = range(len(lines) - 1, max(len(lines) - _AFTER_FRAMES, 0) - 1, -1)
+    last = next((i for i in ends if _FRAME.match(lines[i])), -1)
+    return last >= 0 and bool(_UNCAUGHT.search("\n".join(lines[:last])))
 
 
 _AFTER_FRAMES: Final = 8

@@ -14,6 +14,7 @@ from ..schemas.normalized import Kind
 from ..schemas.trajectory import AgentRun, ToolCall, Trace, Turn, TurnKind
 from .code_text import code_of, reaches_out
 from .commands import edits, end_of, failed, runs_code, unapplied
+from .exit_status import Ended
 from .failure_text import FailureKind, StepFailure, classify, error_page, gives_up, reported_failure
 from .history import informed, obtained_texts, opening_messages
 from .names import Role, code_argument, hands_back, hints, named, reads, role_of, text_of
@@ -29,12 +30,16 @@ _OWN: Final = frozenset({"assistant", "tool-call"})
 
 @dataclass(frozen=True, slots=True)
 class CallFacts:
-    """One call, its role, its failure if it failed, and the kind of refusal if it was turned down (refusals.py)."""
+    """One call, its role, its failure if it failed, and the kind of refusal if it was turned down (refusals.py).
+
+    `end`: how the program ended that it ran, as far as its result tells; None of a call that started an agent.
+    """
 
     call: ToolCall
     role: Role
     failure: StepFailure | None
     refusal: FailureKind | None = None
+    end: Ended | None = None
 
     @property
     def ran(self) -> bool | None:
@@ -282,10 +287,12 @@ def _turn_text(turn: Turn, calls: tuple[CallFacts, ...]) -> str:
 
 def _read_call(call: ToolCall, turn: Turn, run: AgentRun) -> CallFacts:
     failure = None
+    # What a sub-agent's answer tells of went wrong inside its run.
+    end = end_of(call.name, call.arguments, call.result) if call.result and not call.sub_run_id else None
     if call.error is not None:
         failure = StepFailure(classify(call.error), call.error)
     elif call.result:
-        failure = _failure_of(call, call.result) or declined(call.name, call.result)
+        failure = _failure_of(call, call.result, end) or declined(call.name, call.result)
     told = failure
     if failure is None and call.result is None and call.executed is not True:
         told = _step_failure(turn)  # the step in which the call was to be made
@@ -294,13 +301,11 @@ def _read_call(call: ToolCall, turn: Turn, run: AgentRun) -> CallFacts:
         refusal = None
     if told is not None and refusal is not None:
         failure = replace(told, kind=refusal)
-    return CallFacts(call, role_of(call.name), failure, refusal)
+    return CallFacts(call, role_of(call.name), failure, refusal, end)
 
 
-def _failure_of(call: ToolCall, result: str) -> StepFailure | None:
+def _failure_of(call: ToolCall, result: str, end: Ended | None) -> StepFailure | None:
     """The failure that a result tells of: how the program ended that the call ran, else what the result says."""
-    # What a sub-agent's answer tells of went wrong inside its run.
-    end = end_of(call.name, call.arguments, result) if not call.sub_run_id else None
     if end is None and edits(call.name, call.arguments) and unapplied(result):
         return StepFailure(FailureKind.EXIT, result)
     if end is None:

@@ -50,10 +50,14 @@ def _value_of(number: str) -> float:
 
 
 class Support:
-    """Texts that details may stand in."""
+    """Texts that details may stand in, each read once and only where there is a detail to look for."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._texts: Sequence[str] = [t.lower() for t in texts]
+        self._given = dict.fromkeys(texts)
+
+    @cached_property
+    def _texts(self) -> Sequence[str]:
+        return [t.lower() for t in self._given]
 
     @cached_property
     def _values(self) -> frozenset[float] | None:

@@ -27,7 +27,7 @@ class Role(StrEnum):
 
 def role_of(name: str) -> Role:
     """The purpose of a call of a tool with that name."""
-    letters = "".join(ch for ch in name.lower() if ch.isalpha())
+    letters = "".join(filter(str.isalpha, name.lower()))
     if letters in FINAL_NAMES:
         return Role.FINAL
     return Role.COMPUTE if letters in COMPUTE_NAMES else Role.ACCESS
@@ -56,7 +56,7 @@ def hands_back(name: str, arguments: Json, agent: str) -> bool:
 
 
 def _letters(text: str) -> str:
-    return "".join(ch for ch in text[:_LONGEST_NAME].lower() if ch.isalnum())
+    return "".join(filter(str.isalnum, text[:_LONGEST_NAME].lower()))
 
 
 _LONGEST_NAME: Final = 200

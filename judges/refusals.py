@@ -161,7 +161,7 @@ def _given(turn: Turn, run: AgentRun) -> Collection[str]:
 
 def plain(name: str) -> str:
     """Letters and digits of a tool's name, lower case: how it is written differs, and some put its owner before it."""
-    return "".join(ch for ch in name.lower() if ch.isalnum())
+    return "".join(filter(str.isalnum, name.lower()))
 
 
 def is_text(arguments: Json) -> bool:

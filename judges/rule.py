@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
+from typing import Final
 
 from ..schemas.findings import Draft
 from ..schemas.taxonomy import Dimension, Severity
@@ -32,6 +33,8 @@ class Hit:
     confidence: float | None = None
     turn: int | None = None
 
+
+_PLACE: Final = tuple(f.name for f in fields(Hit))
 
 Find = Callable[[RunFacts, Context], Iterable[Hit]]
 
@@ -63,7 +66,7 @@ class RunRule:
             if self.of_absence and not facts.settled:
                 continue
             for hit in self.find(facts, ctx):
-                place = {f.name: getattr(hit, f.name) for f in fields(Hit)}
+                place = {name: getattr(hit, name) for name in _PLACE}
                 place["severity"] = hit.severity or self.severity
                 place["confidence"] = self.confidence if hit.confidence is None else hit.confidence
                 span = trace.spans[hit.span_id]

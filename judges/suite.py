@@ -97,7 +97,7 @@ def _run(detector: Detector, trace: Trace, ctx: Context) -> tuple[list[Draft], s
         if invalid:
             failure = failure or invalid
         else:
-            valid.append(replace(draft, judge=detector.name))
+            valid.append(draft if draft.judge == detector.name else replace(draft, judge=detector.name))
     return valid, failure
 
 
@@ -131,12 +131,12 @@ def _identify(trace: Trace, drafts: Sequence[Draft]) -> tuple[Finding, ...]:
     best: dict[tuple[str, str, str, str], Draft] = {}
     for draft in sorted(drafts, key=_preference):
         best.setdefault((draft.judge, draft.span_id, draft.taxonomy, draft.category), draft)
-    kept = sorted(best.values(), key=lambda d: _order(trace, d))
+    kept = [(_id(trace, draft), draft) for draft in sorted(best.values(), key=lambda d: _order(trace, d))]
     partners: dict[tuple[str, str], list[str]] = {}
-    for draft in kept:
+    for own_id, draft in kept:
         for other in draft.linked:
-            partners.setdefault((draft.span_id, other), []).append(_id(trace, draft))
-    return tuple(_finding(trace, draft, partners) for draft in kept)
+            partners.setdefault((draft.span_id, other), []).append(own_id)
+    return tuple(_finding(trace, own_id, draft, partners) for own_id, draft in kept)
 
 
 def _preference(draft: Draft) -> tuple[float, int, str, str, str]:
@@ -153,14 +153,17 @@ def _id(trace: Trace, draft: Draft) -> str:
     )
 
 
-def _finding(trace: Trace, draft: Draft, partners: dict[tuple[str, str], list[str]]) -> Finding:
+_CLAIM: Final = tuple(f.name for f in fields(Draft))
+
+
+def _finding(trace: Trace, own_id: str, draft: Draft, partners: dict[tuple[str, str], list[str]]) -> Finding:
     # Two findings are anchors of one claim where each names the other's span.
     linked = [i for other in draft.linked if other != draft.span_id for i in partners.get((other, draft.span_id), ())]
-    claim = {f.name: getattr(draft, f.name) for f in fields(Draft)}
+    claim = {name: getattr(draft, name) for name in _CLAIM}
     claim |= {"confidence": float(draft.confidence), "linked": tuple(dict.fromkeys(linked))}
     home = trace.home(draft.span_id)
     return Finding(
-        id=_id(trace, draft),
+        id=own_id,
         fingerprint=fingerprint(trace.tenant, home, draft.span_id, draft.taxonomy, draft.category),
         tenant=trace.tenant,
         trace_id=home,

@@ -98,12 +98,9 @@ def fingerprint(tenant: str, trace_id: str, span_id: str, taxonomy: str, categor
 
 def digest(parts: Iterable[str]) -> str:
     """32 hex digits of a row of texts; no other row has the same."""
-    h = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        data = part.encode("utf-8", "surrogatepass")
-        h.update(len(data).to_bytes(8, "big"))
-        h.update(data)
-    return h.hexdigest()
+    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
+    measured = b"".join(len(data).to_bytes(8, "big") + data for data in encoded)
+    return hashlib.blake2b(measured, digest_size=16).hexdigest()
 
 
 LIVE = frozenset({FindingState.CURRENT, FindingState.PROVISIONAL})

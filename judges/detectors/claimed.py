@@ -123,13 +123,14 @@ def _asked(message: Message) -> str:
 def _unsupported(facts: RunFacts) -> Iterator[tuple[TurnFacts, Detail]]:
     """The first detail of an answer that nothing seen supports, of a run that was brought data."""
     for last in _answer(facts):
-        if not facts.informed and not any(t.succeeded for t in facts.turns):
+        given = details(statement(last)[:_READ])
+        if not given or not (facts.informed or any(t.succeeded for t in facts.turns)):
             continue
         seen = _seen(facts, last)
         if sum(map(len, seen)) > MOST_SEEN:
             continue
         support = Support(seen)
-        missing = (d for d in details(statement(last)[:_READ]) if not support.holds(d))
+        missing = (d for d in given if not support.holds(d))
         yield from ((last, d) for d in islice(missing, 1))
 
 
@@ -137,15 +138,15 @@ MOST_SEEN: Final = 1_000_000
 """Characters that details are looked for in; of a run that was told more, no absence is claimed."""
 
 
-def _details(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    for last, detail in _unsupported(facts):
+def _details(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
+    for last, detail in ctx.once(_unsupported, facts):
         text = f"{detail.text[:80]!r} stands in nothing that the run was told, and nothing there makes it."
         yield Hit(last.span_id, quote(last.text, max(0, last.text.find(detail.text))), text)
 
 
-def _contradictions(facts: RunFacts, _: Context) -> Iterator[Hit]:
+def _contradictions(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
     """A number beside the name of a value that a result has as another number, which the answer does not give."""
-    for last, detail in _unsupported(facts):
+    for last, detail in ctx.once(_unsupported, facts):
         answer = statement(last)
         sentence = next((m.group().lower() for m in _SENTENCE.finditer(answer) if detail.text in m.group()), "")
         for name, value in _values(facts):

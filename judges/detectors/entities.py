@@ -26,15 +26,11 @@ MOST_CALLS: Final = 64
 
 def slipped(text: str, goal: str) -> tuple[str, str] | None:
     """(name as called, name as asked) of the first name in `text` that is a slip of one in `goal`, None without one."""
-    asked = set(_NAME.findall(goal[:_GOAL_READ]))
-    low = goal[:_GOAL_READ].lower()
-    for name in dict.fromkeys(_NAME.findall(text[:_CALL_READ])):
-        if name.lower() in low:
-            continue
-        for other in sorted(asked):
-            if _is_slip(name, other):
-                return name, other
-    return None
+    names = dict.fromkeys(_NAME.findall(text[:_CALL_READ]))
+    low = goal[:_GOAL_READ].lower() if names else ""
+    unknown = [name for name in names if name.lower() not in low]
+    asked = sorted(set(_NAME.findall(goal[:_GOAL_READ]))) if unknown else []
+    return next(((name, other) for name in unknown for other in asked if _is_slip(name, other)), None)
 
 
 def _is_slip(name: str, other: str) -> bool:

@@ -43,8 +43,8 @@ def _announcements(facts: RunFacts) -> list[TurnFacts]:
     return [t for t in facts.acts[:-1] if announces_without_calling(facts, t)]
 
 
-def _hits(facts: RunFacts, _: Context, *, which: slice, text: str) -> Iterator[Hit]:
-    for turn in _announcements(facts)[which]:
+def _hits(facts: RunFacts, ctx: Context, *, which: slice, text: str) -> Iterator[Hit]:
+    for turn in ctx.once(_announcements, facts)[which]:
         name = _announced(facts, turn)
         at = find_name(prose(turn.text).lower(), name.lower())
         yield Hit(turn.span_id, quote(turn.text, at), text.format(name=name))

@@ -33,7 +33,8 @@ def segments(facts: RunFacts) -> Iterator[tuple[TurnFacts, list[TurnFacts]]]:
 def called(turn: TurnFacts, ctx: Context) -> list[str]:
     """Names of the tools and agents that a turn ran."""
     names = [c.call.name for c in turn.calls if c.role is Role.ACCESS and c.ran is not False]
-    subs = [run.name for run in ctx.trace.runs if run.id in turn.turn.sub_run_ids]
+    started = set(turn.turn.sub_run_ids)
+    subs = [run.name for run in ctx.trace.runs if run.id in started] if started else []
     return list(dict.fromkeys([*names, *subs]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -166,3 +167,17 @@ def test_a_run_without_a_span_is_over_when_it_answers() -> None:
     assert of(replace(bare, status="ok")).settled
     asking = run("r1", Said("a1", "Searching.", [Did("web_search", {"query": "year"}, "a page")]), ended=False)
     assert not of(replace(asking, status="ok")).settled
+
+
+def test_several_rules_that_look_for_the_same_in_a_run_look_once() -> None:
+    """What is found is kept for the pass, run by run; another run is another question."""
+    runs = run("r1", Said("a1", "One.")), run("r2", Said("b1", "Two."))
+    ctx = Context(trace(*runs))
+    looked: list[str] = []
+
+    def texts(found: RunFacts) -> Iterator[str]:
+        looked.append(found.run.id)
+        yield from (turn.text for turn in found.turns)
+
+    assert [ctx.once(texts, ctx.run(one)) for one in (*runs, *runs)] == [("One.",), ("Two.",)] * 2
+    assert looked == ["r1", "r2"]
