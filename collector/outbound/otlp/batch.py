@@ -25,8 +25,9 @@ from ...otlp.client.export_request import (
 )
 from ...otlp.codec.encode import Plain, log_message, pairs, resource_of, span_message
 from .config import Annotations
+from .error_evaluations import error_evaluations
 from .evaluation_formats import Installation, carrier, event, phoenix_annotation
-from .evaluations import ON_SPANS, Evaluation, evaluations, hash64, shown, span_attributes
+from .evaluations import ON_SPANS, Evaluation, hash64, shown, span_attributes, told_key, verdict_evaluations
 from .marks import FORWARDED_BY, bears, marked
 from .tail_sampler import TailSampler
 
@@ -67,6 +68,7 @@ class ExportBatch:
         self._choices = {record.trace_id: options.sampler.choose(record) for record in records}
         self._source, self._options = source, options
         self._new: dict[str, dict[int, int]] = {record.trace_id: {} for record in records}
+        self._errors: dict[str, Sequence[Evaluation]] = {}
 
     @property
     def left_out(self) -> int:
@@ -145,11 +147,19 @@ class ExportBatch:
         record = self._records[trace_id]
         if self._options.annotations.isdisjoint(("events", "carriers", "phoenix")):
             return
-        for evaluation in evaluations(record, self._options.sure):
-            key = f"said:{evaluation.id}"
+        of_errors = (e for e in self._of_errors(record) if e.trace_id == trace_id)
+        for evaluation in chain(of_errors, verdict_evaluations(record)):
+            key = told_key(evaluation.id)
             known = hash64(key.encode()) in record.sent
             if (evaluation.live or known) and self._is_news(trace_id, key, evaluation.digest):
                 yield evaluation
+
+    def _of_errors(self, record: TraceRecord) -> Sequence[Evaluation]:
+        """Those of the traces that were judged as one with it."""
+        leader = record.leader or record.trace_id
+        if leader not in self._errors:
+            self._errors[leader] = list(error_evaluations(record.all, self._options.sure))
+        return self._errors[leader]
 
     def _is_news(self, trace_id: str, key: str, digest: int) -> bool:
         """Whether the backend lacks this; from then on it counts as sent."""

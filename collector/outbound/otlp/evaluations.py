@@ -1,4 +1,4 @@
-"""Findings and verdicts as evaluations of one span each: the form that other backends know."""
+"""Evaluations of one span each, the form that other backends know; those of verdicts, and attributes of spans."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ....schemas.verdicts import SubjectKind, Verdict
 from ...otlp.codec.encode import Plain
 
 ERROR_NAME: Final = "tracejury.error"
-"""The name under which findings go out; a verdict goes out under its judge's."""
+"""The name under which errors go out; a verdict goes out under its judge's."""
 RETRACTED: Final = "retracted"
 NOT_APPLICABLE: Final = "not_applicable"
 UNSCORED: Final = "unscored"
@@ -34,10 +34,10 @@ _WHOLE: Final = frozenset({SubjectKind.AGENT_RUN, SubjectKind.TRACE, SubjectKind
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A finding or verdict about one span. `id`: 32 hex digits, the same whenever the same is said of it again.
+    """An error or verdict about one span. `id`: 32 hex digits, the same whenever the same is said of it again.
 
-    `score`: of a verdict 0 to 3 (3 best); of a finding its severity, 1 LOW to 3 HIGH, and 0 once it is retracted.
-    `label`: of a finding its category. `error`: why there is no score, a class. `kind`: CODE or LLM. `at`: unix nanos.
+    `score`: of a verdict 0 to 3 (3 best); of an error its severity, 1 LOW to 3 HIGH, and 0 once it is retracted.
+    `label`: of an error its category. `error`: why there is no score, a class. `kind`: CODE or LLM. `at`: unix nanos.
     `live`: False where it only takes back what was sent before.
     """
 
@@ -76,46 +76,18 @@ def shown(record: TraceRecord, sure: Confidence) -> Iterator[Finding]:
             yield said
 
 
-def evaluations(record: TraceRecord, sure: Confidence) -> Iterator[Evaluation]:
-    """One for each finding and verdict whose span is stored; findings that hold no more, or not surely, do not live."""
-    showing = {finding.id for finding in shown(record, sure)}
+def told_key(evaluation_id: str) -> str:
+    """The key under which it is stored that a backend was sent an evaluation."""
+    return f"said:{evaluation_id}"
+
+
+def verdict_evaluations(record: TraceRecord) -> Iterator[Evaluation]:
+    """One for each verdict whose span is stored."""
     for opinion in record.opinions:
-        said = opinion.said
-        if isinstance(said, Finding):
-            found = _of_finding(record, opinion, said, live=said.id in showing)
-        else:
-            found = _of_verdict(record, opinion, said) if said.subject.kind in _WHOLE else None
-        if found is not None:
-            yield found
-
-
-def _of_finding(record: TraceRecord, opinion: JudgedOpinion, finding: Finding, *, live: bool) -> Evaluation | None:
-    end = record.ends.get((record.trace_id, finding.span_id))
-    if end is None:
-        return None
-    said = f"{finding.explanation}\nEvidence: {finding.evidence}" if finding.evidence else finding.explanation
-    return Evaluation(
-        id=finding.id,
-        trace_id=record.trace_id,
-        span_id=finding.span_id,
-        end=end,
-        name=ERROR_NAME,
-        kind="CODE" if opinion.by_code else "LLM",
-        at=finding.first_seen if live else opinion.at,
-        score=float(finding.severity.rank + 1) if live else 0.0,
-        label=finding.category if live else RETRACTED,
-        explanation=said,
-        details={
-            "finding.id": finding.id,
-            "judge": finding.judge,
-            "taxonomy": finding.taxonomy,
-            "category": finding.category,
-            "severity": finding.severity.value,
-            "confidence": finding.confidence,
-            "dimensions": [d.value for d in finding.dimensions],
-        },
-        live=live,
-    )
+        if isinstance(opinion.said, Verdict) and opinion.said.subject.kind in _WHOLE:
+            found = _of_verdict(record, opinion, opinion.said)
+            if found is not None:
+                yield found
 
 
 def _of_verdict(record: TraceRecord, opinion: JudgedOpinion, verdict: Verdict) -> Evaluation | None:

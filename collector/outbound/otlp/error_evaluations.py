@@ -1,0 +1,124 @@
+"""Errors as evaluations: one for each error, under the id and at the span with which a backend was first told of it.
+
+The id of an error changes when a late finding moves or joins it. Each id that it had is that of an error that one of
+its findings leads by itself. So a backend was told of the error if it was told any of these ids: the earliest of them
+goes on, and the others, those of errors that joined it, are taken back. Versions that sent findings used their ids.
+Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from ....judges.causes import led_by
+from ....judges.grouping import group
+from ....schemas.agent_errors import AgentError
+from ....schemas.findings import Finding, FindingState
+from ....schemas.queries.export_record import JudgedOpinion, TraceRecord
+from ....schemas.queries.reader import Confidence
+from ...otlp.codec.encode import Plain
+from .evaluations import ERROR_NAME, RETRACTED, Evaluation, hash64, told_key
+
+
+def error_evaluations(records: Sequence[TraceRecord], sure: Confidence) -> Iterator[Evaluation]:
+    """Those of all traces that were judged as one, where their spans are stored.
+
+    What a backend was told and what holds no more, or not surely enough, comes last and does not live.
+    """
+    own = {record.trace_id: record for record in records}
+    opinions = {o.said.id: o for record in records for o in record.opinions if isinstance(o.said, Finding)}
+    findings = [o.said for o in opinions.values() if isinstance(o.said, Finding)]
+    errors = group((f for f in findings if f.state is FindingState.CURRENT), _runs(records))
+    sent = frozenset(number for record in records for number in record.sent)
+    ids, used = {error.id for error in errors}, set[str]()
+    for error in errors:
+        least = sure.least(own[error.lead.trace_id].conventions)
+        if error.confidence() < least:
+            continue
+        told_id, told = _first_told(error, sent, (ids | used) - {error.id})
+        used.add(told_id)
+        end = own[told.trace_id].ends.get((told.trace_id, told.span_id))
+        if end is not None:
+            yield _found(error, least, opinions[error.lead.id], told_id, told, end)
+    for finding in sorted(findings, key=lambda f: (-f.confidence, f.id)):
+        end = own[finding.trace_id].ends.get((finding.trace_id, finding.span_id))
+        for told_id in (led_by(finding), finding.id):
+            if told_id not in used and end is not None and _is_told(told_id, sent):
+                used.add(told_id)
+                yield _retracted(finding, opinions[finding.id], told_id, end)
+
+
+def _runs(records: Sequence[TraceRecord]) -> list[str]:
+    """The agent runs in order: those of the first trace are those of all."""
+    return [run for record in sorted(records, key=lambda r: r.trace_id != r.leader) for run in record.run_spans]
+
+
+def _first_told(error: AgentError, sent: Collection[int], others: Collection[str]) -> tuple[str, Finding]:
+    """The id with which the backend was first told of the error, with the finding whose it is; else its own.
+
+    `others`: ids that are of other errors.
+    """
+    earliest = sorted(error.findings, key=lambda f: (f.first_seen, f.id))
+    known = ((told_id, finding) for finding in earliest for told_id in (led_by(finding), finding.id))
+    told = ((told_id, finding) for told_id, finding in known if told_id not in others and _is_told(told_id, sent))
+    return next(told, (error.id, error.lead))
+
+
+def _is_told(evaluation_id: str, sent: Collection[int]) -> bool:
+    return hash64(told_key(evaluation_id).encode()) in sent
+
+
+def _found(
+    error: AgentError, least: float, opinion: JudgedOpinion, told_id: str, told: Finding, end: int
+) -> Evaluation:
+    lead, severity = error.lead, error.severity(least)
+    details: dict[str, Plain] = {
+        "error.id": error.id,
+        "error.span_id": lead.span_id,
+        "title": error.title,
+        "judge": lead.judge,
+        "judges": sorted({finding.judge for finding in error.findings}),
+        "taxonomy": lead.taxonomy,
+        "category": lead.category,
+        "severity": severity.value,
+        "confidence": error.confidence(),
+        "dimensions": [d.value for d in lead.dimensions],
+    }
+    return Evaluation(
+        id=told_id,
+        trace_id=told.trace_id,
+        span_id=told.span_id,
+        end=end,
+        name=ERROR_NAME,
+        kind=_kind(opinion),
+        at=min(finding.first_seen for finding in error.findings),
+        score=float(severity.rank + 1),
+        label=lead.category,
+        explanation=_explanation(lead),
+        details=details,
+    )
+
+
+def _retracted(finding: Finding, opinion: JudgedOpinion, told_id: str, end: int) -> Evaluation:
+    return Evaluation(
+        id=told_id,
+        trace_id=finding.trace_id,
+        span_id=finding.span_id,
+        end=end,
+        name=ERROR_NAME,
+        kind=_kind(opinion),
+        at=opinion.at,
+        score=0.0,
+        label=RETRACTED,
+        explanation=_explanation(finding),
+        details={"error.id": led_by(finding), "title": finding.title or finding.category, "judge": finding.judge},
+        live=False,
+    )
+
+
+def _kind(opinion: JudgedOpinion) -> str:
+    return "CODE" if opinion.by_code else "LLM"
+
+
+def _explanation(finding: Finding) -> str:
+    return f"{finding.explanation}\nEvidence: {finding.evidence}" if finding.evidence else finding.explanation

@@ -1,0 +1,221 @@
+"""One evaluation for each error, under one id for good: what arrives at a backend as findings come, move and go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import orjson
+import pytest
+from otlp_backend import Backend, grpc_backend, http_backend
+from store_parts import TRACE_ID, a_finding
+
+from tracejury.collector.otlp.client.backend_connection import BackendConnection
+from tracejury.collector.otlp.client.connect import client_of
+from tracejury.collector.outbound.otlp.batch import ExportBatch, ExportOptions
+from tracejury.collector.outbound.otlp.config import SamplingConfig
+from tracejury.collector.outbound.otlp.evaluation_formats import Installation
+from tracejury.collector.outbound.otlp.evaluations import hash64, told_key
+from tracejury.collector.outbound.otlp.tail_sampler import TailSampler
+from tracejury.judges.causes import led_by
+from tracejury.judges.grouping import group
+from tracejury.schemas.findings import Finding, FindingState
+from tracejury.schemas.queries.export_record import JudgedOpinion, TraceRecord
+from tracejury.schemas.queries.reader import Confidence
+from tracejury.schemas.spans import LogRecord, Span
+from tracejury.schemas.taxonomy import Severity
+
+S1, S2, S3 = "1" * 16, "2" * 16, "3" * 16
+FIRST = a_finding(span_id=S1, judge="service-error", category="Service Errors", confidence=0.6, first_seen=10)
+SAME = replace(FIRST, id="a" * 32, judge="tool-calling", confidence=0.5, first_seen=11)
+LATE = a_finding(span_id=S2, judge="raised-error", category="Service Errors", confidence=0.9, first_seen=20)
+"""Of the same turn and cause as FIRST, and surer: the error moves to its span."""
+APART = a_finding(span_id=S3, judge="service-error", category="Service Errors", turn=7, confidence=0.7, first_seen=15)
+JOINS = a_finding(
+    span_id=S1, judge="service-error", category="Service Errors", confidence=0.95, also_at=(S3,), first_seen=30,
+    evidence="and once more",
+)  # fmt: skip
+"""Declares APART as its repeat: the errors of FIRST and APART become one."""
+GONE = FindingState.RETRACTED
+
+
+class NoSpans:
+    """A trace of which a backend has all spans."""
+
+    def pages(self, _trace_ids: Sequence[str]) -> Iterator[list[Span]]:
+        yield []
+
+    def logs(self, _trace_ids: Sequence[str]) -> Mapping[str, Sequence[LogRecord]]:
+        return {}
+
+
+class Told:
+    """What a backend is told of one trace, batch by batch; of a batch only its stored progress outlives it."""
+
+    def __init__(self) -> None:
+        self.sent: Mapping[int, int] = {}
+        self.at = 0
+
+    def batch(self, *findings: Finding, confidence: str = "balanced") -> ExportBatch:
+        self.at += 1
+        options = ExportOptions(
+            installation=Installation(b"s"),
+            sampler=TailSampler.of(SamplingConfig()),
+            sure=Confidence.of(confidence),
+            annotations=frozenset({"events", "carriers", "phoenix"}),
+            logs=False,
+            own_judges=False,
+            max_bytes=2**20,
+            ours=lambda _span: False,
+        )
+        record = TraceRecord(
+            trace_id=TRACE_ID, state="settled", judged_at=self.at, seen=self.at, received_at=1, rows=3,
+            conventions=("openinference",), run_spans={"run-1": S1}, top=S1,
+            opinions=tuple(JudgedOpinion(f, "detectors", self.at) for f in findings),
+            ends={(TRACE_ID, s): 5 for s in (S1, S2, S3)}, sent=self.sent,
+        )  # fmt: skip
+        return ExportBatch([record], NoSpans(), options)
+
+    def tell(self, *findings: Finding, **options: Any) -> list[tuple[str, str, dict[str, Any]]]:
+        """Of each evaluation its id, span and label, as Phoenix's annotations have them, and that progress is kept."""
+        batch = self.batch(*findings, **options)
+        phoenix = [r for r in batch.requests() if r.signal.name == "PHOENIX"]
+        for progress in batch.progress(self.at):
+            self.sent = progress.items
+        return [
+            (one["identifier"], one["span_id"], one["result"] | one["metadata"])
+            for request in phoenix
+            for one in orjson.loads(request.body)["data"]
+        ]
+
+
+def plain(record: Any) -> dict[str, Any]:
+    """The attributes of a record or span."""
+
+    def of(value: Any) -> Any:
+        kind = value.WhichOneof("value")
+        return [of(v) for v in value.array_value.values] if kind == "array_value" else getattr(value, str(kind))
+
+    return {pair.key: of(pair.value) for pair in record.attributes}
+
+
+@pytest.mark.parametrize("backend_of", [http_backend, grpc_backend])
+async def test_an_error_of_three_findings_arrives_once(backend_of: Any) -> None:
+    """With its title, category, severity, confidence, id and judges; a hostile title and quote are only text."""
+    title = "\x1b[2J<img src=x onerror=alert(1)> ' OR 1=1 --\n{{7*7}}\u202e" + "x" * 3_000
+    quote = '"}], "score": 3 <script>\r\n\x00'
+    lead = replace(LATE, title=title, evidence=quote, severity=Severity.MEDIUM)
+    backend: Backend
+    async with backend_of() as backend:
+        client = client_of(BackendConnection(backend.url, {}, timeout=20.0), grpc=backend_of is grpc_backend)
+        for request in Told().batch(FIRST, SAME, lead).requests():
+            if request.signal.name != "PHOENIX":
+                await client.send(request)
+        await client.close()
+    (record,), (carrier,) = backend.records, backend.spans
+    said = plain(record)
+    (error,) = group([FIRST, SAME, lead], ["run-1"])
+    assert record.span_id.hex() == error.lead.span_id == S2
+    assert {key: said[f"tracejury.{key}"] for key in ("error.id", "title", "category", "severity", "confidence")} == {
+        "error.id": error.id,
+        "title": title,
+        "category": "Service Errors",
+        "severity": "HIGH",
+        "confidence": 0.9,
+    }
+    assert said["tracejury.judges"] == ["raised-error", "service-error", "tool-calling"]
+    assert said["tracejury.evaluation.id"] == error.id
+    assert said["gen_ai.evaluation.explanation"].endswith(f"Evidence: {quote}")
+    metadata = orjson.loads(plain(carrier)["evaluations.0.evaluation.metadata"])
+    assert (metadata["title"], metadata["error.id"]) == (title, error.id)
+
+
+def test_nothing_is_told_twice() -> None:
+    told = Told()
+    assert len(told.tell(FIRST, SAME)) == 1
+    assert told.tell(SAME, FIRST) == []
+
+
+def test_an_error_that_moves_keeps_its_id_and_place() -> None:
+    """A late finding that leads it now changes what is said; where it stands by now is said with it."""
+    told = Told()
+    ((first, span, _),) = told.tell(FIRST)
+    ((again, same_span, said),) = told.tell(FIRST, LATE)
+    assert (again, same_span) == (first, span) == (led_by(FIRST), S1)
+    assert (said["error.id"], said["error.span_id"]) == (led_by(LATE), S2)
+    assert told.tell(FIRST, LATE) == []
+
+
+def test_errors_that_join_go_on_as_the_earlier_one() -> None:
+    """The other one is taken back; when they part again, it is told again under its own id."""
+    told = Told()
+    assert {one for one, *_ in told.tell(FIRST, APART)} == {led_by(FIRST), led_by(APART)}
+    joined = {one: said["label"] for one, _, said in told.tell(FIRST, APART, JOINS)}
+    assert joined == {led_by(FIRST): "Service Errors", led_by(APART): "retracted"}
+    assert told.tell(FIRST, APART, JOINS) == []
+    parted = {one: said["label"] for one, _, said in told.tell(FIRST, APART, replace(JOINS, state=GONE))}
+    assert parted == {led_by(FIRST): "Service Errors", led_by(APART): "Service Errors"}
+
+
+def test_an_error_does_not_take_the_id_of_one_that_is_made_where_it_was_read() -> None:
+    """The reading of a failed call stands at the span, and has the cause, of another failed call."""
+    read = replace(LATE, judge="raised-error-read", id="b" * 32, tool_span_id="t1", seen_by_span_id=S2, turn=3)
+    other = replace(LATE, tool_span_id="t2", turn=3)
+    told = Told()
+    told.tell(other)
+    found = told.tell(replace(FIRST, tool_span_id="t1"), read, other)
+    assert [one for one, *_ in found] == [led_by(FIRST)]
+
+
+def test_retracted_findings() -> None:
+    """One of several changes what is said; the last one takes the error back, once; what nobody was told is silent."""
+    told = Told()
+    told.tell(FIRST, SAME)
+    ((_, _, said),) = told.tell(FIRST, replace(SAME, state=GONE))
+    assert (said["label"], said["judges"]) == ("Service Errors", ["service-error"])
+    ((one, _, said),) = told.tell(replace(FIRST, state=GONE), replace(SAME, state=GONE))
+    assert (one, said["label"], said["score"]) == (led_by(FIRST), "retracted", 0.0)
+    assert told.tell(replace(FIRST, state=GONE), replace(SAME, state=GONE)) == []
+    assert told.tell() == []
+    assert Told().tell(replace(FIRST, state=GONE)) == []
+
+
+def test_an_error_that_a_stricter_profile_hides_is_taken_back() -> None:
+    told = Told()
+    told.tell(FIRST)
+    ((_, _, said),) = told.tell(FIRST, confidence="0.8")
+    assert said["label"] == "retracted"
+
+
+def test_deleted_findings_are_no_news() -> None:
+    told = Told()
+    told.tell(FIRST, SAME)
+    ((one, _, said),) = told.tell(SAME)
+    assert (one, said["judges"]) == (led_by(FIRST), ["tool-calling"])
+    assert told.tell() == []
+
+
+def test_what_an_earlier_version_told_by_finding_is_one_error_from_then_on() -> None:
+    """The first of its findings goes on; the others are taken back."""
+    told = Told()
+    told.sent = {hash64(told_key(f.id).encode()): 1 for f in (FIRST, SAME)}
+    found = {one: said["label"] for one, _, said in told.tell(FIRST, SAME)}
+    assert found == {FIRST.id: "Service Errors", SAME.id: "retracted"}
+    assert told.tell(FIRST, SAME) == []
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_whatever_happens_a_backend_has_each_error_once(seed: int) -> None:
+    """Findings come, go and come back in any order: what lives there by id is what stands, one for each error."""
+    random = Random(seed)  # noqa: S311  a simulation
+    pool = [FIRST, SAME, LATE, APART, JOINS]
+    told, there = Told(), dict[str, str]()
+    for _ in range(12):
+        known = [replace(f, state=random.choice((FindingState.CURRENT, GONE))) for f in pool if random.random() < 0.8]
+        known += [replace(f, state=GONE) for f in pool if f.id not in {k.id for k in known}]
+        for one, _, said in told.tell(*known):
+            there[one] = said.get("error.id", "") if said["label"] != "retracted" else ""
+        standing = group([f for f in known if f.state is FindingState.CURRENT], ["run-1"])
+        assert sorted(filter(None, there.values())) == sorted(error.id for error in standing)
