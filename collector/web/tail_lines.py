@@ -42,12 +42,17 @@ class TailLine:
         return self.error.error.state if self.error else self.located.finding.state
 
     @property
-    def place(self) -> tuple[str, str, str]:
-        """Trace, span and fragment of the address."""
+    def id(self) -> str:
+        """Id of the error, else of the finding: `/errors/ID` takes either, also when the error has another one."""
+        return self.error.error.id if self.error else self.located.finding.id
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Trace and span."""
         finding = self.located.finding
         if self.error is None:
-            return finding.trace_id, finding.span_id, f"finding-{finding.id}"
-        return self.error.whole, self.error.error.span_id, f"error-{self.error.error.id}"
+            return finding.trace_id, finding.span_id
+        return self.error.whole, self.error.error.span_id
 
     @property
     def words(self) -> tuple[str, str]:

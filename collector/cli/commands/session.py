@@ -14,7 +14,7 @@ from ..options import format_option, profile_option, show_rows, url_option
 @format_option
 @url_option
 def session_command(*, session_id: str, service: str, profile: str, style: str, url: str) -> None:
-    """Show one session: what users said and agents answered, with findings at their place."""
+    """Show one session: what users said and agents answered, with errors at their place."""
     from ...api.client import ApiClient
     from ..render.lists import session_view
 

@@ -14,7 +14,7 @@ from ....schemas.taxonomy import with_group
 from ....schemas.text.counting import counted
 from ....schemas.text.naming import agent_name
 from ....schemas.text.terminal import one_line
-from ....schemas.wire.errors import ErrorJson, FindingJson, SpanErrorJson, WorstErrorJson
+from ....schemas.wire.errors import ErrorDetailJson, ErrorJson, FindingJson, SpanErrorJson, WorstErrorJson
 from ....schemas.wire.traces import JudgedJson
 
 SEVERITY_STYLE: Final[Mapping[str, str]] = {"HIGH": "bold red", "MEDIUM": "yellow", "LOW": "cyan"}
@@ -24,6 +24,8 @@ Shown = TypeVar("Shown")
 QUOTE = 160
 WHY = 240
 TITLE = 80
+SHORT = 8
+"""Digits of an error's id, a hash: `tracejury error` and `/errors/ID` take the beginning of one."""
 REPEATS = 5
 """Spans that repeat an error that are named."""
 
@@ -41,7 +43,7 @@ def errors_table(rows: Sequence[ErrorJson]) -> RenderableType:
 
 
 def error_block(row: ErrorJson) -> RenderableType:
-    """One error outside its trace: what and at which span; where that is; the quote; the reason; its other spans."""
+    """One error outside its trace: what and at which span; where, and its id; quote; reason; its other spans."""
     head = Text.assemble(*headline(row), "  trace ", content(row.trace_id, style="bold"))
     agent = agent_name(row.agent or "") if row.agent_run_id else "no agent run"
     place = content(f"{row.service or 'unknown service'} / {agent}", 90)
@@ -49,8 +51,15 @@ def error_block(row: ErrorJson) -> RenderableType:
         place.append(f" / turn {row.turn}")
     if isinstance(row, SpanErrorJson):
         place = Text.assemble((row.role.replace(" at", " here"), "bold"), ": ", place)
-    place = Text.assemble(place, "  ", moment(row.first_seen))
+    place = Text.assemble(place, "  ", moment(row.first_seen), "  error ", content(row.id[:SHORT]))
     return Group(head, _indented(place), *error_details(row), Text())
+
+
+def error_view(row: ErrorDetailJson) -> RenderableType:
+    """One error with its findings."""
+    state = [Text(f"this error is {row.state}", "dim")] if row.state != "current" else []
+    findings = [line for finding in row.findings for line in (Text.assemble(*headline(finding)), *details(finding))]
+    return Group(*state, error_block(row), Text(counted(len(row.findings), "finding"), "bold"), *findings)
 
 
 def headline(row: ErrorJson | FindingJson) -> tuple[Text | str, ...]:
@@ -113,8 +122,8 @@ def counts(errors: Mapping[str, int]) -> Text:
 
 
 def worst(error: WorstErrorJson | None) -> Text:
-    """The title of a row's worst error, and the beginning of its id, which `/errors/ID` and `/api/errors/ID` take."""
-    return Text.assemble(content(error.title, TITLE), (f" {error.id[:8]}", "dim")) if error else Text("-", "dim")
+    """The title of a row's worst error, and the beginning of its id."""
+    return Text.assemble(content(error.title, TITLE), (f" {error.id[:SHORT]}", "dim")) if error else Text("-", "dim")
 
 
 def moment(iso: str | None) -> Text:

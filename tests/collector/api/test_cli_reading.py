@@ -66,6 +66,17 @@ def test_errors_for_people_begin_with_the_title(api: Api) -> None:
         assert [i["role"] for i in lines(run(api, "errors", "--span", span_id, "--format", "json"))] == [f"{role} at"]
 
 
+def test_one_error_with_its_findings(api: Api) -> None:
+    """By the id that lists show, its whole one, or that of a finding; what holds no more says so."""
+    api.reader.found = [finding(1, title="Made\x1b up"), finding(2, judge="other", confidence=0.6)]
+    (listed,) = lines(run(api, "errors", "--format", "json"))
+    assert f"  error {listed['id'][:8]}\n" in run(api, "errors").stdout
+    for some_id in (listed["id"][:8], listed["id"], finding(2).id):
+        shown = run(api, "error", some_id).stdout
+        assert ("2 findings" in shown, shown.count("Made\\x1b up"), "(other 0.60)" in shown) == (True, 2, True)
+    assert lines(run(api, "error", listed["id"], "--format", "json"))["finding_ids"] == listed["finding_ids"]
+
+
 def test_nothing_found_is_said(api: Api) -> None:
     """No error, and not an empty screen; for programs an empty list."""
     assert run(api, "errors").stdout == "no errors\n"
@@ -80,6 +91,7 @@ def test_nothing_found_is_said(api: Api) -> None:
         ("errors", "--span", "f" * 16),
         ("errors", "--trace", "f" * 32),
         ("trace", "f" * 32),
+        ("error", "f" * 32),
         ("judge", "--trace", "f" * 32),
         ("errors", "--follow", "--trace", "f" * 32),
     ],

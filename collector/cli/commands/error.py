@@ -1,0 +1,22 @@
+"""`tracejury error ID`."""
+
+from __future__ import annotations
+
+import click
+
+from ..options import format_option, profile_option, show_rows, url_option
+
+
+@click.command("error")
+@click.argument("error_id", metavar="ID")
+@profile_option
+@format_option
+@url_option
+def error_command(*, error_id: str, profile: str, style: str, url: str) -> None:
+    """Show one error with its findings, by any id it ever had, the id of a finding, or the beginning of one."""
+    from ...api.client import ApiClient
+    from ..render.tables import error_view
+
+    with ApiClient(url) as client:
+        error = client.error(error_id, profile=profile)
+    show_rows(error, error_view, style)
