@@ -10,13 +10,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ...judges.agreement import Agreement
 from ...schemas.text.terminal import one_line
 from .plain import plain
-from .score import DetectorEvaluation
+from .score import DetectorEvaluation, ErrorFigures
 from .tables import INTERVAL, Column, listed
 
 HEADLINES: Final = {
-    "findings_per_trace": "findings a trace",
     "localised": "localised",
     "localised_any": "localised by any named span",
     "span_precision": "span precision",
@@ -30,9 +30,10 @@ HEADLINES: Final = {
 
 
 def as_json(e: DetectorEvaluation) -> dict[str, Any]:
-    """The report for programs: headline figures first, then intervals, tables and what they were measured on.
+    """The report for programs: figures of findings first, then intervals, tables and what they were measured on.
 
-    `valid` holds the figures without the invalid annotations; an interval is [low, high] at 95%.
+    `as_errors` holds the figures of errors, `valid` those without the invalid annotations; an interval is [low, high]
+    at 95%.
     """
     a = e.agreement
     every = plain(a.all)
@@ -66,20 +67,20 @@ def _headlines(e: DetectorEvaluation) -> Iterator[RenderableType]:
     a = e.agreement
     order = "" if e.shuffle is None else f", shuffled with seed {e.shuffle}"
     yield Text(f"{a.traces} traces, {a.errors} annotated errors; profile {e.profile}, over {e.protocol}{order}")
+    if e.as_errors is not None:
+        yield _figures("errors", e.as_errors, a.invalid)
+    yield _figures("findings", a, a.invalid)
+
+
+def _figures(of: str, scored: Agreement | ErrorFigures, invalid: int) -> Table:
     columns: tuple[Column, ...] = (
-        ("all", lambda key: getattr(a.all, key)),
-        (INTERVAL, a.intervals.get),
-        (f"without {a.invalid} invalid", lambda key: getattr(a.valid, key)),
-        (INTERVAL, a.valid_intervals.get),
+        ("all", lambda key: getattr(scored.all, key)),
+        (INTERVAL, scored.intervals.get),
+        (f"without {invalid} invalid", lambda key: getattr(scored.valid, key)),
+        (INTERVAL, scored.valid_intervals.get),
     )
-    yield listed("", columns, ((label, key) for key, label in HEADLINES.items()))
-    if (of := e.as_errors) is not None:
-        errors: tuple[Column, ...] = (
-            ("all", lambda key: getattr(of.all, key)),
-            (f"without {a.invalid} invalid", lambda key: getattr(of.valid, key)),
-        )
-        named = HEADLINES | {"findings_per_trace": "errors a trace"}
-        yield listed("as errors", errors, ((label, key) for key, label in named.items()))
+    named = {"findings_per_trace": f"{of} a trace"} | HEADLINES
+    return listed(f"as {of}", columns, ((label, key) for key, label in named.items()))
 
 
 def _notes(e: DetectorEvaluation) -> Iterator[RenderableType]:

@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 
-from ...judges.agreement import (
-    Agreement,
-    Annotated,
-    Figures,
-    Predicted,
-    agreement,
-    by_trace,
-    figures,
-    tally,
-)
+from ...judges.agreement import Agreement, Annotated, Figures, Predicted, agreement
 from ...judges.agreement_tables import BREAKDOWNS, Row
 from ...judges.annotations import missing_stop_sequence
+from ...judges.bootstrap import Interval
 from ...schemas.normalized import NormalizedSpan
 from ...schemas.profiles import threshold
 from ...schemas.spans import Span
@@ -28,16 +20,18 @@ from .predictions import Predictions
 
 @dataclass(frozen=True, slots=True)
 class ErrorFigures:
-    """The figures where errors are scored instead of findings; `valid`: without the invalid annotations."""
+    """Figures of errors; `valid`: without the invalid annotations; `errors`: those in the profile, scored or not."""
 
     errors: int
     all: Figures
     valid: Figures
+    intervals: Mapping[str, Interval]
+    valid_intervals: Mapping[str, Interval]
 
 
 @dataclass(frozen=True, slots=True)
 class DetectorEvaluation:
-    """The report of `evaluate trail`.
+    """The report of `evaluate trail`: `as_errors` of what people see, `agreement` of the findings that make it.
 
     `breakdowns`: by detector, category, dimension and impact; `invalid`: annotations that blame what is no error;
     `findings`: those in the profile, of all traces, scored or not; `items_refused`: by the receiver. `as_errors`: None
@@ -109,11 +103,8 @@ def _scored(folder: TrailFolder, shown: Iterable[Predicted]) -> list[Predicted]:
 def _of_errors(
     names: Sequence[str], gold: Sequence[Annotated], errors: Sequence[Predicted], shown: int
 ) -> ErrorFigures:
-    def over(annotations: Iterable[Annotated]) -> Figures:
-        marked, found = by_trace(names, annotations), by_trace(names, errors)
-        return figures([tally(marked[name], found[name]) for name in names])
-
-    return ErrorFigures(shown, over(gold), over(a for a in gold if not a.invalid))
+    scored = agreement(names, gold, errors)
+    return ErrorFigures(shown, scored.all, scored.valid, scored.intervals, scored.valid_intervals)
 
 
 def annotated(folder: TrailFolder, stored_spans: Iterable[Span]) -> list[Annotated]:

@@ -89,7 +89,7 @@ def test_both_kinds_of_localisation_are_reported(folder: Path) -> None:
     assert "precision of all named spans" in screen.getvalue()
 
 
-def test_errors_are_scored_beside_findings(folder: Path) -> None:
+def test_errors_are_scored_before_findings(folder: Path) -> None:
     """At their primary span, and in the `_any` figures at all they name; those below the profile do not count."""
     one = replace(found(A, 5), elsewhere=(f"{3:016x}", f"{4:016x}"))
     errors = (one, found(A, 3, 0.2), found(C, 3))
@@ -101,7 +101,8 @@ def test_errors_are_scored_beside_findings(folder: Path) -> None:
     assert shown["valid"]["localised_any"] == pytest.approx(2 / 3)
     screen = io.StringIO()
     Console(file=screen, width=160, force_terminal=False).print(as_tables(evaluation))
-    assert "as errors" in screen.getvalue()
+    assert 0 < screen.getvalue().index("as errors") < screen.getvalue().index("as findings")
+    assert shown["intervals"]["localised_any"][0] <= 2 / 4 <= shown["intervals"]["localised_any"][1]
     assert score(folder, found(A, 3))["as_errors"] is None
 
 
