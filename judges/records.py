@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -101,29 +101,40 @@ def confidence_of(record: Mapping[str, Record]) -> float:
     return round(expected if is_supported(record) else expected * UNPROVEN, 4)
 
 
+Local = Callable[[str, str], Mapping[str, float]]
+"""The confidences of the rules that were labelled on a service (of a tenant), by rule."""
+
+
+def general_only(_tenant: str, _service: str) -> Mapping[str, float]:
+    """A `Local` without any service."""
+    return {}
+
+
 class RecordedConfidence:
     """Gives the findings of the built-in rules the confidence of their records.
 
     `declared`: the confidence that each of them declares. One below the balanced profile marks a candidate, which stays
-    below, and so does a finding that its rule doubts more than others. Rules of other packages keep their own.
+    below, and so does a finding that its rule doubts more than others. Rules of other packages keep their own. `local`:
+    confidences that go before the records', also those of candidates (service_records.py).
     """
 
-    def __init__(self, declared: Mapping[str, float]) -> None:
+    def __init__(self, declared: Mapping[str, float], local: Local = general_only) -> None:
         self._most = {rule: confidence_of(records().get(family(rule), {})) for rule in declared}
-        self._declared = declared
+        self._declared, self._local = declared, local
         self.version: str = hashlib.blake2b(repr(sorted(self._most.items())).encode(), digest_size=6).hexdigest()
 
-    def rank(self, _: Context, drafts: Sequence[Draft]) -> list[Draft]:
+    def rank(self, ctx: Context, drafts: Sequence[Draft]) -> list[Draft]:
         """The drafts, in order, with their confidence."""
-        return list(self._settled(drafts))
+        return list(self._settled(drafts, self._local(ctx.trace.tenant, ctx.trace.service)))
 
-    def _settled(self, drafts: Sequence[Draft]) -> Iterator[Draft]:
+    def _settled(self, drafts: Sequence[Draft], local: Mapping[str, float]) -> Iterator[Draft]:
         balanced = threshold(DEFAULT_PROFILE)
         for draft in drafts:
             most, declared = self._most.get(draft.judge), self._declared.get(draft.judge, 0.0)
+            candidate = declared < balanced and draft.judge not in local
             if most is None:
                 yield draft
-            elif draft.confidence < declared or declared < balanced:
-                yield replace(draft, confidence=min(most, draft.confidence))
+            elif draft.confidence < declared or candidate:
+                yield replace(draft, confidence=min(local.get(draft.judge, most), draft.confidence))
             else:
-                yield replace(draft, confidence=most)
+                yield replace(draft, confidence=local.get(draft.judge, most))

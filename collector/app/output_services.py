@@ -6,8 +6,9 @@ Nothing of it is needed to open a store, and its imports take about as long: `se
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection
 
+from ...judges.registry import priors
 from ...processors.assemble import TraceKey
 from ...schemas.queries.ledger import JudgesStatus
 from ..api.services import Services
@@ -22,8 +23,10 @@ from ..queries.stored_reader import StoredReader
 from ..rates import StoredRates
 from ..rates.gauges.build import Gauges
 from ..rates.label_calibration import LabelCalibration
+from ..rates.rule_calibrating import Ask, RuleCalibrating
 from ..rates.upkeep import RateUpkeep
 from ..store.client import Store
+from ..store.rule_calibrations import RuleCalibrations
 from ..store.texts import StoredTexts
 from ..telemetry import Telemetry
 from ..worker.listeners import Listeners
@@ -35,8 +38,9 @@ Stop = Callable[[float], Awaitable[object]]
 class OutputServices:
     """Made in the running event loop: from then on they hear what is judged. `api_port`: once the API is served.
 
-    `secret`: the installation's; `busy`: clients wait for the store, or judging lags. Making it raises ConfigError: an
-    environment variable or a file that the configuration names is not there.
+    `secret`: the installation's; `calibrations`: those that judging uses; `busy`: clients wait for the store, or
+    judging lags. Making it raises ConfigError: an environment variable or a file that the configuration names is not
+    there.
     """
 
     def __init__(
@@ -47,13 +51,15 @@ class OutputServices:
         listeners: Listeners,
         secret: bytes,
         *,
+        calibrations: RuleCalibrations,
         busy: Callable[[], bool],
         clock: Callable[[], int],
     ) -> None:
         self.api_port = 0
+        self._calibrations = calibrations
         self._store, self._config, self._telemetry, self._listeners = store, config, telemetry, listeners
         self._busy, self._clock = busy, clock
-        labels = StoredLabels(store)
+        self._labels = labels = StoredLabels(store)
         self._rates = StoredRates(store, clock, calibrate=LabelCalibration(store, labels))
         self.reader = StoredReader(store, config.judging.assembler(), labels, self._rates, clock)
         self._webhooks = build_webhooks(store, config.webhooks, telemetry, clock)
@@ -72,13 +78,12 @@ class OutputServices:
         texts = self._texts
         return [self._webhooks.stop, self._exports.stop, lambda deadline: asyncio.to_thread(texts.stop, deadline)]
 
-    def start_background(
-        self, judges: Callable[[], JudgesStatus], ask: Callable[[Sequence[TraceKey]], object]
-    ) -> list[Stop]:
+    def start_background(self, judges: Callable[[], JudgesStatus], ask: Ask) -> list[Stop]:
         """Begin to keep texts, rates and gauges; returns what ends the last two. `ask`: have traces judged again."""
         reader, clock = self.reader, self._clock
         self._texts.start(ask)
-        upkeep = RateUpkeep(self._store, self._rates.folding, pressed=self._busy, clock=clock)
+        calibrating = RuleCalibrating(self._store, self._labels, self._calibrations, priors(), ask, clock)
+        upkeep = RateUpkeep(self._store, self._rates.folding, calibrating=calibrating, pressed=self._busy, clock=clock)
         gauges = Gauges(self._store, reader, judges, self._telemetry, clock)
         self._listeners.add(gauges.findings)
         upkeep.worker.start()

@@ -40,6 +40,7 @@ from ..store.health import StoreHealth
 from ..store.judging import StoredJudging
 from ..store.llm_judging import StoredLlmJudging
 from ..store.opening import open_store
+from ..store.rule_calibrations import RuleCalibrations
 from ..store.writer import GroupCommitWriter
 from ..telemetry import Telemetry
 from ..worker.listeners import Listeners
@@ -184,12 +185,23 @@ class Collector:
         ours = partial(is_ours, secret=secret)
         if config.judges.on:
             self._llm = await asyncio.to_thread(self._build_llm, store, ours)
-        judging = self._build_judging(store, writer, ours)
+        calibrations = RuleCalibrations(store, self._clock)
+        await asyncio.to_thread(calibrations.load)
+        judging = self._build_judging(store, writer, ours, calibrations)
 
         def busy() -> bool:
             return writer.queue_batches > PRESSED_REQUESTS or judging.lag > LAG_SECONDS
 
-        outputs = OutputServices(store, config, self.telemetry, self._listeners, secret, busy=busy, clock=self._clock)
+        outputs = OutputServices(
+            store,
+            config,
+            self.telemetry,
+            self._listeners,
+            secret,
+            calibrations=calibrations,
+            busy=busy,
+            clock=self._clock,
+        )
         self._stops += outputs.stops
         self._judging = judging
         if self._llm is not None:
@@ -229,12 +241,14 @@ class Collector:
         assembler = config.judging.assembler()
         return build_llm_judging(store, config.judges, assembler, self.telemetry, ours, self._clock, self._listeners)
 
-    def _build_judging(self, store: Store, writer: GroupCommitWriter, ours: Callable[[Span], bool]) -> DetectWorker:
+    def _build_judging(
+        self, store: Store, writer: GroupCommitWriter, ours: Callable[[Span], bool], calibrations: RuleCalibrations
+    ) -> DetectWorker:
         config = self.config
         inbox = self._inbox = Inbox(config.judging.max_inbox_bytes)
         judging = DetectWorker(
             StoredJudging(store),
-            default_suite(config.detectors.settings()),
+            default_suite(config.detectors.settings(), calibrations.confidences),
             config.judging.assembler(),
             inbox,
             JudgingMetrics(self.telemetry),

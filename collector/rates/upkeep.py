@@ -13,6 +13,7 @@ from .buckets import DAY, Marks, marks
 from .facts import HOUR
 from .folding import Folding
 from .rolling import Rolling
+from .rule_calibrating import RuleCalibrating
 
 SECOND: Final = 1_000_000_000
 FOLD_SECONDS: Final = 5.0
@@ -36,17 +37,22 @@ AND Generation NOT IN (SELECT max(Rolled) FROM rate_buckets WHERE Hours > 0 GROU
 
 
 class RateUpkeep:
-    """Background work on rates. It steps back while `pressed`: clients wait for the store. `clock`: unix nanos."""
+    """Background work on rates, and on the confidences that they follow from (`calibrating`).
+
+    It steps back while `pressed`: clients wait for the store. `clock`: unix nanos.
+    """
 
     def __init__(
         self,
         store: Store,
         folding: Folding,
         *,
+        calibrating: RuleCalibrating | None = None,
         pressed: Callable[[], bool] = lambda: False,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self._store, self._folding, self._pressed, self._clock = store, folding, pressed, clock
+        self._calibrating = calibrating
         self._next_roll, self._next_clean, self._has_void = 0, 0, True
         outage = OutageLog("error rates", "wait for the store", "are made again", clock)
         self.worker = Worker("rates", Task(self._step), outage, every=FOLD_SECONDS, delay=FOLD_SECONDS, clock=clock)
@@ -93,3 +99,5 @@ class RateUpkeep:
         if now >= self._next_clean and not self._pressed():
             self._next_clean = now + CLEAN_EVERY
             self.clean()
+        if self._calibrating is not None and not self._pressed():
+            self._calibrating.step()

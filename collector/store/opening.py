@@ -30,8 +30,8 @@ RETAINED: Final = (
 )
 """Tables whose rows expire by `ReceivedAt`."""
 
-KEPT: Final = ("annotations", "human_scores", "reviews", "architectures", "install")
-"""Tables whose rows never expire: what people said, and facts of the installation."""
+KEPT: Final = ("annotations", "human_scores", "reviews", "rule_calibrations", "architectures", "install")
+"""Tables whose rows never expire: what people said, what follows from it, and facts of the installation."""
 
 _TTL = re.compile(r" TTL (.+?)(?: SETTINGS |$)")
 

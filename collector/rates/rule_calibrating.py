@@ -1,0 +1,132 @@
+"""Background calibration of rules by the labels of each service; traces that it moves are judged again.
+
+A trace is judged again by the judging thread as any trace is, so what is stored then is what judging from scratch would
+store, and rates and errors are folded from it. What an earlier process left is found by the times in the store.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, Final
+
+from ...judges.service_records import LocalConfidence, Prior, RuleOpinion, ServiceRecord, moved, tally
+from ...processors.assemble import TraceKey
+from ...schemas.annotations import Opinion
+from ...schemas.findings import LIVE
+from ...schemas.opinions import opinions_on
+from ...schemas.rule_calibrations import RuleCalibration
+from ..queries.reader import Labels
+from ..store.client import Store
+from ..store.judging import StoredJudging
+from ..store.rule_calibrations import RuleCalibrations, ServiceKey
+
+SECOND: Final = 1_000_000_000
+CALIBRATE_EVERY: Final = 180 * SECOND
+"""The least time between two versions."""
+COUNT_EVERY: Final = 3600 * SECOND
+"""How often labels are counted although none was given: those of traces that are gone count no more."""
+AT_ONCE: Final = 500
+"""Traces that are read, or judged again, together."""
+
+_STATE: Final = "SELECT count(), max(ChangedAt) FROM annotations"
+_LABELLED: Final = f"""
+SELECT tenant, ServiceName, TraceId FROM traces FINAL
+WHERE (tenant, TraceId) IN (SELECT tenant, TraceId FROM annotations WHERE Opinion != '{Opinion.MISSED}')
+ORDER BY tenant, ServiceName, TraceId
+"""
+
+_RIGHT: Final = {Opinion.AGREE: True, Opinion.DISAGREE: False}
+"""An error at another span is none of both: the rule has seen one, and has not found it."""
+
+Ask = Callable[[Sequence[TraceKey]], Future[Any]]
+
+
+class RuleCalibrating:
+    """`priors`: of the built-in rules, by name; `ask`: have traces judged again; `clock`: unix nanos."""
+
+    def __init__(
+        self,
+        store: Store,
+        labels: Labels,
+        calibrations: RuleCalibrations,
+        priors: Mapping[str, Prior],
+        ask: Ask,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._store, self._labels, self._calibrations = store, labels, calibrations
+        self._priors, self._ask, self._clock = priors, ask, clock
+        self._next, self._next_count = 0, 0
+        self._counted: Sequence[Any] = ()
+        self._after: TraceKey | None = ("", "")
+        self._asked: Future[Any] | None = None
+
+    def step(self) -> None:
+        """Calibrate where it is due, and go on judging again, without waiting. Raises RetryableError, StoreError."""
+        now = self._clock()
+        if now >= self._next:
+            self._next = now + CALIBRATE_EVERY
+            self._calibrate_if_changed(now)
+        self._judge_again()
+
+    def calibrate(self) -> None:
+        """Count all labels, and store a new version for each service that they move.
+
+        Raises:
+            RetryableError, StoreError: the store failed.
+        """
+        labelled = {key: tally(opinions) for key, opinions in self._opinions().items()}
+        for tenant, service in sorted({*labelled, *self._calibrations.services}):
+            stood = {
+                rule: LocalConfidence(ServiceRecord(one.right, one.wrong), one.confidence)
+                for rule, one in self._calibrations.of(tenant, service).items()
+            }
+            found = moved(self._priors, labelled.get((tenant, service), {}), stood)
+            if found:
+                version = self._calibrations.version(tenant, service) + 1
+                self._calibrations.save(
+                    [
+                        RuleCalibration(
+                            tenant, service, version, rule, one.record.right, one.record.wrong, one.confidence, 0
+                        )
+                        for rule, one in found.items()
+                    ]
+                )
+                self._after = ("", "")
+
+    def _calibrate_if_changed(self, now: int) -> None:
+        state = self._store.rows(_STATE)[0]
+        if state == self._counted and now < self._next_count:
+            return
+        self.calibrate()
+        self._counted, self._next_count = state, now + COUNT_EVERY
+
+    def _judge_again(self) -> None:
+        """Ask for the next page of outdated traces once the one before is done."""
+        if self._after is None or (self._asked is not None and not self._asked.done()):
+            return
+        found = self._calibrations.outdated(self._after, AT_ONCE)
+        self._asked = self._ask(found) if found else None
+        self._after = found[-1] if len(found) == AT_ONCE else None
+
+    def _opinions(self) -> Mapping[ServiceKey, Sequence[RuleOpinion]]:
+        """What people say of the findings that hold, by service."""
+        found: defaultdict[ServiceKey, list[RuleOpinion]] = defaultdict(list)
+        of_service: defaultdict[ServiceKey, list[str]] = defaultdict(list)
+        for tenant, service, trace_id in self._store.rows(_LABELLED):
+            of_service[tenant, service].append(trace_id)
+        for (tenant, service), trace_ids in of_service.items():
+            for first in range(0, len(trace_ids), AT_ONCE):
+                found[tenant, service] += self._of_traces(tenant, trace_ids[first : first + AT_ONCE])
+        return found
+
+    def _of_traces(self, tenant: str, trace_ids: Sequence[str]) -> Iterator[RuleOpinion]:
+        labelled = self._labels.of_traces(trace_ids, tenant)
+        findings = StoredJudging(self._store, tenant).load_findings(trace_ids)
+        for trace_id, one in labelled.items():
+            held = {f.id: f for f in findings.get(trace_id, ()) if f.state in LIVE and f.judge in self._priors}
+            for finding_id, opinions in opinions_on(held.values(), one.annotations).items():
+                rights = (_RIGHT[a.opinion] for a in opinions if a.opinion in _RIGHT)
+                yield from (RuleOpinion(held[finding_id].judge, finding_id, right) for right in rights)

@@ -1,0 +1,44 @@
+"""Calibrations of rules by service, and their ClickHouse rows (table `rule_calibrations`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from .columns import ColumnTable, StoredColumn
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCalibration:
+    """The confidence of a rule on a service since a version of the service's calibration.
+
+    `right`, `wrong`: labelled findings there; none of both: the labels are gone, and the general confidence holds
+    again. `at`: since when, unix nanos.
+    """
+
+    tenant: str
+    service: str
+    version: int
+    rule: str
+    right: int
+    wrong: int
+    confidence: float
+    at: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether there are labels that it follows from."""
+        return self.right + self.wrong > 0
+
+
+CALIBRATIONS: Final = ColumnTable(
+    RuleCalibration,
+    StoredColumn("tenant", "tenant"),
+    StoredColumn("Service", "service"),
+    StoredColumn("Version", "version"),
+    StoredColumn("Rule", "rule"),
+    StoredColumn("Right", "right"),
+    StoredColumn("Wrong", "wrong"),
+    StoredColumn("Confidence", "confidence"),
+    StoredColumn("At", "at"),
+)

@@ -1,0 +1,188 @@
+"""Labels of a service move the confidence of its rules: findings, errors and rates follow, also after a restart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from naive_errors import expected_errors, stored_errors
+from naive_rates import expected
+from trace_pages import SECOND, START, failing_run
+
+from tracejury.collector.judging.detect.inbox import Inbox
+from tracejury.collector.judging.detect.metrics import JudgingMetrics
+from tracejury.collector.judging.detect.worker import DetectWorker
+from tracejury.collector.labels.stored_labels import StoredLabels
+from tracejury.collector.rates import StoredRates
+from tracejury.collector.rates.rule_calibrating import CALIBRATE_EVERY, RuleCalibrating
+from tracejury.collector.rates.upkeep import RateUpkeep
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.rule_calibrations import RuleCalibrations
+from tracejury.collector.telemetry import Telemetry
+from tracejury.judges.registry import priors, suite_of
+from tracejury.judges.service_records import ServiceRecord, local_confidence
+from tracejury.processors.assemble import AssemblerConfig
+from tracejury.schemas.annotations import Annotation, Opinion
+from tracejury.schemas.batch import Batch
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.queries.labels import Labelled
+from tracejury.schemas.rates import Population, RateQuery, Unit
+from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
+
+pytestmark = pytest.mark.store
+
+RULE = "ungrounded-turn"
+OTHERS = "ungrounded-after-failure"
+QUERY = RateQuery(0, 2**62, 0, unit=Unit.RUN, population=Population.DETECTORS)
+
+
+class Process:
+    """A collector's judging and upkeep, without threads, with the clock of the test."""
+
+    def __init__(self, store: Store, now: int = START + 3600 * SECOND) -> None:
+        self.now, self.store, self.inbox = now, store, Inbox(1 << 20)
+        self.calibrations = RuleCalibrations(store, self.clock)
+        self.calibrations.load()
+        suite = suite_of((), local=self.calibrations.confidences)
+        self.judging = DetectWorker(
+            StoredJudging(store), suite, AssemblerConfig(), self.inbox, JudgingMetrics(Telemetry("test")),
+            clock=self.clock, timer=lambda: 0,
+        )  # fmt: skip
+        self.labels = StoredLabels(store)
+        self.rates = StoredRates(store, self.clock, rules=frozenset(priors()))
+        self.calibrating = RuleCalibrating(
+            store, self.labels, self.calibrations, priors(), self.judging.ask, self.clock
+        )
+        self.upkeep = RateUpkeep(store, self.rates.folding, calibrating=self.calibrating, clock=self.clock)
+
+    def clock(self) -> int:
+        self.now += 1
+        return self.now
+
+    def receive(self, number: int, service: str) -> str:
+        """A failing run in a trace of its own, judged to its end."""
+        trace_id = f"{number:032x}"
+        spans = [replace(span, trace_id=trace_id, service=service) for span in failing_run()]
+        self.store.insert("spans", SPAN_COLUMNS, span_columns(spans, self.clock()))
+        self.inbox.put(Batch(spans=tuple(spans)), self.now)
+        self.judge()
+        return trace_id
+
+    def judge(self) -> None:
+        for _ in range(4):
+            self.judging.step()
+            self.now += 3600 * SECOND
+        assert self.judging.idle
+
+    def keep_up(self) -> None:
+        """What the worker does in a few minutes, and what is judged again through it."""
+        for _ in range(3):
+            self.now += CALIBRATE_EVERY
+            self.upkeep.worker.step()
+            self.judge()
+
+    def found(self, trace_id: str, rule: str = RULE) -> Finding:
+        (finding,) = [f for f in StoredJudging(self.store).load_findings([trace_id])[trace_id] if f.judge == rule]
+        return finding
+
+    def say(self, trace_id: str, opinion: Opinion, who: str = "ann", *, withdrawn: bool = False) -> None:
+        f = self.found(trace_id)
+        said = Annotation(
+            f"{who}-{f.id}", f.trace_id, f.span_id, who, f.category, f.severity, changed_at=self.clock(),
+            opinion=opinion, finding_id=f.id, judge=f.judge, fingerprint=f.fingerprint, withdrawn=withdrawn,
+        )  # fmt: skip
+        self.labels.save(Labelled([said]))
+
+    def check(self) -> None:
+        """Errors and rates are those of a scan of what is stored, and it is what judging from scratch would store."""
+        answer, wanted = self.rates.ask(QUERY), expected(self.store, QUERY, frozenset(priors()))
+        assert (answer.total.hits, answer.total.errors) == (wanted.total.hits, wanted.total.errors)
+        assert stored_errors(self.store) == expected_errors(self.store)
+        scan = "SELECT Id, Confidence FROM findings FINAL WHERE State = 'current' ORDER BY Id"
+        before = self.store.rows(scan)
+        keys = [("", row[0]) for row in self.store.rows("SELECT DISTINCT TraceId FROM traces")]
+        again = Process(self.store, self.now)
+        again.judging.ask(keys)
+        again.judge()
+        self.now = again.now
+        assert self.store.rows(scan) == before
+
+
+def general() -> float:
+    return priors()[RULE].mean
+
+
+def test_labels_move_the_rule_on_their_service_alone(store: Store) -> None:
+    one = Process(store)
+    shop = [one.receive(number, "shop") for number in range(1, 7)]
+    bank = one.receive(9, "bank")
+    before = one.rates.ask(QUERY).total.errors
+    for trace_id in shop[:5]:
+        one.say(trace_id, Opinion.DISAGREE)
+    one.keep_up()
+    expected_now = local_confidence(priors()[RULE], ServiceRecord(0, 5))
+    assert {one.found(trace_id).confidence for trace_id in shop} == {expected_now}
+    assert one.found(bank).confidence == general()
+    assert one.found(shop[0], OTHERS).confidence == priors()[OTHERS].mean
+    assert one.calibrations.version("", "shop") == 1
+    assert one.calibrations.version("", "bank") == 0
+    one.check()
+    assert one.rates.ask(QUERY).total.errors == before  # the other rule still leads each error
+    later = one.receive(10, "shop")
+    assert one.found(later).confidence == expected_now, "new traces are judged with the newest calibration"
+    assert one.found(one.receive(11, "bank")).confidence == general()
+
+
+def test_a_version_is_written_for_a_step_and_not_for_less_or_sooner(store: Store) -> None:
+    one = Process(store)
+    traces = [one.receive(number, "shop") for number in range(1, 4)]
+    one.keep_up()
+    assert one.calibrations.version("", "shop") == 0
+    one.say(traces[0], Opinion.AGREE)
+    one.now += CALIBRATE_EVERY
+    one.calibrating.step()
+    assert one.calibrations.version("", "shop") == 1
+    one.say(traces[1], Opinion.AGREE)
+    one.calibrating.step()
+    assert one.calibrations.version("", "shop") == 1, "at most every few minutes"
+    one.keep_up()
+    assert one.calibrations.version("", "shop") == 2
+    one.keep_up()
+    assert [h.version for h in one.calibrations.history("shop", RULE)] == [1, 2]
+    one.check()
+
+
+def test_labels_that_contradict_each_other_or_are_withdrawn_count_as_none(store: Store) -> None:
+    one = Process(store)
+    trace_id = one.receive(1, "shop")
+    one.say(trace_id, Opinion.AGREE)
+    one.say(trace_id, Opinion.DISAGREE, "ben")
+    one.keep_up()
+    assert (one.found(trace_id).confidence, one.calibrations.version("", "shop")) == (general(), 0)
+    one.say(trace_id, Opinion.AGREE, withdrawn=True)
+    one.keep_up()
+    lowered = local_confidence(priors()[RULE], ServiceRecord(0, 1))
+    assert one.found(trace_id).confidence == lowered < general()
+    one.say(trace_id, Opinion.DISAGREE, "ben", withdrawn=True)
+    one.keep_up()
+    assert one.found(trace_id).confidence == general()
+    assert not one.calibrations.of("", "shop")[RULE].holds
+    assert one.calibrations.confidences("", "shop") == {}
+    one.check()
+
+
+def test_what_an_earlier_process_did_not_judge_again_is_judged_after_a_restart(store: Store) -> None:
+    before = Process(store)
+    shop = [before.receive(number, "shop") for number in range(1, 5)]
+    before.say(shop[0], Opinion.DISAGREE)
+    before.now += CALIBRATE_EVERY
+    before.calibrating.calibrate()  # and ends before anything is judged again
+    assert {before.found(trace_id).confidence for trace_id in shop} == {general()}
+    after = Process(store, before.now)
+    after.keep_up()
+    lowered = local_confidence(priors()[RULE], ServiceRecord(0, 1))
+    assert {after.found(trace_id).confidence for trace_id in shop} == {lowered}
+    assert after.calibrations.version("", "shop") == 1
+    assert after.calibrations.outdated(("", ""), 10) == []
+    after.check()
