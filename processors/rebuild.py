@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from ..schemas.normalized import NormalizedSpan
 from ..schemas.trajectory import AgentRun, Trace, TraceState
+from .exchanges import find_exchanges
 from .ownership import assign_owners
 from .roles import find_roles
 from .runs import build_runs
@@ -37,6 +38,7 @@ def rebuild(spans: Iterable[NormalizedSpan], *, state: TraceState = TraceState.S
         start=min((s.raw.start for s in tree.order), default=0),
         end=max((s.raw.end for s in tree.order), default=0),
         received_through=max((s.raw.received_at for s in spans), default=0),
+        exchanges=find_exchanges(runs),
     )
 
 

@@ -46,3 +46,10 @@ PLANNING_STEPS: Final = frozenset(
     {"plan", "planner", "planning", "planning_step", "plan_step", "make_plan", "create_plan", "replan", "replanner"}
 )
 """Names of steps (canonical) that are there to plan."""
+
+RESULT_LABEL: Final = re.compile(
+    r"[\s\[(<*#>-]{0,8}(?:exit ?code|return ?code|exit status|observations?|execution (?:logs?|results?|output)|"
+    r"(?:code |terminal |command )?output|stdout|stderr|traceback|result|error)\b\s{0,2}(?:[:=(>\]]|\n)",
+    re.IGNORECASE,
+)
+"""The beginning of a message in which a harness hands back what a code block printed."""

@@ -16,7 +16,7 @@ from .columns import ColumnTable, Row, StoredColumn, array_column, enum_column
 from .findings import Finding, FindingState
 from .normalized import NormalizedSpan
 from .taxonomy import Dimension, Severity
-from .trajectory import AgentRun, Trace, TraceState, Turn
+from .trajectory import AgentRun, Exchange, Trace, TraceState, Turn
 from .verdicts import TAKEN_BACK, Judgement, Outcome, Subject, SubjectKind, TraceSpend, Verdict
 
 NO_TURN: Final = -1
@@ -193,8 +193,17 @@ _RUNS: Final = ColumnTable(
     StoredColumn("Runs.ToolCalls", "turns", lambda turns: sum(len(turn.tool_calls) for turn in turns)),
     StoredColumn("Runs.Model", "turns", _model),
 )
+_EXCHANGES: Final = ColumnTable(
+    Exchange,
+    StoredColumn("Exchanges.Run", "run_id"),
+    StoredColumn("Exchanges.First", "first"),
+    StoredColumn("Exchanges.Last", "last"),
+    StoredColumn("Exchanges.Asked", "asked"),
+    StoredColumn("Exchanges.Answer", "answer"),
+)
 TRACE_COLUMNS: Final = (
     *_TRACES.names, "Version", *_SPENT.names, *_STAMPS, *_RUNS.names, "Calls.SpanId", "Calls.Tool", "Calls.Asked",
+    *_EXCHANGES.names, "Exchanges.Runs",
 )  # fmt: skip
 
 TEXT_COLUMNS: Final = ("tenant", "TraceId", "Text", "JudgedAt", "ReceivedAt")
@@ -234,6 +243,7 @@ def trace_row(trace: Trace, judgement: Judgement, spent: TraceSpend) -> Row:
         *_SPENT.row(spent, judgement.judged_at, judgement.received_through),
         *_RUNS.by_column(trace.runs),
         *map(list, calls),
+        *_exchanges(trace),
     )
 
 
@@ -246,6 +256,15 @@ def service_version(trace: Trace) -> str:
     """`service.version` of the resource of the trace's first span that has one, else ""."""
     stated = (span.raw.resource_attributes.get("service.version", "") for span in trace.spans.values())
     return next(filter(None, stated), "")
+
+
+def _exchanges(trace: Trace) -> Iterator[list[Any]]:
+    """Of runs with several exchanges only, by column: others repeat what stands with their run."""
+    count = Counter(exchange.run_id for exchange in trace.exchanges)
+    several = [exchange for exchange in trace.exchanges if count[exchange.run_id] > 1]
+    yield from _EXCHANGES.by_column(several)
+    began = trace.exchange_by_run() if several else {}
+    yield [[run for run, at in began.items() if at is one and run != one.run_id] for one in several]
 
 
 def _calls(trace: Trace) -> Iterator[Row]:

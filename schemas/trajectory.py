@@ -114,12 +114,32 @@ class AgentRun:
 
 
 @dataclass(frozen=True, slots=True)
+class Exchange:
+    """A user's message and all that a manager's run did until its answer (`processors/exchanges.py`).
+
+    `first`, `last`: indices of the run's turns (-1 for none). `asked`: the user's words. `answer`: "" for none (yet).
+    """
+
+    run_id: str
+    first: int
+    last: int
+    asked: str
+    answer: str
+
+    @property
+    def id(self) -> str:
+        """Identity within its trace."""
+        return f"{self.run_id}:{self.first}-{self.last}"
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """A rebuilt trace: runs in order of start (managers before their sub-agents), spans by id, the remainder.
 
     `remainder`: normalised spans that belong to no agent run, in order of time (plain spans around the agents,
     LLM calls outside any agent, evaluators). `conventions`: those recognised, most frequent first. A run written into
     several traces is one `Trace` under the id of the first; `joined_to` is that id in what stands for another.
+    `exchanges`: of its managers, in order of `runs`.
     """
 
     trace_id: str
@@ -135,6 +155,7 @@ class Trace:
     end: int = 0
     received_through: int = 0
     joined_to: str = ""
+    exchanges: tuple[Exchange, ...] = ()
 
     @property
     def trace_ids(self) -> tuple[str, ...]:
@@ -145,6 +166,21 @@ class Trace:
         """The id of the trace that the span is of; its own where there is no such span."""
         span = self.spans.get(span_id)
         return span.raw.trace_id if span is not None else self.trace_id
+
+    def exchange_at(self, run_id: str, turn: int | None) -> Exchange | None:
+        """The exchange of a manager's turn; its first without a turn, None for another run."""
+        own = [e for e in self.exchanges if e.run_id == run_id]
+        return next((e for e in reversed(own) if turn is not None and e.first <= turn), own[0] if own else None)
+
+    def exchange_by_run(self) -> dict[str, Exchange]:
+        """The exchange in which each run began, by its id; a run that no manager caused is in none."""
+        found: dict[str, Exchange] = {}
+        for run in self.runs:  # managers before their sub-agents
+            at = self.exchange_at(run.parent_id, run.parent_turn) or found.get(run.parent_id)
+            at = at if run.parent_id else self.exchange_at(run.id, None)
+            if at is not None:
+                found[run.id] = at
+        return found
 
     def run(self, run_id: str) -> AgentRun | None:
         """The run with that id, or None."""

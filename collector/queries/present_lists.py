@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...schemas.queries.conversation import Exchange, SessionView
+from ...schemas.queries.conversation import SessionExchange, SessionView
 from ...schemas.queries.listing import SessionRow
 from ...schemas.queries.reader import TraceQuery, TraceRow
 from ...schemas.taxonomy import Severity
@@ -58,6 +58,6 @@ def _of_session(row: SessionRow) -> dict[str, object]:
     return {**listed_errors(row), "duration_ms": duration_ms(row.start, row.end)}
 
 
-def _exchange(exchange: Exchange) -> ExchangeJson:
+def _exchange(exchange: SessionExchange) -> ExchangeJson:
     errors = [present_error(located) for located in exchange.errors]
     return fill(ExchangeJson, exchange, agent_run_id=exchange.run_id, errors=errors)

@@ -9,7 +9,7 @@ from fastapi import FastAPI, Query, Request, Response
 from pydantic import ConfigDict
 
 from ...schemas.errors import NotFoundError
-from ...schemas.queries.conversation import Exchange
+from ...schemas.queries.conversation import SessionExchange
 from ...schemas.queries.listing import SessionRow, Sort
 from ...schemas.queries.reader import Confidence
 from ...schemas.text.naming import is_whole
@@ -88,7 +88,7 @@ def traces_link(session: SessionRow, profile: str) -> str:
     return f"/traces?{urlencode({name: value for name, value in asked.items() if value})}"
 
 
-def lowest_scores(exchange: Exchange) -> list[Verdict]:
+def lowest_scores(exchange: SessionExchange) -> list[Verdict]:
     """The verdict with the lowest score of each judge, the worst first."""
     scored = [(verdict.score, verdict.judge, verdict) for verdict in exchange.verdicts if verdict.score is not None]
     lowest: dict[str, Verdict] = {}

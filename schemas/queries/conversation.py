@@ -13,12 +13,12 @@ from .reader import LocatedError
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
-    """A user's message and the agents' answer: one run without a parent, with what hangs on its trace.
+class SessionExchange:
+    """A user's message and the agents' answer (see `trajectory.Exchange`), with what hangs on its trace.
 
     `findings`, `errors` (the worst first) and `verdicts`: of the run and the runs below it; of the whole trace at its
     first exchange. `agents`: the name of each of these runs by its id. `judged`: whether the trace was; else its runs
-    and messages are not known.
+    and messages are not known. `first_turn`: of its run, where it begins.
     """
 
     trace_id: str
@@ -37,6 +37,7 @@ class Exchange:
     verdicts: Sequence[Verdict] = ()
     agents: Mapping[str, str] = field(default_factory=dict)
     judged: bool = True
+    first_turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,5 +46,5 @@ class SessionView:
 
     session: SessionRow
     services: Sequence[str]
-    exchanges: Sequence[Exchange]
+    exchanges: Sequence[SessionExchange]
     left: int = 0

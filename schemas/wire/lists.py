@@ -40,7 +40,8 @@ class ExchangeJson(WireModel):
     """A user's message (`goal`) and the agents' answer, with its errors (the worst first) and their findings.
 
     `agents`: the name of each agent run of it, by the run's id. `judged` false: its trace was not judged yet, so
-    neither messages nor findings are known.
+    neither messages nor findings are known. `first_turn`: the turn of its run with which it begins; a run in which the
+    user writes again has several exchanges.
     """
 
     trace_id: str
@@ -59,6 +60,7 @@ class ExchangeJson(WireModel):
     agents: dict[str, str]
     verdicts: list[VerdictJson]
     judged: bool
+    first_turn: int
 
 
 class SessionJson(SessionRowJson):

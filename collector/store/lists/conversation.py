@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ....judges.grouping import group
 from ....schemas.findings import Finding
-from ....schemas.queries.conversation import Exchange
+from ....schemas.queries.conversation import SessionExchange
 from ....schemas.queries.listing import SessionRow
 from ....schemas.queries.reader import LocatedError
 from ....schemas.taxonomy import Severity
@@ -22,12 +22,18 @@ _ORDER: Final = (TraceState.OPEN, TraceState.FAILED, TraceState.INCOMPLETE, Trac
 
 @dataclass(frozen=True, slots=True)
 class TraceExchanges:
-    """A trace of a conversation: its exchanges, and the exchange (by its run) that each of its runs is part of."""
+    """A trace of a conversation: its exchanges, and the position of the exchange in which each of its runs began."""
 
     trace_id: str
-    exchanges: tuple[Exchange, ...]
-    tops: Mapping[str, str]
+    exchanges: tuple[SessionExchange, ...]
+    began: Mapping[str, int]
     recognised: Sequence[str]
+
+    def at(self, run_id: str, turn: int | None = None) -> int:
+        """The position of a turn's exchange; what is of no run, or of a run nobody knows, stands at the first."""
+        at = self.began.get(run_id, 0)
+        later = (i for i, one in enumerate(self.exchanges) if one.run_id == run_id and one.first_turn <= (turn or 0))
+        return max(later, default=at)
 
 
 def session_row(row: Sequence[Any]) -> SessionRow:
@@ -81,24 +87,30 @@ def together(rows: Sequence[SessionRow]) -> SessionRow:
 
 def exchanges_of(row: Sequence[Any]) -> TraceExchanges:
     """The exchanges of the trace of a row: see `sessions._SAID`. A trace without an agent run is one exchange, too."""
-    trace_id, state, start, end, usd, ids, names, parents, goals, answers, statuses, turns, conventions, judged = row
-    above = dict(zip(ids, parents, strict=True))
-    runs = list(zip(ids, names, parents, goals, answers, statuses, strict=True))
-    tops = {run_id: _top(run_id, above) for run_id in ids}
-    counted: defaultdict[str, int] = defaultdict(int)
-    called: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    for run_id, name, count in zip(ids, names, turns, strict=True):
-        counted[tops[run_id]] += count
-        called[tops[run_id]][run_id] = name
-    exchanges = [
-        Exchange(
-            trace_id, i, name, goal, answer, status, TraceState(state), start, end, counted[i], None, agents=called[i]
-        )
-        for i, name, _, goal, answer, status in runs
-        if tops[i] == i
-    ] or [Exchange(trace_id, "", "", "", "", "", TraceState(state), start, end, 0, None)]
+    summary, divided = row[:14], row[14:]
+    trace_id, state, start, end, usd, ids, names, parents, goals, answers, statuses, turns, conventions, judged = (
+        summary
+    )
+    above, counted, called = (dict(zip(ids, values, strict=True)) for values in (parents, turns, names))
+    below, said = defaultdict[str, list[str]](list), defaultdict[str, list[Any]](list)
+    for run_id in ids:
+        below[_top(run_id, above)].append(run_id)
+    for run_id, *one in zip(*divided, strict=True):
+        said[run_id].append(one)
+    exchanges: list[SessionExchange] = []
+    began = dict.fromkeys(ids, 0)
+    for run_id, name, goal, answer, status in zip(ids, names, goals, answers, statuses, strict=True):
+        whole = (0, counted[run_id] - 1, goal, answer, below[run_id])
+        for first, last, asked, told, caused in said[run_id] or ([whole] if run_id in below[run_id] else []):
+            own = [run_id, *(one for one in caused if one in called and one != run_id)]
+            began |= dict.fromkeys(own if first == 0 else own[1:], len(exchanges))
+            count = last - first + 1 + sum(counted[one] for one in own[1:])
+            named = (trace_id, run_id, name, asked, told, status, TraceState(state), start, end, count, None)
+            agents = {one: called[one] for one in own}
+            exchanges.append(SessionExchange(*named, agents=agents, first_turn=first))
+    exchanges = exchanges or [SessionExchange(trace_id, "", "", "", "", "", TraceState(state), start, end, 0, None)]
     exchanges[0] = replace(exchanges[0], usd=usd, judged=bool(judged))
-    return TraceExchanges(trace_id, tuple(exchanges), tops, conventions)
+    return TraceExchanges(trace_id, tuple(exchanges), began, conventions)
 
 
 def pinned(
@@ -107,37 +119,31 @@ def pinned(
     least: float,
     verdicts: Sequence[Verdict],
     names: Mapping[tuple[str, str], str],
-) -> Iterator[Exchange]:
-    """The exchanges with what was found in each; what is of no run, or of a run nobody knows, stands at the first.
+) -> Iterator[SessionExchange]:
+    """The exchanges with what was found in each.
 
     `standing`: all findings that hold; shown are those of at least that confidence, and errors with one of them.
     `names`: of agents by trace and run, and of services by trace and "".
     """
-    first = said.exchanges[0].run_id
-    by_run: defaultdict[str, list[Finding]] = defaultdict(list)
+    found: defaultdict[int, list[Finding]] = defaultdict(list)
     for finding in standing:
         if finding.confidence >= least:
-            by_run[said.tops.get(finding.agent_run_id, first)].append(finding)
-    errors: defaultdict[str, list[LocatedError]] = defaultdict(list)
-    for error in group(standing, list(said.tops)):
+            found[said.at(finding.agent_run_id, finding.turn)].append(finding)
+    errors: defaultdict[int, list[LocatedError]] = defaultdict(list)
+    for error in group(standing, list(said.began)):
         if error.confidence() >= least:
             trace_id, run_id = error.lead.trace_id, error.lead.agent_run_id
             service, agent = names.get((trace_id, ""), ""), names.get((trace_id, run_id), "") if run_id else ""
             located = LocatedError.of(error, said.trace_id, service, agent, least)
-            errors[said.tops.get(run_id, first)].append(located)
-    words: defaultdict[str, list[Verdict]] = defaultdict(list)
+            errors[said.at(run_id, error.lead.turn)].append(located)
+    words: defaultdict[int, list[Verdict]] = defaultdict(list)
     for verdict in verdicts:
         of_run = verdict.subject.kind in (SubjectKind.AGENT_RUN, SubjectKind.TURN_WINDOW)
-        words[said.tops.get(verdict.subject.id, first) if of_run else first].append(verdict)
-    for exchange in said.exchanges:
-        ordered = sorted(by_run[exchange.run_id], key=lambda f: (-f.severity.rank, f.first_seen, f.id))
-        worst_first = sorted(errors[exchange.run_id], key=lambda one: -one.severity.rank)
-        yield replace(
-            exchange,
-            findings=tuple(ordered),
-            errors=tuple(worst_first),
-            verdicts=tuple(words[exchange.run_id]),
-        )
+        words[said.at(verdict.subject.id) if of_run else 0].append(verdict)
+    for at, exchange in enumerate(said.exchanges):
+        ordered = sorted(found[at], key=lambda f: (-f.severity.rank, f.first_seen, f.id))
+        worst_first = sorted(errors[at], key=lambda one: -one.severity.rank)
+        yield replace(exchange, findings=tuple(ordered), errors=tuple(worst_first), verdicts=tuple(words[at]))
 
 
 def _top(run_id: str, above: Mapping[str, str]) -> str:

@@ -59,7 +59,9 @@ _ROW: Final = (
 _OURS: Final = f"{EVERY} AND SessionId != ''"
 _SAID: Final = f"""SELECT TraceId, State, StartNanos, EndNanos, Cost, Runs.Id,
     arrayMap(n -> {short("n")}, Runs.Name), Runs.ParentId, arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Runs.Goal),
-    arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Runs.Answer), Runs.Status, Runs.Turns, Conventions, {JUDGED}
+    arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Runs.Answer), Runs.Status, Runs.Turns, Conventions, {JUDGED},
+    Exchanges.Run, Exchanges.First, Exchanges.Last, arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Exchanges.Asked),
+    arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Exchanges.Answer), Exchanges.Runs
 FROM traces FINAL WHERE {{}} ORDER BY StartNanos, TraceId LIMIT {MOST_TRACES}"""
 
 

@@ -18,7 +18,7 @@ from tracejury.collector.cli.render.lists import session_view
 from tracejury.collector.cli.root import root
 from tracejury.collector.queries.present_lists import present_session
 from tracejury.schemas.errors import ConfigError
-from tracejury.schemas.queries.conversation import Exchange, SessionView
+from tracejury.schemas.queries.conversation import SessionExchange, SessionView
 from tracejury.schemas.queries.listing import SessionRow, Sort, WorstError
 from tracejury.schemas.queries.reader import Position, TraceQuery
 from tracejury.schemas.taxonomy import Severity
@@ -135,7 +135,7 @@ def exchange(agents: dict[str, str], scores: list[tuple[str, int, str]]) -> Sess
         Verdict(judge, "v", Subject(SubjectKind.AGENT_RUN, subject, "a" * 32), score)
         for judge, score, subject in scores
     ]
-    one = Exchange(
+    one = SessionExchange(
         "a" * 32, "r1", "planner", "hi", "ho", "ok", TraceState.SETTLED, 1, 2, 1, None, verdicts=verdicts, agents=agents
     )
     return present_session(SessionView(conversation(0), ["svc"], [one], 0))
@@ -204,7 +204,7 @@ def test_traces_that_wait_are_marked_in_their_session(api: Api) -> None:
         assert shown.count("(2 not judged yet)") == 1
     for path in ("/sessions", "/sessions/s0"):
         assert httpx.get(api.url + path, headers={"Accept": "text/html"}).text.count("(2 not judged yet)") == 1
-    waits = Exchange("a" * 32, "", "", "", "", "", TraceState.OPEN, 1, 2, 0, None, judged=False)
+    waits = SessionExchange("a" * 32, "", "", "", "", "", TraceState.OPEN, 1, 2, 0, None, judged=False)
     view = SessionView(conversation(0), ["svc"], [waits, replace(waits, judged=True)])
     assert [one.judged for one in present_session(view).exchanges] == [False, True]
     console = Console(file=StringIO(), width=200)

@@ -7,15 +7,17 @@ from typing import Any
 
 import pytest
 from listed_traces import SECOND, Listed, Mark, store_all
+from store_parts import a_finding, a_judged_trace, a_run
 
 from tracejury.collector.queries.stored_sessions import stored_session
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.errors import StoredErrors
+from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.lists import SessionLists
 from tracejury.schemas.queries.listing import SessionRow, Sort
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, Position, TraceQuery
 from tracejury.schemas.taxonomy import Severity
-from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.trajectory import Exchange, TraceState, Turn, TurnKind
 
 pytestmark = pytest.mark.store
 
@@ -201,3 +203,34 @@ def test_a_cost_tells_of_how_many_traces_it_is(store: Store) -> None:
     view = stored_session(store, "a", ALL)
     assert view is not None
     assert (view.session.usd, view.session.priced_traces, view.session.traces) == (1.0, 3, 6)
+
+
+def test_a_run_in_which_the_user_writes_again_shows_as_several_exchanges(store: Store) -> None:
+    """Each with its words and what was found in its turns, or in runs that they caused; the counts add up."""
+    turns = tuple(Turn(i, TurnKind.ACT, None) for i in range(4))
+    runs = (
+        a_run(id="p", goal="A chair?", answer="Yes, too.", turns=turns, name="clerk"),
+        a_run(id="h", role="sub-agent", parent_id="p", parent_turn=2, turns=turns[:1], name="stock"),
+        a_run(id="q", goal="And you?", answer="Fine.", name="other"),
+    )
+    told = (
+        Exchange("p", 0, 1, "A table?", "Yes."),
+        Exchange("p", 2, 3, "A chair?", "Yes, too."),
+        Exchange("q", 0, 0, "And you?", "Fine."),
+    )
+    of_turns = [
+        a_finding(span_id=f"{turn:016x}", id=f"f{turn}", agent_run_id="p", turn=turn, explanation=f"in {turn}")
+        for turn in (1, 3)
+    ]
+    below = a_finding(span_id="b" * 16, id="f9", agent_run_id="h", turn=0, explanation="below")
+    judged = a_judged_trace(*of_turns, below, session_id="s", runs=runs, exchanges=told, service="shop")
+    StoredJudging(store).save([judged])
+    view = stored_session(store, "s", ALL)
+    assert view is not None
+    assert [(e.goal, e.answer, e.first_turn, e.turns) for e in view.exchanges] == [
+        ("A table?", "Yes.", 0, 2),
+        ("A chair?", "Yes, too.", 2, 3),
+        ("And you?", "Fine.", 0, 0),
+    ]
+    assert [sorted(f.explanation for f in e.findings) for e in view.exchanges] == [["in 1"], ["below", "in 3"], []]
+    assert [len(e.errors) for e in view.exchanges] == [1, 2, 0]
