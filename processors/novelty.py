@@ -14,6 +14,7 @@ class Novelty:
 
     def __init__(self) -> None:
         self._known: dict[_Key, int] = {}
+        self._first: NormalizedSpan | None = None
 
     def of_turn(self, llm: NormalizedSpan | None, *, inner: bool) -> tuple[Message, ...]:
         """The input messages of the turn's call that are new; a message sent twice is known only as often as it was.
@@ -22,6 +23,15 @@ class Novelty:
         """
         if llm is None or inner:
             return llm.input_messages if llm else ()
+        if self._first is None:
+            self._first = llm  # many runs have no other call, so it is read for the second one
+            return llm.input_messages
+        if not self._known:
+            self._read(self._first)
+        return self._read(llm)
+
+    def _read(self, llm: NormalizedSpan) -> tuple[Message, ...]:
+        """The messages of a call that are new; from then on they are known, and so is what it wrote."""
         sent: Counter[_Key] = Counter()
         new = []
         for message in llm.input_messages:

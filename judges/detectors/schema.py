@@ -97,8 +97,10 @@ def _unanswered(history: Sequence[Message]) -> set[str]:
 def _lost(facts: RunFacts, _: Context) -> Iterator[Hit]:
     """The model was sent its request again and no result for it; where requests have no ids, nobody can tell."""
     for turn in facts.turns:
+        if not any(c.call.call_id and c.call.result is None for c in turn.calls):
+            continue
         later = next((t.turn.llm for t in facts.turns[turn.position + 1 :] if t.acting), None)
-        if later is None or not any(c.call.call_id and c.call.result is None for c in turn.calls):
+        if later is None:
             continue
         unanswered = _unanswered(later.input_messages)
         for call in turn.calls:

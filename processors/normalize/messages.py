@@ -8,8 +8,10 @@ known by its type or by the key it has. LangChain's serialised messages and Llam
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 from ...schemas.normalized import Message, ToolRequest
@@ -39,7 +41,23 @@ _VALUED: Final = frozenset({"text", "error-text", "json", "error-json"})  # Verc
 def parse_messages(value: Any, default_role: str = "user") -> tuple[Message, ...]:
     """Messages out of a parsed JSON list (or one message); what is no message is left out."""
     items = value if isinstance(value, list) else [value]
-    return tuple(message for item in items for message in read_message(item, default_role))
+    return tuple(message for item in items for message in _shared(item, default_role))
+
+
+def _shared(item: Any, default_role: str) -> Iterable[Message]:
+    """The `Message`s of one JSON message; of a short one that was read lately, the same objects again."""
+    written = marshal.dumps(item, _MARSHAL)
+    return _remembered(written, default_role) if len(written) <= _SHORT else read_message(item, default_role)
+
+
+@lru_cache(maxsize=8192)
+def _remembered(written: bytes, default_role: str) -> tuple[Message, ...]:
+    """Every call of a conversation is sent all of it."""
+    return tuple(read_message(marshal.loads(written), default_role))  # noqa: S302  written above
+
+
+_SHORT: Final = 4000  # bytes of a message that is remembered
+_MARSHAL: Final = 2  # the version in which equal values are equal bytes, JSON's exceptions (NaN, huge numbers) included
 
 
 def read_message(item: Any, default_role: str = "user") -> Iterator[Message]:
@@ -214,4 +232,4 @@ def _texts(body: dict[str, Any]) -> dict[str, str]:
 def with_system(system: Iterable[Message], messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """`messages` after the system messages, unless they begin with those already."""
     missing = tuple(s for s in system if s.text and not any(m.text == s.text for m in messages[:2]))
-    return missing + messages
+    return missing + messages if missing else messages

@@ -59,15 +59,17 @@ def _may_be_deep(text: str) -> bool:
     return text.count("[") + text.count("{") > _MAX_DEPTH
 
 
+_NESTED: Final = (dict, list)
+
+
 def _is_too_deep(value: Any) -> bool:
-    level = [value]
+    level = [value] if isinstance(value, _NESTED) else []
     for _ in range(_MAX_DEPTH):
         level = [
             child
             for node in level
-            if isinstance(node, dict | list)
             for child in (node.values() if isinstance(node, dict) else node)
-            if isinstance(child, dict | list)
+            if isinstance(child, _NESTED)
         ]
         if not level:
             return False

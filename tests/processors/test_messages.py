@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tracejury.processors.normalize import messages
 from tracejury.processors.normalize.arguments import parse_arguments
-from tracejury.processors.normalize.messages import parse_messages
+from tracejury.processors.normalize.messages import parse_messages, read_message
 from tracejury.schemas.normalized import Message, ToolRequest
 
 ASKED = (ToolRequest("search", {"q": "x"}, "c1"),)
@@ -125,3 +128,43 @@ def test_broken_json_is_no_bare_argument() -> None:
     schema = {"type": "object", "properties": {"q": {"type": "string"}}}
     assert parse_arguments("rivers", schema) == {"q": "rivers"}
     assert parse_arguments(BROKEN, schema) == BROKEN
+
+
+def test_a_conversation_that_every_call_sends_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work grows with its messages, not with how often they are sent; they are the same objects again."""
+    read: list[Any] = []
+
+    def counted(item: Any, role: str) -> Any:
+        read.append(item)
+        return read_message(item, role)
+
+    monkeypatch.setattr(messages, "read_message", counted)
+    history = [{"role": "user", "content": f"The only one of this test, no. {i}."} for i in range(60)]
+    calls = [parse_messages(history[: i + 1]) for i in range(60)]
+    assert len(read) == 60
+    assert all(one is other for one, other in zip(calls[-2], calls[-1], strict=False))
+    assert [len(call) for call in calls] == list(range(1, 61))
+
+
+def test_a_long_message_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is remembered is bounded in number and in size."""
+    monkeypatch.setattr(messages, "_remembered", None)
+    assert parse_messages([{"role": "user", "content": "x" * 4000}]) == (Message("user", "x" * 4000),)
+
+
+ANY: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.sampled_from([0, 1, 0.0, 1.0, True, False, 10**30, "\ud800"]) | st.floats() | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["type", "text", "content", "arguments"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.dictionaries(st.sampled_from(["role", "content", "parts", "tool_calls", "name"]), ANY, max_size=3))
+def test_what_is_remembered_is_what_would_be_read(item: dict[str, Any]) -> None:
+    """Equal numbers of other types, NaN and lone surrogates stay what they are."""
+    item["parts"] = [{"type": "tool_call", "name": "f", "arguments": {"value": item.get("content")}}]
+    assert repr(parse_messages([item])) == repr(tuple(read_message(item)))

@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_traces import Did, Said, run, trace
 
+from tracejury.judges import executions
+from tracejury.judges.exit_status import Ended, ended
 from tracejury.judges.grouping import group
 from tracejury.judges.registry import suite_of
 from tracejury.schemas.findings import Finding
@@ -222,6 +224,22 @@ def test_equal_outputs_of_different_commands_are_different_failures() -> None:
     for harness in ("text_actions", "group_chat", "bash_json"):
         assert errors_of(HARNESSES[harness](steps, "Done.")) in (["a0", "a2"], ["a0"])
     assert errors_of(HARNESSES["text_actions"](steps, "Done.")) == ["a0", "a2"]
+
+
+def test_a_history_that_every_agent_is_sent_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The outputs that are read grow with the steps, not with how often the chat is sent."""
+    read: list[str] = []
+
+    def counted(text: str) -> Ended | None:
+        read.append(text)
+        return ended(text)
+
+    monkeypatch.setattr(executions, "ended", counted)
+    steps = [Step(f"python tools/a{i}.py", TRACE.format("lib", i, "KeyError: 'x'"), i % 2) for i in range(40)]
+    group_chat = HARNESSES["group_chat"](steps, "Done.")
+    without_tools = [run for run in group_chat.runs if run.id.startswith("c")]
+    assert SUITE.judge(replace(group_chat, runs=tuple(without_tools))).failures == ()
+    assert len(read) == len(steps) + 1  # the task, and how each step ended
 
 
 @EVERY
