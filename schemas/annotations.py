@@ -18,6 +18,14 @@ class Opinion(StrEnum):
     MISSED = "missed"  # an error that no finding names
 
 
+class ErrorLabel(StrEnum):
+    """What people say of an error, taken together."""
+
+    RIGHT = "right"  # it is one, made at its primary span or at another one
+    WRONG = "wrong"  # it is none
+    CONTESTED = "contested"  # some say that it is one, some that it is none: neither right nor wrong
+
+
 @dataclass(frozen=True, slots=True)
 class Annotation:
     """One error that a person sees at one span, or sees not where a finding does.

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...judges.measures.dimension_labels import JUDGES
-from ...judges.measures.people import DIVIDED, seen_errors
+from ...judges.measures.people import seen_errors
 from ...judges.measures.scales import SCALE, ScaleRating
-from ...schemas.annotations import Annotation, Opinion
+from ...schemas.annotations import Annotation, ErrorLabel, Opinion
 from ...schemas.taxonomy import TRAIL, Severity
 from ...schemas.text.moments import parse_since
 from ..api.client import ApiClient
@@ -27,7 +27,7 @@ Reviewed = Mapping[str, frozenset[str]]
 
 @dataclass(frozen=True, slots=True)
 class MarkedError:
-    """An error that most people see who said anything of it, with their words."""
+    """An error that all people see who said anything of it, with their words."""
 
     trace_id: str
     run_id: str
@@ -151,6 +151,9 @@ def _annotation(row: Mapping[str, Any]) -> Annotation:
             taxonomy=str(row.get("taxonomy") or TRAIL),
             changed_at=_at(row),
             opinion=Opinion(row.get("opinion") or Opinion.MISSED),
+            finding_id=str(row.get("finding_id") or ""),
+            judge=str(row.get("judge") or ""),
+            fingerprint=str(row.get("fingerprint") or ""),
             agent_run_id=str(row.get("agent_run_id") or ""),
         )
     except ValueError as error:
@@ -159,7 +162,7 @@ def _annotation(row: Mapping[str, Any]) -> Annotation:
 
 def _marked(annotations: Iterable[Annotation]) -> Iterator[MarkedError]:
     for error in seen_errors(annotations):
-        if error.truth > DIVIDED:
+        if error.label is ErrorLabel.RIGHT:
             first = error.said[0]
             yield MarkedError(
                 trace_id=first.trace_id,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
+from ...judges.grouping import group
 from ...judges.measures.people import said_of_run
 from ...judges.measures.quality import LabelledRun
+from ...schemas.agent_errors import ErrorSummary, summary
 from ...schemas.findings import FindingState
 from ...schemas.profiles import DEFAULT_PROFILE, threshold
 from ...schemas.queries.labels import Stratum
@@ -66,8 +68,15 @@ def _loaded(
     reading, least = StoredReading(store), threshold(DEFAULT_PROFILE)
     findings, verdicts = reading.load_findings(everything, tenant), reading.load_verdicts(ids, tenant)
     labelled = labels.of_traces(everything, tenant)
+    orders: dict[str, list[str]] = {}
+    for trace_id, run_id in runs:
+        orders.setdefault(trace_id, []).append(run_id)
+    errors: dict[str, list[ErrorSummary]] = {}
     for trace_id, run_id in runs:
         traces = (trace_id, *parts.get(trace_id, ()))
+        if trace_id not in errors:
+            live = (f for i in traces for f in findings.get(i, ()) if f.state in _LIVE)
+            errors[trace_id] = [summary(error) for error in group(live, orders[trace_id])]
         said = [labelled[i] for i in traces if i in labelled]
         held = tuple(
             f
@@ -85,4 +94,5 @@ def _loaded(
             judges=frozenset(v.judge for v in spoken if v.score is not None),
             weight=weights.get((trace_id, run_id), 0.0),
             silent=frozenset(v.judge for v in spoken if v.score is None),
+            errors=errors[trace_id],
         )

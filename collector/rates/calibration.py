@@ -1,8 +1,10 @@
 """Shares of failing runs corrected by labels: which runs people looked at, and what people and judges say of each.
 
 Only reviews that the label queue drew at random count, of runs that the question is about and that were judged. A run's
-human truth is that of its errors that the question is about (`people.seen_errors`): 1 where most who said anything of
-one see it, a half where they are divided, 0 where nobody marked anything: what is not marked in a reviewed run is none.
+human truth is that of its errors that the question is about (`people.seen_errors`): 1 where people see one, 0 where
+nobody does: what is not marked in a reviewed run is none. An error that judges found has its own category, severity and
+dimensions, however many of its findings have labels. A run whose only errors are contested is left out: whether it has
+one is not known.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import Final
 from ...judges.measures.dimension_labels import DEFAULT_DIMENSIONS
 from ...judges.measures.people import SeenError
 from ...judges.measures.ppi import Pair, calibrated_share
+from ...schemas.annotations import ErrorLabel
 from ...schemas.rates import By, Estimate, Sums, Unit
 from ...schemas.taxonomy import TRAIL, Severity
 from ...schemas.text.counting import counted
@@ -109,11 +112,15 @@ def calibration(q: Question, looked: Iterable[ReviewedRun], unseen: UnseenStrata
             refused=f"the label queue drew {counted(len(chosen), 'reviewed run')} of these; {ENOUGH} are needed"
         )
     words = [(run, _words(q, run)) for run in chosen]
+    total = _pairs(q, words)
+    if len(total) < ENOUGH:
+        of = f"of {counted(len(chosen), 'reviewed run')} that the label queue drew of these"
+        return Calibration(refused=f"people contradict each other on the errors {of}; {ENOUGH} others are needed")
     groups = _groups(q, words)
     if unseen and unseen.strata:
         seen = {group: pairs for group, pairs in groups.items() if not _is_blind(q, group, unseen)}
         return Calibration(groups=seen, refused=_nobody_looked(q, unseen.strata))
-    return Calibration([_pair(q, run, word) for run, word in words], groups)
+    return Calibration(total, groups)
 
 
 def _is_blind(q: Question, group: Group, unseen: UnseenStrata) -> bool:
@@ -165,7 +172,7 @@ class _Words:
     """Errors of one run: those that judges see, and those that people see."""
 
     judge: Sequence[_Trait]
-    human: Sequence[tuple[_Trait, float]]
+    human: Sequence[tuple[_Trait, ErrorLabel]]
 
     def under(self, by: By, name: str) -> _Words:
         """The errors of one name."""
@@ -176,9 +183,17 @@ class _Words:
     def names(self, by: By) -> frozenset[str]:
         return frozenset(name for t in (*self.judge, *(t for t, _ in self.human)) for name in t.named(by))
 
+    @property
+    def truth(self) -> float | None:
+        """1 where people see an error, 0 where nobody does; None where those that anybody sees are contested."""
+        labels = {label for _, label in self.human}
+        if ErrorLabel.RIGHT in labels:
+            return 1.0
+        return None if labels else 0.0
+
 
 def _groups(q: Question, words: Sequence[tuple[ReviewedRun, _Words]]) -> dict[Group, Sequence[Pair]]:
-    groups: defaultdict[Group, list[Pair]] = defaultdict(list)
+    groups: defaultdict[Group, list[tuple[ReviewedRun, _Words]]] = defaultdict(list)
     names = frozenset[str]()
     if q.by is not None and q.of_findings:
         by = q.by
@@ -186,16 +201,19 @@ def _groups(q: Question, words: Sequence[tuple[ReviewedRun, _Words]]) -> dict[Gr
     for run, word in words:
         at = run.fact.at // q.step * q.step if q.step else q.since
         if q.by is None or not q.of_findings:
-            groups[at, _run_key(q, run.fact)].append(_pair(q, run, word))
+            groups[at, _run_key(q, run.fact)].append((run, word))
         else:
             for name in names:
-                groups[at, name].append(_pair(q, run, word.under(q.by, name)))
-    return dict(groups)
+                groups[at, name].append((run, word.under(q.by, name)))
+    return {group: _pairs(q, own) for group, own in groups.items()}
 
 
-def _pair(q: Question, run: ReviewedRun, words: _Words) -> Pair:
-    human = max((truth for _, truth in words.human), default=0.0)
-    return Pair(human, bool(words.judge), run.weight * run.fact.standings[q.population].weight)
+def _pairs(q: Question, words: Iterable[tuple[ReviewedRun, _Words]]) -> list[Pair]:
+    return [
+        Pair(truth, bool(word.judge), run.weight * run.fact.standings[q.population].weight)
+        for run, word in words
+        if (truth := word.truth) is not None
+    ]
 
 
 def _words(q: Question, run: ReviewedRun) -> _Words:
@@ -204,17 +222,21 @@ def _words(q: Question, run: ReviewedRun) -> _Words:
     judge = [
         _Trait(e.taxonomy, e.category, e.severity(least).rank, tuple(d.value for d in e.dimensions)) for e in found
     ]
-    human = [(_seen(run.fact, error), error.truth) for error in run.errors]
+    human = [(_seen(run.fact, error, least), error.label) for error in run.errors]
     return _Words([t for t in judge if t.asked_for(q)], [(t, y) for t, y in human if t.asked_for(q)])
 
 
-def _seen(fact: Fact, error: SeenError) -> _Trait:
-    """Dimensions: those of the finding that somebody agreed with, else those of the category."""
-    _, _, taxonomy, category = error.place
-    judges = {a.judge for a in error.said if a.judge}
-    own = {d.value for e in fact.errors if e.judge in judges and e.category == category for d in e.dimensions}
-    usual = DEFAULT_DIMENSIONS.get(category, ()) if taxonomy == TRAIL else ()
-    return _Trait(taxonomy, category, max(a.severity.rank for a in error.said), tuple(sorted(own)) or usual)
+def _seen(fact: Fact, seen: SeenError, least: float) -> _Trait:
+    """The error that judges found; else what people say, in the dimensions of what their judge found, or usual ones."""
+    if error := seen.error:
+        severity = error.severity(min(least, error.confidence))
+        dimensions = tuple(dimension.value for dimension in error.dimensions)
+        return _Trait(error.taxonomy, error.category, severity.rank, dimensions)
+    said = seen.said[0]
+    judges = {a.judge for a in seen.said if a.judge}
+    own = {d.value for e in fact.errors if e.judge in judges and e.category == said.category for d in e.dimensions}
+    usual = DEFAULT_DIMENSIONS.get(said.category, ()) if said.taxonomy == TRAIL else ()
+    return _Trait(said.taxonomy, said.category, max(a.severity.rank for a in seen.said), tuple(sorted(own)) or usual)
 
 
 def _of(q: Question, fact: Fact) -> bool:

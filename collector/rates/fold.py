@@ -43,6 +43,13 @@ def errors_of(trace: BaseTrace) -> list[ErrorSummary]:
     return [summary(error) for error in group((f.finding for f in trace.findings), [run.id for run in trace.runs])]
 
 
+def current_errors(trace: BaseTrace, population: Population) -> list[ErrorSummary]:
+    """The current errors that the findings of a population make."""
+    llm = {Population.DETECTORS: (False,), Population.JUDGES: (True,), Population.BOTH: (False, True)}[population]
+    current = (f.finding for f in trace.findings if f.finding.state is FindingState.CURRENT and f.llm in llm)
+    return [summary(error) for error in group(current, [run.id for run in trace.runs])]
+
+
 def _fact(
     trace: BaseTrace,
     unit: Unit,

@@ -1,8 +1,8 @@
-"""Errors as people see them: the opinions of several, combined error by error.
+"""Errors as people see them: what several say, combined error by error (see `error_labels`).
 
-An error is told apart by its span, taxonomy and category, whoever names it. Whoever marked it (agreed with a finding
-there, moved one there, or missed one there) says yes, whoever disagreed with a finding there says no, of each annotator
-what was said last; who said nothing of it has no vote. Most votes decide; as many for as against: people are divided.
+Whoever marked an error (agreed with a finding of it, moved one to another span, or missed one there) sees it, whoever
+disagreed with a finding of it does not; who said nothing of it has no vote. Where both is said, it is contested: nobody
+is outvoted, and it counts neither as right nor as wrong.
 
 Rates are of agent runs, so an error that somebody moves to a span of another run is one of that run: the run of the
 finding does not have it, and whoever moved it disagrees there.
@@ -10,15 +10,13 @@ finding does not have it, and whoever moved it disagrees there.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
-from ...schemas.annotations import Annotation, Opinion
+from ...schemas.agent_errors import ErrorSummary
+from ...schemas.annotations import Annotation, ErrorLabel, Opinion
 from ...schemas.findings import Finding, fingerprint
-
-DIVIDED: Final = 0.5
+from .error_labels import assigned, grouped, label_of
 
 Place = tuple[str, str, str, str]
 """Trace, span, taxonomy and category."""
@@ -26,28 +24,41 @@ Place = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class SeenError:
-    """An error that people see. `truth`: 1 where most do, DIVIDED where they are; `said`: by those who see it."""
+    """An error that people see. `label`: RIGHT or CONTESTED; `said`: by those who see it, by annotator.
 
-    place: Place
-    truth: float
-    said: tuple[Annotation, ...]
-
-
-def seen_errors(annotations: Iterable[Annotation]) -> tuple[SeenError, ...]:
-    """The errors that at least half of those see who said anything of them, by place.
-
-    `annotations`: those that stand, of any traces.
+    `error`: what judges found there, None where nothing that stands is.
     """
-    votes: defaultdict[Place, dict[str, Annotation]] = defaultdict(dict)
-    for a in sorted(annotations, key=lambda a: (a.changed_at, a.id)):
-        if not a.withdrawn:
-            votes[a.trace_id, a.span_id, a.taxonomy, a.category][a.annotator] = a
-    errors = []
-    for place, said in sorted(votes.items()):
-        yes = tuple(said[name] for name in sorted(said) if said[name].opinion is not Opinion.DISAGREE)
-        if truth := majority(len(yes), len(said) - len(yes)):
-            errors.append(SeenError(place, truth, yes))
-    return tuple(errors)
+
+    label: ErrorLabel
+    said: tuple[Annotation, ...]
+    error: ErrorSummary | None = None
+
+    @property
+    def places(self) -> frozenset[Place]:
+        """Where those see it who see it."""
+        return frozenset(_place(a) for a in self.said)
+
+
+def seen_errors(annotations: Iterable[Annotation], errors: Sequence[ErrorSummary] = ()) -> tuple[SeenError, ...]:
+    """The errors that anybody sees, by place; those that all see who said anything of them are RIGHT.
+
+    `annotations`: those of one run, or of any; `errors`: all that stand in their traces. Whoever agrees with what only
+    repeats an error that people see has not seen another one, nor has whoever agrees with what another run repeats.
+    """
+    own, rest = assigned(errors, [a for a in annotations if not a.withdrawn])
+    seen = [one for error in errors if (one := _seen(own.get(error.id, ()), error))]
+    told = {one.error.id for one in seen if one.error}
+    parts = {finding_id: error for error in errors for finding_id in error.findings}
+    others = [a for a in rest if not _repeats(a, parts.get(a.finding_id), told)]
+    seen += [one for said in grouped(others) if (one := _seen(said, None))]
+    return tuple(sorted(seen, key=lambda one: min(one.places)))
+
+
+def _repeats(a: Annotation, error: ErrorSummary | None, told: Container[str]) -> bool:
+    """Whether a label is on a part of an error that counts elsewhere: by other labels, or in another run."""
+    if error is None or a.opinion is Opinion.OTHER_SPAN:
+        return False
+    return error.id in told or error.agent_run_id != a.agent_run_id
 
 
 def said_of_run(
@@ -70,6 +81,14 @@ def said_of_run(
     return (*own, *away)
 
 
-def majority(yes: int, no: int) -> float:
-    """1, 0, or DIVIDED."""
-    return DIVIDED if yes == no else float(yes > no)
+def _seen(said: Iterable[Annotation], error: ErrorSummary | None) -> SeenError | None:
+    told = list(said)
+    label = label_of(told)
+    if label is None or label is ErrorLabel.WRONG:
+        return None
+    yes = (a for a in told if a.opinion is not Opinion.DISAGREE)
+    return SeenError(label, tuple(sorted(yes, key=lambda a: (a.annotator, a.changed_at, a.id))), error)
+
+
+def _place(a: Annotation) -> Place:
+    return a.trace_id, a.span_id, a.taxonomy, a.category

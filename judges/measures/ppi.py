@@ -27,7 +27,7 @@ from .rates import share
 class Pair:
     """A unit that a person and the judge have looked at: does either see an error?
 
-    `human`: 0 or 1, or between where people are divided. `weight`: how many units of the population it stands for.
+    `human`: 0 or 1. `weight`: how many units of the population it stands for.
     """
 
     human: float

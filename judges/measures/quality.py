@@ -8,17 +8,19 @@ effective size of runs (`rates.effective`).
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from ...schemas.annotations import Annotation, Opinion
+from ...schemas.agent_errors import ErrorSummary
+from ...schemas.annotations import Annotation, ErrorLabel, Opinion
 from ...schemas.findings import Finding
 from ...schemas.opinions import opinions_on
 from ...schemas.queries.labels import JudgeQuality
 from ...schemas.rates import Estimate, Sums
-from .people import DIVIDED, Place, majority, seen_errors
+from .error_labels import label_of, labels_on
+from .people import SeenError, seen_errors
 from .rates import share
 
 _Item = TypeVar("_Item")
@@ -34,7 +36,7 @@ class LabelledRun:
     `annotations`: those that stand (`people.said_of_run`); `reviewed`: somebody has looked at the whole of it;
     `judges`: names of LLM judges that scored it (detectors look at every run); `silent`: of those that gave no score,
     since there was nothing for them to judge or they failed: they have not missed anything. `weight`: how many runs it
-    stands for where the queue drew it and somebody reviewed it, else 0.
+    stands for where the queue drew it and somebody reviewed it, else 0. `errors`: all that stand in its trace.
     """
 
     findings: Sequence[Finding]
@@ -43,14 +45,16 @@ class LabelledRun:
     judges: frozenset[str]
     weight: float = 0.0
     silent: frozenset[str] = frozenset()
+    errors: Sequence[ErrorSummary] = ()
 
 
 def quality_of(runs: Sequence[LabelledRun]) -> list[JudgeQuality]:
     """The quality of each judge and detector with labelled findings or reviewed runs, by name.
 
-    A finding is right where most people with an opinion on it see an error, at its span or at another one; it is
-    localised where most of all of them agree as it stands. Where they are evenly divided whether it is right, it is
-    left out. Errors are those that most people see (`people.seen_errors`), named by whomever.
+    A finding is right where people with an opinion on it see an error, at its span or at another one; it is localised
+    where most of them agree as it stands. Without an opinion of its own it has those on the error that it is of, if it
+    is at that one's primary span. Where people contradict each other whether it is right, it is left out. Errors are
+    those that people see (`people.seen_errors`), named by whomever; contested ones are left out, too.
     """
     drawn = sum(run.weight > 0 for run in runs) >= DRAWN
     chosen = [run for run in runs if run.weight > 0 or not drawn]
@@ -79,27 +83,30 @@ class _Labelled:
 @dataclass(frozen=True, slots=True)
 class _Seen:
     run: LabelledRun
-    errors: frozenset[Place]
+    errors: Sequence[SeenError]
 
     def found(self, judge: str) -> int:
-        return len(self.errors & {_place(f) for f in self.run.findings if f.judge == judge})
+        own = [f for f in self.run.findings if f.judge == judge]
+        return sum(any(_names(f, error) for f in own) for error in self.errors)
 
 
 def _by_judge(run: LabelledRun) -> Mapping[str, Sequence[tuple[bool, bool]]]:
     said = opinions_on(run.findings, run.annotations)
+    of_errors = labels_on(run.errors, [a for a in run.annotations if not a.withdrawn])
+    covered = {f: (of_errors.get(e.id, ()), e.span_id) for e in run.errors for f in e.findings}
     by_judge: defaultdict[str, list[tuple[bool, bool]]] = defaultdict(list)
     for finding in run.findings:
-        votes = Counter(a.opinion for a in said.get(finding.id, ()))
-        wrong = votes[Opinion.DISAGREE]
-        right = majority(votes.total() - wrong, wrong)
-        if votes and right != DIVIDED:
-            localised = bool(right) and 2 * votes[Opinion.AGREE] > votes.total()
-            by_judge[finding.judge].append((bool(right), localised))
+        of_error, span_id = covered.get(finding.id, ((), ""))
+        opinions = said.get(finding.id) or (of_error if span_id == finding.span_id else ())
+        label = label_of(opinions)
+        if label in (ErrorLabel.RIGHT, ErrorLabel.WRONG):
+            agreed = sum(a.opinion is Opinion.AGREE for a in opinions)
+            by_judge[finding.judge].append((label is ErrorLabel.RIGHT, 2 * agreed > len(opinions)))
     return by_judge
 
 
-def _errors(run: LabelledRun) -> frozenset[Place]:
-    return frozenset(error.place for error in seen_errors(run.annotations) if error.truth > DIVIDED)
+def _errors(run: LabelledRun) -> list[SeenError]:
+    return [error for error in seen_errors(run.annotations, run.errors) if error.label is ErrorLabel.RIGHT]
 
 
 def _quality(judge: str, labelled: Sequence[_Labelled], seen: Sequence[_Seen], *, drawn: bool) -> JudgeQuality:
@@ -132,5 +139,11 @@ def _share(clusters: Sequence[_Item], counts: Callable[[_Item], tuple[float, int
     return share(total)
 
 
-def _place(finding: Finding) -> Place:
-    return finding.trace_id, finding.span_id, finding.taxonomy, finding.category
+def _names(finding: Finding, seen: SeenError) -> bool:
+    """Whether a finding is at a place where people see the error, or of it where they see it at its primary span."""
+    if (finding.trace_id, finding.span_id, finding.taxonomy, finding.category) in seen.places:
+        return True
+    error = seen.error
+    if error is None or finding.id not in error.findings or finding.span_id != error.span_id:
+        return False
+    return any(a.opinion is not Opinion.OTHER_SPAN for a in seen.said)

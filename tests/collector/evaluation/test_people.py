@@ -54,7 +54,7 @@ def export(path: Path, *rows: Mapping[str, Any]) -> Path:
     return path
 
 
-def test_what_most_people_see_and_reviewed(tmp_path: Path) -> None:
+def test_what_people_see_and_reviewed(tmp_path: Path) -> None:
     """Marked errors with their words, those that are disputed or withdrawn left out; the last change of each counts."""
     path = export(
         tmp_path / "labels.jsonl",
@@ -77,6 +77,26 @@ def test_what_most_people_see_and_reviewed(tmp_path: Path) -> None:
     assert people.reviewed == {A: frozenset({RUN})}
     assert people.scores == [ScaleRating(A, RUN, "goal-fulfilment", 2, "ann")]
     assert named(people.scores, {A: "first"}) == [ScaleRating("first", RUN, "goal-fulfilment", 2, "ann")]
+
+
+def test_labelled_findings_of_one_cause_at_one_span_are_one_error(tmp_path: Path) -> None:
+    """Whoever said what of which: the same twice counts once, the contrary of two of them is contested."""
+
+    def on(span: int, judge: str, opinion: str, annotator: str = "ann") -> dict[str, Any]:
+        own = {"finding_id": f"{span}-{judge}", "judge": judge, "fingerprint": f"{span}", "id": f"{span}-{judge}"}
+        return annotation(A, span, opinion, annotator=annotator, **own)
+
+    path = export(
+        tmp_path / "labels.jsonl",
+        on(3, "service-error", "agree"),
+        on(3, "timeout-error", "agree"),
+        on(4, "service-error", "agree"),
+        on(4, "timeout-error", "disagree"),
+        on(5, "service-error", "agree"),
+        on(5, "first-tool-differs", "disagree"),
+        review(A),
+    )
+    assert [int(m.span_id, 16) for m in read_people(path).marked] == [3, 5]
 
 
 def test_a_list_of_scores_is_still_one(tmp_path: Path) -> None:

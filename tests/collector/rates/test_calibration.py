@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from labels_world import StoredWorld
 from memory_labels import MemoryRun
+from store_parts import a_finding
 
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.calibration import (
@@ -25,9 +26,10 @@ from tracejury.collector.rates.label_calibration import LabelCalibration
 from tracejury.collector.rates.question import exact
 from tracejury.collector.rates.sampling_frame import frame, unseen
 from tracejury.collector.store.client import Store
+from tracejury.judges.grouping import group
 from tracejury.judges.measures.people import seen_errors
 from tracejury.judges.measures.ppi import Pair
-from tracejury.schemas.agent_errors import NEVER
+from tracejury.schemas.agent_errors import NEVER, summary
 from tracejury.schemas.annotations import Annotation, Opinion, Review
 from tracejury.schemas.queries.labels import Labelled, Purpose, QueueQuery
 from tracejury.schemas.rates import By, Population, RateQuery, Sums, Unit
@@ -92,15 +94,50 @@ def the_pair(runs: Sequence[ReviewedRun], population: Population = Population.BO
         pytest.param(a_fact(), [], Pair(0.0, judge=False), id="nothing there"),
         pytest.param(
             a_fact(FOUND),
-            [marked(opinion=Opinion.AGREE), marked(opinion=Opinion.DISAGREE, annotator="bob")],
-            Pair(0.5, judge=True),
-            id="divided",
+            [
+                marked(opinion=Opinion.AGREE),
+                marked(opinion=Opinion.DISAGREE, annotator="bob"),
+                marked("Goal Deviation"),
+            ],
+            Pair(1.0, judge=True),
+            id="one that is contested beside one that is not",
         ),
     ],
 )
 def test_pairs_of_words(fact: Fact, annotations: list[Annotation], pair: Pair) -> None:
     """What people and judges say of one run."""
     assert the_pair(looked(fact, *annotations)) == pair
+
+
+def test_a_contested_error_is_neither_right_nor_wrong() -> None:
+    """Runs without another one that people see are left out, of the questions that it is about."""
+    contested = [marked(opinion=Opinion.AGREE), marked(opinion=Opinion.DISAGREE, annotator="bob")]
+    runs = looked(a_fact(FOUND), *contested)
+    assert ask(runs).refused == (
+        f"people contradict each other on the errors of {ENOUGH} reviewed runs that the label queue drew of these; "
+        f"{ENOUGH} others are needed"
+    )
+    assert set(ask([*runs, *looked(a_fact())]).total) == {Pair(0.0, judge=False)}
+    assert the_pair(runs, category="Goal Deviation") == Pair(0.0, judge=False)
+    by_category = ask([*runs, *looked(a_fact(SAID))], by=By.CATEGORY).groups
+    assert {key: len(pairs) for (_, key), pairs in by_category.items()} == {
+        f"{TRAIL}/Resource Abuse": ENOUGH,
+        f"{TRAIL}/Goal Deviation": 2 * ENOUGH,
+    }
+
+
+def test_an_error_that_judges_found_has_its_own_severity_and_category() -> None:
+    """Not those of whichever of its findings has the label; a finding that the profile hides does not raise it."""
+    lead = a_finding(trace_id="t", judge="loops", confidence=0.6, severity=Severity.MEDIUM)
+    other = replace(lead, id="f" * 32, judge="loops-too", confidence=0.2, severity=Severity.HIGH)
+    errors = [summary(error) for error in group([lead, other], ["run-1"])]
+    said = marked(opinion=Opinion.AGREE, severity=Severity.HIGH, finding_id=other.id, judge=other.judge)
+    said = replace(said, span_id=other.span_id, agent_run_id="run-1")
+    runs = [ReviewedRun(a_fact(), seen_errors([said], errors), 1.0)] * ENOUGH
+    assert the_pair(runs, severity="MEDIUM").human == 1.0
+    assert the_pair(runs, severity="HIGH").human == 0.0
+    assert the_pair(runs, severity="HIGH", profile="recall").human == 1.0
+    assert the_pair(runs, category="Resource Abuse", dimension="EE", profile="0.95").human == 1.0
 
 
 def test_weights_multiply() -> None:

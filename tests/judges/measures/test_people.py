@@ -1,4 +1,4 @@
-"""What several people say of one place: votes, ties, changed minds."""
+"""What several people say of one place: agreement, contradiction, changed minds."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from tracejury.judges.measures.people import DIVIDED, said_of_run, seen_errors
-from tracejury.schemas.annotations import Annotation, Opinion
+from tracejury.judges.measures.people import said_of_run, seen_errors
+from tracejury.schemas.annotations import Annotation, ErrorLabel, Opinion
 from tracejury.schemas.findings import fingerprint
 from tracejury.schemas.taxonomy import Severity
 
 AGREE, DISAGREE, MOVED, MISSED = Opinion.AGREE, Opinion.DISAGREE, Opinion.OTHER_SPAN, Opinion.MISSED
+RIGHT, CONTESTED = ErrorLabel.RIGHT, ErrorLabel.CONTESTED
 
 
 def said(opinion: Opinion, by: str, *, at: int = 1, span: str = "s1", withdrawn: bool = False) -> Annotation:
@@ -23,22 +24,24 @@ def said(opinion: Opinion, by: str, *, at: int = 1, span: str = "s1", withdrawn:
 
 
 @pytest.mark.parametrize(
-    ("opinions", "truth"),
+    ("opinions", "label"),
     [
-        ([AGREE], 1.0),
-        ([MISSED], 1.0),
-        ([MOVED], 1.0),
+        ([AGREE], RIGHT),
+        ([MISSED], RIGHT),
+        ([MOVED], RIGHT),
+        ([AGREE, MISSED, MOVED], RIGHT),
         ([DISAGREE], None),
-        ([AGREE, DISAGREE], DIVIDED),
-        ([AGREE, MISSED, DISAGREE], 1.0),
-        ([AGREE, DISAGREE, DISAGREE], None),
+        ([DISAGREE, DISAGREE], None),
+        ([AGREE, DISAGREE], CONTESTED),
+        ([AGREE, MISSED, DISAGREE], CONTESTED),
+        ([AGREE, DISAGREE, DISAGREE], CONTESTED),
         ([], None),
     ],
 )
-def test_most_votes_decide(opinions: list[Opinion], truth: float | None) -> None:
-    """Who agrees, moves or marks says yes; who disagrees says no; a tie is half an error."""
+def test_nobody_is_outvoted(opinions: list[Opinion], label: ErrorLabel | None) -> None:
+    """Who agrees, moves or marks says yes; who disagrees says no; where both is said, the error is contested."""
     found = seen_errors(said(opinion, f"p{n}") for n, opinion in enumerate(opinions))
-    assert [error.truth for error in found] == ([] if truth is None else [truth])
+    assert [error.label for error in found] == ([] if label is None else [label])
 
 
 def test_the_last_word_of_each_counts() -> None:
@@ -56,11 +59,11 @@ def test_an_error_that_was_moved_to_another_run_is_that_runs() -> None:
     moved = [
         replace(said(MOVED, who, span="s9"), agent_run_id="two", fingerprint=place, judge="j") for who in ("bob", "cy")
     ]
-    truths = [
-        [(error.place[1], error.truth) for error in seen_errors(said_of_run(run, [here, *others]))]
+    labels = [
+        [(error.said[0].span_id, error.label) for error in seen_errors(said_of_run(run, [here, *others]))]
         for run, others in (("one", moved[:0]), ("one", moved[:1]), ("one", moved), ("two", moved), ("three", moved))
     ]
-    assert truths == [[("s1", 1.0)], [("s1", DIVIDED)], [], [("s9", 1.0)], []]
+    assert labels == [[("s1", RIGHT)], [("s1", CONTESTED)], [("s1", CONTESTED)], [("s9", RIGHT)], []]
 
 
 def test_an_error_that_was_moved_within_its_run_stays_in_it() -> None:
@@ -72,5 +75,5 @@ def test_an_error_that_was_moved_within_its_run_stays_in_it() -> None:
 def test_errors_at_different_spans_are_different() -> None:
     """By place, and each with those who see it."""
     first, second = seen_errors([said(AGREE, "ann", span="s2"), said(MISSED, "bob"), said(AGREE, "cy", span="s2")])
-    assert (first.place[1], [a.annotator for a in first.said]) == ("s1", ["bob"])
-    assert (second.place[1], [a.annotator for a in second.said]) == ("s2", ["ann", "cy"])
+    assert [(a.span_id, a.annotator) for a in first.said] == [("s1", "bob")]
+    assert [(a.span_id, a.annotator) for a in second.said] == [("s2", "ann"), ("s2", "cy")]

@@ -8,8 +8,10 @@ from dataclasses import replace
 import pytest
 from store_parts import a_finding
 
+from tracejury.judges.grouping import group
 from tracejury.judges.measures.quality import DRAWN, LabelledRun, quality_of
 from tracejury.judges.measures.wilson import wilson
+from tracejury.schemas.agent_errors import summary
 from tracejury.schemas.annotations import Annotation, Opinion
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.queries.labels import JudgeQuality
@@ -56,8 +58,9 @@ def only(runs: Sequence[LabelledRun]) -> JudgeQuality:
         pytest.param([MOVED], (1, 1, 0), id="right, at the wrong span"),
         pytest.param([AGREE, MOVED], (1, 1, 0), id="right, divided where"),
         pytest.param([AGREE, AGREE, MOVED], (1, 1, 1), id="most say here"),
-        pytest.param([AGREE, DISAGREE], (0, 0, 0), id="divided: left out"),
-        pytest.param([AGREE, DISAGREE, DISAGREE], (1, 0, 0), id="most say wrong"),
+        pytest.param([AGREE, DISAGREE], (0, 0, 0), id="contested: left out"),
+        pytest.param([AGREE, DISAGREE, DISAGREE], (0, 0, 0), id="contested, though most say wrong"),
+        pytest.param([DISAGREE, DISAGREE], (1, 0, 0), id="all say wrong"),
         pytest.param([], (0, 0, 0), id="nobody said anything"),
     ],
 )
@@ -139,3 +142,21 @@ def test_labels_drawn_at_random_speak_for_all_runs() -> None:
     assert enough.findings == DRAWN
     assert enough.precision is not None
     assert enough.precision.value == pytest.approx(0.9)
+
+
+def test_a_finding_is_covered_by_what_people_say_of_its_error() -> None:
+    """At the primary span, where nobody said anything of the finding itself; not where the error is contested."""
+    lead = a_finding(judge="service-error", category="Service Errors", confidence=0.8)
+    late = a_finding(judge="tool-calling", category="Timeout Issues", confidence=0.5)
+    away = a_finding(judge="raised-error", category="Service Errors", span_id=OTHER, confidence=0.4)
+    errors = [summary(error) for error in group([lead, late, away], ["run-1"])]
+
+    def counts(*annotations: Annotation) -> dict[str, tuple[int, int, int]]:
+        found = quality_of([replace(run([lead, late, away], annotations), errors=errors)])
+        return {q.judge: (q.findings, q.agreed, q.found) for q in found if q.findings or q.found}
+
+    assert counts(said(AGREE, lead)) == {"service-error": (1, 1, 1), "tool-calling": (1, 1, 1)}
+    assert counts(said(DISAGREE, lead)) == {"service-error": (1, 0, 0), "tool-calling": (1, 0, 0)}
+    assert counts(said(AGREE, lead), said(DISAGREE, lead, "bob")) == {}
+    own = {"service-error": (1, 1, 0), "tool-calling": (1, 0, 0)}
+    assert counts(said(AGREE, lead), said(DISAGREE, late)) == own, "contested, and each finding has its own label"
