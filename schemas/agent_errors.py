@@ -69,8 +69,8 @@ class AgentError:
 
     @property
     def title(self) -> str:
-        """A few words, or the category where the lead's judge gives none."""
-        return self.lead.title or self.lead.category
+        """A few words, or the category with its group where the lead's judge gives none."""
+        return self.lead.shown_title
 
     @property
     def spans(self) -> dict[str, ErrorRole]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from .taxonomy import TRAIL, Dimension, Severity
+from .taxonomy import TRAIL, Dimension, Severity, with_group
 
 
 class FindingState(StrEnum):
@@ -79,6 +79,11 @@ class Finding:
     def dimension(self) -> Dimension | None:
         """The primary dimension."""
         return self.dimensions[0] if self.dimensions else None
+
+    @property
+    def shown_title(self) -> str:
+        """The title, else the category with its group."""
+        return self.title or with_group(self.taxonomy, self.category)
 
 
 def normalise_evidence(evidence: str) -> str:

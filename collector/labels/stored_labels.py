@@ -11,10 +11,11 @@ from ...schemas.annotations import Annotation, HumanScore, Review
 from ...schemas.columns import ColumnTable
 from ...schemas.filters import LABEL_FILTERS, conditions
 from ...schemas.findings import Finding
-from ...schemas.judged_rows import FINDING_SELECT, finding_from_row
+from ...schemas.judged_rows import FINDING_SELECT
 from ...schemas.label_rows import ANNOTATIONS, REVIEWS, SCORES
 from ...schemas.queries.labels import JudgeQuality, Labelled, LabelQuery, QueueItem, QueueQuery, Stratum
 from ..store.client import Store
+from ..store.findings import read_finding
 from ..store.inserting import insert_rows, storing
 from ..store.scope import TENANT, Scope
 from . import queue as label_queue
@@ -117,7 +118,7 @@ class StoredLabels:
             f"SELECT {FINDING_SELECT} FROM findings FINAL WHERE {TENANT} AND (Id = {{id:String}} OR ErrorId = "
             "{id:String}) ORDER BY Id = {id:String} DESC, State = 'retracted', Confidence DESC, Id LIMIT 1"
         )
-        return next(map(finding_from_row, Scope(self._store, tenant).select(sql, id=finding_id)), None)
+        return next(map(read_finding, Scope(self._store, tenant).select(sql, id=finding_id)), None)
 
     def queue(self, query: QueueQuery) -> Sequence[QueueItem]:
         """Up to `limit` runs that the annotator has not reviewed, in the order in which to look at them."""

@@ -6,11 +6,12 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from ...schemas.judged_rows import ERROR_SELECT, FINDING_SELECT, error_from_row, finding_from_row
+from ...schemas.judged_rows import ERROR_SELECT, FINDING_SELECT, error_from_row
 from ...schemas.llm_rows import LATEST
 from ...schemas.trajectory import TraceState
 from ...schemas.verdicts import DETECTORS, Outcome
 from ..store.client import Store
+from ..store.findings import read_finding
 from ..store.lists.findings import HOLDS
 from ..store.pending_traces import JUDGED
 from ..store.scope import TENANT, Scope
@@ -102,7 +103,7 @@ class Loading:
             scored[trace_id].add((run_id, judge))
         findings: dict[str, list[BaseFinding]] = defaultdict(list)
         for row in self._scope.select(_FINDINGS, trace_ids=everything):
-            finding = finding_from_row(row)
+            finding = read_finding(row)
             findings[finding.trace_id].append(BaseFinding(finding, row[-1] != DETECTORS))
         return [
             _trace(

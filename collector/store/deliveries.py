@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from ...schemas.judged_rows import FINDING_SELECT, finding_from_row
+from ...schemas.judged_rows import FINDING_SELECT
 from ...schemas.queries.webhook_events import NAME, Delivered, Event, Found, Looked
 from .client import Store
+from .findings import read_finding
 from .inserting import insert_rows, store_rows, storing
 from .install import install_once
 from .scope import TENANT, Scope
@@ -83,7 +84,7 @@ class StoredDeliveries:
         found = []
         sql = f"SELECT {FINDING_SELECT}, JudgedAt FROM findings FINAL WHERE {_THESE} ORDER BY FirstSeen, Id"
         for row in self._scope.select(sql, trace_ids=trace_ids):
-            finding = finding_from_row(row)
+            finding = read_finding(row)
             if place := places.get(finding.trace_id):
                 found.append(
                     Found(finding, judged_at=row[-1], agent=place[1].get(finding.agent_run_id, ""), **place[0])

@@ -9,13 +9,14 @@ from dataclasses import replace
 from typing import Any, Final
 
 from ...schemas.export_rows import EXPORT_COLUMNS, ExportProgress, export_row
-from ...schemas.judged_rows import FINDING_SELECT, STANDS, VERDICT_SELECT, finding_from_row, verdict_from_row
+from ...schemas.judged_rows import FINDING_SELECT, STANDS, VERDICT_SELECT, verdict_from_row
 from ...schemas.queries.export_record import JudgedOpinion, TraceRecord
 from ...schemas.rows import LOG_SELECT, SPAN_SELECT, log_from_row, span_from_row
 from ...schemas.spans import LogRecord, Span
 from ...schemas.verdicts import Outcome, SubjectKind, Verdict
 from . import ledger
 from .client import Store
+from .findings import read_finding
 from .inserting import store_rows
 from .install import install_once
 from .joins import StoredJoins
@@ -188,7 +189,7 @@ class StoredExports:
     def _opinions(self, trace_ids: Sequence[str]) -> Mapping[str, list[JudgedOpinion]]:
         found: dict[str, list[JudgedOpinion]] = defaultdict(list)
         for row in self._scope.select(_FINDINGS, trace_ids=list(trace_ids)):
-            finding = finding_from_row(row)
+            finding = read_finding(row)
             found[finding.trace_id].append(JudgedOpinion(finding, *row[-2:]))
         for row in self._scope.select(_VERDICTS, trace_ids=list(trace_ids)):
             verdict = verdict_from_row(row)

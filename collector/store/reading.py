@@ -11,11 +11,12 @@ from typing import Any, Final
 
 from ...schemas.filters import ERROR_FILTERS, SPAN_FILTER, conditions
 from ...schemas.findings import Finding
-from ...schemas.judged_rows import FINDING_SELECT, STANDS, VERDICT_SELECT, finding_from_row, verdict_from_row
+from ...schemas.judged_rows import FINDING_SELECT, STANDS, VERDICT_SELECT, verdict_from_row
 from ...schemas.queries.reader import ErrorQuery, LocatedFinding, TraceQuery, TraceRow
 from ...schemas.taxonomy import Severity
 from ...schemas.verdicts import Verdict
 from .client import Store
+from .findings import read_finding
 from .lists.findings import HOLDS, sure, thresholds
 from .lists.names import is_whole, short
 from .lists.traces import TraceLists
@@ -58,7 +59,7 @@ class StoredReading:
             limit=query.limit,
             **values,
         )
-        findings = [finding_from_row(row) for row in rows]
+        findings = [read_finding(row) for row in rows]
         names = places(self._store, {f.trace_id for f in findings}, query.tenant)
         return [
             LocatedFinding(
@@ -83,7 +84,7 @@ class StoredReading:
             "ORDER BY FirstSeen, Id"
         )
         for row in Scope(self._store, tenant).select(sql, trace_ids=trace_ids):
-            finding = finding_from_row(row)
+            finding = read_finding(row)
             found.setdefault(finding.trace_id, []).append(finding)
         return found
 

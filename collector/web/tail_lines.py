@@ -28,8 +28,7 @@ class TailLine:
     @property
     def title(self) -> str:
         """The title of the error, else of the finding."""
-        finding = self.located.finding
-        return self.error.error.title if self.error else finding.title or finding.category
+        return self.error.error.title if self.error else self.located.finding.shown_title
 
     @property
     def severity(self) -> Severity:

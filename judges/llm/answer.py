@@ -30,7 +30,7 @@ __all__ = [
     "schema",
 ]
 
-ANSWER_VERSION: Final = 1
+ANSWER_VERSION: Final = 2
 """Counts changes of the schema or of what is made of a reply; part of a judge's version."""
 
 MAX_CHARACTERS: Final = 4 * 1024 * 1024
@@ -53,6 +53,7 @@ def schema(words: Vocabulary, stage: Stage = Stage.CLOSING) -> dict[str, Any]:
         category={"type": "string", "enum": [*words.categories]},
         severity={"type": "string", "enum": [s.value for s in Severity]},
         why={"type": "string"},
+        title={"type": "string"},
         shown_at={"type": ["string", "null"]},
         also_at=_list({"type": "string"}),
         material={"type": "boolean"},

@@ -140,6 +140,7 @@ class _Finding(BaseModel):
     shown_at: Annotated[tuple[str, ...], BeforeValidator(leniency.optional_labels)] = ()
     also_at: Annotated[tuple[str, ...], BeforeValidator(leniency.optional_labels)] = ()
     material: Annotated[bool, BeforeValidator(lambda value: value is not False)] = True
+    title: Annotated[str, BeforeValidator(leniency.title)] = ""
 
 
 def _line(error: ValidationError) -> str:

@@ -35,7 +35,7 @@ class Claim:
 
     `labels`: the step where the error was made, all of them where a range was named; `codes`: of the judges concerned,
     the first primary. `shown_at`: the steps where it showed, `also_at` those that relay it. `material`: whether it
-    mattered.
+    mattered. `title`: the mistake in a few words, "" where the answer has none.
     """
 
     labels: tuple[str, ...]
@@ -47,6 +47,7 @@ class Claim:
     shown_at: tuple[str, ...] = ()
     also_at: tuple[str, ...] = ()
     material: bool = True
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)

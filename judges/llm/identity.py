@@ -69,6 +69,7 @@ def finding(
         seen_by_span_id=saw,
         also_at=tuple(dict.fromkeys(i for i in relayed if i and i != stand.span_id)),
         state=FindingState.PROVISIONAL,
+        title=claim.title,
     )
 
 
@@ -89,6 +90,7 @@ def _merged(findings: Iterable[Finding], key: Callable[[Finding], str]) -> list[
             also_at=tuple(dict.fromkeys((*first.also_at, *second.also_at))),
             tool_span_id=first.tool_span_id or second.tool_span_id,
             seen_by_span_id=first.seen_by_span_id or second.seen_by_span_id,
+            title=first.title or second.title,
         )
     return list(kept.values())
 

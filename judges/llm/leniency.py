@@ -12,6 +12,10 @@ from ...schemas.shown import shown
 
 MOST_LABELS: Final = 50
 """Labels taken from one field; a range is counted out up to here."""
+MAX_TITLE: Final = 80
+"""Longest title, in characters."""
+MOST_READ: Final = 400
+"""Characters of a title that are read; what is not seen takes some of them."""
 
 _LABELS: Final = re.compile(
     r"[\[(]?(?:steps? )?s?\d{1,6}(?:(?: ?(?:[-,;/+&\u2013]|to|and) ?)(?:steps? )?s?\d{1,6}){0,50}[\])]?"
@@ -37,6 +41,16 @@ def text(value: object, length: int) -> str:
         ValueError: it is no string.
     """
     return shown(verbatim(value, length))[:length].strip()
+
+
+def title(value: object) -> str:
+    """A short phrase on one line, cut at a word; "" for what is no text: a finding does without."""
+    if not isinstance(value, str):
+        return ""
+    phrase = " ".join(text(value, MOST_READ).split()).rstrip(".")
+    if len(phrase) <= MAX_TITLE:
+        return phrase
+    return phrase[:MAX_TITLE].rpartition(" ")[0] or phrase[:MAX_TITLE]
 
 
 def labels(value: object) -> tuple[str, ...]:

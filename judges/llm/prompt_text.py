@@ -21,7 +21,7 @@ ANSWER: Final = """\
 # Answer
 One JSON object, nothing else. In `findings`, each with:"""
 
-PLAN_LABEL: Final = "- `label`: the recorded step (S2) with the plan; `shown_at`: null; `also_at`: empty"
+PLAN_LABEL: Final = "- `label`: the plan's step (S2); `shown_at`: null; `also_at`: empty"
 
 LABELS: Final = """\
 - `label`: the step that decided the error, mostly the agent's own (llm), not the tool's that shows it
@@ -33,7 +33,7 @@ FIELDS: Final = """\
 absence, the words that pass it over, or the tool's name
 - `dimensions`: codes of the judges concerned, the most concerned first; `category`: one of that judge's
 - `severity`; `material`: false if it made no difference
-- `why`: what is wrong and by which evidence (labels), in a sentence or two"""
+- `why`: what is wrong and by which evidence (labels), in a sentence or two; `title`: the mistake briefly"""
 
 SCORES: Final = (
     "In `verdicts`, where asked for, each with: `judge` (name), `reasons` (a sentence), `score` 0 to 3, "

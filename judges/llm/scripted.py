@@ -60,6 +60,7 @@ def finding(label: str, quote: str, **changes: Any) -> dict[str, Any]:
         "category": "Tool Output Misinterpretation",
         "severity": "HIGH",
         "why": "The step says what its evidence does not.",
+        "title": "Result misread",
         "shown_at": None,
         "also_at": [],
         "material": True,

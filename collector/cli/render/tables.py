@@ -67,7 +67,7 @@ def headline(row: ErrorJson | FindingJson) -> tuple[Text | str, ...]:
     return (
         Text(row.severity, style=SEVERITY_STYLE.get(row.severity, "")),
         " ",
-        content(row.title or row.category, TITLE, "bold"),
+        content(row.title or with_group(row.taxonomy, row.category), TITLE, "bold"),
         " (",
         *((Text("+".join(row.dimensions), style="magenta"), " ") if row.dimensions else ()),
         content(with_group(row.taxonomy, row.category), 60),

@@ -111,7 +111,7 @@ def _retracted(finding: Finding, opinion: JudgedOpinion, told_id: str, end: int)
         score=0.0,
         label=RETRACTED,
         explanation=_explanation(finding),
-        details={"error.id": led_by(finding), "title": finding.title or finding.category, "judge": finding.judge},
+        details={"error.id": led_by(finding), "title": finding.shown_title, "judge": finding.judge},
         live=False,
     )
 

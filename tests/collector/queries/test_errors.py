@@ -12,6 +12,8 @@ from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.judges.causes import led_by
+from tracejury.judges.detectors import BUILT_IN
+from tracejury.judges.rule import RunRule
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery
@@ -61,6 +63,22 @@ def test_an_earlier_id_leads_to_the_error_that_it_became(store: Store, reader: S
         assert [f.id for f in view.findings] == [late().id, early().id]
     assert [e.error.id for e in reader.errors(ErrorQuery(ALL, 5))] == [led_by(late())]
     assert set(reader.error_ids(led_by(early())[:9], 5)) == {led_by(early())}
+
+
+def test_a_finding_stored_without_a_title_is_told_by_its_rule_or_category(store: Store, reader: StoredReader) -> None:
+    """As those from before there were titles; with its group, and in words. A title that is stored stays."""
+    kept = a_finding(judge="loops", span_id="d" * 16, turn=5, title="Told by a judge", taxonomy="own")
+    judged = a_finding(judge="tone", span_id="e" * 16, turn=7, category="Language-only", confidence=0.8)
+    save(store, 0, early(), kept, judged)
+    rule = next(one.title for one in BUILT_IN if isinstance(one, RunRule) and one.name == "service-error")
+    assert rule
+    shown = {e.error.judge: e.error.title for e in reader.errors(ErrorQuery(ALL, 5))}
+    assert shown == {"service-error": rule, "loops": "Told by a judge", "tone": "Hallucination: language-only"}
+    titles = {f.finding.judge: f.finding.shown_title for f in reader.findings(ErrorQuery(ALL, 5))}
+    assert titles == shown
+    view = reader.error(early().id, ALL)
+    assert view is not None
+    assert (view.findings[0].title, view.located.error.title) == (rule, rule)
 
 
 def test_an_error_that_holds_no_more_is_retracted(store: Store, reader: StoredReader) -> None:

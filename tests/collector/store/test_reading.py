@@ -137,7 +137,7 @@ def test_confidence_by_convention(
     sure = Confidence(recognised=0.55, unrecognised=0.80)
     assert bool(errors(store, confidence=sure, **narrow)) == shown
     (row,) = StoredReading(store).find_traces(TraceQuery(sure, 10))
-    assert row.findings == {Severity.LOW: 0, Severity.MEDIUM: 0, Severity.HIGH: int(shown)}
+    assert row.errors == {Severity.LOW: 0, Severity.MEDIUM: 0, Severity.HIGH: int(shown)}
 
 
 def test_paging_backwards_through_findings(store: Store) -> None:
@@ -213,7 +213,7 @@ def test_a_row_of_a_trace(store: Store) -> None:
     (row,) = StoredReading(store).find_traces(TraceQuery(ALL, 10))
     assert (row.trace_id, row.session_id, row.service, row.state) == (TRACE_ID, "s", "shop", TraceState.OPEN)
     assert (row.start, row.end, row.received, tuple(row.agents)) == (5, 2**64 - 1, 7, ("planner", ""))
-    assert row.findings == {Severity.LOW: 1, Severity.MEDIUM: 0, Severity.HIGH: 1}
+    assert row.errors == {Severity.LOW: 1, Severity.MEDIUM: 0, Severity.HIGH: 1}
 
 
 @pytest.mark.parametrize(

@@ -44,8 +44,36 @@ def test_a_well_formed_answer_is_read_whole() -> None:
     (claim,) = answer.claims
     assert (claim.labels, claim.quote, claim.codes) == (("S3",), "It is 42.", ("LC",))
     assert (claim.category, claim.severity) == ("Tool Output Misinterpretation", Severity.HIGH)
+    assert claim.title == "Result misread"
     assert (answer.stands, answer.summary) == ({1: True, 2: False}, "So far.")
     assert (answer.unsound, answer.problem) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("given", "title"),
+    [
+        ("Refund reported although the call failed.", "Refund reported although the call failed"),
+        ("two\nlines\t and \x1b[2J\u202eodd\x00 signs", "two lines and [2Jodd signs"),
+        ("words " * 30, "words " * 12 + "words"),
+        ("x" * 1000, "x" * 80),
+        ("  . ", ""),
+        (None, ""),
+        (7, ""),
+        (["a title"], ""),
+    ],
+)
+def test_a_title_is_one_short_line(given: object, title: str) -> None:
+    """Cut at a word; what is no text is none, and costs no finding."""
+    (claim,) = read(said(findings=[finding("S3", "It is 42.", title=given)])).claims
+    assert claim.title == title
+
+
+def test_an_answer_without_titles_is_read() -> None:
+    """As models answer that pass it over, and as answers were before there were titles."""
+    untitled = finding("S3", "It is 42.")
+    del untitled["title"]
+    (claim,) = read(said(findings=[untitled])).claims
+    assert (claim.title, claim.quote) == ("", "It is 42.")
 
 
 @pytest.mark.parametrize(

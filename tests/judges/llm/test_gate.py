@@ -69,7 +69,16 @@ def test_the_transcript_is_as_the_tests_say() -> None:
 
 def test_a_claim_that_stands_is_a_finding() -> None:
     """With identity, place, its judge, and the evidence as the span has it."""
-    made = claim("S3", "THE FIRST query", "LC", "TC", shown_at=("S4",), also_at=("S4", "S9", "S3"), why="Because.")
+    made = claim(
+        "S3",
+        "THE FIRST query",
+        "LC",
+        "TC",
+        shown_at=("S4",),
+        also_at=("S4", "S9", "S3"),
+        why="Because.",
+        title="Asked twice",
+    )
     (found,), dropped = passed(made)
     assert dropped == {}
     judge = "logical-consistency"
@@ -92,7 +101,15 @@ def test_a_claim_that_stands_is_a_finding() -> None:
         seen_by_span_id="a2",
         also_at=("a2",),
         state=FindingState.PROVISIONAL,
+        title="Asked twice",
     )
+
+
+def test_one_decision_keeps_the_title_that_one_of_its_claims_has() -> None:
+    """That of the surest, where it has one."""
+    low = claim("S3", "THE FIRST query", severity=Severity.LOW, title="Query repeated")
+    ((found,), _) = passed(low, claim("S3", "the first query"))
+    assert (found.severity, found.title) == (Severity.HIGH, "Query repeated")
 
 
 def test_where_it_showed_is_told_by_the_kind_of_step() -> None:
