@@ -14,6 +14,7 @@ from .endings import Ending, endings
 from .executions import executions
 from .facts import RunFacts, read_runs
 from .mending import Worked, last_worked
+from .missing_files import MissedAgain, missed_again
 from .text import TextCache
 
 __all__ = ["Context", "Detector", "RuleScope", "scope_of"]
@@ -39,7 +40,7 @@ class Context:
     but what was read from texts, so it never changes an outcome.
     """
 
-    __slots__ = ("_answers", "_endings", "_facts", "_faults", "_worked", "texts", "trace")
+    __slots__ = ("_answers", "_endings", "_facts", "_faults", "_missed", "_worked", "texts", "trace")
 
     def __init__(self, trace: Trace, texts: TextCache | None = None) -> None:
         self.trace = trace
@@ -48,6 +49,7 @@ class Context:
         self._facts: Mapping[str, RunFacts] | None = None
         self._endings: Mapping[str, Ending] | None = None
         self._worked: Worked | None = None
+        self._missed: MissedAgain | None = None
         self._faults: tuple[tuple[CodeFault, ...], tuple[CodeFault, ...]] | None = None
 
     @property
@@ -70,6 +72,13 @@ class Context:
         if self._worked is None:
             self._worked = last_worked(self.facts.values())
         return self._worked
+
+    @property
+    def missed_again(self) -> MissedAgain:
+        """Files that several runs did not find (missing_files.py), computed at first use."""
+        if self._missed is None:
+            self._missed = missed_again(self.facts.values())
+        return self._missed
 
     @property
     def failed_code(self) -> tuple[CodeFault, ...]:

@@ -23,6 +23,7 @@ FABRICATION: Final = _STATEMENTS["fabrication"]
 TESTS_CLAIMED: Final = _STATEMENTS["tests_claimed"]
 TESTS_RUN: Final = _STATEMENTS["tests_run"]
 INTENT: Final = _STATEMENTS["intent"]
+DENIAL: Final = _STATEMENTS["denial"]
 SWITCH: Final = _STATEMENTS["switch"]
 GIVING_UP: Final = _STATEMENTS["giving_up"]
 

@@ -1,7 +1,9 @@
-"""Turns that announce a call which never runs: the code or the text names a tool or agent, and nothing happens.
+"""Turns that write a request down for a tool or agent which is never called.
 
-An announcement is worded. A key's value in a structured reply is data, and what the framework decides after it is not
-the model's omission.
+By structure: code that only prints words which stand in it, in a turn that names a tool, while nothing was called and
+the next step does not call it either. A turn without code that announces a call in words is a candidate: the words
+stand before the name in one clause, without a denial. A key's value in a structured reply is data, and what the
+framework decides after it is not the model's omission.
 """
 
 from __future__ import annotations
@@ -9,51 +11,97 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice, zip_longest
 from typing import Final
 
+from ...schemas.profiles import DEFAULT_PROFILE, threshold
 from ..base import Context
+from ..echoes import only_prints
 from ..facts import RunFacts, TurnFacts
-from ..names import find_name
+from ..names import Role, code_argument, find_name
 from ..quoting import quote
 from ..rule import Hit, rule
 from ..structured import prose
 from ..text import bounded
-from ..wording import INTENT, first_of
+from ..wording import DENIAL, INTENT, first_of
+from .plans import called
 
 _PLAN: Final = re.compile(r"\W{0,20}(?:(?:here is|here's|this is) )?(?:(?:my|the|our|a) )?(?:\w{1,20} )?plan\b")
 """A turn that opens as a plan announces calls of later turns."""
+
+_CLAUSE: Final = re.compile(r"[^.,;:!?\n\u3002\uff0c]{1,600}")
 
 
 def announces_without_calling(facts: RunFacts, turn: TurnFacts) -> bool:
     """Whether an acting turn says that it will use a tool or agent, runs none, and hands over no answer."""
     if turn.attempted or turn.answers or turn.failure is not None or not turn.turn.closed or _PLAN.match(turn.low):
         return False
-    return bool(_announced(facts, turn)) and not any(c.call.requested for c in turn.calls)
+    return bool(_announced(facts, turn))
+
+
+def _codes(turn: TurnFacts) -> list[str]:
+    """The pieces of code that a turn has run by its framework, "" for a call of anything else."""
+    codes = [turn.code] if turn.code else []
+    return codes + [code_argument(c.call.arguments) if c.role is Role.COMPUTE else "" for c in turn.calls]
 
 
 def _announced(facts: RunFacts, turn: TurnFacts) -> str:
-    """The first tool that a turn's worded announcement names, "" for none."""
+    """The first tool that a turn names as the next, "" for none."""
+    codes = _codes(turn)
+    if not all(map(only_prints, codes)):
+        return ""
+    written = facts.named_tools("\n".join(codes).lower())
     words = bounded(prose(turn.text)).lower().replace("\u2019", "'")
-    names = facts.named_tools(words) if first_of(words, INTENT) >= 0 else []
-    return names[0] if names else ""
+    clauses = (found.group() for found in _CLAUSE.finditer(words)) if facts.named_tools(words) else ()
+    return next((name for name in (*map(partial(_next, facts), clauses), *written) if name), "")
 
 
-def _announcements(facts: RunFacts) -> list[TurnFacts]:
+def _next(facts: RunFacts, clause: str) -> str:
+    """The tool that a clause announces."""
+    for name in facts.named_tools(clause)[:1]:
+        before = clause[: find_name(clause, name.lower())]
+        at = first_of(before, INTENT)
+        return name if at >= 0 and first_of(before[at:], DENIAL) < 0 else ""
+    return ""
+
+
+def _announcing(facts: RunFacts) -> Iterator[tuple[int, TurnFacts, str]]:
+    """Turns that announce a call, each with its place among the acting turns, and the tool."""
     # The last acting turn of a run is its answer: naming a tool there is a report, not an announcement.
-    return [t for t in facts.acts[:-1] if announces_without_calling(facts, t)]
+    announcing = (one for one in enumerate(facts.acts[:-1]) if announces_without_calling(facts, one[1]))
+    return ((at, turn, _announced(facts, turn)) for at, turn in announcing)
 
 
-def _hits(facts: RunFacts, ctx: Context, *, which: slice, text: str) -> Iterator[Hit]:
-    for turn in ctx.once(_announcements, facts)[which]:
-        name = _announced(facts, turn)
-        at = find_name(prose(turn.text).lower(), name.lower())
-        yield Hit(turn.span_id, quote(turn.text, at), text.format(name=name))
+def _announcements(facts: RunFacts, ctx: Context) -> Iterator[tuple[int, TurnFacts, str]]:
+    """Those that the next acting turn does not carry out."""
+    for at, turn, name in ctx.once(_announcing, facts):
+        following = facts.acts[at + 1]
+        if name not in called(following, ctx) and f"{name.lower()}(" not in following.code.lower():
+            yield at, turn, name
 
 
-_FIRST: Final = "Announces a call of {name}, but calls nothing, so the step brings nothing."
-_AGAIN: Final = "Announces a call of {name} and calls nothing, as an earlier turn of this run did already."
-_first = partial(_hits, which=slice(1), text=_FIRST)
-_again = partial(_hits, which=slice(1, None), text=_AGAIN)
+def _hit(turn: TurnFacts, name: str, text: str, repeats: tuple[str, ...] = ()) -> Hit:
+    at = max(0, find_name(turn.text.lower(), name.lower()))
+    confidence = None if _codes(turn) else _WORDED
+    return Hit(turn.span_id, quote(turn.text, at), text.format(name=name), also_at=repeats, confidence=confidence)
+
+
+_WORDED: Final = 0.8 * threshold(DEFAULT_PROFILE)
+
+
+def _first(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
+    for _, turn, name in islice(_announcements(facts, ctx), 1):
+        yield _hit(turn, name, "Announces a call of {name}, but calls nothing, so the step brings nothing.")
+
+
+def _again(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
+    """Those after the first; each names the next one as its repeat where that follows at once, for the same tool."""
+    text = "Announces a call of {name} and calls nothing, as an earlier turn of this run did already."
+    later = list(_announcements(facts, ctx))[1:]
+    for (at, turn, name), after in zip_longest(later, later[1:]):
+        repeated = after is not None and (after[0], after[2]) == (at + 1, name)
+        yield _hit(turn, name, text, (after[1].span_id,) if repeated else ())
+
 
 RULES: Final = (
     rule(
@@ -62,7 +110,7 @@ RULES: Final = (
         "TS TC EE",
         "HIGH",
         _first,
-        version=4,
+        version=5,
         of_absence=True,
         title="Announced call that was not made",
         scope="run",
@@ -73,7 +121,7 @@ RULES: Final = (
         "EE TS TC",
         "MEDIUM",
         _again,
-        version=4,
+        version=5,
         of_absence=True,
         title="Announced call that was not made, again",
         scope="run",

@@ -62,8 +62,8 @@ def test_no_rule_that_one_data_set_supports_is_balanced() -> None:
     sure = RecordedConfidence(DECLARED).rank(CONTEXT, [draft(d.name, DECLARED[d.name]) for d in found])
     balanced = {d.judge for d in sure if d.confidence >= BALANCED}
     assert balanced == {n for n in DECLARED if is_supported(records().get(family(n), {})) and DECLARED[n] >= BALANCED}
-    assert {"schema-violation", "run-limit", "execution-failed", "ungrounded-turn"} <= balanced
-    assert not {"approach-switch", "early-finish", "fabrication-wording", "intent-without-call"} & balanced
+    assert {"schema-violation", "run-limit", "execution-failed", "ungrounded-turn", "intent-without-call"} <= balanced
+    assert not {"approach-switch", "early-finish", "fabrication-wording", "plan-names-no-tool"} & balanced
 
 
 def test_kinds_of_one_rule_share_a_record() -> None:

@@ -75,11 +75,13 @@ def with_fault(traces: Traces, step: Step, fault: Fault) -> Traces:
     messages = [Message("assistant", "", (request,))]
     if fault.told is not None:
         messages.append(Message("tool", fault.told, tool_call_id=CALL, name=request.name))
-    parent, start = _place(step.turn)
-    copies = [_copy(llm, LLM, parent, start - 40, output_messages=tuple(messages[:1]), output_text="")]
+    parent, start = place_of(step.turn)
+    copies = [copied(llm, LLM, parent, start - 40, output_messages=tuple(messages[:1]), output_text="")]
     if fault.tool is not None and step.call.span is not None:
         span = step.call.span
-        copies.append(fault.tool(_copy(span, TOOL, parent, start - 20, tool_call_id=CALL if span.tool_call_id else "")))
+        copies.append(
+            fault.tool(copied(span, TOOL, parent, start - 20, tool_call_id=CALL if span.tool_call_id else ""))
+        )
     own = {s.span_id for turn in step.run.turns for s in turn.spans}
     changed: dict[str, list[NormalizedSpan]] = {}
     for trace_id, spans in traces.items():
@@ -88,7 +90,7 @@ def with_fault(traces: Traces, step: Step, fault: Fault) -> Traces:
     return changed
 
 
-def _place(turn: Turn) -> tuple[str, int]:
+def place_of(turn: Turn) -> tuple[str, int]:
     """Parent and start of a turn's call to the model, of which there may be several records, each within the other."""
     records = {s.span_id: s for s in turn.spans if s.kind is Kind.LLM}
     assert turn.llm is not None
@@ -98,7 +100,8 @@ def _place(turn: Turn) -> tuple[str, int]:
     return above, start
 
 
-def _copy(span: NormalizedSpan, span_id: str, parent: str, start: int, **fields: Any) -> NormalizedSpan:
+def copied(span: NormalizedSpan, span_id: str, parent: str, start: int, **fields: Any) -> NormalizedSpan:
+    """A copy of a span at another place, with some fields changed."""
     raw = replace(span.raw, span_id=span_id, parent_span_id=parent, start=start, end=start + 10)
     return replace(span, raw=raw, **fields)
 

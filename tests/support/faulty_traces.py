@@ -68,9 +68,9 @@ def broken_code(error: str) -> Trace:
 
 
 def announcing(times: int) -> Trace:
-    """A manager that says `times` times that it will search, and only then does."""
+    """A manager that says `times` times that it will search, and reads its notes instead."""
     said = [Said(f"a{i}", "I will now ask web_search for the year.\nprint(task)") for i in range(times)]
-    done = Said("z1", "Searching.", [asked("year", "t1")])
+    done = Said("z1", "", [Did("read_notes", {"page": 1}, "It was 1937.", None, "t1")])
     return trace(run("r1", *said, done, final("z2", "It was 1937.", "1937", "It was 1937."), tools=[SEARCH]))
 
 

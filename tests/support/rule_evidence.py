@@ -16,6 +16,7 @@ from typing import Final
 from captured_faults import LLM, TOOL, Traces, changed, failed, joined, reworded, step_of, with_fault
 from code_harnesses import HARNESSES
 from fault_kinds import CODE_FAULTS, ENDINGS, FAULTS, MODEL_FAULTS
+from omitted_calls import ANNOUNCEMENTS, LOOKUPS, PRINTING, omissions, written_and_called, written_down
 from trajectories import FRAMEWORKS, SHARED, load
 
 from tracejury.collector.evaluation.frameworks import capture
@@ -71,10 +72,28 @@ def _injected() -> Iterator[Case]:
         healthy = load(FRAMEWORKS / label / "S1.zip")
         for faulty, spans in (*_failed_calls(healthy), *_failed_runs(healthy)):
             yield from _brought(label, healthy, faulty, spans)
+    yield from _omitted()
     for name, harness in HARNESSES.items():
         for fault in CODE_FAULTS:
             for finding in SUITE.judge(harness(fault.steps, fault.answer)).findings:
                 yield finding.judge, name, finding.span_id in fault.spans
+
+
+def _omitted() -> Iterator[Case]:
+    """Findings that a call which was only written down brings about, wrong in its look-alikes."""
+    for number, label in enumerate(sorted(p.parent.name for p in FRAMEWORKS.glob("*/S1.zip"))):
+        healthy = load(FRAMEWORKS / label / "S1.zip")
+        step = step_of(healthy)
+        if step is None or step.turn.llm is None:
+            continue
+        for other, wrong in omissions(healthy, step, number):
+            yield from _brought(label, healthy, other, {step.turn.llm.span_id} if wrong else set())
+    for name in LOOKUPS:
+        for text in ANNOUNCEMENTS:
+            for finding in _findings([written_down(name, text, *PRINTING[:2])]):
+                yield finding.judge, f"code agent with {name}", finding.span_id in {"a0", "a1"}
+            for finding in _findings([written_and_called(name, text)]):
+                yield finding.judge, f"code agent with {name}", False
 
 
 def _failed_calls(healthy: Traces) -> Iterator[tuple[Traces, set[str]]]:
