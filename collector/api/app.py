@@ -60,7 +60,7 @@ def create_app(services: Services) -> FastAPI:
     _add_judging(app, services)
     add_doctor(app, reader, clock)
     add_export(app, reader, clock)
-    add_explain(app)
+    add_explain(app, reader)
     add_ledger(app, reader, judges, clock)
     add_architectures(app, reader.architectures)
     add_labels(app, reader, clock)
@@ -93,7 +93,7 @@ def _add_reading(app: FastAPI, reader: Reader) -> None:
         part = part_of(trace_index.outline, params.cursor, params.limit)
         found = trace_queries.assessment(part.outline, confidence)
         runs = trace_queries.runs(part.outline, part.runs)
-        return json_answer(present_part(part, runs, found, stored))
+        return json_answer(present_part(part, runs, found, stored, reader.calibrations))
 
     @app.get("/api/traces/{trace_id}", responses=documented(TraceJson | PartedTraceJson, 404))
     async def one_trace(trace_id: str, params: Annotated[TraceParams, Query()]) -> Response:

@@ -17,6 +17,7 @@ from ...schemas.text.naming import CUT
 from ...schemas.wire.base import Model, WireModel
 from ...schemas.wire.doctor import DiagnosisJson, DoctorPage
 from ...schemas.wire.errors import ErrorDetailJson, ErrorJson, LocatedFindingJson
+from ...schemas.wire.explain import TermJson
 from ...schemas.wire.labels import (
     AnnotationJson,
     DeletedLabelsJson,
@@ -174,6 +175,10 @@ class ApiClient:
         Raises NotFoundError for an unknown trace or service.
         """
         return self._get(DoctorPage, "/api/doctor", {"trace": trace, "service": service}).items
+
+    def explain(self, term: str, service: str) -> TermJson:
+        """A built-in detector, with its record on a service. Raises NotFoundError where either is unknown."""
+        return self._get(TermJson, f"/api/explain/{in_path(term)}", {"service": service})
 
     def rates(self, filters: Mapping[str, str]) -> RatesJson:
         """Error rates; `filters` are the parameters of /api/rates. Raises ConfigError for what means nothing."""

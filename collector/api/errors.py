@@ -17,7 +17,7 @@ from ..queries.present_errors import (
     present_error,
     present_error_at,
     present_error_detail,
-    present_located_finding,
+    present_listed_finding,
 )
 from ..queries.reader import Reader
 from .answers import documented, json_answer
@@ -56,7 +56,7 @@ def add_errors(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
     @app.get("/api/findings", responses=documented(FindingPage, 404))
     def findings(params: Annotated[ErrorsParams, Query()]) -> Response:
         """Findings, of which errors are made, latest first; with `after` earliest first, as errors."""
-        return _page(reader, params.query(clock(), params.span), params, reader.findings, present_located_finding)
+        return _page(reader, params.query(clock(), params.span), params, reader.findings, present_listed_finding)
 
 
 def _page(

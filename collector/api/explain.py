@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from fastapi import FastAPI, Response
+from typing import Annotated
+
+from fastapi import FastAPI, Query, Response
+from pydantic import Field
 
 from ...schemas.wire.explain import TermJson, TermPage
 from ..queries.explain.glossary import explain, glossary
+from ..queries.explain.on_service import explain_on_service
+from ..queries.reader import Reader
 from .answers import documented, json_answer
+from .params import Params, Text
 
 
-def add_explain(app: FastAPI) -> None:
-    """Add the endpoints; they ask nothing of the store."""
+class ExplainParams(Params):
+    """Parameters of one term."""
+
+    service: Annotated[Text, Field(description="Also the record of a built-in detector on this service")] = ""
+
+
+def add_explain(app: FastAPI, reader: Reader) -> None:
+    """Add the endpoints; without a service they ask nothing of the store."""
 
     @app.get("/api/explain", responses=documented(TermPage))
     def all_terms() -> Response:
@@ -18,6 +30,7 @@ def add_explain(app: FastAPI) -> None:
         return json_answer({"items": [TermJson.model_validate(term) for term in glossary().values()], "next": None})
 
     @app.get("/api/explain/{term}", responses=documented(TermJson, 404))
-    def one_term(term: str) -> Response:
+    def one_term(term: str, params: Annotated[ExplainParams, Query()]) -> Response:
         """One of them, by key or title; where there is none, the refusal names near ones."""
-        return json_answer(TermJson.model_validate(explain(term)))
+        found = explain_on_service(reader, term, params.service) if params.service else explain(term)
+        return json_answer(TermJson.model_validate(found))

@@ -61,7 +61,7 @@ class OutputServices:
         self._busy, self._clock = busy, clock
         self._labels = labels = StoredLabels(store)
         self._rates = StoredRates(store, clock, calibrate=LabelCalibration(store, labels))
-        self.reader = StoredReader(store, config.judging.assembler(), labels, self._rates, clock)
+        self.reader = StoredReader(store, config.judging.assembler(), labels, self._rates, calibrations, clock)
         self._webhooks = build_webhooks(store, config.webhooks, telemetry, clock)
         listeners.add(self._webhooks)
         self._exports = build_exports(store, config.export, telemetry, listeners, secret, pressed=busy, clock=clock)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...schemas.queries.reader import ErrorView, LocatedError, LocatedFinding
 from ...schemas.wire.base import fill
-from ...schemas.wire.errors import ErrorDetailJson, ErrorJson, LocatedFindingJson, SpanErrorJson
+from ...schemas.wire.errors import ErrorDetailJson, ErrorJson, ListedFindingJson, LocatedFindingJson, SpanErrorJson
 
 
 def present_error(located: LocatedError) -> ErrorJson:
@@ -27,6 +27,11 @@ def present_located_finding(located: LocatedFinding) -> LocatedFindingJson:
     return fill(LocatedFindingJson, located.finding, service=located.service, agent=located.agent)
 
 
+def present_listed_finding(located: LocatedFinding) -> ListedFindingJson:
+    """A finding in a list."""
+    return ListedFindingJson(**vars(present_located_finding(located)), unproven_on_service=located.unproven)
+
+
 def _of_error(located: LocatedError) -> dict[str, object]:
     error = located.error
     return {
@@ -36,4 +41,5 @@ def _of_error(located: LocatedError) -> dict[str, object]:
         "dimension": next(iter(error.dimensions), None),
         "severity": located.severity,
         "finding_ids": list(error.findings),
+        "unproven_on_service": located.unproven,
     }

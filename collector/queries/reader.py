@@ -26,6 +26,7 @@ from ...schemas.queries.reader import (
 )
 from ...schemas.rates import RateAnswer, RateComparison, RateQuery, ToolRates
 from ...schemas.verdicts import Outcome
+from .calibrations import Calibrations
 from .trace.trace_queries import TraceQueries
 
 
@@ -82,6 +83,10 @@ class Reader(Protocol):
     @property
     def labels(self) -> Labels:
         """Human labels."""
+
+    @property
+    def calibrations(self) -> Calibrations:
+        """The confidences of detectors by service."""
 
     @property
     def rates(self) -> Rates:

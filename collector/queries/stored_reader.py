@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from ...processors.assemble import AssemblerConfig
 from ...schemas.findings import LIVE, Finding
@@ -29,26 +30,34 @@ from ..store.lists.prefixes import session_ids_from, trace_ids_from
 from ..store.pipeline_stats import StoredPipelineStats
 from ..store.reading import StoredReading
 from ..store.stored_trace import stored_trace
+from .calibrations import Calibrations
 from .errors import errors_of_trace, stored_error
 from .known_names import unknown_names
 from .reader import Architectures, Labels, Ledger, Rates
 from .stored_sessions import stored_session
 from .trace.stored import StoredTraceQueries
 from .trace.trace_queries import TraceQueries
+from .unproven import marked
 
 
 class StoredReader:
     """Answers from the store; every method blocks. `clock` gives unix nanos."""
 
     def __init__(
-        self, store: Store, config: AssemblerConfig, labels: Labels, rates: Rates, clock: Callable[[], int]
+        self,
+        store: Store,
+        config: AssemblerConfig,
+        labels: Labels,
+        rates: Rates,
+        calibrations: Calibrations,
+        clock: Callable[[], int],
     ) -> None:
         self._store, self._config, self._clock = store, config, clock
         self._reading = StoredReading(store)
         self.ledger: Ledger = StoredLedger(store)
         self.architectures: Architectures = StoredArchitectures(store, clock=clock)
         self.trace_queries: TraceQueries = StoredTraceQueries(store, config, clock)
-        self.labels, self.rates = labels, rates
+        self.labels, self.rates, self.calibrations = labels, rates, calibrations
         self.pipeline_stats = StoredPipelineStats(store)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
@@ -70,7 +79,11 @@ class StoredReader:
     ) -> SessionView | None:
         """The conversation, of one service or ("") of all that name the id; None when there is none."""
         self.rates.refresh()
-        return stored_session(self._store, session_id, confidence, service, tenant)
+        view = stored_session(self._store, session_id, confidence, service, tenant)
+        if view is None:
+            return None
+        exchanges = [replace(e, errors=marked(e.errors, self.calibrations, tenant)) for e in view.exchanges]
+        return replace(view, exchanges=exchanges)
 
     def facets(self, since: int, until: int = 0, service: str = "", tenant: str = "") -> Facets:
         """The filter values of traces that arrived in [`since`, `until`)."""
@@ -86,17 +99,18 @@ class StoredReader:
 
     def findings(self, query: ErrorQuery) -> Sequence[LocatedFinding]:
         """Up to `limit` findings that hold now."""
-        return self._reading.find_findings(query)
+        return marked(self._reading.find_findings(query), self.calibrations, query.tenant)
 
     def errors(self, query: ErrorQuery) -> Sequence[LocatedError]:
         """Up to `limit` errors that hold now."""
         self.rates.refresh()
-        return StoredErrors(self._store, query.tenant).find(query)
+        return marked(StoredErrors(self._store, query.tenant).find(query), self.calibrations, query.tenant)
 
     def error(self, some_id: str, confidence: Confidence, tenant: str = "") -> ErrorView | None:
         """Four look-ups."""
         self.rates.refresh()
-        return stored_error(self._store, some_id, confidence, tenant)
+        view = stored_error(self._store, some_id, confidence, tenant)
+        return view and replace(view, located=marked([view.located], self.calibrations, tenant)[0])
 
     def error_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:
         """Up to `limit` ids of errors and findings that begin so."""
@@ -137,7 +151,7 @@ class StoredReader:
             trace,
             [f for f in live if f.confidence >= least],
             [v for i in trace.trace_ids for v in verdicts.get(i, ())],
-            errors_of_trace(trace, live, least),
+            marked(errors_of_trace(trace, live, least), self.calibrations, tenant),
         )
 
     def trace_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI, Request, Response
 
 from ..queries.explain.glossary import by_kind, explain, glossary
+from ..queries.explain.on_service import explain_on_service
 from .site import Site, page
 
 
@@ -17,4 +18,6 @@ def add_explain_pages(app: FastAPI, site: Site) -> None:
 
     @page(app, "/explain/{term}")
     def word(request: Request, term: str) -> Response:
-        return site.render(request, "word.html", term=explain(term))
+        service = request.query_params.get("service", "")
+        found = explain_on_service(site.reader, term, service) if service else explain(term)
+        return site.render(request, "word.html", term=found)

@@ -139,11 +139,20 @@ class TraceRow:
 
 @dataclass(frozen=True, slots=True)
 class LocatedFinding:
-    """A finding with the service and the agent it belongs to ("" outside any agent run)."""
+    """A finding with the service and the agent it belongs to ("" outside any agent run).
+
+    `unproven`: of a built-in detector that nobody has labelled on the service.
+    """
 
     finding: Finding
     service: str
     agent: str
+    unproven: bool = False
+
+    @property
+    def judge(self) -> str:
+        """The judge that made it."""
+        return self.finding.judge
 
     @property
     def position(self) -> Position:
@@ -155,7 +164,8 @@ class LocatedFinding:
 class LocatedError:
     """An error with the service and the agent of its primary span ("" outside any agent run).
 
-    `severity`: for those who ask for the confidence of the query. `whole`: the trace that it shows under.
+    `severity`: for those who ask for the confidence of the query. `whole`: the trace that it shows under. `unproven`:
+    led by a built-in detector that nobody has labelled on the service.
     """
 
     error: ErrorSummary
@@ -163,6 +173,12 @@ class LocatedError:
     whole: str
     service: str
     agent: str
+    unproven: bool = False
+
+    @property
+    def judge(self) -> str:
+        """The judge of its lead."""
+        return self.error.judge
 
     @classmethod
     def of(cls, error: AgentError, whole: str, service: str, agent: str, least: float = 0.0) -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from .base import OptionalText, Time, WireModel
-from .errors import ErrorJson, FindingJson, LocatedFindingJson
+from .errors import ErrorJson, FindingJson, ListedFindingJson
 from .labels import AnnotationJson, HumanScoreJson, ReviewJson
 from .traces import VerdictJson
 
@@ -13,7 +13,7 @@ UNJUDGED: Final = "X-Tracejury-Unjudged-Traces"
 """The header of an export with the number of traces asked for that were not judged yet when its rows began."""
 
 
-class FindingRow(LocatedFindingJson):
+class FindingRow(ListedFindingJson):
     """A finding with the agent run that it is in. What a run would say is null where it is in none.
 
     `transcript`: the run as an LLM judge is given it, its steps labelled S1, S2 …; `label`: that of the finding's step.

@@ -39,11 +39,18 @@ class LocatedFindingJson(FindingJson):
     agent: OptionalText
 
 
+class ListedFindingJson(LocatedFindingJson):
+    """A finding in a list; `unproven_on_service` as of an error."""
+
+    unproven_on_service: bool
+
+
 class ErrorJson(WireModel):
     """One mistake: what its lead, the surest of its findings, says, and the spans where it showed, was read, repeated.
 
     `span_id`: where it was made; `shown_trace_id`: the trace under whose id it shows; `severity`: for the profile that
     was asked for; `finding_ids`: of all its findings, the lead's first, and `judges` who made them.
+    `unproven_on_service`: its lead is of a built-in detector whose findings nobody has labelled on the service.
     """
 
     id: str
@@ -72,6 +79,7 @@ class ErrorJson(WireModel):
     finding_ids: list[str]
     state: str
     first_seen: Time
+    unproven_on_service: bool
 
 
 class WorstErrorJson(WireModel):
@@ -118,6 +126,6 @@ class SpanErrorPage(WireModel):
 class FindingPage(WireModel):
     """A page of findings, as a page of errors."""
 
-    items: list[LocatedFindingJson]
+    items: list[ListedFindingJson]
     next: str | None
     unknown: dict[str, list[str]]

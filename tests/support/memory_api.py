@@ -40,6 +40,7 @@ from tracejury.schemas.queries.reader import (
     TraceRow,
     TraceView,
 )
+from tracejury.schemas.rule_calibrations import RuleCalibration
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.trajectory import Trace, TraceState
 from tracejury.schemas.verdicts import Judgement, Outcome, Subject, SubjectKind, Verdict
@@ -90,6 +91,21 @@ def row(number: int) -> TraceRow:
 
 
 @dataclass
+class MemoryCalibrations:
+    """Calibrations in a list, in order of version."""
+
+    kept: list[RuleCalibration] = field(default_factory=list)
+
+    def of(self, tenant: str, service: str) -> Mapping[str, RuleCalibration]:
+        """The last of each rule."""
+        return {one.rule: one for one in self.kept if (one.tenant, one.service) == (tenant, service)}
+
+    def history(self, service: str, rule: str, tenant: str = "") -> Sequence[RuleCalibration]:
+        """All of a rule."""
+        return [one for one in self.kept if (one.tenant, one.service, one.rule) == (tenant, service, rule)]
+
+
+@dataclass
 class MemoryReader:
     """A reader over lists, with the order and the limits that the protocol asks for; keeps what it was asked."""
 
@@ -108,6 +124,7 @@ class MemoryReader:
     trace_queries: MemoryTraceQueries = field(default_factory=MemoryTraceQueries)
     rates: MemoryRates = field(default_factory=MemoryRates)
     pipeline_stats: MemoryPipelineStats = field(default_factory=MemoryPipelineStats)
+    calibrations: MemoryCalibrations = field(default_factory=MemoryCalibrations)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """By latest arrival."""

@@ -10,6 +10,7 @@ from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.label_calibration import LabelCalibration
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.rule_calibrations import RuleCalibrations
 from tracejury.processors.assemble import AssemblerConfig
 
 
@@ -17,4 +18,6 @@ def stored_reader(store: Store, config: AssemblerConfig, clock: Callable[[], int
     """All that API and pages read; `clock` gives unix nanos."""
     labels = StoredLabels(store)
     rates = StoredRates(store, clock, calibrate=LabelCalibration(store, labels))
-    return StoredReader(store, config, labels, rates, clock)
+    calibrations = RuleCalibrations(store, clock)
+    calibrations.load()
+    return StoredReader(store, config, labels, rates, calibrations, clock)

@@ -67,6 +67,7 @@ def errors_command(
 def _list(client: ApiClient, filters: dict[str, str], limit: int, fail_on: str | None, style: str) -> bool:
     from .. import output
     from ..render.tables import errors_table
+    from ..render.unproven import unproven_remark
     from ..waiting import wait_until_judged
 
     waited = wait_until_judged(client, filters) if fail_on else None
@@ -74,6 +75,8 @@ def _list(client: ApiClient, filters: dict[str, str], limit: int, fail_on: str |
         output.note("some of these traces are still open: more may be found in them")
     rows, more = client.errors(filters, limit)
     show_rows(rows, errors_table, style, more_than=limit if more else None)
+    if style != "json" and (remark := unproven_remark(rows)):
+        output.note(remark)
     if not fail_on or waited is None:
         return False
     if more and not _any_at(rows, fail_on):

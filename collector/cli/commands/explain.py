@@ -4,23 +4,37 @@ from __future__ import annotations
 
 import click
 
-from ..options import format_option
+from ..options import format_option, url_option
 
 
 @click.command("explain")
 @click.argument("term", nargs=-1)
+@click.option("--service", default="", help="Also the record of a detector on this service.")
 @format_option
-def explain_command(*, term: tuple[str, ...], style: str) -> None:
-    """Say what a judge, detector, dimension, category or figure means; without TERM: list all of them."""
+@url_option
+def explain_command(*, term: tuple[str, ...], service: str, style: str, url: str) -> None:
+    """Say what a judge, detector, dimension, category or figure means; without TERM: list all of them.
+
+    With --service: also how the labels of that service have moved the confidence of a detector there.
+    """
     from ....schemas.wire.explain import TermJson
     from ...queries.explain.glossary import explain, glossary
     from .. import output
     from ..render.explain import term_text, terms_table
 
+    if service and not term:
+        raise click.UsageError("--service needs the name of a detector")
     if term:
-        found = explain(" ".join(term))
+        name = " ".join(term)
+        if service:
+            from ...api.client import ApiClient
+
+            with ApiClient(url) as client:
+                found = client.explain(name, service)
+        else:
+            found = TermJson.model_validate(explain(name))
         if style == "json":
-            output.show_json(TermJson.model_validate(found))
+            output.show_json(found)
         else:
             output.show(term_text(found))
     elif style == "json":

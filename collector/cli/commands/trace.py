@@ -19,9 +19,12 @@ def trace_command(*, trace_id: str, profile: str, style: str, url: str) -> None:
     from ....schemas.wire.traces import PartedTraceJson
     from ...api.client import ApiClient
     from ..render.tree import trace_tree
+    from ..render.unproven import unproven_remark
 
     with ApiClient(url) as client:
         trace = client.trace(trace_id, profile=profile)
     show_rows(trace, trace_tree, style)
+    if style != "json" and (remark := unproven_remark(trace.errors)):
+        output.note(remark)
     if isinstance(trace, PartedTraceJson) and (unseen := trace.part.stored_spans - trace.spans) > 0:
         output.note(f"{counted(unseen, 'stored span')} not shown: judging has not seen them, or the trace is too large")

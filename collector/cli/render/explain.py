@@ -9,6 +9,7 @@ from rich.text import Text
 
 from ....schemas.queries.glossary import Term
 from ....schemas.text.terminal import one_line, safe
+from ....schemas.wire.explain import TermJson
 from ...queries.explain.glossary import by_kind
 from .tables import plain_table
 
@@ -27,12 +28,12 @@ def terms_table(terms: Iterable[Term]) -> RenderableType:
     return Group(*parts)
 
 
-def term_text(term: Term) -> RenderableType:
+def term_text(term: TermJson) -> RenderableType:
     """All there is to say of one."""
     parts: list[RenderableType] = [Text(safe(term.title), style="bold"), Text(safe(term.text))]
     for section in term.sections:
         if section.lines:
-            parts.append(Text(f"\n{section.title}"))
+            parts.append(Text(f"\n{safe(section.title)}"))
             parts += [Text(f"  - {safe(line)}") for line in section.lines]
     if term.see:
         parts.append(Text(f"\nSee also: {', '.join(term.see)}", style="dim"))

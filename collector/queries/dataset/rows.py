@@ -17,7 +17,7 @@ from ....schemas.transcript import Transcript
 from ....schemas.wire.base import fill
 from ....schemas.wire.dataset import ErrorRow, FindingRow, LabelledFinding, RunRow, TrailError, TrailRow
 from ....schemas.wire.labels import AnnotationJson
-from ..present_errors import present_error, present_located_finding
+from ..present_errors import present_error, present_listed_finding
 from ..present_labels import present_annotation, present_review, present_score
 
 
@@ -33,7 +33,7 @@ class TraceRows:
         """A finding of the trace with its run."""
         finding = located.finding
         return FindingRow(
-            **vars(present_located_finding(located)), **self._around(finding), labels=self._annotations([finding])
+            **vars(present_listed_finding(located)), **self._around(finding), labels=self._annotations([finding])
         )
 
     def error(self, located: LocatedError) -> ErrorRow:

@@ -13,9 +13,11 @@ from ....schemas.errors import ConfigError
 from ....schemas.trajectory import AgentRun
 from ....schemas.wire.base import fill
 from ....schemas.wire.traces import PartedTraceJson, TokensJson, TracePartJson
+from ..calibrations import Calibrations
 from ..errors import located_errors
 from ..present import by_place, present_run
 from ..present_errors import present_error
+from ..unproven import marked
 from .trace_queries import TraceAssessment
 
 PARTED: Final = 5_000
@@ -67,7 +69,9 @@ def part_of(outline: TraceOutline, after: str, limit: int | None) -> TracePart:
     return TracePart(outline, first, runs)
 
 
-def present_part(part: TracePart, runs: Sequence[AgentRun], found: TraceAssessment, stored: int) -> PartedTraceJson:
+def present_part(
+    part: TracePart, runs: Sequence[AgentRun], found: TraceAssessment, stored: int, calibrations: Calibrations
+) -> PartedTraceJson:
     """The part with what was found in its runs; what belongs to no run stands in the last one. `stored`: spans."""
     outline, after = part.outline, part.next
     order = {run.id: position for position, run in enumerate(outline.runs)}
@@ -80,13 +84,14 @@ def present_part(part: TracePart, runs: Sequence[AgentRun], found: TraceAssessme
         return after is None and run_id not in order
 
     here = [error for error in found.errors if belongs(error.lead.agent_run_id, error.lead.turn)]
+    errors = located_errors(outline, here, found.least)
     return fill(
         PartedTraceJson,
         outline,
         tokens=TokensJson(input=outline.input_tokens, output=outline.output_tokens, llm_calls=outline.llm_calls),
         agent_runs=[present_run(run) for run in runs],
         remainder=[] if after else [span.span_id for span in outline.remainder],
-        errors=[present_error(located) for located in located_errors(outline, here, found.least)],
+        errors=[present_error(located) for located in marked(errors, calibrations, outline.tenant)],
         findings=by_place((f for f in found.findings if belongs(f.agent_run_id, f.turn)), order),
         verdicts=[v for v in found.verdicts if belongs(v.subject.id)],
         part=TracePartJson(

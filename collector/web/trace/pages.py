@@ -22,6 +22,7 @@ from ...api.prefixes import whole_trace_id
 from ...labels.checks import MAX_NAME
 from ...queries.trace.trace_index import TraceIndex
 from ...queries.trace.trace_queries import TraceQueries
+from ...queries.unproven import is_unproven
 from ..site import Site, page, rebuilding
 from .detail import Details
 from .opinions import TERMS
@@ -117,9 +118,16 @@ def open_view(site: Site, request: Request, trace_id: str, span_id: str = "") ->
     unseen = 0
     if outline.spans >= LARGE:
         unseen = max(trace_queries.count_spans(outline.trace_id, outline.tenant) - outline.spans, 0)
-    lazy = not trace_queries.loads_at_once(outline)
+    known = site.reader.calibrations.of(outline.tenant, outline.service)
+    leads = dict.fromkeys(shown.error.lead.judge for shown in view.errors)
     return replace(
-        view, lazy=lazy, why=_why(site, view), unscored=unscored(trace_queries, view), mark=mark, unseen=unseen
+        view,
+        lazy=not trace_queries.loads_at_once(outline),
+        why=_why(site, view),
+        unscored=unscored(trace_queries, view),
+        mark=mark,
+        unseen=unseen,
+        unproven=[rule for rule in leads if is_unproven(rule, known)],
     )
 
 

@@ -100,7 +100,7 @@ class TracePageView:
 
     `opened`: the error that the page opens on, as no place was asked for. `why`: no judge has spoken of the trace;
     `unscored`: outcomes, with reasons, that left the selected run unscored. `unseen`: stored spans that the
-    outline does not have.
+    outline does not have. `unproven`: detectors that lead errors here and that nobody has labelled on the service.
     """
 
     outline: TraceOutline
@@ -119,6 +119,7 @@ class TracePageView:
     unscored: Sequence[tuple[str, str]] = ()
     mark: str = ""
     unseen: int = 0
+    unproven: Sequence[str] = ()
 
     @property
     def base(self) -> str:

@@ -93,6 +93,7 @@ def error(number: int, span_id: str, **changes: Any) -> ErrorJson:
         finding_ids=[f"f{number}"],
         state="current",
         first_seen=None,
+        unproven_on_service=False,
     )
     return found.model_copy(update=changes)
 

@@ -1,0 +1,18 @@
+"""The query of calibrations by service, as a protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from ...schemas.rule_calibrations import RuleCalibration
+
+
+class Calibrations(Protocol):
+    """What labels of services have made of the confidences of detectors there."""
+
+    def of(self, tenant: str, service: str) -> Mapping[str, RuleCalibration]:
+        """The newest calibration of each rule of a service, by rule; also of those without labels by now."""
+
+    def history(self, service: str, rule: str, tenant: str = "") -> Sequence[RuleCalibration]:
+        """The versions that moved a rule on a service, in order. It may block."""

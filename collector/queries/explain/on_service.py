@@ -1,0 +1,45 @@
+"""The record of a detector on one service, beside the explanation of the detector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ....judges.registry import priors
+from ....schemas.errors import ConfigError, NotFoundError
+from ....schemas.queries.glossary import Term, TermSection
+from ....schemas.rule_calibrations import RuleCalibration
+from ....schemas.text.counting import counted
+from ....schemas.text.moments import iso_time
+from ..reader import Reader
+from .glossary import explain
+
+
+def explain_on_service(reader: Reader, name: str, service: str) -> Term:
+    """The term of a detector, with what the labels of a service say of it there. Blocks.
+
+    Raises:
+        NotFoundError: there is no such term, or nothing is stored of such a service. ConfigError: it is no detector
+        that is built in. RetryableError, StoreError: the store failed.
+    """
+    term = explain(name)
+    if term.kind != "detector" or term.key not in priors():
+        raise ConfigError(f"{term.key!r} is no built-in detector: only these have a record on a service")
+    for others in reader.unknown_names({"service": service}).values():
+        known = f"; known are: {', '.join(others)}" if others else ""
+        raise NotFoundError(f"nothing is stored of a service {service[:64]!r}{known}")
+    history = reader.calibrations.history(service, term.key)
+    section = TermSection(f"On the service {service}", tuple(_lines(term.key, history)))
+    return replace(term, sections=(*term.sections, section))
+
+
+def _lines(rule: str, history: Sequence[RuleCalibration]) -> Iterator[str]:
+    general = priors()[rule].mean
+    if not history or not history[-1].holds:
+        yield f"unproven on this service, since nobody has labelled what it found there: {general:.2f}, as in general"
+    else:
+        yield f"confidence {history[-1].confidence:.2f}, in general {general:.2f}"
+    for number, one in enumerate(history):
+        was = f"from {history[number - 1].confidence:.2f} " if number else ""
+        found = f"right in {one.right} of {counted(one.right + one.wrong, 'labelled finding')}"
+        yield f"version {one.version}, {iso_time(one.at)}: {was}to {one.confidence:.2f}, {found}"

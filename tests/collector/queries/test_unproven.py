@@ -1,0 +1,123 @@
+"""What nobody has labelled on a service is said to be unproven there: API, explanations, page and command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner, Result
+from trace_pages import TRACE_ID, Pages, failing_run, trace_pages
+
+from tracejury.collector.cli.root import root
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.rule_calibrations import RuleCalibrations
+from tracejury.judges.registry import priors
+from tracejury.schemas.rule_calibrations import RuleCalibration
+
+pytestmark = pytest.mark.store
+
+RULE = "ungrounded-turn"
+OTHER = "file-error"
+REMARK = "since nobody has labelled their findings there: "
+
+
+@pytest.fixture
+def pages(store: Store) -> Iterator[Pages]:
+    with trace_pages(store) as made:
+        made.put(*failing_run())
+        yield made
+
+
+def calibrate(pages: Pages, version: int, right: int, confidence: float, service: str = "shop") -> None:
+    calibrations = pages.reader.calibrations
+    assert isinstance(calibrations, RuleCalibrations)
+    calibrations.save([RuleCalibration("", service, version, RULE, right, 0, confidence, 0)])
+
+
+def unproven(pages: Pages) -> dict[str, bool]:
+    """By leading rule, as each way to an error says it."""
+    listed = pages.get("/api/errors").json()["items"]
+    found = {one["judge"]: one["unproven_on_service"] for one in listed}
+    for path in (f"/api/traces/{TRACE_ID}", f"/api/traces/{TRACE_ID}?limit=100"):
+        errors = pages.get(f"{pages.url}{path}").json()["errors"]
+        assert {one["judge"]: one["unproven_on_service"] for one in errors} == found
+    for one in listed:
+        assert pages.get(f"/api/errors/{one['id']}").json()["unproven_on_service"] == one["unproven_on_service"]
+    findings = {f["judge"]: f["unproven_on_service"] for f in pages.get("/api/findings").json()["items"]}
+    assert {rule: findings[rule] for rule in found} == found
+    return found
+
+
+def run(pages: Pages, *args: str) -> Result:
+    return CliRunner().invoke(root, args, env={"TRACEJURY_URL": pages.url, "COLUMNS": "200"})
+
+
+def test_an_error_is_unproven_until_its_rule_has_labels_on_its_service(pages: Pages) -> None:
+    assert unproven(pages) == {OTHER: True, RULE: True}
+    calibrate(pages, 1, 2, 0.8, service="bank")
+    assert unproven(pages) == {OTHER: True, RULE: True}
+    calibrate(pages, 1, 2, 0.8)
+    assert unproven(pages) == {OTHER: True, RULE: False}
+    calibrate(pages, 2, 0, priors()[RULE].mean)  # the labels are gone
+    assert unproven(pages) == {OTHER: True, RULE: True}
+
+
+def test_page_and_command_line_remark_it_once(pages: Pages) -> None:
+    calibrate(pages, 1, 2, 0.8)
+    page = pages.get(f"/traces/{TRACE_ID}").text
+    assert page.count(REMARK) == 1
+    remark = page.partition(REMARK)[2].partition("</p>")[0]
+    assert OTHER in remark
+    assert RULE not in remark
+    for command in (["errors"], ["trace", TRACE_ID]):
+        told = run(pages, *command)
+        assert told.exit_code == 0
+        assert told.stderr == f"unproven on this service, {REMARK}{OTHER}\n"
+        assert run(pages, *command, "--format", "json").stderr == ""
+
+
+def test_explain_shows_the_versions_that_moved_a_rule_on_a_service(pages: Pages) -> None:
+    general = f"{priors()[RULE].mean:.2f}"
+    told = run(pages, "explain", RULE, "--service", "shop").stdout
+    assert "On the service shop" in told
+    assert f"unproven on this service, since nobody has labelled what it found there: {general}, as in general" in told
+    calibrate(pages, 1, 1, 0.8)
+    calibrate(pages, 3, 4, 0.875)
+    (section,) = [
+        s
+        for s in json.loads(run(pages, "explain", RULE, "--service", "shop", "--format", "json").stdout)["sections"]
+        if s["title"] == "On the service shop"
+    ]
+    first, second, third = section["lines"]
+    assert first == f"confidence 0.88, in general {general}"
+    assert second.startswith("version 1, ")
+    assert second.endswith(": to 0.80, right in 1 of 1 labelled finding")
+    assert third.endswith(": from 0.80 to 0.88, right in 4 of 4 labelled findings")
+    assert "On the service shop" in pages.get(f"/explain/{RULE}", service="shop").text
+    assert "On the service" not in pages.get(f"/explain/{RULE}").text
+
+
+@pytest.mark.parametrize(
+    ("name", "service", "why"),
+    [
+        (RULE, "shoq", "nothing is stored of a service 'shoq'; known are: shop"),
+        ("plan-quality", "shop", "'plan-quality' is no built-in detector: only these have a record on a service"),
+        ("nonsense", "shop", "nothing is known of 'nonsense'"),
+    ],
+)
+def test_what_has_no_record_on_a_service_is_one_line(pages: Pages, name: str, service: str, why: str) -> None:
+    told = run(pages, "explain", name, "--service", service)
+    assert told.exit_code != 0
+    assert why in told.stderr
+    assert "--service needs the name of a detector" in run(pages, "explain", "--service", service).stderr
+
+
+def test_a_hostile_name_of_a_service_reaches_no_terminal_as_a_control(pages: Pages) -> None:
+    service = "shop\x1b[31m<b>"
+    pages.put(*[replace(span, trace_id="c" * 32, service=service) for span in failing_run()])
+    told = run(pages, "explain", RULE, "--service", service)
+    assert told.exit_code == 0
+    assert "\x1b[31m" not in told.stdout
+    assert "<b>" not in pages.get(f"/explain/{RULE}", service=service).text
