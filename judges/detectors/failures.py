@@ -166,26 +166,8 @@ def tool_evidence(span: NormalizedSpan, call: ToolCall, error: str) -> str:
 def _made(facts: RunFacts, ctx: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
     for turn in failed(facts, ctx, name, kinds):
         hit = made_hit(facts, turn, f"{_what(turn, 'The')} failed: {what}.")
-        yield replace(hit, severity=_severity(facts, ctx, turn), also_at=_repeats(facts, ctx, turn))
-
-
-def _repeats(facts: RunFacts, ctx: Context, turn: TurnFacts) -> tuple[str, ...]:
-    """The span of the next failure for the same cause: another run misses the same file, or the tool is still down."""
-    if turn.span_id in ctx.missed_again:
-        return (ctx.missed_again[turn.span_id],)
-    after = next((t for t in facts.turns[turn.position + 1 :] if t.acting), None)
-    again = after is not None and _down(turn) is not None and _down(after) == _down(turn)
-    return (after.span_id,) if again and after is not None else ()
-
-
-def _down(turn: TurnFacts) -> tuple[str, F] | None:
-    """The tool that is down and how; None where the failure may be that of the call."""
-    if turn.failed_call is None or turn.failure is None or turn.failure.kind not in _DOWN:
-        return None
-    return turn.failed_call.name, turn.failure.kind
-
-
-_DOWN: Final = frozenset({F.BROKEN, F.SERVICE, F.RATE, F.TIMEOUT})
+        again = ctx.missed_again.get(turn.span_id)
+        yield replace(hit, severity=_severity(facts, ctx, turn), also_at=(again,) if again else ())
 
 
 def _read(facts: RunFacts, ctx: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
