@@ -39,7 +39,7 @@ class RuleSettings:
 
     def allows(self, rule: str, service: str) -> bool:
         """Whether the rule is not switched off on the service."""
-        return all(s.confidence is not None for s in self.settings if s.covers(rule, service))
+        return not self.settings or all(s.confidence is not None for s in self.settings if s.covers(rule, service))
 
     def lowered(self, drafts: Iterable[Draft], service: str) -> list[Draft]:
         """The drafts, in order, none surer than its rule may be on the service."""

@@ -15,6 +15,8 @@ class Novelty:
     def __init__(self) -> None:
         self._known: dict[_Key, int] = {}
         self._first: NormalizedSpan | None = None
+        self._before: tuple[Message, ...] = ()
+        self._sent: Counter[_Key] = Counter()
 
     def of_turn(self, llm: NormalizedSpan | None, *, inner: bool) -> tuple[Message, ...]:
         """The input messages of the turn's call that are new; a message sent twice is known only as often as it was.
@@ -32,18 +34,19 @@ class Novelty:
 
     def _read(self, llm: NormalizedSpan) -> tuple[Message, ...]:
         """The messages of a call that are new; from then on they are known, and so is what it wrote."""
-        sent: Counter[_Key] = Counter()
+        known, before, self._before = self._known, self._before, llm.input_messages
+        if llm.input_messages[: len(before)] != before:
+            before, self._sent = (), Counter()
         new = []
-        for message in llm.input_messages:
+        for message in llm.input_messages[len(before) :]:  # most calls are sent what the one before was, and more
             key = _key(message)
-            sent[key] += 1
-            if sent[key] > self._known.get(key, 0):
+            self._sent[key] += 1
+            if self._sent[key] > known.get(key, 0):
+                known[key] = self._sent[key]
                 new.append(message)
-        for key, times in sent.items():
-            self._known[key] = max(self._known.get(key, 0), times)
         for message in llm.output_messages:
             key = _key(message)
-            self._known[key] = self._known.get(key, 0) + 1
+            known[key] = known.get(key, 0) + 1
         return tuple(new)
 
 
