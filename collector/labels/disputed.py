@@ -34,7 +34,7 @@ ORDER BY {_OPINED} DESC, At DESC, TraceId, RunId LIMIT {{newest:UInt64}}
 _THESE: Final = "TraceId IN {trace_ids:Array(String)}"
 
 _CLAIMS: Final = f"""
-SELECT TraceId, RunId, SpanId, Id, Fingerprint, Judge, JudgedBy, Category, Severity, Confidence
+SELECT TraceId, RunId, SpanId, Id, Fingerprint, Judge, JudgedBy, Category, Severity, Confidence, Taxonomy
 FROM ({FOUND}) WHERE {_THESE} AND Confidence >= {{balanced:Float64}} - {2 * NEAR}
 ORDER BY Confidence DESC, SpanId, Id LIMIT {_A_RUN} BY TraceId, RunId
 """
@@ -73,8 +73,9 @@ def disputed(scope: Scope, query: QueueQuery, newest: int = NEWEST) -> list[Queu
 
 
 def _claim(row: Sequence[Any]) -> JudgeClaim:
-    trace_id, run_id, span_id, id_, print_, judge, by, category, severity, confidence = row
-    return JudgeClaim((trace_id, run_id), span_id, id_, print_, judge, by, category, Severity(severity), confidence)
+    trace_id, run_id, span_id, id_, print_, judge, by, category, severity, confidence, taxonomy = row
+    run, rank = (trace_id, run_id), Severity(severity)
+    return JudgeClaim(run, span_id, id_, print_, judge, by, category, rank, confidence, taxonomy)
 
 
 def _item(run: Run, who: Sequence[str], why: str) -> QueueItem:

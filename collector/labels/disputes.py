@@ -7,8 +7,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
+from ...judges.causes import cause
 from ...schemas.annotations import Opinion
-from ...schemas.taxonomy import Severity
+from ...schemas.taxonomy import TRAIL, Severity
 from ...schemas.verdicts import DETECTORS
 
 NEAR: Final = 0.1
@@ -33,6 +34,12 @@ class JudgeClaim:
     category: str
     severity: Severity
     confidence: float
+    taxonomy: str = TRAIL
+
+    @property
+    def error(self) -> tuple[Run, str, str]:
+        """What tells its error apart: the findings of one class of cause at one span are of one."""
+        return self.run, self.span_id, cause(self.judge, self.taxonomy, self.category)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,37 +97,38 @@ def disputes(known: Known) -> Mapping[Run, str]:
     return told
 
 
-def _standing(known: Known) -> Iterator[PersonOpinion]:
+def _standing(known: Known) -> Iterator[tuple[JudgeClaim, PersonOpinion]]:
     # An opinion outlives a new wording by its fingerprint, see schemas/opinions.py. It is about the finding's run, also
     # where it moves the error to another one.
-    claims = sorted(known.shown, key=lambda c: c.run, reverse=True)
-    ids = {c.id: c.run for c in claims}
-    prints = {(c.judge, c.fingerprint): c.run for c in claims}
+    claims = sorted(known.shown, key=lambda c: (c.run, c.id), reverse=True)
+    ids = {c.id: c for c in claims}
+    prints = {(c.judge, c.fingerprint): c for c in claims}
     for s in known.said:
-        if run := ids.get(s.finding_id) or prints.get((s.judge, s.fingerprint)):
-            yield replace(s, run=run)
+        if claim := ids.get(s.finding_id) or prints.get((s.judge, s.fingerprint)):
+            yield claim, replace(s, run=claim.run)
 
 
 def people_contradict(known: Known) -> Iterator[Dispute]:
-    """People say different things of one finding; the more people, the stronger."""
-    for said in _groups(_standing(known), lambda s: (s.run[0], s.finding_id)):
-        opinions = sorted({s.opinion for s in said})
+    """People say different things of one error; the more people, the stronger."""
+    for said in _groups(_standing(known), lambda s: s[0].error):
+        opinions = sorted({s.opinion for _, s in said})
         if len(opinions) > 1:
-            one, people = said[0], len({s.annotator for s in said})
-            why = f"people say {' and '.join(opinions)} of what {one.judge} found ({one.category})"
-            yield Dispute(-people, one.run, why)
+            people = len({s.annotator for _, s in said})
+            found = " and ".join(sorted({f"{c.judge} found ({c.category})" for c, _ in said}))
+            yield Dispute(-people, said[0][0].run, f"people say {' and '.join(opinions)} of what {found}")
 
 
 def people_disagree(known: Known) -> Iterator[Dispute]:
     """Somebody says that a finding is none, or is of another span."""
-    for s in _standing(known):
+    for _, s in _standing(known):
         if s.opinion in (Opinion.DISAGREE, Opinion.OTHER_SPAN):
             yield Dispute(-1, s.run, f"{s.annotator} disagrees with what {s.judge} found ({s.category})")
 
 
 def score_contradicts(known: Known) -> Iterator[Dispute]:
     """The best score beside errors of weight by the same judge, or one of the two worst beside none."""
-    counts = Counter((c.run, c.judge) for c in known.shown if c.severity is not Severity.LOW)
+    errors_of_weight = {(c.run, c.judge, c.error) for c in known.shown if c.severity is not Severity.LOW}
+    counts = Counter((run, judge) for run, judge, _ in errors_of_weight)
     for s in known.scored:
         errors = counts[s.run, s.judge]
         if (s.score == 3 and errors) or (s.score <= 1 and not errors):  # noqa: PLR2004  of scores 0 to 3
@@ -132,7 +140,7 @@ def different_categories(known: Known) -> Iterator[Dispute]:
     """Judges name different errors at one span."""
     for claims in _groups(known.shown, lambda c: (c.run, c.span_id)):
         categories = {c.category for c in claims}
-        if len(categories) > 1 and len({c.judge for c in claims}) > 1:
+        if len(categories) > 1 and len({c.judge for c in claims}) > 1 and len({c.error for c in claims}) > 1:
             named = ", ".join(sorted({f"{c.judge}: {c.category}" for c in claims}))
             why = f"different errors are seen at span {claims[0].span_id} ({named})"
             yield Dispute(-len(categories), claims[0].run, why)

@@ -9,10 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
+from ...judges.measures.error_labels import label_of, labels_on
+from ...schemas.agent_errors import ErrorSummary
 from ...schemas.annotations import Annotation, HumanScore, Opinion, Review, missed_id, opinion_id
 from ...schemas.errors import ConfigError, NotFoundError
 from ...schemas.findings import Finding, fingerprint
 from ...schemas.queries.labels import Labelled, LabelQuery
+from ...schemas.queries.reader import Confidence
 from ...schemas.taxonomy import TRAIL, Severity
 from ..queries.reader import Reader
 from .checks import MAX_STRATUM, MAX_TEXT, a_category, a_score, free_text, name
@@ -29,6 +32,8 @@ Label = TypeVar("Label", Annotation, HumanScore, Review)
 @dataclass(frozen=True, slots=True)
 class AnnotationDraft:
     """A person's opinion of the finding `finding_id`, or, without one, of an error at a span (MISSED).
+
+    The id of an error stands for its lead, whose label covers the error; earlier ids of it do, too.
 
     Whatever follows from the finding may be left out. `changed_at` 0: now. `id`: of a missed error, where it has one.
     """
@@ -61,6 +66,7 @@ class Labelling:
 
     def __init__(self, reader: Reader, now: int, *, only_new: bool = False, tenant: str = "") -> None:
         self._labels, self._now = reader.labels, now // MICROSECOND * MICROSECOND
+        self._errors = reader.error
         self._only_new, self._tenant = only_new, tenant
         self._about = Surroundings(reader, tenant)
         self._changed: list[Annotation | HumanScore | Review] = []
@@ -87,8 +93,15 @@ class Labelling:
         old = self._about.kept(said.trace_id).annotations.get(self._id(said)) if said.trace_id else None
         if old is not None and self._stays(old, said.changed_at):
             return old
+        error = None
+        if said.opinion is not Opinion.MISSED and (error := self._error(said)):
+            said = replace(said, finding_id=error.findings[0])
         new = self._missed(said) if said.opinion is Opinion.MISSED else self._opinion(said)
-        return self._take(new, self._about.kept(new.trace_id).annotations, new.id)
+        kept = self._about.kept(new.trace_id).annotations
+        taken = self._take(new, kept, new.id)
+        if error is not None and not taken.withdrawn and not said.changed_at:
+            self._withdraw_contrary(taken, error, kept)
+        return taken
 
     def take_score(self, score: HumanScore) -> HumanScore:
         """A score of an agent run in one dimension; without a run: of the trace's manager, where it has one."""
@@ -148,6 +161,24 @@ class Labelling:
         gone = replace(old, withdrawn=True, changed_at=0)
         return self._take(gone, self._about.kept(old.trace_id).annotations, old.id)
 
+    def _error(self, said: AnnotationDraft) -> ErrorSummary | None:
+        """The error that an id names which is of no finding; an earlier id of an error names the one it is by now.
+
+        What names a judge is of a finding, also of one of another store.
+        """
+        some_id = said.finding_id
+        if not some_id or said.judge or self._labels.finding(some_id, self._tenant) is not None:
+            return None
+        view = self._errors(some_id, Confidence(0.0, 0.0), self._tenant)
+        return view.located.error if view else None
+
+    def _withdraw_contrary(self, taken: Annotation, error: ErrorSummary, kept: dict[str, Annotation]) -> None:
+        """Take back what its annotator said to the contrary of other findings at the error's primary span."""
+        own = [a for a in kept.values() if a.annotator == taken.annotator and a.finding_id in error.findings]
+        for a in labels_on([error], [a for a in own if not a.withdrawn]).get(error.id, ()):
+            if label_of([a]) is not label_of([taken]):
+                self._take(replace(a, withdrawn=True, changed_at=0), kept, a.id)
+
     def _id(self, said: AnnotationDraft) -> str:
         if said.opinion is not Opinion.MISSED:
             return opinion_id(self._tenant, said.annotator, said.finding_id)
@@ -166,7 +197,6 @@ class Labelling:
         finding = self._labels.finding(said.finding_id, self._tenant)
         if finding is None:
             return self._of_elsewhere(said)
-        said = replace(said, finding_id=finding.id)  # an error was named
         if said.trace_id not in ("", finding.trace_id):
             raise ConfigError(f"finding {finding.id} is of trace {finding.trace_id}, not of {said.trace_id[:64]!r}")
         moved = said.opinion is Opinion.OTHER_SPAN

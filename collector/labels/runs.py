@@ -39,9 +39,10 @@ REVIEWED: Final = f"""(
 
 FOUND: Final = f"""
     SELECT if(Whole = '', own, Whole) AS TraceId, AgentRunId AS RunId, SpanId, Id, Fingerprint, Judge,
-        JudgedBy, Category, Severity, Confidence
+        JudgedBy, Category, Severity, Confidence, Taxonomy
     FROM (
-        SELECT TraceId AS own, AgentRunId, SpanId, Id, Fingerprint, Judge, JudgedBy, Category, Severity, Confidence
+        SELECT TraceId AS own, AgentRunId, SpanId, Id, Fingerprint, Judge, JudgedBy, Category, Severity, Confidence,
+            Taxonomy
         FROM findings FINAL PREWHERE {TENANT} AND {MAYBE}
         WHERE State IN ('current', 'provisional') AND AgentRunId != ''
     ) AS found LEFT JOIN ({JOINED}) AS parts ON found.own = parts.Part

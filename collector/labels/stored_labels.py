@@ -63,11 +63,16 @@ class StoredLabels:
             insert_rows(self._store, "human_scores", SCORES.names, map(SCORES.row, labelled.scores))
             insert_rows(self._store, "reviews", REVIEWS.names, map(REVIEWS.row, labelled.reviews))
 
+    def annotations_of(self, trace_ids: Sequence[str], tenant: str = "") -> Sequence[Annotation]:
+        """The annotations that hold, by span."""
+        found = self._of_traces(_ANNOTATIONS, trace_ids, tenant) if trace_ids else ()
+        return sorted(found, key=lambda a: (a.span_id, a.id))
+
     def of_traces(self, trace_ids: Sequence[str], tenant: str = "") -> Mapping[str, Labelled]:
         """The labels that hold, by trace id, each kind in the order of spans or runs."""
         if not trace_ids:
             return {}
-        annotations = sorted(self._of_traces(_ANNOTATIONS, trace_ids, tenant), key=lambda a: (a.span_id, a.id))
+        annotations = self.annotations_of(trace_ids, tenant)
         scores = sorted(self._of_traces(_SCORES, trace_ids, tenant), key=lambda s: s.place)
         reviews = sorted(self._of_traces(_REVIEWS, trace_ids, tenant), key=lambda r: r.place)
         labelled = {a.trace_id for a in annotations} | {s.trace_id for s in scores} | {r.trace_id for r in reviews}
@@ -113,11 +118,8 @@ class StoredLabels:
         return gone
 
     def finding(self, finding_id: str, tenant: str = "") -> Finding | None:
-        """The finding of that id, of any state, or the surest one that leads the error of that id."""
-        sql = (
-            f"SELECT {FINDING_SELECT} FROM findings FINAL WHERE {TENANT} AND (Id = {{id:String}} OR ErrorId = "
-            "{id:String}) ORDER BY Id = {id:String} DESC, State = 'retracted', Confidence DESC, Id LIMIT 1"
-        )
+        """The finding of that id, of any state."""
+        sql = f"SELECT {FINDING_SELECT} FROM findings FINAL WHERE {TENANT} AND Id = {{id:String}} LIMIT 1"
         return next(map(read_finding, Scope(self._store, tenant).select(sql, id=finding_id)), None)
 
     def queue(self, query: QueueQuery) -> Sequence[QueueItem]:

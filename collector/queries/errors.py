@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from ...judges.grouping import group
+from ...judges.measures.error_labels import label_of, labels_on
 from ...processors.trace_outline import TraceOutline
-from ...schemas.agent_errors import AgentError
+from ...schemas.agent_errors import AgentError, summary
+from ...schemas.annotations import Annotation
 from ...schemas.findings import Finding
 from ...schemas.queries.reader import Confidence, ErrorView, LocatedError
 from ...schemas.trajectory import Trace
@@ -16,13 +19,21 @@ from ..store.judging import StoredJudging
 from ..store.reading import StoredReading, places
 
 
-def errors_of_trace(trace: Trace | TraceOutline, findings: Iterable[Finding], least: float) -> list[LocatedError]:
+def errors_of_trace(
+    trace: Trace | TraceOutline, findings: Iterable[Finding], least: float, annotations: Iterable[Annotation] = ()
+) -> list[LocatedError]:
     """The errors that these findings make, those of at least that confidence, in order of place.
 
-    `findings`: all that stand, so that the errors are those of lists.
+    `findings`: all that stand, so that the errors are those of lists; `annotations`: all that hold of the trace.
     """
     errors = group(findings, [run.id for run in trace.runs])
-    return located_errors(trace, [error for error in errors if error.confidence() >= least], least)
+    labels = labels_on(map(summary, errors), annotations)
+    return labelled(located_errors(trace, [error for error in errors if error.confidence() >= least], least), labels)
+
+
+def labelled(errors: Iterable[LocatedError], labels: Mapping[str, Sequence[Annotation]]) -> list[LocatedError]:
+    """The errors with what people say of them; `labels`: as of `labels_on`."""
+    return [replace(one, label=label_of(labels.get(one.error.id, ()))) for one in errors]
 
 
 def located_errors(trace: Trace | TraceOutline, errors: Iterable[AgentError], least: float) -> list[LocatedError]:

@@ -174,6 +174,9 @@ class Labels(Protocol):
     def of_traces(self, trace_ids: Sequence[str], tenant: str = "") -> Mapping[str, Labelled]:
         """The labels that hold, by trace id; a trace without labels is absent."""
 
+    def annotations_of(self, trace_ids: Sequence[str], tenant: str = "") -> Sequence[Annotation]:
+        """The annotations that hold of these traces."""
+
     def annotations(self, query: LabelQuery) -> Sequence[Annotation]:
         """Up to `limit` of them; their place is (changed_at, place)."""
 

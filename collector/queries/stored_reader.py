@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from ...judges.measures.error_labels import labels_on
 from ...processors.assemble import AssemblerConfig
 from ...schemas.findings import LIVE, Finding
 from ...schemas.queries.conversation import SessionView
@@ -31,7 +32,7 @@ from ..store.pipeline_stats import StoredPipelineStats
 from ..store.reading import StoredReading
 from ..store.stored_trace import stored_trace
 from .calibrations import Calibrations
-from .errors import errors_of_trace, stored_error
+from .errors import errors_of_trace, labelled, stored_error
 from .known_names import unknown_names
 from .reader import Architectures, Labels, Ledger, Rates
 from .stored_sessions import stored_session
@@ -104,13 +105,16 @@ class StoredReader:
     def errors(self, query: ErrorQuery) -> Sequence[LocatedError]:
         """Up to `limit` errors that hold now."""
         self.rates.refresh()
-        return marked(StoredErrors(self._store, query.tenant).find(query), self.calibrations, query.tenant)
+        found = marked(StoredErrors(self._store, query.tenant).find(query), self.calibrations, query.tenant)
+        return self._labelled(found, query.tenant)
 
     def error(self, some_id: str, confidence: Confidence, tenant: str = "") -> ErrorView | None:
-        """Four look-ups."""
+        """Five look-ups, six where people have labelled anything in the trace."""
         self.rates.refresh()
         view = stored_error(self._store, some_id, confidence, tenant)
-        return view and replace(view, located=marked([view.located], self.calibrations, tenant)[0])
+        if view is None:
+            return None
+        return replace(view, located=self._labelled(marked([view.located], self.calibrations, tenant), tenant)[0])
 
     def error_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:
         """Up to `limit` ids of errors and findings that begin so."""
@@ -125,7 +129,8 @@ class StoredReader:
         own = sorted({finding.trace_id for finding in findings})
         joined = StoredJudging(self._store, tenant).joined(own)
         trace_ids = sorted({*own, *(trace_id for ids in joined.values() for trace_id in ids)})
-        return StoredErrors(self._store, tenant).holding(trace_ids, [finding.id for finding in findings], confidence)
+        found = StoredErrors(self._store, tenant).holding(trace_ids, [finding.id for finding in findings], confidence)
+        return self._labelled(found, tenant)
 
     def count_findings(self, query: ErrorQuery) -> int:
         """How many findings hold now."""
@@ -147,12 +152,23 @@ class StoredReader:
         found = self._reading.load_findings(trace.trace_ids, tenant)
         verdicts = self._reading.load_verdicts(trace.trace_ids, tenant)
         live = [f for i in trace.trace_ids for f in found.get(i, ()) if f.state in LIVE]
+        said = self.labels.annotations_of(trace.trace_ids, tenant)
         return TraceView(
             trace,
             [f for f in live if f.confidence >= least],
             [v for i in trace.trace_ids for v in verdicts.get(i, ())],
-            marked(errors_of_trace(trace, live, least), self.calibrations, tenant),
+            marked(errors_of_trace(trace, live, least, said), self.calibrations, tenant),
         )
+
+    def _labelled(self, errors: Sequence[LocatedError], tenant: str) -> list[LocatedError]:
+        """The errors with what people say of them, among all that hold under their traces."""
+        said = self.labels.annotations_of(sorted({one.error.trace_id for one in errors}), tenant)
+        if not said:
+            return list(errors)
+        holding = StoredErrors(self._store, tenant).under(sorted({one.whole for one in errors}))
+        known = {error.id for error in holding}
+        gone = [one.error for one in errors if one.error.id not in known]
+        return labelled(errors, labels_on([*gone, *holding], said))
 
     def trace_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:
         """Up to `limit` ids of stored traces that begin so."""

@@ -82,6 +82,12 @@ class StoredErrors:
         )
         return self._located([(error_from_row(row), *row[-2:]) for row in rows])
 
+    def under(self, trace_ids: Sequence[str]) -> list[ErrorSummary]:
+        """The errors that hold and show under these traces."""
+        these = f"{TENANT} AND {HOLDS} AND Whole IN {{trace_ids:Array(String)}}"
+        rows = self._scope.select(f"SELECT {ERROR_SELECT} FROM errors FINAL WHERE {these}", trace_ids=list(trace_ids))
+        return [error_from_row(row) for row in rows]
+
     def _located(self, found: Sequence[tuple[ErrorSummary, str, float]]) -> list[LocatedError]:
         names = places(self._store, {error.trace_id for error, *_ in found}, self._tenant)
         return [

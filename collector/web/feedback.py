@@ -12,8 +12,10 @@ from urllib.parse import quote, urlencode
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
 
+from ...schemas.agent_errors import ErrorSummary
 from ...schemas.annotations import Annotation, HumanScore, Review
 from ...schemas.errors import ConfigError
+from ...schemas.queries.reader import Confidence
 from ..labels.labelling import Labelling
 from .site import Form, Site, action, is_fragment
 from .trace.opinions import TERMS, a_missed_error, a_review, a_score, an_opinion, annotator_of
@@ -63,6 +65,9 @@ def _answer(site: Site, request: Request, form: Form, who: str, label: Label) ->
     """The updated widget, or, without scripts, a redirect to the page."""
     finding_id, span_id = (label.finding_id, label.span_id) if isinstance(label, Annotation) else ("", "")
     finding = site.reader.labels.finding(finding_id) if finding_id else None
+    error = _error(site, form.get("finding", "")) if form.get("finding", finding_id) != finding_id else None
+    if error is not None:
+        finding = site.reader.labels.finding(error.findings[0])
     trace_id = finding.trace_id if finding else form.get("trace", "")
     base = _page(form.get("base", ""), trace_id)
     if not is_fragment(request.headers):
@@ -71,8 +76,9 @@ def _answer(site: Site, request: Request, form: Form, who: str, label: Label) ->
     return site.render(
         request,
         "trace/said.html",
-        opinions=Opinions.of(site.reader.labels.of_traces([trace_id])),
+        opinions=Opinions.of(site.reader.labels.of_traces([trace_id]), [error] if error else ()),
         finding=finding,
+        error=error,
         span_id=span_id,
         run_id=label.agent_run_id,
         trace_id=trace_id,
@@ -81,6 +87,12 @@ def _answer(site: Site, request: Request, form: Form, who: str, label: Label) ->
         terms=TERMS,
         ask=Ask(stratum=form.get("stratum", ""), probability=form.get("probability", ""), drawn=form.get("run", "")),
     )
+
+
+def _error(site: Site, some_id: str) -> ErrorSummary | None:
+    """The error that was labelled, however sure; None where the form names none."""
+    view = site.reader.error(some_id, Confidence(0.0, 0.0)) if some_id else None
+    return view.located.error if view else None
 
 
 def _who(request: Request, form: Form) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from ..agent_errors import AgentError, ErrorSummary, summary
+from ..annotations import ErrorLabel
 from ..findings import Finding
 from ..profiles import CAUTIOUS_PROFILE, DEFAULT_PROFILE, threshold
 from ..spans import LogRecord, Span
@@ -165,7 +166,7 @@ class LocatedError:
     """An error with the service and the agent of its primary span ("" outside any agent run).
 
     `severity`: for those who ask for the confidence of the query. `whole`: the trace that it shows under. `unproven`:
-    led by a built-in detector that nobody has labelled on the service.
+    led by a built-in detector that nobody has labelled on the service. `label`: what people say of it, None for none.
     """
 
     error: ErrorSummary
@@ -174,6 +175,7 @@ class LocatedError:
     service: str
     agent: str
     unproven: bool = False
+    label: ErrorLabel | None = None
 
     @property
     def judge(self) -> str:

@@ -77,6 +77,10 @@ class MemoryLabels:
         }
         return {i: said for i, said in found.items() if said != Labelled()}
 
+    def annotations_of(self, trace_ids: Sequence[str], tenant: str = "") -> Sequence[Annotation]:
+        """Those that stand."""
+        return [a for said in self.of_traces(trace_ids, tenant).values() for a in said.annotations]
+
     def annotations(self, query: LabelQuery) -> Sequence[Annotation]:
         """Latest change first."""
         names = ("id", "span_id", "agent_run_id", "annotator", "finding_id", "judge", "category", "opinion")

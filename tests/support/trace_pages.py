@@ -72,9 +72,16 @@ class Pages:
 
     def post(self, path: str, **form: str) -> httpx.Response:
         """A form of a page, with its token."""
+        return self._post(path, form, {})
+
+    def post_by_script(self, path: str, **form: str) -> httpx.Response:
+        """The same, answered with a part of the page."""
+        return self._post(path, form, {"HX-Request": "true"})
+
+    def _post(self, path: str, form: dict[str, str], headers: dict[str, str]) -> httpx.Response:
         page = self.client.get("/live").text
         token = page.partition('X-CSRF-Token": "')[2].partition('"')[0]
-        return self.client.post(path, data={"csrf": token, **form})
+        return self.client.post(path, data={"csrf": token, **form}, headers=headers)
 
 
 @contextmanager

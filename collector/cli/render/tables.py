@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from ....schemas.annotations import ErrorLabel
 from ....schemas.taxonomy import with_group
 from ....schemas.text.counting import counted
 from ....schemas.text.naming import agent_name
@@ -26,6 +27,11 @@ WHY = 240
 TITLE = 80
 SHORT = 8
 """Digits of an error's id, a hash: `tracejury error` and `/errors/ID` take the beginning of one."""
+PEOPLE: Final[Mapping[str, str]] = {
+    ErrorLabel.RIGHT: "people say that it is right",
+    ErrorLabel.WRONG: "people say that it is no error",
+    ErrorLabel.CONTESTED: "contested: people contradict each other",
+}
 REPEATS = 5
 """Spans that repeat an error that are named."""
 
@@ -84,6 +90,8 @@ def details(row: FindingJson) -> Iterable[RenderableType]:
 def error_details(row: ErrorJson) -> Iterable[RenderableType]:
     """The same of an error, by all who saw it; and the further spans that it names."""
     yield from _said(row, ", ".join(row.judges))
+    if row.label:
+        yield _indented(Text(PEOPLE.get(row.label, ""), "bold" if row.label == ErrorLabel.CONTESTED else ""))
     named = (("shown at", [row.shown_at or ""]), ("read at", [row.read_at or ""]), ("repeated at", row.repeated_at))
     parts = [f"{role} {', '.join(map(one_line, ids[:REPEATS]))}" for role, ids in named if any(ids)]
     if parts:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 from urllib.parse import quote, urlencode
 
+from ....judges.measures.error_labels import label_of, labels_on
 from ....processors.trace_outline import RunOutline, TraceOutline
-from ....schemas.annotations import Annotation, HumanScore, Review
+from ....schemas.agent_errors import ErrorSummary, summary
+from ....schemas.annotations import Annotation, ErrorLabel, HumanScore, Review
 from ....schemas.errors import NotFoundError
 from ....schemas.queries.labels import Labelled
 from ....schemas.queries.reader import Confidence
@@ -75,23 +77,32 @@ def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> Mapping[Key, l
 
 @dataclass(frozen=True, slots=True)
 class Opinions:
-    """Labels by what they are of: annotations by finding id (`missed`: by span id), scores and reviews by run id."""
+    """Labels by what they are of: annotations by finding id (`missed`: by span id), scores and reviews by run id.
+
+    `of_error`: those that cover an error, by its id.
+    """
 
     of_finding: Mapping[str, Sequence[Annotation]] = field(default_factory=dict)
     missed: Mapping[str, Sequence[Annotation]] = field(default_factory=dict)
     scores: Mapping[str, Sequence[HumanScore]] = field(default_factory=dict)
     reviews: Mapping[str, Sequence[Review]] = field(default_factory=dict)
+    of_error: Mapping[str, Sequence[Annotation]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, labelled: Mapping[str, Labelled]) -> Opinions:
-        """From all labels of some traces."""
+    def of(cls, labelled: Mapping[str, Labelled], errors: Iterable[ErrorSummary] = ()) -> Opinions:
+        """From all labels of some traces, and the errors of these."""
         said = [one for labels in labelled.values() for one in labels.annotations]
         return cls(
             grouped((one for one in said if one.finding_id), lambda one: one.finding_id),
             grouped((one for one in said if not one.finding_id), lambda one: one.span_id),
             grouped((one for labels in labelled.values() for one in labels.scores), lambda one: one.agent_run_id),
             grouped((one for labels in labelled.values() for one in labels.reviews), lambda one: one.agent_run_id),
+            labels_on(errors, said),
         )
+
+    def is_contested(self, error_id: str) -> bool:
+        """Whether people contradict each other on an error."""
+        return label_of(self.of_error.get(error_id, ())) is ErrorLabel.CONTESTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +223,7 @@ def view_of(
         errors=errors,
         opened=opened,
         tree=TreeView(trace_index, choice).top(),
-        opinions=Opinions.of(labelled),
+        opinions=Opinions.of(labelled, map(summary, assessment.errors)),
         verdicts=grouped(assessment.verdicts, lambda verdict: verdict.subject.id),
     )
 

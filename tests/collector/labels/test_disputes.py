@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
@@ -13,6 +14,7 @@ from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.verdicts import DETECTORS
 
 ONE, TWO = ("a", "1"), ("b", "1")
+NO = Opinion.DISAGREE
 SURE = 0.9
 
 
@@ -40,6 +42,31 @@ def test_more_people_who_contradict_go_first() -> None:
     two = (said(ONE, "x", Opinion.AGREE), said(ONE, "y", Opinion.DISAGREE))
     assert [run for run, _ in whys(claim(ONE), claim(TWO), people=two + three)] == ["b", "a"]
     assert [run for run, _ in whys(claim(ONE), claim(TWO), people=two)] == ["a"]
+
+
+def test_people_contradict_each_other_on_findings_of_one_error() -> None:
+    """Of one class of cause at one span, whoever said what of which; also one person does."""
+    first = claim(judge="service-error", category="Service Errors")
+    second = claim(judge="timeout-error", category="Timeout Issues", id="g")
+    agrees = said(ONE, "x", Opinion.AGREE)
+    for who in ("x", "y"):
+        ((run, why),) = whys(first, second, people=(agrees, replace(agrees, finding_id="g", annotator=who, opinion=NO)))
+        found = "service-error found (Service Errors) and timeout-error found (Timeout Issues)"
+        assert (run, why) == ("a", f"people say agree and disagree of what {found}")
+    apart = replace(second, span_id="t")
+    ((_, why),) = whys(first, apart, people=(agrees, replace(agrees, finding_id="g", opinion=NO)))
+    assert why == "x disagrees with what loops found (Goal Deviation)"
+
+
+def test_judges_that_name_one_cause_differently_are_of_one_mind() -> None:
+    """What they found is one error."""
+    one = claim(judge="service-error", category="Service Errors")
+    same = claim(judge="tool-calling", by="tool-calling", category="Formatting Errors", id="g")
+    assert whys(one, same) == []
+    assert whys(one, replace(same, judge="plan-quality")) != []
+    best = (Scored(ONE, "goal", 3),)
+    own = [claim(judge="goal", by="goal", id=str(n), category="Goal Deviation") for n in range(3)]
+    assert whys(*own, scored=best)[0][1] == "goal scores it 3 of 3 and names an error of weight"
 
 
 def test_a_judges_own_errors_of_weight_are_counted() -> None:

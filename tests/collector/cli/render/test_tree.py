@@ -146,6 +146,13 @@ def test_errors_hang_under_their_spans() -> None:
     assert all(text.count(f"quote-{i}.") == 1 for i in range(len(spans)))
 
 
+@pytest.mark.parametrize("label", [None, "right", "contested", "of a later version"])
+def test_what_people_say_of_an_error_is_shown(label: str | None) -> None:
+    text = shown(trace([run("r")], [error(1, "s", label=label)]))
+    assert ("contested: people contradict each other" in text) == (label == "contested")
+    assert ("people say that it is right" in text) == (label == "right")
+
+
 def test_an_error_shows_at_each_of_its_spans() -> None:
     """In full where it was decided; elsewhere its title, its role there, and where it was decided."""
     runs = [run("a", turns=[turn(0, "llm-0", call("search")), turn(1, "llm-1"), turn(2, "llm-2")])]

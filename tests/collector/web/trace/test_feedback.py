@@ -67,6 +67,22 @@ def refused(pages: Pages, path: str, form: dict[str, str], code: int, words: str
     assert kept(pages) == before
 
 
+def test_an_error_is_labelled_on_its_card(pages: Pages) -> None:
+    """By its id; the answer shows all that people say of it, and the page that they contradict each other."""
+    error = pages.reader.errors(ErrorQuery(Confidence(0.0, 0.0), PLENTY, trace_id=TRACE_ID))[0].error
+    about = {"trace": TRACE_ID, "finding": error.id}
+    shown = f"/traces/{TRACE_ID}?span={error.span_id}&profile=0"
+    assert f'name="finding" value="{error.id}"' in pages.get(shown).text
+    taken(pages, "/feedback/opinion", about | {"annotator": "Ada", "opinion": "agree"})
+    assert [one.finding_id for one in kept(pages).annotations] == [error.findings[0]]
+    assert "contested" not in pages.get(shown).text
+    said = about | {"annotator": "Bob", "opinion": "disagree", "base": f"/traces/{TRACE_ID}"}
+    widget = pages.post_by_script("/feedback/opinion", **said).text
+    assert ("Ada" in widget, "Bob" in widget) == (True, True)
+    assert f'name="finding" value="{error.id}"' in widget
+    assert "contested" in pages.get(shown).text
+
+
 def test_later_words_win_although_the_clock_steps_back(pages: Pages) -> None:
     """What is said next replaces what was said, whatever the clock says."""
     form = on_a_finding(pages)
