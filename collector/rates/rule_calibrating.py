@@ -12,16 +12,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Final
 
+from ...judges.measures.error_labels import labels_on
 from ...judges.service_records import LocalConfidence, Prior, RuleOpinion, ServiceRecord, moved, tally
 from ...processors.assemble import TraceKey
 from ...schemas.annotations import Opinion
-from ...schemas.findings import LIVE
 from ...schemas.opinions import opinions_on
 from ...schemas.rule_calibrations import RuleCalibration
 from ..queries.reader import Labels
 from ..store.client import Store
-from ..store.judging import StoredJudging
 from ..store.rule_calibrations import RuleCalibrations, ServiceKey
+from .fold import errors_of
+from .loading import Loading
 
 SECOND: Final = 1_000_000_000
 CALIBRATE_EVERY: Final = 180 * SECOND
@@ -123,10 +124,21 @@ class RuleCalibrating:
         return found
 
     def _of_traces(self, tenant: str, trace_ids: Sequence[str]) -> Iterator[RuleOpinion]:
-        labelled = self._labels.of_traces(trace_ids, tenant)
-        findings = StoredJudging(self._store, tenant).load_findings(trace_ids)
-        for trace_id, one in labelled.items():
-            held = {f.id: f for f in findings.get(trace_id, ()) if f.state in LIVE and f.judge in self._priors}
-            for finding_id, opinions in opinions_on(held.values(), one.annotations).items():
-                rights = (_RIGHT[a.opinion] for a in opinions if a.opinion in _RIGHT)
-                yield from (RuleOpinion(held[finding_id].judge, finding_id, right) for right in rights)
+        """Labels as they are read elsewhere: a finding at the primary span of its error has those of the error, too.
+
+        Labels of its own go before these.
+        """
+        loading = Loading(self._store, tenant)
+        traces = loading.traces(loading.heads(trace_ids))
+        labelled = self._labels.of_traces([part for trace in traces for part in trace.parts], tenant)
+        annotations = [a for one in labelled.values() for a in one.annotations]
+        errors = [error for trace in traces for error in errors_of(trace)]
+        covering = labels_on(errors, annotations)
+        of_error = {(i, error.span_id): covering.get(error.id, ()) for error in errors for i in error.findings}
+        held = (f.finding for trace in traces for f in trace.findings if not f.llm)
+        findings = [finding for finding in held if finding.judge in self._priors]
+        own = opinions_on(findings, annotations)
+        for finding in findings:
+            for a in own.get(finding.id) or of_error.get((finding.id, finding.span_id), ()):
+                if a.opinion in _RIGHT:
+                    yield RuleOpinion(finding.judge, finding.id, _RIGHT[a.opinion])

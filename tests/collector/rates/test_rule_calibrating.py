@@ -33,7 +33,8 @@ from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 pytestmark = pytest.mark.store
 
 RULE = "ungrounded-turn"
-OTHERS = "ungrounded-after-failure"
+COVERED, ELSEWHERE = "ungrounded-after-failure", "file-error"
+"""Of the same error at its primary span, and of another error."""
 QUERY = RateQuery(0, 2**62, 0, unit=Unit.RUN, population=Population.DETECTORS)
 
 
@@ -124,11 +125,12 @@ def test_labels_move_the_rule_on_their_service_alone(store: Store) -> None:
     expected_now = local_confidence(priors()[RULE], ServiceRecord(0, 5))
     assert {one.found(trace_id).confidence for trace_id in shop} == {expected_now}
     assert one.found(bank).confidence == general()
-    assert one.found(shop[0], OTHERS).confidence == priors()[OTHERS].mean
+    assert one.found(shop[0], COVERED).confidence == local_confidence(priors()[COVERED], ServiceRecord(0, 5))
+    assert one.found(shop[0], ELSEWHERE).confidence == priors()[ELSEWHERE].mean
     assert one.calibrations.version("", "shop") == 1
     assert one.calibrations.version("", "bank") == 0
     one.check()
-    assert one.rates.ask(QUERY).total.errors == before  # the other rule still leads each error
+    assert one.rates.ask(QUERY).total.errors == before - len(shop)
     later = one.receive(10, "shop")
     assert one.found(later).confidence == expected_now, "new traces are judged with the newest calibration"
     assert one.found(one.receive(11, "bank")).confidence == general()
