@@ -93,7 +93,8 @@ def _add_reading(app: FastAPI, reader: Reader) -> None:
         part = part_of(trace_index.outline, params.cursor, params.limit)
         found = trace_queries.assessment(part.outline, confidence)
         runs = trace_queries.runs(part.outline, part.runs)
-        return json_answer(present_part(part, runs, found, stored, reader.calibrations))
+        said = reader.labels.annotations_of(sorted({error.lead.trace_id for error in found.errors}))
+        return json_answer(present_part(part, runs, found, stored, reader.calibrations, said))
 
     @app.get("/api/traces/{trace_id}", responses=documented(TraceJson | PartedTraceJson, 404))
     async def one_trace(trace_id: str, params: Annotated[TraceParams, Query()]) -> Response:

@@ -42,5 +42,5 @@ def _of_error(located: LocatedError) -> dict[str, object]:
         "severity": located.severity,
         "finding_ids": list(error.findings),
         "unproven_on_service": located.unproven,
-        "label": located.label,
+        "human_label": located.label,
     }

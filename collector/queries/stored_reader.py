@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from ...judges.measures.error_labels import labels_on
 from ...processors.assemble import AssemblerConfig
@@ -83,8 +84,9 @@ class StoredReader:
         view = stored_session(self._store, session_id, confidence, service, tenant)
         if view is None:
             return None
-        exchanges = [replace(e, errors=marked(e.errors, self.calibrations, tenant)) for e in view.exchanges]
-        return replace(view, exchanges=exchanges)
+        found = self._labelled([error for exchange in view.exchanges for error in exchange.errors], tenant)
+        errors = iter(marked(found, self.calibrations, tenant))
+        return replace(view, exchanges=[replace(e, errors=list(islice(errors, len(e.errors)))) for e in view.exchanges])
 
     def facets(self, since: int, until: int = 0, service: str = "", tenant: str = "") -> Facets:
         """The filter values of traces that arrived in [`since`, `until`)."""

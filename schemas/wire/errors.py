@@ -51,7 +51,7 @@ class ErrorJson(WireModel):
     `span_id`: where it was made; `shown_trace_id`: the trace under whose id it shows; `severity`: for the profile that
     was asked for; `finding_ids`: of all its findings, the lead's first, and `judges` who made them.
     `unproven_on_service`: its lead is of a built-in detector whose findings nobody has labelled on the service.
-    `label`: what people say of it: right, wrong, or contested where they contradict each other; null for nothing.
+    `human_label`: what people say of it: right, wrong, or contested where they contradict each other; null for nothing.
     """
 
     id: str
@@ -81,7 +81,7 @@ class ErrorJson(WireModel):
     state: str
     first_seen: Time
     unproven_on_service: bool
-    label: str | None = None
+    human_label: str | None = None
 
 
 class WorstErrorJson(WireModel):

@@ -90,8 +90,8 @@ def details(row: FindingJson) -> Iterable[RenderableType]:
 def error_details(row: ErrorJson) -> Iterable[RenderableType]:
     """The same of an error, by all who saw it; and the further spans that it names."""
     yield from _said(row, ", ".join(row.judges))
-    if row.label:
-        yield _indented(Text(PEOPLE.get(row.label, ""), "bold" if row.label == ErrorLabel.CONTESTED else ""))
+    if said := PEOPLE.get(row.human_label or ""):
+        yield _indented(Text(said, "bold" if row.human_label == ErrorLabel.CONTESTED else ""))
     named = (("shown at", [row.shown_at or ""]), ("read at", [row.read_at or ""]), ("repeated at", row.repeated_at))
     parts = [f"{role} {', '.join(map(one_line, ids[:REPEATS]))}" for role, ids in named if any(ids)]
     if parts:

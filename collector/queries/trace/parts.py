@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Final
 
+from ....judges.measures.error_labels import labels_on
 from ....processors.trace_outline import RunOutline, TraceOutline, TurnOutline
+from ....schemas.agent_errors import summary
+from ....schemas.annotations import Annotation
 from ....schemas.errors import ConfigError
 from ....schemas.trajectory import AgentRun
 from ....schemas.wire.base import fill
 from ....schemas.wire.traces import PartedTraceJson, TokensJson, TracePartJson
 from ..calibrations import Calibrations
-from ..errors import located_errors
+from ..errors import labelled, located_errors
 from ..present import by_place, present_run
 from ..present_errors import present_error
 from ..unproven import marked
@@ -70,9 +73,17 @@ def part_of(outline: TraceOutline, after: str, limit: int | None) -> TracePart:
 
 
 def present_part(
-    part: TracePart, runs: Sequence[AgentRun], found: TraceAssessment, stored: int, calibrations: Calibrations
+    part: TracePart,
+    runs: Sequence[AgentRun],
+    found: TraceAssessment,
+    stored: int,
+    calibrations: Calibrations,
+    said: Iterable[Annotation] = (),
 ) -> PartedTraceJson:
-    """The part with what was found in its runs; what belongs to no run stands in the last one. `stored`: spans."""
+    """The part with what was found in its runs; what belongs to no run stands in the last one.
+
+    `stored`: spans; `said`: what people say of the trace.
+    """
     outline, after = part.outline, part.next
     order = {run.id: position for position, run in enumerate(outline.runs)}
     turns = {run.id: _turns(run, outline.runs[order[run.id]]) for run in part.runs}
@@ -84,7 +95,7 @@ def present_part(
         return after is None and run_id not in order
 
     here = [error for error in found.errors if belongs(error.lead.agent_run_id, error.lead.turn)]
-    errors = located_errors(outline, here, found.least)
+    errors = labelled(located_errors(outline, here, found.least), labels_on(map(summary, found.errors), said))
     return fill(
         PartedTraceJson,
         outline,

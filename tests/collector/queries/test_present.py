@@ -245,7 +245,7 @@ def test_an_error_has_exactly_the_promised_keys_and_values() -> None:
         "state": lead.state.value,
         "first_seen": "2026-11-20T10:09:46.123456Z",
         "unproven_on_service": False,
-        "label": None,
+        "human_label": None,
     }
     assert errors_of_trace(trace(), [other], 0.5) == []
 

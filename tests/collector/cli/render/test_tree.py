@@ -148,7 +148,7 @@ def test_errors_hang_under_their_spans() -> None:
 
 @pytest.mark.parametrize("label", [None, "right", "contested", "of a later version"])
 def test_what_people_say_of_an_error_is_shown(label: str | None) -> None:
-    text = shown(trace([run("r")], [error(1, "s", label=label)]))
+    text = shown(trace([run("r")], [error(1, "s", human_label=label)]))
     assert ("contested: people contradict each other" in text) == (label == "contested")
     assert ("people say that it is right" in text) == (label == "right")
 
