@@ -10,7 +10,7 @@ import orjson
 import pytest
 from click.testing import CliRunner
 from large_trace import large_trace
-from memory_api import Api, apart, finding, memory_api
+from memory_api import Api, MemoryCalibrations, apart, finding, memory_api
 from store_parts import a_log
 
 from tracejury.collector.api import app
@@ -183,7 +183,7 @@ def test_a_huge_trace_that_was_never_judged_shows_its_spans(store: Store, monkey
         assert (outline.spans, outline.rebuilt, outline.runs, outline.service) == (shown, False, (), "travel")
         assert {one.span_id for one in outline.remainder} <= {span.span_id for span in spans}
         assert queries.runs(outline, ()) == []
-    page = present_part(part_of(outline, "", None), (), TraceAssessment(), len(spans))
+    page = present_part(part_of(outline, "", None), (), TraceAssessment(), len(spans), MemoryCalibrations())
     assert (page.part.rebuilt, page.part.next, len(page.remainder)) == (False, None, 100)
 
 
@@ -363,7 +363,7 @@ def test_what_is_in_no_run_stands_in_the_last_part() -> None:
     after: str | None = ""
     while after is not None:
         part = part_of(outline, after, 1)
-        seen.append([f.id for f in present_part(part, (), TraceAssessment(found), 300).findings])
+        seen.append([f.id for f in present_part(part, (), TraceAssessment(found), 300, MemoryCalibrations()).findings])
         after = part.next
     assert seen[0] == [found[0].id]
     assert seen[-1] == [found[1].id, found[2].id]
