@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from ..schemas.agent_errors import Cause, error_id
@@ -78,5 +79,9 @@ def cause(judge: str, taxonomy: str, category: str) -> str:
         if taxonomy == TRAIL and category in _OF_SYSTEMS:
             return Cause.FAILED_CALL
         return _JUDGES[judge] if taxonomy == TRAIL else f"{taxonomy}/{category}"
-    named = next((one for one, names in _COMPILED if names.fullmatch(judge)), None)
-    return named or f"{taxonomy}/{category}"
+    return _of_rule(judge) or f"{taxonomy}/{category}"
+
+
+@lru_cache(maxsize=1024)
+def _of_rule(name: str) -> Cause | None:
+    return next((one for one, names in _COMPILED if names.fullmatch(name)), None)

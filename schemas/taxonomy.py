@@ -59,4 +59,7 @@ class Severity(StrEnum):
     @property
     def rank(self) -> int:
         """0 for LOW, 1 for MEDIUM, 2 for HIGH."""
-        return list(Severity).index(self)
+        return _RANKS[self]
+
+
+_RANKS: Final = {severity: rank for rank, severity in enumerate(Severity)}

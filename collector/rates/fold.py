@@ -23,7 +23,7 @@ def fold(trace: BaseTrace) -> tuple[Fact, ...]:
     """One fact for each run, then one for the trace as a whole."""
     detectors = _detectors(trace)
     failed = trace.detectors.failed if trace.detectors else ()
-    errors = [(error.lead.agent_run_id, _error(error, trace, *known)) for error, known in _errors(trace).items()]
+    errors = [(error.lead.agent_run_id, _error(error, trace, scopes, llm)) for error, scopes, llm in _errors(trace)]
     of_run: dict[str, list[FactError]] = {}
     for run_id, error in errors:
         of_run.setdefault(run_id, []).append(error)
@@ -95,7 +95,7 @@ def _detectors(trace: BaseTrace) -> Standing:
     return Standing(1 / word.probability)
 
 
-def _errors(trace: BaseTrace) -> dict[AgentError, tuple[ErrorScope, bool]]:
+def _errors(trace: BaseTrace) -> Iterator[tuple[AgentError, ErrorScope, bool]]:
     """The current errors, each with where it counts and whether an LLM judge's finding leads it.
 
     Each population, and each judge, has the errors that its own findings make.
@@ -112,12 +112,18 @@ def _errors(trace: BaseTrace) -> dict[AgentError, tuple[ErrorScope, bool]]:
     for f in current:
         own.setdefault((f.finding.judge, f.llm), []).append(f.finding)
     groups += [(ErrorScope.ITS_JUDGE, findings) for findings in own.values()]
-    found: dict[AgentError, tuple[ErrorScope, bool]] = {}
+    # Most traces have findings of detectors alone: the same findings are grouped once.
+    alike: dict[tuple[str, ...], tuple[ErrorScope, list[Finding]]] = {}
     for scope, findings in groups:
+        ids = tuple(finding.id for finding in findings)
+        alike[ids] = (alike[ids][0] | scope if ids in alike else scope, findings)
+    found: dict[tuple[object, ...], tuple[AgentError, ErrorScope]] = {}
+    for scope, findings in alike.values():
         for error in group(findings, runs):
-            scopes, _ = found.get(error, (ErrorScope(0), False))
-            found[error] = (scopes | scope, error.lead.id in of_llm)
-    return found
+            # An error has hundreds of fields to hash, and ids are its own.
+            key = (error.cause, error.shown_at, error.read_at, error.repeated_at, *(f.id for f in error.findings))
+            found[key] = (error, found[key][1] | scope if key in found else scope)
+    yield from ((error, scopes, error.lead.id in of_llm) for error, scopes in found.values())
 
 
 def _error(error: AgentError, trace: BaseTrace, scopes: ErrorScope, llm: bool) -> FactError:  # noqa: FBT001  a fact
