@@ -50,28 +50,28 @@ def _value_of(number: str) -> float:
 
 
 class Support:
-    """Texts that details may stand in, each read once and only where there is a detail to look for."""
+    """Texts that details may stand in. Most details stand there as they are, so that nothing else is looked at."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._given = dict.fromkeys(texts)
+        self._texts = tuple(dict.fromkeys(texts))
 
     @cached_property
-    def _texts(self) -> Sequence[str]:
-        return [t.lower() for t in self._given]
+    def _low(self) -> Sequence[str]:
+        return [t.lower() for t in self._texts]
 
     @cached_property
     def _values(self) -> frozenset[float] | None:
-        """The figures of the texts, None where there are too many. Most details stand there as they are."""
+        """The figures of the texts, None where there are too many."""
         numbers = {m.group() for t in self._texts for m in _ANY.finditer(t)}
         return frozenset(float(n.replace(",", "")) for n in numbers) if len(numbers) <= MOST_FIGURES else None
 
     def holds(self, detail: Detail) -> bool:
         """Whether the texts hold a detail, or figures that make it."""
-        low = detail.text.lower()
-        if any(low in text for text in self._texts):
+        if any(detail.text in text for text in self._texts):
             return True
         if not _NUMBER.fullmatch(detail.text):
-            return False
+            low = detail.text.lower()
+            return any(low in text for text in self._low)
         return self._values is None or _makes(_value_of(detail.text), _decimals(detail.text), self._values)
 
 

@@ -61,8 +61,7 @@ class RunRule:
 
     def detect(self, trace: Trace, ctx: Context) -> Iterator[Draft]:
         """One draft a hit, in order of the runs."""
-        for run in trace.runs:
-            facts = ctx.run(run)
+        for facts in ctx.facts.values():
             if self.of_absence and not facts.settled:
                 continue
             for hit in self.find(facts, ctx):
@@ -77,7 +76,7 @@ class RunRule:
                     category=self.category,
                     dimensions=self.dimensions,
                     title=self.title,
-                    agent_run_id=run.id,
+                    agent_run_id=facts.run.id,
                     **place,
                 )
 
