@@ -48,14 +48,16 @@ def _later(run: AgentRun, agents: Collection[str]) -> Iterator[tuple[int, str, s
     for position, turn in enumerate(run.turns):
         if turn.kind is TurnKind.INNER:
             continue
+        answers = _is_answer(turn)
         # A reply to a reminder of the task is for the harness that reminded.
-        reminded = began and any(_reminds(m, task) for m in turn.new_messages)
+        replied = answers or answered is not None
+        reminded = began and replied and any(_reminds(m, task) for m in turn.new_messages)
         if turn.llm is not None and answered is not None and not reminded:
             new = [m for m in turn.new_messages if _is_persons(m, turn, answered, agents)]
             said = [m.text for m in new if not _is_dropped(m, answered, following[position])]
             if said:
                 yield position, "\n\n".join(said), answered.text
-        answered = turn if _is_answer(turn) and not reminded else None
+        answered = turn if answers and not reminded else None
         began = began or turn.llm is not None
 
 
