@@ -21,7 +21,8 @@ _SCHEMA: Final = "tool.json_schema"
 _CALLS: Final = "message.tool_calls."
 _CONTENTS: Final = "message.contents."
 _SHORT: Final = 120  # characters of a key that is remembered
-_PLAIN: Final = 2  # fields of a message of role and content only: by far the most common
+_SHORT_TEXT: Final = 4_000  # characters of a message that is remembered
+_ROLE_AND_CONTENT: Final = 2  # fields of a message of role and content only: by far the most common
 _REASONING: Final = ("reasoning", "thinking")
 
 
@@ -84,11 +85,14 @@ def _messages(flat: Flat) -> tuple[Message, ...]:
 
 
 def _message(fields: Mapping[str, str]) -> Message:
-    role = fields.get("message.role", "").lower()
+    stated, content = fields.get("message.role", ""), fields.get("message.content", "")
+    if content and len(fields) == _ROLE_AND_CONTENT and "message.role" in fields:
+        plain = _remembered_plain if len(content) <= _SHORT_TEXT else _plain
+        if (message := plain(stated, content)).text:
+            return message
+    role = stated.lower()
     role = ROLES.get(role, role)
-    text = visible(fields.get("message.content", ""))
-    if text and len(fields) == _PLAIN and "message.role" in fields:
-        return Message(role, text, tool_call_id=_smolagents_call_id(role, text))
+    text = visible(content)
     requests: Flat = {}
     parts: Flat = {}
     for key, value in fields.items():
@@ -109,6 +113,17 @@ def _message(fields: Mapping[str, str]) -> Message:
         name=fields.get("message.name", ""),
         reasoning="\n".join(t for kind, t in contents if t and kind in _REASONING),
     )
+
+
+def _plain(stated: str, content: str) -> Message:
+    """A message of role and content only."""
+    role = stated.lower()
+    role, text = ROLES.get(role, role), visible(content)
+    return Message(role, text, tool_call_id=_smolagents_call_id(role, text))
+
+
+_remembered_plain = lru_cache(maxsize=8192)(_plain)
+"""Every call of a conversation is sent all of it."""
 
 
 def _request(fields: Mapping[str, str]) -> ToolRequest:
