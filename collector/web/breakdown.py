@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from ...schemas.queries.glossary import Term
 from ...schemas.rates import By, Rate, RateAnswer, ToolRates
-from ...schemas.taxonomy import TRAIL, Dimension
+from ...schemas.taxonomy import TRAIL, Dimension, with_group
 from ...schemas.text.naming import MOST, agent_name, shortened
 from ..queries.explain.glossary import find_term
 from .links import session_link
@@ -65,13 +66,18 @@ def break_down(answer: RateAnswer | ToolRates, by: By, window: Window, profile: 
 def _row(key: str, rate: Rate, by: By, window: Window, profile: str) -> BreakdownRow:
     name = key.removeprefix(f"{TRAIL}/") if by is By.CATEGORY else key
     term = find_term(name) if by in _NAMED else None
-    shown = term.title if term and by is By.DIMENSION and name in set(Dimension) else name
     return BreakdownRow(
-        shortened(shown) or (agent_name("") if by is By.AGENT else f"no {by}"),
+        shortened(_shown(key, name, by, term)) or (agent_name("") if by is By.AGENT else f"no {by}"),
         term.text if term else "",
         _link(name, by, window, profile),
         rate,
     )
+
+
+def _shown(key: str, name: str, by: By, term: Term | None) -> str:
+    if by is By.DIMENSION and term and name in set(Dimension):
+        return term.title
+    return with_group(TRAIL, name) if name != key else name
 
 
 def _link(name: str, by: By, window: Window, profile: str) -> str:

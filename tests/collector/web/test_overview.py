@@ -291,5 +291,5 @@ def test_why_labels_correct_nothing(api: Api) -> None:
 def test_a_break_down_says_what_its_names_open(api: Api) -> None:
     """The lists count findings whoever made them, also where the rates beside are one population's."""
     api.reader.rates = Told()
-    assert "with such a finding, whoever found it" in api.client.get("/overview/by/category?population=detectors").text
+    assert "with such an error, whoever found it" in api.client.get("/overview/by/category?population=detectors").text
     assert "whoever found it" not in api.client.get("/overview/by/session").text

@@ -108,7 +108,10 @@ def test_a_break_down_links_to_the_traces_it_counts() -> None:
         RateRow("trail/Service Errors", DAY0, rate(10, 0)),
     )
     view = break_down(replace(answer(*rows), left=3), By.CATEGORY, WINDOW)
-    assert [(row.name, bool(row.about)) for row in view.rows] == [("Formatting Errors", True), ("own/Rude", False)]
+    assert [(row.name, bool(row.about)) for row in view.rows] == [
+        ("Output generation: formatting errors", True),
+        ("own/Rude", False),
+    ]
     assert view.rows[0].href.endswith("category=Formatting+Errors&severity=LOW")
     assert (view.most, view.left) == (0.6, 3)
 
