@@ -3,7 +3,8 @@
 Pure, and independent of the order in which the findings come. Two findings are of one error where
 
 * they are about the same failed call (`tool_span_id`), or anchors of one claim (`linked`);
-* they have the same class of cause in the same turn or at the same span, but for what reads an earlier failure there;
+* they have the same class of cause in the same turn or at the same span, but for what reads an earlier failure there,
+  and for calls of one turn that failed in different ways;
 * one declares the place of the other as a repeat or relay (`also_at`), and both have the same class of cause. A place
   that several declare belongs to the surest of them, so that no relay joins two mistakes.
 
@@ -96,7 +97,9 @@ def _anchors(finding: Finding) -> Iterator[Hashable]:
 
 def _turns(finding: Finding) -> Iterator[Hashable]:
     if finding.turn is not None:
-        yield finding.trace_id, finding.agent_run_id, finding.turn, cause_of(finding)
+        # What one call of several showed is of another mistake than what another showed in another way.
+        shown = finding.judge if finding.span_id == finding.tool_span_id and cause_of(finding) in FAILING else ""
+        yield finding.trace_id, finding.agent_run_id, finding.turn, cause_of(finding), shown
 
 
 def _spans(finding: Finding) -> Iterator[Hashable]:

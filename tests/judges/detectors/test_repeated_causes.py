@@ -1,4 +1,4 @@
-"""Failures of one cause are one error: a file that several runs miss."""
+"""One error for each cause: a file that several runs miss, and calls of one turn that fail in different ways."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tracejury.schemas.profiles import threshold
 from tracejury.schemas.trajectory import AgentRun, Trace
 
 SUITE = suite_of(())
+DOWN = "SearchBackendError: search backend returned 503"
 MISSING = "FileNotFoundError: No such file or directory"
 
 
@@ -34,3 +35,16 @@ def test_a_file_that_two_runs_miss(other: str, count: int) -> None:
     found = errors(whole)
     assert [one for one, _ in found] == ["ar1", "ar2"][:count]
     assert ("ar2" in found[0][1]) is (count == 1)
+
+
+@pytest.mark.parametrize(
+    ("other", "primaries"), [(DOWN, ["a1"]), (f"{MISSING}: /data/a.csv", ["a1", "t2"]), (None, ["a1"])]
+)
+def test_two_calls_of_a_turn_that_fail_for_different_causes(other: str | None, primaries: list[str]) -> None:
+    """Two errors, the second at its call; the same cause twice is one."""
+    calls = [
+        Did("search", {"q": "the Rhine"}, None, DOWN, "t1"),
+        Did("read_file", {"path": "/data/a.csv"}, None if other else "1230", other, "t2"),
+    ]
+    whole = trace(run("r1", Said("a1", "", calls), Said("z", "I could not find it, the search is down.")))
+    assert [one for one, _ in errors(whole)] == primaries
