@@ -127,6 +127,18 @@ def _json_error(head: str, opening: str) -> bool:
     return not head[len(opening) :].lstrip(" :").startswith(_JSON_HARMLESS)
 
 
+def told_at(text: str) -> int:
+    """Offset of the line that tells of a text's failure: the last that begins with an exception's name, else 0."""
+    start = max(0, len(text) - _TOLD_READ)
+    return max((start + found.start(1) for found in _RAISED.finditer(text[start:])), default=0)
+
+
+_RAISED: Final = re.compile(
+    r"^[ \t]{0,20}([A-Za-z_][\w.]{0,80}(?:Error|Exception|Timeout|Interrupt|Failure)\b)[:(]", re.MULTILINE
+)
+_TOLD_READ: Final = 20_000
+
+
 def gives_up(answer: str) -> str:
     """The line in which an answer opens by saying that nothing was obtained; "" where it does not."""
     seen = 0

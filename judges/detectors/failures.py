@@ -17,7 +17,7 @@ from ...schemas.trajectory import ToolCall
 from ..base import Context
 from ..claims import gives_up_honestly
 from ..facts import SURVEYS, RunFacts, TurnFacts
-from ..failure_text import OUTAGES
+from ..failure_text import OUTAGES, StepFailure, told_at
 from ..failure_text import FailureKind as F
 from ..mending import severity_of
 from ..quoting import quote, quote_call, quote_executed
@@ -157,15 +157,26 @@ def _works_now(failing: TurnFacts, later: TurnFacts) -> bool:
 
 def tool_evidence(span: NormalizedSpan, call: ToolCall, error: str) -> str:
     """A quote of the error where the tool's span holds it, else of the call: results may be recorded elsewhere."""
-    found = quote(error.strip())
+    text = error.strip()
+    found = quote(text, told_at(text))
     own = (span.tool_result or "", span.output_text, span.raw.status_message)
     told = any(e.message and (e.message in error or error in e.message) for e in span.exceptions)
     return found if found and (told or any(found in text for text in own)) else quote_executed(span, call)
 
 
+def _why(failure: StepFailure | None, what: str) -> str:
+    """A failure in the words of its class and its own."""
+    text = failure.text.strip() if failure is not None else ""
+    told = quote(text, told_at(text), _TOLD).splitlines()[:1]
+    return f'{what} ("{told[0].strip()}")' if told else what
+
+
+_TOLD: Final = 120
+
+
 def _made(facts: RunFacts, ctx: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
     for turn in failed(facts, ctx, name, kinds):
-        hit = made_hit(facts, turn, f"{_what(turn, 'The')} failed: {what}.")
+        hit = made_hit(facts, turn, f"{_what(turn, 'The')} failed: {_why(turn.failure, what)}.")
         again = ctx.missed_again.get(turn.span_id)
         yield replace(hit, severity=_severity(facts, ctx, turn), also_at=(again,) if again else ())
 
@@ -190,7 +201,7 @@ def _at_tool(facts: RunFacts, ctx: Context, *, kinds: tuple[F, ...], what: str) 
             if call.call.sub_run_id in ctx.endings:
                 continue
             if failure is not None and not failure.page and failure.kind in kinds and call.call.span is not None:
-                span, text = call.call.span, f"This call of {call.call.name} failed: {what}."
+                span, text = call.call.span, f"This call of {call.call.name} failed: {_why(failure, what)}."
                 evidence = tool_evidence(span, call.call, failure.text)
                 severity = severity_of(ctx.worked, facts, turn, call)
                 yield Hit(span.span_id, evidence, text, span.span_id, severity=severity)
@@ -200,12 +211,12 @@ def _rules() -> Iterator[RunRule]:
     for name, kinds, category_made, category_read, what, title in _CLASSES:
         made = partial(_made, name=name, kinds=kinds, what=what)
         read = partial(_read, name=name, kinds=kinds, what=what)
-        yield rule(f"{name}-error", category_made, "TC EE", "MEDIUM", made, version=4, title=title)
+        yield rule(f"{name}-error", category_made, "TC EE", "MEDIUM", made, version=5, title=title)
         yield rule(f"{name}-error-read", category_read, "TC EE", "MEDIUM", read, version=5, title=title)
         if name not in _OF_STEPS:
             at_tool = partial(_at_tool, kinds=kinds, what=what)
             category = category_made if name == "no-result" else category_read
-            yield rule(f"{name}-error-at-tool", category, "TC", "MEDIUM", at_tool, version=4, title=title)
+            yield rule(f"{name}-error-at-tool", category, "TC", "MEDIUM", at_tool, version=5, title=title)
 
 
 RULES: Final = tuple(_rules())

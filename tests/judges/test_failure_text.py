@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracejury.judges.failure_text import FailureKind as F
-from tracejury.judges.failure_text import classify, error_page, gives_up, reported_failure
+from tracejury.judges.failure_text import classify, error_page, gives_up, reported_failure, told_at
 from tracejury.judges.text import HEAD, TAIL, TextCache, bounded
 
 
@@ -138,3 +138,19 @@ def test_the_cache_forgets_the_least_recently_used() -> None:
     cache = TextCache(limit=2)
     assert [cache.low(t) for t in ("A", "B", "A", "C", "It\u2019s")] == ["a", "b", "a", "c", "it's"]
     assert len(cache) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("ValueError: no number", "ValueError"),
+        ("I clicked.\n\nA page.\nopenai.BadRequestError: Error code: 400", "openai.BadRequestError"),
+        ("Traceback:\n  File a\nKeyError: 1\n\nTraceback:\n  File b\nTimeoutError: late", "TimeoutError"),
+        ("The error handling of Python: see ValueError: below", "The error"),
+        ("page\n" * 20_000 + "ValueError: no number\n", "ValueError"),
+        ("", ""),
+    ],
+)
+def test_where_a_text_tells_of_its_failure(text: str, line: str) -> None:
+    """At the last line that begins with an exception's name, else at its begin."""
+    assert text[told_at(text) :].startswith(line)
