@@ -42,7 +42,8 @@ def labels_on(
 
     `errors`: all that stand in some traces; `annotations`: those of these traces that are not withdrawn.
     """
-    return assigned(errors, annotations)[0]
+    said = list(annotations)
+    return assigned(errors, said)[0] if said else {}
 
 
 def assigned(

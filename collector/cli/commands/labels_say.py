@@ -34,9 +34,9 @@ why_option: Decorator = click.option("--why", default="", metavar="TEXT", help="
 @format_option
 @url_option
 def add(*, finding: str, opinion: str | None, why: str, style: str, url: str, **given: str | None) -> None:
-    """Say what you think of FINDING (an id), or, with --missed, that there is an error at a span.
+    """Say what you think of FINDING (the id of an error or a finding), or, with --missed, of an error at a span.
 
-    Another opinion of yours on the same replaces it.
+    Another opinion of yours on the same replaces it. An opinion on an error covers its findings at its primary span.
     """
     from ...api.client import ApiClient
     from ..render.labels import annotations_table
