@@ -56,7 +56,8 @@ def _remembered(
     if key not in facts.memo:
         text = statement(turn)
         facts.memo[key] = bool(text.strip()) and answer(turn, text, _latest(facts.texts_until(turn.position)))
-    return facts.memo[key]
+    remembered: bool = facts.memo[key]
+    return remembered
 
 
 _MOST_SEEN: Final = 300_000

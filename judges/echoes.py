@@ -18,7 +18,7 @@ def only_prints(code: str) -> bool:
     """Whether Python code prints texts that are written in it, and does nothing else."""
     try:
         with warnings.catch_warnings(action="ignore"):
-            nodes = list(ast.walk(ast.parse(code))) if len(code) <= LONGEST else []
+            nodes = list(ast.walk(ast.parse(code))) if len(code) <= LONGEST and "print" in code else []
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     plain = all(isinstance(node, (*_STATEMENTS, *_TEXTS, *_CONTEXTS)) for node in nodes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from ..schemas.normalized import Kind
 from ..schemas.trajectory import AgentRun, ToolCall, Trace, Turn, TurnKind
@@ -116,7 +116,7 @@ class RunFacts:
     sent: tuple[str, ...]
     sent_until: tuple[int, ...]
     informed: bool = False
-    memo: dict[tuple[str, int], bool] = field(default_factory=dict, compare=False, repr=False)
+    memo: dict[tuple[str, int], Any] = field(default_factory=dict, compare=False, repr=False)
     """Answers already computed: (question, position) to answer. Many rules ask the same."""
 
     def plan_before(self, position: int) -> TurnFacts | None:

@@ -47,6 +47,14 @@ def _codes(turn: TurnFacts) -> list[str]:
 
 def _announced(facts: RunFacts, turn: TurnFacts) -> str:
     """The first tool that a turn names as the next, "" for none."""
+    key = ("announced", turn.position)
+    if key not in facts.memo:
+        facts.memo[key] = _named_as_next(facts, turn)
+    name: str = facts.memo[key]
+    return name
+
+
+def _named_as_next(facts: RunFacts, turn: TurnFacts) -> str:
     codes = _codes(turn)
     if not all(map(only_prints, codes)):
         return ""
