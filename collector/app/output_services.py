@@ -82,7 +82,9 @@ class OutputServices:
         """Begin to keep texts, rates and gauges; returns what ends the last two. `ask`: have traces judged again."""
         reader, clock = self.reader, self._clock
         self._texts.start(ask)
-        calibrating = RuleCalibrating(self._store, self._labels, self._calibrations, priors(), ask, clock)
+        calibrating = RuleCalibrating(
+            self._store, self._labels, self._calibrations, priors(), ask, clock, self._config.detectors.settings()
+        )
         upkeep = RateUpkeep(self._store, self._rates.folding, calibrating=calibrating, pressed=self._busy, clock=clock)
         gauges = Gauges(self._store, reader, judges, self._telemetry, clock)
         self._listeners.add(gauges.findings)

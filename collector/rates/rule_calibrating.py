@@ -1,5 +1,7 @@
 """Background calibration of rules by the labels of each service; traces that it moves are judged again.
 
+So are traces with findings of rules that the configuration has switched off or lowered since.
+
 A trace is judged again by the judging thread as any trace is, so what is stored then is what judging from scratch would
 store, and rates and errors are folded from it. What an earlier process left is found by the times in the store.
 """
@@ -10,10 +12,13 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, Final
 
 from ...judges.measures.error_labels import labels_on
+from ...judges.rule_settings import RuleSettings
 from ...judges.service_records import LocalConfidence, Prior, RuleOpinion, ServiceRecord, moved, tally
+from ...judges.suite import NO_SETTINGS
 from ...processors.assemble import TraceKey
 from ...schemas.annotations import Opinion
 from ...schemas.opinions import opinions_on
@@ -21,6 +26,7 @@ from ...schemas.rule_calibrations import RuleCalibration
 from ..queries.reader import Labels
 from ..store.client import Store
 from ..store.rule_calibrations import RuleCalibrations, ServiceKey
+from ..store.rule_settings import beyond
 from .fold import errors_of
 from .loading import Loading
 
@@ -42,11 +48,17 @@ ORDER BY tenant, ServiceName, TraceId
 _RIGHT: Final = {Opinion.AGREE: True, Opinion.DISAGREE: False}
 """An error at another span is none of both: the rule has seen one, and has not found it."""
 
+Source = Callable[[TraceKey, int], list[TraceKey]]
+"""Up to so many traces beyond a key, in order."""
+
 Ask = Callable[[Sequence[TraceKey]], Future[Any]]
 
 
 class RuleCalibrating:
-    """`priors`: of the built-in rules, by name; `ask`: have traces judged again; `clock`: unix nanos."""
+    """`priors`: of the built-in rules, by name; `ask`: have traces judged again; `clock`: unix nanos.
+
+    `settings`: of detectors, in force since this process began; findings that they do not allow are judged again, too.
+    """
 
     def __init__(
         self,
@@ -56,12 +68,16 @@ class RuleCalibrating:
         priors: Mapping[str, Prior],
         ask: Ask,
         clock: Callable[[], int] = time.time_ns,
+        settings: RuleSettings = NO_SETTINGS,
     ) -> None:
         self._store, self._labels, self._calibrations = store, labels, calibrations
         self._priors, self._ask, self._clock = priors, ask, clock
         self._next, self._next_count = 0, 0
         self._counted: Sequence[Any] = ()
-        self._after: TraceKey | None = ("", "")
+        began = clock()
+        self._sources: list[Source] = [calibrations.outdated]
+        self._sources += [partial(beyond, store, setting, began) for setting in settings.settings]
+        self._pages = self._outdated()
         self._asked: Future[Any] | None = None
 
     def step(self) -> None:
@@ -95,7 +111,7 @@ class RuleCalibrating:
                         for rule, one in found.items()
                     ]
                 )
-                self._after = ("", "")
+                self._pages = self._outdated()
 
     def _calibrate_if_changed(self, now: int) -> None:
         state = self._store.rows(_STATE)[0]
@@ -106,11 +122,22 @@ class RuleCalibrating:
 
     def _judge_again(self) -> None:
         """Ask for the next page of outdated traces once the one before is done."""
-        if self._after is None or (self._asked is not None and not self._asked.done()):
+        if self._asked is not None and not self._asked.done():
             return
-        found = self._calibrations.outdated(self._after, AT_ONCE)
-        self._asked = self._ask(found) if found else None
-        self._after = found[-1] if len(found) == AT_ONCE else None
+        try:
+            page = next(self._pages, None)
+        except BaseException:  # a generator that raised is at its end
+            self._pages = self._outdated()
+            raise
+        self._asked = self._ask(page) if page else None
+
+    def _outdated(self) -> Iterator[list[TraceKey]]:
+        """Traces to judge again, each once from every source."""
+        for source in self._sources:
+            page = source(("", ""), AT_ONCE)
+            while page:
+                yield page
+                page = source(page[-1], AT_ONCE) if len(page) == AT_ONCE else []
 
     def _opinions(self) -> Mapping[ServiceKey, Sequence[RuleOpinion]]:
         """What people say of the findings that hold, by service."""

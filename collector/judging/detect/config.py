@@ -21,7 +21,7 @@ class RuleEntry(Section):
     rule: str
     """Name of a rule (`tracejury explain` lists them), or of a family that shares a record, such as `identical-*`."""
     enabled: bool = True
-    """False: the rule reports nothing; what it found before is retracted when the trace is judged again."""
+    """False: the rule reports nothing; what it found before is retracted in the background after the start."""
     confidence: Annotated[float, Field(ge=0, le=1)] = 1.0
     """The highest confidence that its findings may have, from 0 to 1."""
     services: tuple[ServiceName, ...] = ()

@@ -21,11 +21,13 @@ from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.rule_calibrations import RuleCalibrations
 from tracejury.collector.telemetry import Telemetry
 from tracejury.judges.registry import priors, suite_of
+from tracejury.judges.rule_settings import RuleSetting, RuleSettings
 from tracejury.judges.service_records import ServiceRecord, local_confidence
+from tracejury.judges.suite import NO_SETTINGS
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.annotations import Annotation, Opinion
 from tracejury.schemas.batch import Batch
-from tracejury.schemas.findings import Finding
+from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.queries.labels import Labelled
 from tracejury.schemas.rates import Population, RateQuery, Unit
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
@@ -41,11 +43,11 @@ QUERY = RateQuery(0, 2**62, 0, unit=Unit.RUN, population=Population.DETECTORS)
 class Process:
     """A collector's judging and upkeep, without threads, with the clock of the test."""
 
-    def __init__(self, store: Store, now: int = START + 3600 * SECOND) -> None:
+    def __init__(self, store: Store, now: int = START + 3600 * SECOND, settings: RuleSettings = NO_SETTINGS) -> None:
         self.now, self.store, self.inbox = now, store, Inbox(1 << 20)
         self.calibrations = RuleCalibrations(store, self.clock)
         self.calibrations.load()
-        suite = suite_of((), local=self.calibrations.confidences)
+        suite = suite_of((), settings, self.calibrations.confidences)
         self.judging = DetectWorker(
             StoredJudging(store), suite, AssemblerConfig(), self.inbox, JudgingMetrics(Telemetry("test")),
             clock=self.clock, timer=lambda: 0,
@@ -53,7 +55,7 @@ class Process:
         self.labels = StoredLabels(store)
         self.rates = StoredRates(store, self.clock, rules=frozenset(priors()))
         self.calibrating = RuleCalibrating(
-            store, self.labels, self.calibrations, priors(), self.judging.ask, self.clock
+            store, self.labels, self.calibrations, priors(), self.judging.ask, self.clock, settings
         )
         self.upkeep = RateUpkeep(store, self.rates.folding, calibrating=self.calibrating, clock=self.clock)
 
@@ -188,3 +190,26 @@ def test_what_an_earlier_process_did_not_judge_again_is_judged_after_a_restart(s
     assert after.calibrations.version("", "shop") == 1
     assert after.calibrations.outdated(("", ""), 10) == []
     after.check()
+
+
+def test_what_the_settings_do_not_allow_is_judged_again_once(store: Store) -> None:
+    """On the services that a setting names; what it leaves as it is, is not judged again."""
+    before = Process(store)
+    shop, bank = before.receive(1, "shop"), before.receive(2, "bank")
+    settings = RuleSettings(
+        (RuleSetting(RULE, services=frozenset({"shop"})), RuleSetting("*-error", 0.2, frozenset({"shop"})))
+    )
+    after = Process(store, before.now, settings)
+    after.keep_up()
+    assert after.found(shop).state is FindingState.RETRACTED
+    assert after.found(shop, ELSEWHERE).confidence == 0.2
+    assert after.found(bank).state is FindingState.CURRENT
+    assert after.found(bank, ELSEWHERE).confidence == priors()[ELSEWHERE].mean
+    judged = store.rows("SELECT max(JudgedAt) FROM traces")
+    after.calibrating = RuleCalibrating(
+        store, after.labels, after.calibrations, priors(), after.judging.ask, after.clock, settings
+    )
+    for _ in range(3):
+        after.calibrating.step()
+        after.judge()
+    assert store.rows("SELECT max(JudgedAt) FROM traces") == judged
