@@ -14,7 +14,8 @@ from ....schemas.text.counting import counted
 from ....schemas.text.naming import agent_name
 from ....schemas.wire.lists import ExchangeJson, SessionJson, SessionRowJson
 from ....schemas.wire.traces import TraceRowJson, VerdictJson
-from .tables import STATE_STYLE, content, counts, error_details, headline, moment, rows_table, worst
+from .rows_list import RowsList
+from .tables import STATE_STYLE, content, counts, error_details, headline, moment, worst
 
 SAID: Final = 2_000
 """Characters of a message that a terminal shows; the JSON has the whole."""
@@ -26,7 +27,7 @@ _HOUR: Final = 3600
 
 def traces_table(rows: Sequence[TraceRowJson]) -> RenderableType:
     """A line a trace."""
-    return rows_table(
+    return RowsList(
         rows,
         "no traces",
         {
@@ -47,7 +48,7 @@ def traces_table(rows: Sequence[TraceRowJson]) -> RenderableType:
 
 def sessions_table(rows: Sequence[SessionRowJson]) -> RenderableType:
     """A line a session."""
-    return rows_table(
+    return RowsList(
         rows,
         "no sessions",
         {

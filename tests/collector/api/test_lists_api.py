@@ -177,6 +177,20 @@ def test_lists_name_the_worst_error(api: Api) -> None:
             assert "Where is my refund?" in text
 
 
+def test_a_narrow_terminal_gets_a_block_a_row(api: Api) -> None:
+    """With the question and the worst error on lines of their own, instead of cells that are folded to nothing."""
+    worst = WorstError("e" * 32, KNOWN, "1" * 16, "Refund reported although the call failed", Severity.HIGH)
+    api.reader.rows.append(replace(row(0), goal="Where is my refund of last week?", worst=worst))
+    given = ["traces", "--url", api.url]
+    shown = CliRunner().invoke(root, given, env={"COLUMNS": "80"}).output.splitlines()
+    assert shown[0].strip() == KNOWN
+    assert "  question Where is my refund of last week?" in [line.rstrip() for line in shown]
+    assert f"  worst error {worst.title} eeeeeeee" in [line.rstrip() for line in shown]
+    header, line = CliRunner().invoke(root, given, env={"COLUMNS": "300"}).output.splitlines()
+    assert header.startswith("trace ")
+    assert (KNOWN in line, worst.title in line, "Where is my refund of last week?" in line) == (True, True, True)
+
+
 def test_a_cost_of_some_traces_says_so_everywhere(api: Api) -> None:
     """The API counts the traces with a known cost; command line and pages tell it beside the sum."""
     api.reader.conversations += [
