@@ -62,7 +62,7 @@ check: setup
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/mypy tests --explicit-package-bases && $(BIN)/lint-imports
 
 bench: setup
-	$(BIN)/python tests/bench/judging.py ../shared/data/trail/gaia-dev
+	$(BIN)/python tests/bench/judging.py ../shared/data/trail/gaia-dev --chats 100 200 400 800
 	$(BIN)/python tests/bench/ingest.py --passes 30
 	$(BIN)/python tests/bench/ingest.py --passes 30 --protocol http
 	$(BIN)/python tests/bench/ingest.py --passes 20 --spans 32

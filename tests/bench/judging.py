@@ -1,10 +1,12 @@
 """Milliseconds of one core that judging takes a span: decode, normalise, rebuild, detect.
 
     python tests/bench/judging.py FOLDER [--passes 5] [--limit 0.5]
+    python tests/bench/judging.py --chats 100 200 400 800
 
 FOLDER holds traces in any form that `tracejury replay` reads. The corpus is in memory before the clock (CPU time of
 this process) starts; the fastest pass counts, since everything that disturbs a pass makes it slower. With --limit the
-exit code says whether normalise, rebuild and detect together stay within so many milliseconds a span.
+exit code says whether normalise, rebuild and detect together stay within so many milliseconds a span. With --chats it
+measures group chats of so many runs of a coder instead, each of which is sent all that was said before it.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
+
+from resent_chats import chat
 
 from tracejury.collector.otlp.codec.decode import decode
 from tracejury.collector.otlp.codec.groups import schema_of
@@ -38,10 +42,15 @@ JUDGING = ("normalise", "rebuild", "detect")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print a table, say whether the limit holds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--chats", type=int, nargs="+", default=())
     parser.add_argument("--passes", type=int, default=5)
     parser.add_argument("--limit", type=float, default=float("inf"), help="milliseconds a span")
     options = parser.parse_args(arguments)
+    for runs in options.chats:
+        measure_chat(runs)
+    if options.folder is None:
+        return 0
     bodies = [s.request.SerializeToString() for s in read([options.folder]) if schema_of(s.request) is SPANS]
     spans, seconds = measure(bodies, options.passes)
     judging = 1000 * sum(seconds[stage] for stage in JUDGING) / spans
@@ -59,10 +68,24 @@ def measure(bodies: Sequence[bytes], passes: int) -> tuple[int, dict[str, float]
     for _ in range(passes):
         gc.collect()
         spans = timed(fastest, "decode", partial(decoded, bodies))
-        normal = timed(fastest, "normalise", partial(normalised, spans))
-        traces = timed(fastest, "rebuild", partial(rebuilt, normal))
-        timed(fastest, "detect", partial(judged, suite, traces))
+        judge(suite, spans, fastest)
     return len(spans), fastest
+
+
+def measure_chat(runs: int) -> None:
+    """Print the seconds of CPU time that one group chat takes."""
+    spans, seconds = chat(runs), dict[str, float]()
+    judge(default_suite(), spans, seconds)
+    size = sum(len(value) for span in spans for value in span.attributes.values())
+    stages = ", ".join(f"{stage} {seconds[stage]:.2f} s" for stage in JUDGING)
+    sys.stdout.write(f"{runs} runs of a coder, {len(spans)} spans, {size / 1e6:.0f} MB: {stages}\n")
+
+
+def judge(suite: Suite, spans: Sequence[Span], fastest: dict[str, float]) -> None:
+    """Judge the spans, and keep the times."""
+    normal = timed(fastest, "normalise", partial(normalised, spans))
+    traces = timed(fastest, "rebuild", partial(rebuilt, normal))
+    timed(fastest, "detect", partial(judged, suite, traces))
 
 
 def timed(fastest: dict[str, float], stage: str, work: Callable[[], T]) -> T:
