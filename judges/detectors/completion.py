@@ -63,10 +63,10 @@ def _answers_plan(facts: RunFacts) -> Iterator[tuple[TurnFacts, TurnFacts, list[
 
 
 def _early(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    for last, plan, acts, steps in _answers_plan(facts):
+    for last, _plan, acts, steps in _answers_plan(facts):
         if any(t.attempted for t in acts) and len(acts) <= FEW_ACTS and steps >= MANY_STEPS:
             text = f"Answers after {count(len(acts) - 1, 'acting turn')}, although its plan has {steps} steps."
-            yield Hit(last.span_id, answer_quote(last), text, also_at=(plan.span_id,))
+            yield Hit(last.span_id, answer_quote(last), text)
 
 
 def _mid_plan(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -74,7 +74,7 @@ def _mid_plan(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for last, plan, acts, steps in _answers_plan(facts):
         if plan.position >= _FIRST_PLAN and steps >= MANY_STEPS and len(acts) - 1 <= steps // 2:
             text = f"Answers after {count(len(acts) - 1, 'acting turn')}, although its latest plan has {steps} steps."
-            yield Hit(last.span_id, answer_quote(last), text, also_at=(plan.span_id,))
+            yield Hit(last.span_id, answer_quote(last), text)
 
 
 _FIRST_PLAN: Final = 3
@@ -130,6 +130,7 @@ RULES: Final = (
         "MEDIUM",
         _early,
         of_absence=True,
+        version=3,
         title="Answer before the plan was carried out",
         scope="run",
     ),
@@ -140,6 +141,7 @@ RULES: Final = (
         "LOW",
         _mid_plan,
         of_absence=True,
+        version=3,
         title="Plan left unfinished",
         scope="run",
     ),

@@ -90,7 +90,7 @@ def _plan_without_tool(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
     for turn, failed in ctx.once(ungrounded, facts):
         plan = facts.plan_before(turn.position)
         if not failed and plan is not None and facts.tools and not facts.named_tools(plan.low):
-            yield Hit(turn.span_id, _opening(turn), text, also_at=(plan.span_id,))
+            yield Hit(turn.span_id, _opening(turn), text)
 
 
 _WORDED: Final = (
@@ -148,7 +148,7 @@ RULES: Final = (
         "MEDIUM",
         _plan_without_tool,
         of_absence=True,
-        version=5,
+        version=6,
         title="Plan without the tool that it needs",
     ),
     *(

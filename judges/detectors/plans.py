@@ -49,7 +49,7 @@ def _first_tool_differs(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
             text = f"The plan starts with {planned[0]}, but {ran[0]} was run first."
             call = next((c.call for c in first.calls if c.call.name == ran[0]), None)
             evidence = quote_call(first.turn, call) if call else quote(first.text.lstrip())
-            yield Hit(first.span_id, evidence, text, also_at=(plan.span_id,))
+            yield Hit(first.span_id, evidence, text)
 
 
 def _never_called(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
@@ -60,7 +60,7 @@ def _never_called(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
         last = acts[-1] if acts else None
         if missing and ran and last is not None and last.answers and not last.attempted:
             text = f"Answers although {missing[0]}, which the plan names, was never called."
-            yield Hit(last.span_id, quote(last.text.lstrip()), text, also_at=(plan.span_id,))
+            yield Hit(last.span_id, quote(last.text.lstrip()), text)
 
 
 def _unconditional(plan: str) -> str:
@@ -96,6 +96,7 @@ RULES: Final = (
         "PA TS",
         "MEDIUM",
         _first_tool_differs,
+        version=3,
         title="First tool differs from the plan",
         scope="run",
     ),
@@ -106,6 +107,7 @@ RULES: Final = (
         "LOW",
         _never_called,
         of_absence=True,
+        version=3,
         title="Planned tool never called",
         scope="run",
     ),
