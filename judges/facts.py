@@ -245,6 +245,15 @@ def _read_turn(
     calls = tuple(_read_call(call, turn, run) for call in turn.tool_calls)
     worst = next((c for c in calls if c.failure and not c.failure.page and c.role is not Role.FINAL), None)
     failure = worst.failure if worst else _step_failure(turn)
+    text = _turn_text(turn, calls)
+    code = code_of(text) if turn.wrappers or turn.observation else ""
+    # A step raised nothing where the model's reply holds neither code nor a call: it could not be read.
+    if (
+        failure is not None
+        and failure.kind in _RAISED
+        and not (code or turn.tool_calls or turn.tool_requests or turn.sub_run_ids)
+    ):
+        failure = failure if turn.llm is None or turn.llm.is_error else replace(failure, kind=FailureKind.PARSE)
     started = dict.fromkeys([*turn.sub_run_ids, *(c.sub_run_id for c in turn.tool_calls if c.sub_run_id)])
     subs = [runs[i] for i in started if i in runs]
     refusals = [line for sub in subs if (line := gives_up(sub.answer))]
@@ -253,9 +262,7 @@ def _read_turn(
     tried = [c for c in calls if c.role is Role.ACCESS and c.ran is not False and not c.call.sub_run_id]
     accesses = [c for c in tried if not hands_back(c.call.name, c.call.arguments, above)]
     worked = any(c.failure is None and (c.call.result is not None or failure is None) for c in accesses)
-    text = _turn_text(turn, calls)
     low = texts.low(text)
-    code = code_of(text) if turn.wrappers or turn.observation else ""
     answers = any(c.role is Role.FINAL for c in calls) or first_of(low, enders) >= 0
     # What code reads in the step that answers, nobody has looked at before answering.
     stopped = failure is not None and failure.kind is not FailureKind.PARSE
@@ -275,6 +282,9 @@ def _read_turn(
         answers=answers,
         code=code,
     )
+
+
+_RAISED: Final = (FailureKind.CODE, FailureKind.OTHER)
 
 
 def _turn_text(turn: Turn, calls: tuple[CallFacts, ...]) -> str:

@@ -14,7 +14,7 @@ from ..facts import RunFacts, TurnFacts
 from ..failure_text import OUTAGES
 from ..names import reads
 from ..phrases import count
-from ..quoting import quote
+from ..quoting import quote, quote_call
 from ..rule import Hit, rule
 
 FEW_ACTS: Final = 2
@@ -80,16 +80,43 @@ def _mid_plan(facts: RunFacts, _: Context) -> Iterator[Hit]:
 _FIRST_PLAN: Final = 3
 
 
-def _step_limit(facts: RunFacts, _: Context) -> Iterator[Hit]:
+def _step_limit(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
+    """A closing call words the answer after the last step, or the last step is a call after which nothing is said."""
     limit = facts.run.max_steps
+    if limit is None or not facts.settled or len(facts.acts) < limit:
+        return
+    severity = Severity.MEDIUM if facts.run.parent_id else Severity.HIGH
+    text = f"Used all of its {count(limit, 'step')} before it had an answer."
+    closing = _closing(facts, limit)
+    if closing is not None:
+        yield Hit(closing.span_id, quote(closing.text.strip()), text, severity=severity)
+    elif len(facts.acts) == limit and not facts.run.answer:
+        last = facts.acts[-1]
+        if last.calls and not last.answers and not _hands_over(last, ctx):
+            yield Hit(last.span_id, quote_call(last.turn, last.calls[-1].call), text, severity=severity)
+
+
+def _hands_over(turn: TurnFacts, ctx: Context) -> bool:
+    """Whether an agent that the turn started speaks on: what it answered did not come back as the call's result."""
+    told = [call.call.result or "" for call in turn.calls]
+    answers = [run.answer for run in ctx.trace.runs if run.id in turn.turn.sub_run_ids]
+    return any(not answer or not any(answer in result for result in told) for answer in answers)
+
+
+def _closing(facts: RunFacts, limit: int) -> TurnFacts | None:
+    """The call after all steps that only words an answer: asked to, or given none of the tools that the steps had."""
+    armed = any(turn.turn.llm is not None and turn.turn.llm.tools for turn in facts.acts[:limit])
     used = 0
     for turn in facts.turns:
+        bare = armed and turn.acting and turn is facts.acts[-1] and not (_tools(turn) or turn.calls or turn.code)
+        if used >= limit and turn.turn.llm is not None and (turn.turn.kind is TurnKind.ANSWER or bare):
+            return turn
         used += turn.acting
-        if turn.turn.kind is TurnKind.ANSWER and turn.turn.llm is not None and limit is not None and used >= limit:
-            evidence = quote(turn.text.strip())
-            text = f"Used all of its {count(limit, 'step')} before it had an answer."
-            severity = Severity.MEDIUM if facts.run.parent_id else Severity.HIGH
-            yield Hit(turn.span_id, evidence, text, severity=severity)
+    return None
+
+
+def _tools(turn: TurnFacts) -> bool:
+    return turn.turn.llm is not None and bool(turn.turn.llm.tools)
 
 
 def _output_limit(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -151,9 +178,10 @@ RULES: Final = (
         "EE GF",
         "HIGH",
         _step_limit,
-        version=3,
+        version=4,
+        of_absence=True,
         title="Ended at the step limit",
-        scope="turn",
+        scope="trace",
     ),
     rule(
         "output-limit",

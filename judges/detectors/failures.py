@@ -92,9 +92,10 @@ def failed(facts: RunFacts, ctx: Context, name: str, kinds: tuple[F, ...]) -> It
     """Turns that failed by class `name`: with one of `kinds`, in a call or in a step as the class has it.
 
     The failure of a run below that ended by it is told there (endings.py), not at the call that delegated. The same
-    step that fails again and again is one error, which the rule on equal steps (coding.py) names.
+    step that fails again and again is one error, which the rule on equal steps (coding.py) names; so are replies in a
+    row that could not be read, at the first.
     """
-    again = {turn.position for turns in same_steps(facts) for turn in turns}
+    again = {turn.position for turns in (*same_steps(facts), *_unreadable(facts).values()) for turn in turns}
     for turn in facts.turns:
         if turn.position in again:
             continue
@@ -106,6 +107,23 @@ def failed(facts: RunFacts, ctx: Context, name: str, kinds: tuple[F, ...]) -> It
         if (name in _OF_STEPS and theirs) or (name in _OF_CALLS and not turn.failed_call):
             continue
         yield turn
+
+
+def _unreadable(facts: RunFacts) -> dict[str, list[TurnFacts]]:
+    """The replies after one that could not be read, up to the next that could, by the span of the first."""
+    found: dict[str, list[TurnFacts]] = {}
+    first = ""
+    for turn in facts.acts:
+        unread = (
+            turn.failure is not None and turn.failure.kind is F.PARSE and not (turn.code or turn.turn.tool_requests)
+        )
+        if unread and first:
+            found[first].append(turn)
+        elif unread:
+            first, found[turn.span_id] = turn.span_id, []
+        else:
+            first = ""
+    return found
 
 
 def _what(turn: TurnFacts, article: str) -> str:
@@ -175,10 +193,11 @@ _TOLD: Final = 120
 
 
 def _made(facts: RunFacts, ctx: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
+    unreadable = _unreadable(facts)
     for turn in failed(facts, ctx, name, kinds):
         hit = made_hit(facts, turn, f"{_what(turn, 'The')} failed: {_why(turn.failure, what)}.")
-        again = ctx.missed_again.get(turn.span_id)
-        yield replace(hit, severity=_severity(facts, ctx, turn), also_at=(again,) if again else ())
+        again = (ctx.missed_again.get(turn.span_id, ""), *(t.span_id for t in unreadable.get(turn.span_id, ())))
+        yield replace(hit, severity=_severity(facts, ctx, turn), also_at=tuple(filter(None, again)))
 
 
 def _read(facts: RunFacts, ctx: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:

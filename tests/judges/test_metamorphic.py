@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from captured_faults import LLM, Step, Traces, changed, failed, joined, raising, reworded, step_of, with_fault
+from captured_faults import LLM, Step, Traces, changed, failed, joined, limited, raising, reworded, step_of, with_fault
 from fault_kinds import DOWN, ENDINGS, FAULTS
 from sizes import sized
 from trajectories import FRAMEWORKS, load
@@ -99,6 +99,28 @@ def test_a_manager_that_fails_is_one_severe_error(label: str, message: str) -> N
     assert place(error) == (ENDINGS[message], manager.span.span_id)
     assert (error.lead.evidence, error.severity()) == (message, Severity.HIGH)
     assert TraceState.FAILED in {t.state for t in joined(faulty)}
+
+
+@pytest.mark.parametrize("closing", [True, False])
+def test_a_manager_at_its_step_limit_is_one_severe_error(*, closing: bool) -> None:
+    """At the call that words an answer without tools, or at the last step; with steps left there is none.
+
+    Nothing is found where the record does not tell: a closing call like any other, or an agent that spoke on.
+    """
+    tried = found = 0
+    for label in LABELS:
+        made = limited(healthy(label), closing=closing)
+        if made is None:
+            continue
+        tried += 1
+        told = [e for e in errors(made[0]) if e.lead.judge == "step-limit"]
+        found += len(told)
+        assert len(told) <= 1, label
+        assert all(e.lead.span_id in made[1] and e.severity() is Severity.HIGH for e in told), label
+        left = limited(healthy(label), closing=True, spare=1)
+        assert left is None or not any(e.lead.judge == "step-limit" for e in errors(left[0])), label
+    assert tried >= 15
+    assert found >= 0.7 * tried
 
 
 @pytest.mark.parametrize("label", LABELS)

@@ -14,7 +14,7 @@ from typing import Any
 from tracejury.processors.joining import rebuild_joined
 from tracejury.schemas.normalized import ExceptionInfo, Kind, Message, NormalizedSpan, ToolRequest
 from tracejury.schemas.spans import STATUS_ERROR
-from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, Turn
+from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, Turn, TurnKind
 
 Traces = Mapping[str, Sequence[NormalizedSpan]]
 
@@ -145,6 +145,40 @@ def silent(span: NormalizedSpan) -> NormalizedSpan:
 def changed(traces: Traces, span_id: str, change: Callable[[NormalizedSpan], NormalizedSpan]) -> Traces:
     """The traces with one span changed."""
     return {i: [change(s) if s.span_id == span_id else s for s in spans] for i, spans in traces.items()}
+
+
+SPENT = "Your steps are used up. Give an answer to the task from what you know."
+
+
+def limited(traces: Traces, *, closing: bool, spare: int = 0) -> tuple[Traces, frozenset[str]] | None:
+    """A manager that has used all of its steps but `spare`, and the spans of its last turn; None without such a run.
+
+    `closing`: its last call is given no tools and words an answer; else there is none, and the step before is the last.
+    """
+    runs = [r for t in joined(traces) for r in t.runs if not r.parent_id and r.span and r.span.kind is Kind.AGENT]
+    acts = [t for t in (runs[0].turns if runs else ()) if t.kind is TurnKind.ACT and t.llm is not None]
+    if len(acts) <= 1 or acts[-1] is not runs[0].turns[-1] or (acts[-2].sub_run_ids and not acts[-2].tool_calls):
+        return None
+    manager, last, gone = runs[0].span, acts[-1].llm, {s.span_id for s in acts[-1].spans}
+    assert manager is not None
+    assert last is not None
+
+    def change(span: NormalizedSpan) -> NormalizedSpan | None:
+        if span.span_id == manager.span_id:
+            bound = replace(span, max_steps=len(acts) - 1 + spare)
+            return bound if closing else replace(bound, output_text="", output_messages=())
+        if span.span_id == last.span_id and closing:
+            said = Message("assistant", "The length of the river is not known to me.")
+            asked = (*span.input_messages, Message("user", SPENT))
+            return replace(span, tools=(), input_messages=asked, output_messages=(said,), output_text=said.text)
+        return None if span.span_id in gone else span
+
+    made = {i: [c for s in spans if (c := change(s)) is not None] for i, spans in traces.items()}
+    kept = acts[-1] if closing else acts[-2]
+    turns = [t for trace in joined(made) for run in trace.runs if run.id == runs[0].id for t in run.turns]
+    if kept.llm is None or all(t.llm is None or t.llm.span_id != kept.llm.span_id for t in turns):
+        return None  # without its tools the call is not known to be the manager's
+    return made, frozenset(s.span_id for s in kept.spans)
 
 
 def reworded(traces: Traces, words: Mapping[str, str]) -> Traces:

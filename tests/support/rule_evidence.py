@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from captured_faults import LLM, TOOL, Traces, changed, failed, joined, reworded, step_of, with_fault
+from captured_faults import LLM, TOOL, Traces, changed, failed, joined, limited, reworded, step_of, with_fault
 from code_harnesses import HARNESSES
 from fault_kinds import CODE_FAULTS, ENDINGS, FAULTS, MODEL_FAULTS
 from omitted_calls import ANNOUNCEMENTS, LOOKUPS, PRINTING, omissions, written_and_called, written_down
@@ -70,7 +70,7 @@ def _injected() -> Iterator[Case]:
     """Findings that a fault brings about, right at the step or run that it was injected into."""
     for label in sorted(p.parent.name for p in FRAMEWORKS.glob("*/S1.zip")):
         healthy = load(FRAMEWORKS / label / "S1.zip")
-        for faulty, spans in (*_failed_calls(healthy), *_failed_runs(healthy)):
+        for faulty, spans in (*_failed_calls(healthy), *_failed_runs(healthy), *_limited_runs(healthy)):
             yield from _brought(label, healthy, faulty, spans)
     yield from _omitted()
     for name, harness in HARNESSES.items():
@@ -119,6 +119,15 @@ def _failed_runs(healthy: Traces) -> Iterator[tuple[Traces, set[str]]]:
         if manager.answer:
             last = {i for turn in manager.turns[-1:] for i in spans_of(turn)}
             yield reworded(healthy, {manager.answer: ""}), {*last, manager.span.span_id}
+
+
+def _limited_runs(healthy: Traces) -> Iterator[tuple[Traces, set[str]]]:
+    """The traces with a manager at its step limit; and with one that has steps left, where no error is right."""
+    for closing in (True, False):
+        for spare in (0, 1, 5) if closing else (0,):
+            made = limited(healthy, closing=closing, spare=spare)
+            if made is not None:
+                yield made[0], set() if spare else set(made[1])
 
 
 def _brought(label: str, healthy: Traces, faulty: Traces, spans: set[str]) -> Iterator[Case]:

@@ -155,4 +155,4 @@ def test_what_is_provisional_counts_nowhere_but_stands_as_an_error() -> None:
         findings=[finding(state=FindingState.PROVISIONAL)],
     )
     assert [fact.errors for fact in fold(open_trace)] == [(), (), ()]
-    assert [(e.state, e.title) for e in errors_of(open_trace)] == [(FindingState.PROVISIONAL, "Goal Deviation")]
+    assert [(e.state, e.title) for e in errors_of(open_trace)] == [(FindingState.PROVISIONAL, "Tasks: goal deviation")]
