@@ -1,11 +1,13 @@
 """Executions that went wrong, by their causes.
 
-A retry of nearly the same code that goes wrong again has the cause of the first, and so has the code of another agent
-that was sent how the first one ended and took the work over. Nearly the same code that runs well later has mended it.
+A retry of nearly the same code that goes wrong in the same way has the cause of the first, and so has the code of
+another agent that was sent how the first one ended and took the work over. What goes wrong in another way is a mistake
+of its own. Nearly the same code that runs well later has mended it.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -63,7 +65,24 @@ _WORDS: Final = 400
 
 def _follows(execution: Execution, words: Counter[str], fault: CodeFault) -> bool:
     last = fault.failures[-1]
-    return _alike(words, fault.words[-1]) or (execution.run is not last.run and _was_sent(execution, last))
+    if _alike(words, fault.words[-1]):
+        return True
+    return execution.run is not last.run and _way(execution) == _way(last) and _was_sent(execution, last)
+
+
+def last_words(output: str) -> str:
+    """The last line that begins as an exception's does, else the last line: prints may stand behind a traceback."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return next((line for line in reversed(lines) if _EXCEPTION.match(line)), lines[-1] if lines else "")
+
+
+_EXCEPTION: Final = re.compile(r"[\w.$]{0,80}(?:Error|Exception)\b")
+
+
+def _way(execution: Execution) -> str:
+    """How it went wrong: the exception's name, "" where the last words name none."""
+    named = _EXCEPTION.match(last_words(execution.end.output))
+    return named.group() if named else ""
 
 
 def _was_sent(execution: Execution, earlier: Execution) -> bool:

@@ -250,7 +250,7 @@ def _read_turn(
     # A step raised nothing where the model's reply holds neither code nor a call: it could not be read.
     if (
         failure is not None
-        and failure.kind in _RAISED
+        and failure.kind is FailureKind.OTHER
         and not (code or turn.tool_calls or turn.tool_requests or turn.sub_run_ids)
     ):
         failure = failure if turn.llm is None or turn.llm.is_error else replace(failure, kind=FailureKind.PARSE)
@@ -282,9 +282,6 @@ def _read_turn(
         answers=answers,
         code=code,
     )
-
-
-_RAISED: Final = (FailureKind.CODE, FailureKind.OTHER)
 
 
 def _turn_text(turn: Turn, calls: tuple[CallFacts, ...]) -> str:

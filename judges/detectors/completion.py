@@ -11,7 +11,7 @@ from ...schemas.trajectory import TurnKind
 from ..base import Context
 from ..claims import answer_text, gives_up_honestly
 from ..facts import RunFacts, TurnFacts
-from ..failure_text import OUTAGES
+from ..failure_text import OUTAGES, FailureKind
 from ..names import reads
 from ..phrases import count
 from ..quoting import quote, quote_call
@@ -139,6 +139,9 @@ def _after_failure(facts: RunFacts, _: Context) -> Iterator[Hit]:
     acts = facts.acts
     if len(acts) >= _TWO and acts[-1].answers and not acts[-1].attempted:
         before = acts[-2]
+        # A reply that could not be read was no attempt at data: what follows says it again.
+        if before.failure is not None and before.failure.kind is FailureKind.PARSE:
+            return
         # A refused change brings no data that the answer could lack.
         if before.failed_call is not None and reads(before.failed_call.name) is False:
             return

@@ -7,13 +7,12 @@ it needed; nearly the same code that runs later was the author's own repair.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from ...schemas.taxonomy import Severity
 from ..base import Context
-from ..code_faults import CodeFault
+from ..code_faults import CodeFault, last_words
 from ..executions import Execution
 from ..facts import RunFacts, TurnFacts
 from ..names import text_of
@@ -41,7 +40,7 @@ def _empty(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
 
 def _hit(fault: CodeFault, first: Execution, author: TurnFacts) -> Hit:
     status = "" if first.end.status is None else f" with exit status {first.end.status}"
-    said = f": {what[:_SAID]}" if (what := _last_words(first.end.output)) else ""
+    said = f": {what[:_SAID]}" if (what := last_words(first.end.output)) else ""
     again = f" Code for it failed {times(len(fault.failures))} in all." if len(fault.failures) > 1 else ""
     return Hit(
         author.span_id,
@@ -54,15 +53,6 @@ def _hit(fault: CodeFault, first: Execution, author: TurnFacts) -> Hit:
 
 
 _SAID: Final = 120
-
-
-def _last_words(output: str) -> str:
-    """The last line that begins as an exception's does, else the last line: prints may stand behind a traceback."""
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return next((line for line in reversed(lines) if _EXCEPTION.match(line)), lines[-1] if lines else "")
-
-
-_EXCEPTION: Final = re.compile(r"[\w.$]{0,80}(?:Error|Exception)\b")
 
 
 def quote_code(author: TurnFacts, code: str) -> str:

@@ -88,7 +88,15 @@ def _announcements(facts: RunFacts, ctx: Context) -> Iterator[tuple[int, TurnFac
             yield at, turn, name
 
 
-def _hit(turn: TurnFacts, name: str, text: str, repeats: tuple[str, ...] = ()) -> Hit:
+def _repeated(facts: RunFacts, ctx: Context) -> Iterator[tuple[TurnFacts, str, tuple[str, ...]]]:
+    """Each with its tool, and the next one as its repeat where that follows at once, for the same tool."""
+    found = list(_announcements(facts, ctx))
+    for (at, turn, name), after in zip_longest(found, found[1:]):
+        repeats = after is not None and (after[0], after[2]) == (at + 1, name)
+        yield turn, name, (after[1].span_id,) if repeats else ()
+
+
+def _hit(turn: TurnFacts, name: str, text: str, repeats: tuple[str, ...]) -> Hit:
     at = max(0, find_name(turn.text.lower(), name.lower()))
     confidence = None if _codes(turn) else _WORDED
     return Hit(turn.span_id, quote(turn.text, at), text.format(name=name), also_at=repeats, confidence=confidence)
@@ -98,17 +106,14 @@ _WORDED: Final = 0.8 * threshold(DEFAULT_PROFILE)
 
 
 def _first(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
-    for _, turn, name in islice(_announcements(facts, ctx), 1):
-        yield _hit(turn, name, "Announces a call of {name}, but calls nothing, so the step brings nothing.")
+    for turn, name, repeats in islice(_repeated(facts, ctx), 1):
+        yield _hit(turn, name, "Announces a call of {name}, but calls nothing, so the step brings nothing.", repeats)
 
 
 def _again(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
-    """Those after the first; each names the next one as its repeat where that follows at once, for the same tool."""
     text = "Announces a call of {name} and calls nothing, as an earlier turn of this run did already."
-    later = list(_announcements(facts, ctx))[1:]
-    for (at, turn, name), after in zip_longest(later, later[1:]):
-        repeated = after is not None and (after[0], after[2]) == (at + 1, name)
-        yield _hit(turn, name, text, (after[1].span_id,) if repeated else ())
+    for turn, name, repeats in islice(_repeated(facts, ctx), 1, None):
+        yield _hit(turn, name, text, repeats)
 
 
 RULES: Final = (

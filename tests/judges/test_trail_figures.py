@@ -52,7 +52,7 @@ def figures(profile: str) -> StepFigures:
 
 
 @pytest.mark.parametrize(
-    ("profile", "localised", "precision"), [("strict", 0.45, 0.70), ("balanced", 0.45, 0.70), ("recall", 0.70, 0.60)]
+    ("profile", "localised", "precision"), [("strict", 0.45, 0.70), ("balanced", 0.45, 0.70), ("recall", 0.67, 0.62)]
 )
 def test_a_profile_reaches_its_bounds(profile: str, localised: float, precision: float) -> None:
     """By the primary span of each error; what only these traces support shows in recall."""

@@ -48,3 +48,21 @@ def test_two_calls_of_a_turn_that_fail_for_different_causes(other: str | None, p
     ]
     whole = trace(run("r1", Said("a1", "", calls), Said("z", "I could not find it, the search is down.")))
     assert [one for one, _ in errors(whole)] == primaries
+
+
+UNREAD = "Error while parsing tool call from model output: the message contains no call."
+
+
+@pytest.mark.parametrize(("between", "expected"), [((), [("a1", ("a2", "a3"))]), ((2,), [("a1", ()), ("a3", ())])])
+def test_replies_in_a_row_that_cannot_be_read(
+    between: tuple[int, ...], expected: list[tuple[str, tuple[str, ...]]]
+) -> None:
+    """One error at the first, however often the model is asked again; a step that works begins anew."""
+    steps = [
+        Said(f"a{n}", "", [Did("search", {"q": "the Rhine"}, "1230 km", None, f"t{n}")])
+        if n in between
+        else Said(f"a{n}", "Well.", step_error=UNREAD)
+        for n in (1, 2, 3)
+    ]
+    found = errors(trace(run("r1", *steps, Said("z", "I could not find it."))))
+    assert [one for one in found if one[0] in ("a1", "a2", "a3")] == expected
