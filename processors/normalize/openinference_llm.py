@@ -55,7 +55,7 @@ def read_llm(attributes: Mapping[str, str]) -> dict[str, Any]:
     return {
         "oldest_missing": late,
         "input_messages": messages,
-        "output_messages": _messages(outputs) or recorded_output(attributes.get("output.value", "")),
+        "output_messages": _reply(_messages(outputs), attributes.get("output.value", "")),
         "tools": tuple(tools[i] for i in sorted(tools))
         or tool_definitions(parameters.get("tools"))
         or definitions(attributes.get("llm.tools", "")),
@@ -66,6 +66,17 @@ def read_llm(attributes: Mapping[str, str]) -> dict[str, Any]:
         "input_tokens": as_int(attributes.get("llm.token_count.prompt")),
         "output_tokens": as_int(attributes.get("llm.token_count.completion")),
     }
+
+
+def _reply(flat: tuple[Message, ...], output_value: str) -> tuple[Message, ...]:
+    """The flattened reply; the recorded one where that is missing, or says nothing while the recorded one does.
+
+    LangChain's instrumentation flattens no call whose arguments are no JSON.
+    """
+    if any(m.text or m.tool_requests or m.reasoning for m in flat):
+        return flat
+    recorded = recorded_output(output_value)
+    return recorded if not flat or any(m.text or m.tool_requests for m in recorded) else flat
 
 
 def _place(key: str) -> tuple[str, int, str] | None:
