@@ -16,7 +16,7 @@ from ..schemas.normalized import Json
 from ..schemas.trajectory import AgentRun, ToolCall, Turn
 from .failure_text import FailureKind, StepFailure
 from .names import Role, reads, role_of
-from .tool_schema import parameters_of, violation
+from .tool_schema import parameters_of, reason_of_refusal, violation
 
 _READ: Final = 600
 _NAME: Final = "\x00"
@@ -125,8 +125,9 @@ class _Case:
         found = violation(self.call.arguments, parameters_of(self.call, self.run))
         if self.failure is None or self.failure.kind not in _UNEXPLAINED:
             return self.failure is None and never_ran and bool(found)
-        of_schema = self.failure.kind is FailureKind.SCHEMA
-        return of_schema or (bool(found) and (never_ran or found.startswith("takes")))
+        if self.failure.kind is FailureKind.SCHEMA or found.startswith("takes"):
+            return True
+        return never_ran and bool(reason_of_refusal(self.call.arguments, parameters_of(self.call, self.run)))
 
     def is_policy(self) -> bool:
         """A rule or a person did not allow it, or a tool that changes something answers that it did not."""

@@ -46,6 +46,12 @@ def mistyped(arguments: Json, parameters: Mapping[str, Any] | None) -> str:
     return ""
 
 
+def reason_of_refusal(arguments: Json, parameters: Mapping[str, Any] | None) -> str:
+    """As `violation`, for a call that was turned down: then another type is a reason, too."""
+    name = mistyped(arguments, parameters)
+    return violation(arguments, parameters) or (f"takes another type for {name[:40]!r}" if name else "")
+
+
 def _is_of(value: object, expected: tuple[type, ...]) -> bool:
     if isinstance(value, bool):
         return bool in expected

@@ -20,7 +20,7 @@ from ..mending import severity_of
 from ..names import Role
 from ..quoting import quote_call, quote_executed
 from ..rule import Hit, rule
-from ..tool_schema import mistyped, parameters_of, violation
+from ..tool_schema import mistyped, parameters_of, reason_of_refusal
 from .failures import read_hit
 
 
@@ -41,7 +41,7 @@ def _why(facts: RunFacts, call: CallFacts, kind: FailureKind) -> str:
         return f"The arguments for {name} are no valid JSON, so they could not be read."
     if kind is FailureKind.POLICY:
         return f"This call of {name} was refused: a rule or a person did not allow it."
-    found = violation(call.call.arguments, parameters_of(call.call, facts.run))
+    found = reason_of_refusal(call.call.arguments, parameters_of(call.call, facts.run))
     why = found or "was given arguments that it does not take"
     return f"{name} {why}, so this call {'did not run' if call.ran is False else 'failed'}."
 

@@ -315,6 +315,9 @@ def test_an_odd_schema_decides_nothing(schema: dict[str, object] | None) -> None
         (Did("web_search", {"page": 2}, None, None, "", executed=None), False),
         (Did("web_search", {"query": "x"}, None, "ValueError: no", "t1"), False),
         (Did("web_search", {"query": "x"}, None, "TypeError: unexpected keyword argument", "t1"), True),
+        (Did("web_search", {"query": 3}, None, "Invalid JSON input for web_search", "t1", executed=False), True),
+        (Did("web_search", {"query": "x"}, None, "Invalid JSON input for web_search", "t1", executed=False), False),
+        (Did("web_search", {"query": 3}, None, "ValueError: no", "t1"), False),
     ],
 )
 def test_only_calls_that_went_wrong_violate_a_schema(did: Did, *, fires: bool) -> None:
