@@ -21,6 +21,7 @@ from ..failure_text import OUTAGES, StepFailure, told_at
 from ..failure_text import FailureKind as F
 from ..mending import severity_of
 from ..quoting import quote, quote_call, quote_executed
+from ..retries import retried
 from ..rule import Hit, RunRule, rule
 from .coding import same_steps
 
@@ -193,10 +194,11 @@ _TOLD: Final = 120
 
 
 def _made(facts: RunFacts, ctx: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
-    unreadable = _unreadable(facts)
+    unreadable, again_at = _unreadable(facts), retried(facts)
     for turn in failed(facts, ctx, name, kinds):
         hit = made_hit(facts, turn, f"{_what(turn, 'The')} failed: {_why(turn.failure, what)}.")
-        again = (ctx.missed_again.get(turn.span_id, ""), *(t.span_id for t in unreadable.get(turn.span_id, ())))
+        again = [ctx.missed_again.get(turn.span_id, ""), again_at.get(turn.span_id, "")]
+        again += (t.span_id for t in unreadable.get(turn.span_id, ()))
         yield replace(hit, severity=_severity(facts, ctx, turn), also_at=tuple(filter(None, again)))
 
 

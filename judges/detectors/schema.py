@@ -19,6 +19,7 @@ from ..failure_text import FailureKind
 from ..mending import severity_of
 from ..names import Role
 from ..quoting import quote_call, quote_executed
+from ..retries import retried
 from ..rule import Hit, rule
 from ..tool_schema import mistyped, parameters_of, reason_of_refusal
 from .failures import read_hit
@@ -47,6 +48,7 @@ def _why(facts: RunFacts, call: CallFacts, kind: FailureKind) -> str:
 
 
 def _made(facts: RunFacts, ctx: Context, *, kind: FailureKind) -> Iterator[Hit]:
+    again_at = retried(facts)
     for turn, call in _refused(facts, kind):
         shown = call.call.span.span_id if call.call.span else turn.span_id
         reader = facts.turns[turn.read.position].span_id if turn.read else ""
@@ -56,7 +58,9 @@ def _made(facts: RunFacts, ctx: Context, *, kind: FailureKind) -> Iterator[Hit]:
             evidence = quote_executed(call.call.span, call.call)
         place, severity = turn.span_id or shown, severity_of(ctx.worked, facts, turn, call)
         if place:
-            yield Hit(place, evidence, _why(facts, call, kind), shown, reader, linked=linked, severity=severity)
+            again = again_at.get(turn.span_id, "") if call.call is turn.failed_call else ""
+            also = (again,) if again else ()
+            yield Hit(place, evidence, _why(facts, call, kind), shown, reader, also, linked, severity)
 
 
 def _read(facts: RunFacts, ctx: Context) -> Iterator[Hit]:

@@ -66,3 +66,22 @@ def test_replies_in_a_row_that_cannot_be_read(
     ]
     found = errors(trace(run("r1", *steps, Said("z", "I could not find it."))))
     assert [one for one in found if one[0] in ("a1", "a2", "a3")] == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "expected"),
+    [
+        ({"q": "the Rhine"}, DOWN, [("a1", ("a2", "t2"))]),
+        ({"q": "the Elbe"}, DOWN, [("a1", ()), ("a2", ())]),
+        ({"q": "the Rhine"}, MISSING, [("a1", ()), ("a2", ())]),
+    ],
+    ids=["the same", "another call", "another failure"],
+)
+def test_a_failed_call_that_is_made_again_at_once(
+    arguments: dict[str, str], error: str, expected: list[tuple[str, tuple[str, ...]]]
+) -> None:
+    """Unchanged, it is the same mistake; with other arguments, or where it fails in another way, it is another."""
+    first = Said("a1", "", [Did("search", {"q": "the Rhine"}, None, DOWN, "t1")])
+    again = Said("a2", "", [Did("search", arguments, None, error, "t2")])
+    found = errors(trace(run("r1", first, again, Said("z", "I could not find it, the search is down."))))
+    assert [(one, tuple(sorted(repeats))) for one, repeats in found] == expected
