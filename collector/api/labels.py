@@ -30,7 +30,7 @@ from ...schemas.wire.labels import (
     TakenReviews,
     TakenScores,
 )
-from ..labels.labelling import Labelling
+from ..labels.labelling import AnnotationDraft, Labelling
 from ..queries.present_labels import (
     present_annotation,
     present_item,
@@ -58,6 +58,7 @@ from .params_labels import (
     item_of,
     times,
 )
+from .prefixes import ERROR_DIGITS, whole_error_id
 
 JSON_LINES = "application/x-ndjson"
 EXPORT_PAGE = 1000
@@ -90,7 +91,7 @@ def _add_annotations(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> 
         """Take opinions and missed errors; one replaces what its annotator said of the same before."""
         now = clock()
         labelling = Labelling(reader, now)
-        taken = [labelling.take_opinion(item.draft(now)) for item in body.items]
+        taken = [labelling.take_opinion(_whole(reader, item.draft(now))) for item in body.items]
         return _taken(labelling, taken, present_annotation)
 
     @app.delete("/api/annotations/{annotation_id:path}", responses=documented(AnnotationJson, 404))
@@ -100,6 +101,13 @@ def _add_annotations(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> 
         gone = labelling.withdraw(annotation_id, trace_id=params.trace)
         labelling.save()
         return json_answer(present_annotation(gone))
+
+
+def _whole(reader: Reader, said: AnnotationDraft) -> AnnotationDraft:
+    """With the whole id where only its beginning is given, as lists show it; what names a judge may be elsewhere."""
+    if said.judge or not 0 < len(said.finding_id) < ERROR_DIGITS:
+        return said
+    return replace(said, finding_id=whole_error_id(reader, said.finding_id))
 
 
 def _add_scores(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:

@@ -12,6 +12,8 @@ from ..queries.reader import Reader
 
 SHOWN: Final = 10
 """Ids of which a beginning is too short that are listed."""
+ERROR_DIGITS: Final = 32
+"""Hex digits of the whole id of an error or a finding."""
 _LONGEST: Final = 1000
 """Characters of a beginning that are looked for."""
 

@@ -192,3 +192,16 @@ async def test_what_cannot_be_said_is_one_line(labelled: Labelled) -> None:
         result = await labelled.run(*args, code=code)
         assert line in result.stderr
         assert len(result.stderr.splitlines()) == 1
+
+
+async def test_the_beginning_of_an_id_that_lists_show_is_enough(labelled: Labelled) -> None:
+    """Of an error and of a finding; of several, they are named, and what nothing begins with is one clear line."""
+    found = await labelled.findings(FIRST)
+    await labelled.run("add", found[0]["id"][:8], "--agree")
+    (said,) = await labelled.json("list", "--kind", "annotations")
+    assert (said["span_id"], said["opinion"]) == (found[0]["span_id"], "agree")
+    await labelled.run("add", said["finding_id"][:8], "--disagree")
+    (again,) = await labelled.json("list", "--kind", "annotations")
+    assert (again["id"], again["opinion"]) == (said["id"], "disagree")
+    refused = await labelled.run("add", "zz", "--agree", code=4)
+    assert refused.stderr.strip() == "tracejury: no error 'zz' is stored"
