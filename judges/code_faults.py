@@ -1,8 +1,8 @@
 """Executions that went wrong, by their causes.
 
-A retry of nearly the same code that goes wrong in the same way has the cause of the first, and so has the code of
-another agent that was sent how the first one ended and took the work over. What goes wrong in another way is a mistake
-of its own. Nearly the same code that runs well later has mended it.
+A retry of nearly the same code that goes wrong again has the cause of the first. So has other code that goes wrong in
+the same way, of another agent that was sent how the first one ended and took the work over. Nearly the same code that
+runs well later has mended it.
 """
 
 from __future__ import annotations

@@ -248,12 +248,10 @@ def _read_turn(
     text = _turn_text(turn, calls)
     code = code_of(text) if turn.wrappers or turn.observation else ""
     # A step raised nothing where the model's reply holds neither code nor a call: it could not be read.
-    if (
-        failure is not None
-        and failure.kind is FailureKind.OTHER
-        and not (code or turn.tool_calls or turn.tool_requests or turn.sub_run_ids)
-    ):
-        failure = failure if turn.llm is None or turn.llm.is_error else replace(failure, kind=FailureKind.PARSE)
+    replied = turn.llm is not None and not turn.llm.is_error
+    acted = code or turn.tool_calls or turn.tool_requests or turn.sub_run_ids
+    if failure is not None and failure.kind is FailureKind.OTHER and replied and not acted:
+        failure = replace(failure, kind=FailureKind.PARSE)
     started = dict.fromkeys([*turn.sub_run_ids, *(c.sub_run_id for c in turn.tool_calls if c.sub_run_id)])
     subs = [runs[i] for i in started if i in runs]
     refusals = [line for sub in subs if (line := gives_up(sub.answer))]
