@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from .trajectory import Exchange
+
 
 class StepKind(StrEnum):
     """The kind of a transcript's step."""
@@ -20,7 +22,8 @@ class Step:
     """One step of a transcript. `label`: "S1", "S2" … in the order of the transcript.
 
     `span_id`: where a finding at this step belongs; `turn` the index of its turn in the run. `text`: its lines as a
-    judge sees them, neutralised, the first of them with the label; `outline` one line for the step index.
+    judge sees them, neutralised, the first of them with the label; `outline` one line for the step index. `trace_id`:
+    of the span in a session's record, whose steps are of several traces; "" in the transcript of a run.
     """
 
     label: str
@@ -29,6 +32,7 @@ class Step:
     turn: int
     text: str
     outline: str
+    trace_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,34 @@ class Transcript:
     def spans(self) -> Mapping[str, str]:
         """Label to span id."""
         return {step.label: step.span_id for step in self.steps}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedExchange:
+    """An exchange in a session's record, with the offsets of its steps, `last` exclusive. `label`: "E1", "E2" ….
+
+    `asked` and `answered`: labels of the steps that hold the user's message and the answer, "" where there is none.
+    """
+
+    label: str
+    trace_id: str
+    exchange: Exchange
+    first: int
+    last: int
+    asked: str = ""
+    answered: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """The managers' transcripts of a session in order of time, as one: steps "E1.S1" …, each text once.
+
+    `transcript.run_id` is the session's id. Append-only: a later exchange changes nothing before it.
+    """
+
+    session_id: str
+    transcript: Transcript
+    exchanges: tuple[RecordedExchange, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import MutableMapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
 
+from .checks import ItemAnswer
 from .findings import Finding
 from .trajectory import Trace, TraceState
 
@@ -22,18 +24,35 @@ class SubjectKind(StrEnum):
 
     TURN_WINDOW = "turn-window"
     AGENT_RUN = "agent-run"
+    EXCHANGE = "exchange"
     TRACE = "trace"
     SESSION = "session"
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The subject of a judgement. `id`: the trace id, run id or session id."""
+    """The subject of a judgement. `id`: the trace id, run id, id of an exchange, or `session_subject_id`.
+
+    A session has no `trace_id`, as it has several; a trace without one is a session of its own, with its id as both.
+    """
 
     kind: SubjectKind
     id: str
     trace_id: str
     tenant: str = ""
+
+
+def session_subject_id(service: str, session_id: str) -> str:
+    """The subject id of a session: a JSON list, as sessions of one id in two services are two."""
+    return json.dumps([service, session_id], ensure_ascii=False)
+
+
+def session_of(subject: Subject) -> tuple[str, str] | None:
+    """Service and session id of a session's subject; None for a trace that is a session of its own."""
+    if subject.trace_id:
+        return None
+    service, session_id = json.loads(subject.id)
+    return service, session_id
 
 
 class Outcome(StrEnum):
@@ -57,6 +76,9 @@ class Verdict:
     `sampling_probability`: that this subject was judged at all, the upstream sampler's included; 0 where somebody asked
     for it by hand, so that it counts in no rate. `quote_dropped`: the judge quoted something, and none of its quotes
     stands in the trace, so it has no finding.
+
+    Of a check: `value` in [0, 1] is `numerator` / `denominator` over the grounded `items`, None where it is not
+    applicable; `raw` counts ungrounded items as failed.
     """
 
     judge: str
@@ -69,6 +91,11 @@ class Verdict:
     reasons: str = ""
     sampling_probability: float = 1.0
     quote_dropped: bool = False
+    value: float | None = None
+    raw: float | None = None
+    numerator: float = 0.0
+    denominator: float = 0.0
+    items: tuple[ItemAnswer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ MOST_BYTES: Final = 256 * 1024
 MOST_PROBLEMS: Final = 3
 """Of a file, that are told."""
 
-Data = TypeVar("Data", Criteria, Rules)
+Read = TypeVar("Read", Criteria, Rules)
 
 
 def load_set(name_or_path: str) -> CriteriaSet:
@@ -128,7 +128,7 @@ def _read_set(folder: Traversable, name: str) -> CriteriaSet:
         raise ConfigError(f"{folder}: {_problems(error)}") from None
 
 
-def _read(file: Traversable, kind: type[Data]) -> Data:
+def _read(file: Traversable, kind: type[Read]) -> Read:
     data = _yaml(file)
     try:
         return kind.model_validate(data)

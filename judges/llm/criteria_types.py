@@ -27,7 +27,9 @@ GPA_JUDGES: Final[Mapping[Dimension, str]] = {
 """The seven of "What is your agent's GPA?": dimension to the name of its judge."""
 
 
-class _Data(BaseModel):
+class Data(BaseModel):
+    """The base of what a file of criteria holds."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     @field_validator("*", mode="before")
@@ -37,14 +39,14 @@ class _Data(BaseModel):
         return " ".join(value.split()) if isinstance(value, str) else value
 
 
-class Example(_Data):
+class Example(Data):
     """A few-shot slot: what a step says, and the finding it deserves."""
 
     step: Text
     finding: Text
 
 
-class Principle(_Data):
+class Principle(Data):
     """A rule for all judges of a set. `stages`: the prompts that it is part of."""
 
     text: Text
@@ -54,7 +56,7 @@ class Principle(_Data):
 Confidence = dict[Severity, Share]
 
 
-class Criteria(_Data):
+class Criteria(Data):
     """The criteria of one judge. `dimension` None: a judge of a user's own.
 
     `categories`: the leaves of `taxonomy` that its findings may use. `scale`: what each score from 0 to 3 means.
@@ -106,7 +108,7 @@ class Criteria(_Data):
         return self
 
 
-class Rules(_Data):
+class Rules(Data):
     """The shared part of a criteria set: rules, what the severities mean, how to score, how sure findings are."""
 
     version: Annotated[int, Field(ge=1)]
@@ -129,7 +131,7 @@ class Rules(_Data):
         return self
 
 
-class CriteriaSet(_Data):
+class CriteriaSet(Data):
     """Judges and what they share. `name`: of the built-in set or the folder."""
 
     name: Text

@@ -1,0 +1,39 @@
+"""A case for checks: an exchange or a session, its record, and what is asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ...schemas.checks import CheckItem
+from ...schemas.trajectory import Trace
+from ...schemas.transcript import SessionRecord
+from ...schemas.verdicts import Subject
+from .check_types import Check
+
+
+@dataclass(frozen=True, slots=True)
+class AskedCheck:
+    """A check with its items; those of observations are () and listed by the judge from the answer."""
+
+    check: Check
+    items: tuple[CheckItem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CheckCase:
+    """A subject and the checks asked of it in one go.
+
+    `record`: the session up to the end of the subject. `exchange`: number of the exchange in the record (from 0), None
+    for the session as a whole. `traces`: by id, those that the record's steps are of. `architecture`: description of
+    the service, "" for none. `probability`: that the subject is judged at all.
+    """
+
+    subject: Subject
+    record: SessionRecord
+    traces: Mapping[str, Trace]
+    checks: tuple[AskedCheck, ...]
+    service: str = ""
+    exchange: int | None = None
+    architecture: str = ""
+    probability: float = 1.0

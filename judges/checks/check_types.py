@@ -1,0 +1,80 @@
+"""Checks and packs as data: what `pack.yaml` may say."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from ...schemas.taxonomy import Severity
+from ..llm.criteria_types import Data, Name, Share, Text
+
+
+class ItemSource(StrEnum):
+    """Where the items of a check are from."""
+
+    STATES = "states"  # thoughts and actions of the exchange's manager
+    OBSERVATIONS = "observations"  # listed by the judge: what was retrieved and appears in the answer
+    ANSWERS = "answers"  # the answer of the exchange, as one item
+    POLICIES = "policies"  # of the task card and the service
+    CALLS = "calls"  # attempted calls; answered by structure
+    COMPLETION = "completion"  # whether the task was completed; answered by structure
+
+
+ANSWERED_BY_STRUCTURE = frozenset({ItemSource.CALLS, ItemSource.COMPLETION})
+"""Sources whose items need no model."""
+
+
+class Check(Data):
+    """One closed question about each item of a subject; its `name` is the judge's.
+
+    `measure`: the letter of the measure that its answers give. `scale`: a number n for 0 to n, best last, or names,
+    best first. `question`: asked of each item; `best`: what the best answer means; `also`: what else below the best
+    is reported, though it is no item (category to meaning).
+    """
+
+    name: Name
+    measure: Annotated[str, Field(pattern=r"^[A-Z][A-Za-z]{0,11}$")]
+    title: Text
+    definition: Text
+    """The measure's definition, for people."""
+    subject: Literal["exchange", "session"]
+    items: ItemSource
+    scale: Annotated[int, Field(ge=1, le=100)] | Annotated[tuple[Name, ...], Field(min_length=2, max_length=20)] = (
+        "yes",
+        "no",
+    )
+    question: Text | None = None
+    best: Text | None = None
+    category: Text
+    """Of a finding at an item below the best answer."""
+    also: dict[Text, Text] = Field(default={})
+    severity: Severity = Severity.MEDIUM
+    confidence: Share = 0.5
+    explain: Text
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The words of the scale, best first."""
+        return tuple(map(str, range(self.scale, -1, -1))) if isinstance(self.scale, int) else self.scale
+
+    @property
+    def asks(self) -> bool:
+        """Whether a model is asked."""
+        return self.items not in ANSWERED_BY_STRUCTURE
+
+    @field_validator("scale", mode="before")
+    @classmethod
+    def _words(cls, value: Any) -> Any:
+        """YAML 1.1 reads yes and no as truth values."""
+        words = {True: "yes", False: "no"}
+        return [words[w] if isinstance(w, bool) else w for w in value] if isinstance(value, list) else value
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        if self.asks and not (self.question and self.best):
+            raise ValueError("question and best: say what is asked of each item, and what the best answer means")
+        if len(set(self.answers)) != len(self.answers):
+            raise ValueError("scale: one answer stands there twice")
+        return self

@@ -1,0 +1,38 @@
+"""Items of checks and their answers: what a judge was asked about one by one, and what it said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CheckItem:
+    """One thing that a check asks about: a state, a call, a policy.
+
+    `text`: what it is, in one line. `label`: the record's step that it stands at ("E1.S3"), "" where it stands nowhere,
+    as a policy does; `trace_id` and `span_id`: of that step, "" likewise.
+    """
+
+    text: str
+    label: str = ""
+    trace_id: str = ""
+    span_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemAnswer:
+    """The answer to one item, in a word of the check's scale.
+
+    `best`: whether it is the scale's best; then `quote` may be "". Below the best, `label`, `trace_id` and `span_id`
+    say where it went wrong and `quote` stands there. `grounded`: False where no quote could be verified.
+    """
+
+    item: str
+    answer: str
+    best: bool
+    reason: str = ""
+    label: str = ""
+    trace_id: str = ""
+    span_id: str = ""
+    quote: str = ""
+    grounded: bool = True
