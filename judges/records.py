@@ -65,6 +65,10 @@ class Record:
         return (self.right + 1) / (self.claims + 2)
 
 
+NEXT_AGENT: Final = Record(0, 0, 0)
+"""The record of the next agent, of which nothing is known: it counts as one more data set."""
+
+
 @cache
 def records() -> Mapping[str, Mapping[str, Record]]:
     """The record by data set of each rule or family (`family`)."""
@@ -93,11 +97,8 @@ def is_supported(record: Mapping[str, Record]) -> bool:
 
 
 def confidence_of(record: Mapping[str, Record]) -> float:
-    """The confidence of a rule with this record: the mean over data sets, each of which counts once.
-
-    The next agent counts as one more, of which nothing is known.
-    """
-    expected = fmean(one.expected for one in (*record.values(), Record(0, 0, 0)))
+    """The confidence of a rule with this record: the mean over data sets and the next agent, each counted once."""
+    expected = fmean(one.expected for one in (*record.values(), NEXT_AGENT))
     return round(expected if is_supported(record) else expected * UNPROVEN, 4)
 
 

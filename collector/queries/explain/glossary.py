@@ -15,11 +15,12 @@ from ....judges.base import scope_of
 from ....judges.detectors import BUILT_IN as RULES
 from ....judges.llm.criteria import BUILT_IN, GPA_JUDGES, load_set, offered_judges
 from ....judges.llm.criteria_types import Criteria
-from ....judges.records import confidence_of, family, is_supported, records
 from ....judges.registry import default_suite
 from ....schemas.errors import NotFoundError
 from ....schemas.queries.glossary import Term, TermSection
-from ....schemas.text.counting import counted
+from ....schemas.taxonomy import Dimension
+from .rule_record import record_lines
+from .shown_names import JOINT, joined_dimensions, shown_names
 
 KINDS: Final[Mapping[str, str]] = {
     "figure": "Figures",
@@ -36,7 +37,9 @@ KINDS: Final[Mapping[str, str]] = {
 }
 """Kinds of terms with their headings, in the order in which they are listed."""
 _NEAR: Final = 5
-_NO_WORD: Final = re.compile(r"[^a-z0-9]+")
+_MOST_JOINED: Final = len(Dimension)
+_NO_WORD: Final = re.compile(r"[^a-z0-9*]+")
+"""A star stays: it tells a family of detectors, `model-*`, from a word."""
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -55,7 +58,10 @@ def glossary() -> Mapping[str, Term]:
 
 
 def find_term(name: str) -> Term | None:
-    """The term of a key or title, whatever the case; None: there is none."""
+    """The term of a key, title or other name that is shown, whatever the case; None: there is none."""
+    parts = name.split(JOINT, _MOST_JOINED)
+    if len(parts) > 1 and (joined := joined_dimensions([_names().get(slug(part)) for part in parts])):
+        return joined
     return _names().get(slug(name))
 
 
@@ -93,7 +99,10 @@ def by_kind(terms: Iterable[Term]) -> Mapping[str, Sequence[Term]]:
 @cache
 def _names() -> Mapping[str, Term]:
     terms = glossary()
-    return {slug(term.title): term for term in terms.values()} | dict(terms)
+    titles = {d.name: str(title) for d in default_suite().detectors if (title := getattr(d, "title", ""))}
+    names = {slug(name): term for name, term in shown_names(list(terms.values()), titles)}
+    names |= {slug(name): terms[key] for key, others in read_data("other_names.yaml").items() for name in others}
+    return names | {slug(term.title): term for term in terms.values()} | dict(terms)
 
 
 def _words() -> Iterator[Term]:
@@ -151,7 +160,7 @@ def _detectors() -> Iterator[Term]:
         )
         sections = [TermSection("Reports", tuple(facts))] if facts else []
         if detector.name in built_in:
-            sections.append(TermSection("Record", tuple(_record(detector.name))))
+            sections.append(TermSection("Record", tuple(record_lines(detector.name))))
         yield Term(detector.name, "detector", detector.name, text, tuple(sections), tuple(key for key in see if key))
 
 
@@ -175,19 +184,6 @@ def _facts(detector: Any) -> Iterator[tuple[str, str]]:
     if severity := getattr(detector, "severity", ""):
         yield "severity", str(severity)
     yield "scope, the part of a trace that decides", scope_of(detector).value
-
-
-def _record(rule: str) -> Iterator[str]:
-    """How often a rule was right, by data set, and what follows."""
-    record = records().get(family(rule), {})
-    for data_set, one in record.items():
-        agents = counted(one.agents, "agent")
-        yield f"{data_set}: right in {one.right} of {counted(one.claims, 'finding')}, over {agents}"
-    if is_supported(record):
-        yield f"confidence {confidence_of(record):.2f}"
-    else:
-        why = "one data set supports it" if record else "no data set has a case of it"
-        yield f"unproven, since {why}: at most {confidence_of(record):.2f}, which balanced does not show"
 
 
 def _own_words(detector: Any) -> str:

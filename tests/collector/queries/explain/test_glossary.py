@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from importlib import resources
+from itertools import permutations
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
@@ -19,11 +21,13 @@ from tracejury.collector.queries.explain.glossary import (
 )
 from tracejury.collector.rates.judge_coverage import BY_HAND, NOT_ASKED, OPEN
 from tracejury.judges.llm.criteria import BUILT_IN, load_set
-from tracejury.judges.registry import default_suite
+from tracejury.judges.records import FAMILY_NAMES, family
+from tracejury.judges.registry import default_suite, priors
+from tracejury.schemas.agent_errors import ErrorRole
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.profiles import PROFILES
 from tracejury.schemas.rates import By, Population
-from tracejury.schemas.taxonomy import TRAIL_CATEGORIES, Dimension, Severity
+from tracejury.schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, Dimension, Severity, with_group
 from tracejury.schemas.verdicts import Outcome
 
 DETECTORS = [detector.name for detector in default_suite().detectors]
@@ -50,6 +54,76 @@ def test_whatever_is_named_is_explained_as_what_it_is(kind: str, name: str) -> N
 def test_profiles_and_what_rates_are_asked_by_are_explained(name: str) -> None:
     """A profile, each break-down that the pages offer, and their figures have a text, too."""
     assert find_term(name) is not None
+
+
+def _shown_of_rules() -> set[str]:
+    """Names that stand in lines of errors: of each detector its name, title, category and joined dimensions."""
+    return {
+        name
+        for rule in default_suite().detectors
+        for name in (
+            rule.name,
+            str(getattr(rule, "title", "")) or rule.name,
+            with_group(TRAIL, str(getattr(rule, "category", "")) or TRAIL_CATEGORIES[0]),
+            "+".join(getattr(rule, "dimensions", ())) or "PQ",
+        )
+    }
+
+
+def _shown_of_judges() -> set[str]:
+    judges = [criteria for name in BUILT_IN for criteria in load_set(name).judges]
+    codes = [criteria.code for criteria in judges]
+    names = {name for criteria in judges for name in (criteria.name, criteria.title, *criteria.categories)}
+    return names | {"+".join(pair) for pair in permutations(codes[: len(Dimension)], 2)} | {"+".join(Dimension)}
+
+
+def test_every_name_that_is_shown_is_explained() -> None:
+    """Of detectors and judges, families of detectors, populations and the roles of an error's spans."""
+    shown = _shown_of_rules() | _shown_of_judges() | set(TRAIL_CATEGORIES) | FAMILY_NAMES | {*Population, *ErrorRole}
+    assert len(shown) > 200
+    assert sorted(name for name in shown if find_term(name) is None) == []
+
+
+def test_dimensions_that_stand_together_are_explained_one_by_one() -> None:
+    """In their order, whatever the case; with what is no dimension there is no such term."""
+    term = explain("PA+TS+LC")
+    assert (term.title, term.see) == ("PA+TS+LC", ("pa", "ts", "lc"))
+    assert [line.split(":")[0] for line in term.sections[0].lines] == [explain(key).title for key in term.see]
+    assert explain(term.key) == explain("pa+ts+lc") == term
+    assert [find_term(name) for name in ("PA+finding", "+".join(["PA"] * 50))] == [None] * 2
+
+
+def test_a_title_is_explained_by_the_detectors_that_report_it() -> None:
+    """By the one, or by all of them."""
+    assert explain("Answer given right after a failure").key in DETECTORS
+    assert explain("Call timed out").see == ("timeout-error", "timeout-error-at-tool", "timeout-error-read")
+
+
+def test_a_family_is_no_word() -> None:
+    """Its star tells it from one."""
+    assert [family(name) for name in explain("model-*").see] == ["model-*"] * 5
+    assert (explain("model").kind, explain("error").title) == ("word", "Error")
+
+
+@pytest.mark.parametrize("rule", priors())
+def test_the_confidence_of_a_detector_can_be_recomputed_from_its_record(rule: str) -> None:
+    """From the counts that are shown: shares, their mean, the factor where it is unproven, the bound of a candidate."""
+    lines = next(section.lines for section in explain(rule).sections if section.title == "Record")
+    counts = [
+        (int(right), int(claims)) for right, claims in re.findall(r"right in ([\d]+) of ([\d]+) ", "\n".join(lines))
+    ]
+    mean = fmean((right + 1) / (claims + 2) for right, claims in [*counts, (0, 0)])
+    factor = next((float(n) for line in lines for n in re.findall(r"confidence ([\d.]+) times", line)), 1.0)
+    most = next((float(n) for line in lines for n in re.findall(r"at most ([\d.]+)", line)), 1.0)
+    assert f"= {mean:.3f}" in lines[len(counts) + 1]
+    assert min(mean * factor, most) == pytest.approx(priors()[rule].mean, abs=0.001)
+
+
+def test_other_names_are_of_terms_that_exist() -> None:
+    """And none hides a term's own key."""
+    others = read_data("other_names.yaml")
+    assert set(others) <= set(glossary())
+    assert {slug(name) for names in others.values() for name in names} & set(glossary()) == set()
 
 
 def test_no_text_is_of_a_detector_that_is_gone() -> None:
