@@ -80,7 +80,7 @@ def share_difference(a: Sums, b: Sums) -> tuple[Estimate, float] | None:
     sizes = effective(a), effective(b)
     pooled = (sizes[0] * first.value + sizes[1] * second.value) / sum(sizes)
     error = sqrt(pooled * (1 - pooled) * (1 / sizes[0] + 1 / sizes[1]))
-    return _hybrid(first, second), _p_value(second.value - first.value, error)
+    return hybrid(first, second), _p_value(second.value - first.value, error)
 
 
 def mean_difference(a: Sums, b: Sums) -> tuple[Estimate, float] | None:
@@ -92,10 +92,10 @@ def mean_difference(a: Sums, b: Sums) -> tuple[Estimate, float] | None:
     first, second = mean(a), mean(b)
     if first is None or second is None:
         return None
-    return _hybrid(first, second), _p_value(second.value - first.value, _mean_error(a, b))
+    return hybrid(first, second), _p_value(second.value - first.value, _mean_error(a, b))
 
 
-def _hybrid(a: Estimate, b: Estimate) -> Estimate:
+def hybrid(a: Estimate, b: Estimate) -> Estimate:
     """Of b - a: each side as far away as both intervals are, on the sides that count."""
     value = b.value - a.value
     low = value - hypot(b.value - b.low, a.high - a.value)
