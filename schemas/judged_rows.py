@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any, Final
 
 from .agent_errors import ErrorSummary
+from .checks import ItemAnswer
 from .columns import ColumnTable, Row, StoredColumn, array_column, enum_column
 from .findings import Finding, FindingState
 from .normalized import NormalizedSpan
@@ -142,9 +143,26 @@ _VERDICTS: Final = ColumnTable(
     StoredColumn("Reasons", "reasons"),
     StoredColumn("SamplingProbability", "sampling_probability"),
     StoredColumn("QuoteDropped", "quote_dropped"),
+    StoredColumn("Value", "value"),
+    StoredColumn("Raw", "raw"),
+    StoredColumn("Numerator", "numerator"),
+    StoredColumn("Denominator", "denominator"),
 )
-VERDICT_COLUMNS: Final = (*_VERDICTS.names, *_STAMPS)
-VERDICT_SELECT: Final = _VERDICTS.select
+_ITEMS: Final = ColumnTable(
+    ItemAnswer,
+    StoredColumn("Items.Item", "item"),
+    StoredColumn("Items.Answer", "answer"),
+    StoredColumn("Items.Best", "best"),
+    StoredColumn("Items.Reason", "reason"),
+    StoredColumn("Items.Label", "label"),
+    StoredColumn("Items.TraceId", "trace_id"),
+    StoredColumn("Items.SpanId", "span_id"),
+    StoredColumn("Items.Quote", "quote"),
+    StoredColumn("Items.Grounded", "grounded"),
+)
+VERDICT_COLUMNS: Final = (*_VERDICTS.names, *_ITEMS.names, *_STAMPS)
+VERDICT_SELECT: Final = f"{_VERDICTS.select}, {_ITEMS.select}"
+_VERDICT_ITEMS: Final = slice(len(_VERDICTS.names), len(_VERDICTS.names) + len(_ITEMS.names))
 
 
 def _model(turns: Iterable[Turn]) -> str:
@@ -226,13 +244,14 @@ STANDS: Final = f"UnscoredReason != '{TAKEN_BACK}'"
 
 def verdict_row(verdict: Verdict, judgement: Judgement) -> Row:
     """The verdict that is part of `judgement`."""
-    return _VERDICTS.row(verdict, judgement.judged_at, judgement.received_through)
+    return _VERDICTS.row(verdict, *_ITEMS.by_column(verdict.items), judgement.judged_at, judgement.received_through)
 
 
 def verdict_from_row(row: Sequence[Any]) -> Verdict:
     """The verdict of a row of `VERDICT_SELECT`."""
     tenant, trace_id, kind, subject_id, *_ = row
-    return _VERDICTS.read(row, subject=Subject(SubjectKind(kind), subject_id, trace_id, tenant))
+    items = tuple(map(_ITEMS.read, zip(*row[_VERDICT_ITEMS], strict=True)))
+    return _VERDICTS.read(row, subject=Subject(SubjectKind(kind), subject_id, trace_id, tenant), items=items)
 
 
 def trace_row(trace: Trace, judgement: Judgement, spent: TraceSpend) -> Row:

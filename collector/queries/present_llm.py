@@ -26,6 +26,7 @@ def present_entry(entry: LedgerEntry) -> LedgerJson:
         service=entry.service,
         subject=subject,
         score=verdict.score if verdict else None,
+        value=verdict.value if verdict else None,
         not_applicable=bool(verdict and verdict.not_applicable),
         quote_dropped=bool(verdict and verdict.quote_dropped),
         sampling_probability=word.probability,

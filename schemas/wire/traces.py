@@ -53,17 +53,39 @@ class AgentRunJson(WireModel):
 
 
 class SubjectJson(WireModel):
-    """The subject of a verdict: `kind` is turn-window, agent-run, trace or session."""
+    """The subject of a verdict: `kind` is turn-window, agent-run, exchange, trace or session.
+
+    A session of several traces has an empty `trace_id`; its `id` is a JSON list of its service and session id.
+    """
 
     kind: str
     id: str
     trace_id: str
 
 
+class ItemJson(WireModel):
+    """The answer of a check to one item; below the `best` answer, the quote and the span that has it.
+
+    `grounded`: false where no quote could be verified; the item then counts in no value.
+    """
+
+    item: str
+    answer: str
+    best: bool
+    reason: str
+    label: OptionalText
+    trace_id: OptionalText
+    span_id: OptionalText
+    quote: OptionalText
+    grounded: bool
+
+
 class VerdictJson(WireModel):
     """One judge's score (0 to 3, 3 best) of one subject; null when not applicable or unscored (with the reason).
 
     `quote_dropped`: the judge quoted something, and none of its quotes stands in the trace, so it has no finding.
+    A check has no score but a `value` from 0 to 1, `numerator` / `denominator` over its grounded `items`; `raw` counts
+    ungrounded ones as failed.
     """
 
     judge: str
@@ -76,6 +98,11 @@ class VerdictJson(WireModel):
     reasons: str
     sampling_probability: Number
     quote_dropped: bool
+    value: Number | None
+    raw: Number | None
+    numerator: Number
+    denominator: Number
+    items: list[ItemJson]
 
 
 class TokensJson(WireModel):
@@ -191,7 +218,7 @@ class LedgerSubjectJson(SubjectJson):
 
 
 class LedgerJson(WireModel):
-    """The last word of one judge on one subject; `score` is that of the verdict that stands, if any."""
+    """The last word of one judge on one subject; `score` and `value` are those of the verdict that stands, if any."""
 
     trace_id: str
     service: str
@@ -202,6 +229,7 @@ class LedgerJson(WireModel):
     reason: OptionalText
     model: OptionalText
     score: int | None
+    value: Number | None
     not_applicable: bool
     quote_dropped: bool
     sampling_probability: Number

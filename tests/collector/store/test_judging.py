@@ -11,6 +11,7 @@ from store_parts import SPAN_ID, TRACE_ID, a_finding, a_judged_trace, a_log, a_s
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.reading import StoredReading
+from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.errors import RetryableError, StoreError
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.rows import LOG_COLUMNS, SPAN_COLUMNS, log_columns, span_columns
@@ -73,13 +74,28 @@ def test_findings_come_back_as_they_were(store: Store) -> None:
 
 
 def test_verdicts_come_back_as_they_were(store: Store) -> None:
-    """Scored, not applicable and unscored ones; the latest of each judge on each subject."""
+    """Scored, not applicable and unscored ones, those of checks; the latest of each judge on each subject."""
     subject = Subject(SubjectKind.AGENT_RUN, "run-1", TRACE_ID)
     verdicts = (
         Verdict("plan", "v", subject, 2, "model", reasons="because", sampling_probability=0.25),
         Verdict("goal", "v", subject, None, not_applicable=True),
         Verdict("loop", "v", subject, 1, quote_dropped=True),
         Verdict("tools", "v", subject, None, unscored_reason="the model did not answer"),
+        Verdict(
+            "states",
+            "v",
+            subject,
+            None,
+            value=0.5,
+            raw=1 / 3,
+            numerator=1,
+            denominator=2,
+            items=(
+                ItemAnswer("looks up é\x00", "yes", best=True),
+                ItemAnswer("books", "no", best=False, reason="guessed", label="E1.S2", trace_id=TRACE_ID, quote="card"),
+                ItemAnswer("says so", "no", best=False, span_id="b" * 16, grounded=False),
+            ),
+        ),
     )
     judged = a_judged_trace(judged_at=2)
     older = a_judged_trace(judged_at=1)

@@ -10,11 +10,13 @@ from store_parts import a_span
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.ledger import outcomes
 from tracejury.collector.store.migrate import Migration, ensure, migrate, migrations, require_migrated, status
+from tracejury.collector.store.reading import StoredReading
 from tracejury.schemas.errors import ConfigError, StoreError
+from tracejury.schemas.judged_rows import VERDICT_COLUMNS, verdict_row
 from tracejury.schemas.llm_rows import LedgerRow
 from tracejury.schemas.rows import SPAN_COLUMNS, SPAN_SELECT, span_columns, span_from_row
 from tracejury.schemas.spans import SpanEvent, SpanLink
-from tracejury.schemas.verdicts import Outcome, SubjectKind
+from tracejury.schemas.verdicts import Judgement, Outcome, Subject, SubjectKind, Verdict
 
 pytestmark = pytest.mark.store
 
@@ -83,6 +85,23 @@ def test_events_stored_before_their_types_were_stay_readable(bare: Store) -> Non
     for _ in range(2):
         assert [span_from_row(row) for row in bare.rows(f"SELECT {SPAN_SELECT} FROM spans FINAL")] == [old]
         bare.command("OPTIMIZE TABLE spans FINAL")
+
+
+def test_verdicts_stored_before_checks_stay_readable(bare: Store) -> None:
+    """They read as before, without value and items; and so they do once merged."""
+    names = [m.name for m in migrations()]
+    migrate(bare, migrations()[: names.index("0023_checks.sql")])
+    subject = Subject(SubjectKind.AGENT_RUN, "run", "t")
+    old = Verdict("goal", "v", subject, 2, "model", reasons="because")
+    judgement = Judgement(subject, "goal", "v", "h", 5, 7, Outcome.DONE)
+    row = dict(zip(VERDICT_COLUMNS, verdict_row(old, judgement), strict=True))
+    new = {"Value", "Raw", "Numerator", "Denominator"}
+    row = {name: value for name, value in row.items() if name not in new and not name.startswith("Items.")}
+    bare.insert("verdicts", list(row), [[value] for value in row.values()])
+    migrate(bare)
+    for _ in range(2):
+        assert StoredReading(bare).load_verdicts(["t"]) == {"t": [old]}
+        bare.command("OPTIMIZE TABLE verdicts FINAL")
 
 
 def test_a_migration_that_fails_is_not_recorded(bare: Store) -> None:

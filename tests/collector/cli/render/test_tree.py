@@ -293,6 +293,6 @@ def verdict(judge: str, run_id: str, **changes: Any) -> VerdictJson:
     value: dict[str, Any] = {
         "judge": judge, "version": "v", "model": "m", "subject": {"kind": "agent-run", "id": run_id, "trace_id": "t"},
         "score": None, "not_applicable": False, "unscored_reason": None, "reasons": "", "sampling_probability": 1.0,
-        "quote_dropped": False,
+        "quote_dropped": False, "value": None, "raw": None, "numerator": 0, "denominator": 0, "items": [],
     }  # fmt: skip
     return VerdictJson.model_validate(value | changes)
