@@ -14,6 +14,7 @@ setup: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tracejury needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
+	@echo 'Installing into $(VENV): about 300 MB to download; half a minute with uv, more than a minute with pip ...'
 	@if command -v uv >/dev/null 2>&1; then \
 		uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && \
 		uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[embedded,llm]' --group dev; \

@@ -10,7 +10,7 @@ import click
 def demo_command(*, leave: bool) -> None:
     """See it at work: starts a collector (store under ./.tracejury, free ports) and runs a small agent program of ours.
 
-    The program is a manager with a sub-agent, some of whose runs have a fault put in. It exports spans as any agent
+    The program is a manager with a sub-agent, and some of its traces have a fault put in. It exports spans as any agent
     does; what you see is what the collector found in them.
     """
     import asyncio

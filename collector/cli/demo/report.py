@@ -20,8 +20,8 @@ def error_line(row: ErrorJson, seconds: float) -> Text:
 
 
 def run_report(run: DemoResult, trace: TraceJson) -> RenderableType:
-    """One run: what was put into it and what was found, as a tree where there is something to see."""
-    heading = Text.assemble("\n", (run.title, "bold"), f": {run.fault or 'nothing put in'}")
+    """One trace: the fault that was put into it and what was found, as a tree where there is something to see."""
+    heading = Text.assemble("\n", (run.title, "bold"), f": {run.fault or 'no fault'}")
     if not trace.errors:
         verdict = Text(f"no errors in {trace.spans} spans", style="yellow" if run.fault else "green")
         return Group(heading, verdict)
@@ -29,12 +29,12 @@ def run_report(run: DemoResult, trace: TraceJson) -> RenderableType:
 
 
 def summary(judged: Sequence[tuple[DemoResult, TraceJson]]) -> Text:
-    """One line: in how many runs something was found."""
+    """One line: in how many traces something was found."""
     faulty = [trace for run, trace in judged if run.fault]
     healthy = [trace for run, trace in judged if not run.fault]
     found = sum(1 for trace in faulty if trace.errors)
     dirty = sum(1 for trace in healthy if trace.errors)
-    return Text(f"\nerrors in {found} of {len(faulty)} runs with a fault, in {dirty} of {len(healthy)} healthy ones")
+    return Text(f"\nerrors in {found} of {len(faulty)} traces with a fault, in {dirty} of {len(healthy)} healthy ones")
 
 
 def next_steps(grpc_port: int, http_port: int, api_port: int) -> str:

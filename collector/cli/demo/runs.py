@@ -46,7 +46,7 @@ PLAN_RESEARCH = ScriptedReply(
 )
 
 HEALTHY = DemoRun(
-    title="healthy run",
+    title="healthy",
     fault="",
     task="How much longer is the Alder Bridge than the Birch Bridge, in metres?",
     manager=(

@@ -50,7 +50,7 @@ def _set_both(for_thread: threading.Event, for_loop: asyncio.Event) -> None:
 
 def tell(collector: Collector, stopping: threading.Event) -> None:
     """Run the program and print what is found, as it comes and then as trees. Blocks."""
-    output.plain("A manager and its researcher answer questions. Findings, as they come:")
+    output.plain("A manager and its researcher answer five questions, a trace each. Errors, as they come:")
     with ApiClient(f"http://127.0.0.1:{collector.api_port}") as client:
         judged = watch_program(
             client,

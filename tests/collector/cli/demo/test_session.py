@@ -37,7 +37,8 @@ def test_the_demo_shows_localised_errors_and_goes_on_serving(tmp_path: Path) -> 
     assert (demo.returncode, errors) == (0, "")
     assert [file for file in (tmp_path / ".tracejury").rglob("*") if file.stat().st_mode & 0o077] == []
     assert re.search(r"\+ *\d+\.\d s  (LOW|MEDIUM|HIGH) .* span [0-9a-f]{16}  “.+”", text)
-    assert "errors in 4 of 4 runs with a fault, in 0 of 1 healthy ones" in text
+    assert "errors in 4 of 4 traces with a fault, in 0 of 1 healthy ones" in text
+    assert re.findall(r"(?<!agent )\bruns?\b", text) == [], "a run is an agent run"
     assert re.search(r"✗ (LOW|MEDIUM|HIGH) .* span [0-9a-f]{16}", text)
     assert "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:" in text
 
