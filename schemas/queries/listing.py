@@ -19,7 +19,8 @@ class Sort(StrEnum):
     COST = "cost"
     TOKENS = "tokens"
     SEVERITY = "severity"  # by the number of errors of the worst severity, then of the next
-    FINDINGS = "findings"
+    ERRORS = "errors"
+    FINDINGS = "findings"  # an earlier name of `errors`
 
 
 @dataclass(frozen=True, slots=True)

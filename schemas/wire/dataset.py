@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from .base import OptionalText, Time, WireModel
-from .errors import ErrorJson, FindingJson, ListedFindingJson
+from .errors import ErrorCounts, ErrorJson, FindingJson, ListedFindingJson, WorstErrorJson
 from .labels import AnnotationJson, HumanScoreJson, ReviewJson
 from .traces import VerdictJson
 
@@ -70,6 +70,7 @@ class StepJson(WireModel):
 class RunRow(WireModel):
     """An agent run with its transcript, all that judges found in it and said of it, and what people say of it.
 
+    `errors` counts those that were decided in it, by severity; `worst_error`: the worst of them, null for none.
     `reviews`: people who have looked at all of it; what they did not mark is no error to them.
     """
 
@@ -90,6 +91,8 @@ class RunRow(WireModel):
     end: Time
     transcript: str | None
     steps: list[StepJson]
+    errors: ErrorCounts
+    worst_error: WorstErrorJson | None
     findings: list[LabelledFinding]
     verdicts: list[VerdictJson]
     labels: list[AnnotationJson]

@@ -84,6 +84,14 @@ class ErrorJson(WireModel):
     human_label: str | None = None
 
 
+class ErrorCounts(WireModel):
+    """How many errors there are of each severity."""
+
+    HIGH: int
+    MEDIUM: int
+    LOW: int
+
+
 class WorstErrorJson(WireModel):
     """The worst error of a row of a list; `trace_id` and `span_id`: where it was made."""
 

@@ -133,6 +133,10 @@ def shows(mark: Mark, query: TraceQuery) -> bool:
 def expected(traces: Sequence[Listed], query: TraceQuery) -> list[str]:
     """The ids that a list shows, in order, worked out one trace at a time."""
     kept = [t for t in traces if not t.joined_to and fits(t, query)]
+
+    def errors(t: Listed) -> int:
+        return sum(shows(m, query) for m in t.marks)
+
     ways: Mapping[Sort, Callable[[Listed], Any]] = {
         Sort.RECEIVED: lambda t: t.received,
         Sort.START: lambda t: t.start,
@@ -140,7 +144,8 @@ def expected(traces: Sequence[Listed], query: TraceQuery) -> list[str]:
         Sort.COST: lambda t: t.usd,
         Sort.TOKENS: lambda t: t.tokens,
         Sort.SEVERITY: lambda t: sum(RANK[m.severity] for m in t.marks if shows(m, query)),
-        Sort.FINDINGS: lambda t: sum(shows(m, query) for m in t.marks),
+        Sort.ERRORS: errors,
+        Sort.FINDINGS: errors,
     }
     value = ways[query.sort]
     known = sorted((t for t in kept if value(t) is not None), key=lambda t: (value(t), t.trace_id))

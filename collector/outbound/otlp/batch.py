@@ -10,6 +10,7 @@ from typing import Final, Protocol
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as ProtoSpan
 
 from .... import __version__
+from ....schemas.agent_errors import AgentError
 from ....schemas.export_rows import ExportProgress, Passed
 from ....schemas.queries.export_record import TraceRecord
 from ....schemas.queries.reader import Confidence
@@ -25,7 +26,7 @@ from ...otlp.client.export_request import (
 )
 from ...otlp.codec.encode import Plain, log_message, pairs, resource_of, span_message
 from .config import Annotations
-from .error_evaluations import error_evaluations
+from .error_evaluations import decided_at, error_evaluations, errors_in
 from .evaluation_formats import Installation, carrier, event, phoenix_annotation
 from .evaluations import ON_SPANS, Evaluation, hash64, shown, span_attributes, told_key, verdict_evaluations
 from .marks import FORWARDED_BY, bears, marked
@@ -68,7 +69,8 @@ class ExportBatch:
         self._choices = {record.trace_id: options.sampler.choose(record) for record in records}
         self._source, self._options = source, options
         self._new: dict[str, dict[int, int]] = {record.trace_id: {} for record in records}
-        self._errors: dict[str, Sequence[Evaluation]] = {}
+        self._errors: dict[str, Sequence[AgentError]] = {}
+        self._said: dict[str, Sequence[Evaluation]] = {}
 
     @property
     def left_out(self) -> int:
@@ -99,8 +101,7 @@ class ExportBatch:
 
     def _traces(self, going: Sequence[str], said: Mapping[str, Sequence[Evaluation]]) -> Iterator[ExportRequest]:
         packer, origins = RequestPacker(ExportSignal.TRACES, self._options.max_bytes), OriginCache()
-        sure = self._options.sure
-        on_spans = {t: span_attributes(shown(self._records[t], sure)) for t in going} if self._annotates else {}
+        on_spans = {t: self._attributes(self._records[t]) for t in going} if self._annotates else {}
         for page in self._source.pages(going):
             for span in page:
                 if span.pending or not self._passes(span):
@@ -147,18 +148,31 @@ class ExportBatch:
         record = self._records[trace_id]
         if self._options.annotations.isdisjoint(("events", "carriers", "phoenix")):
             return
-        of_errors = (e for e in self._of_errors(record) if e.trace_id == trace_id)
+        of_errors = (e for e in self._error_evaluations(record) if e.trace_id == trace_id)
         for evaluation in chain(of_errors, verdict_evaluations(record)):
             key = told_key(evaluation.id)
             known = hash64(key.encode()) in record.sent
             if (evaluation.live or known) and self._is_news(trace_id, key, evaluation.digest):
                 yield evaluation
 
-    def _of_errors(self, record: TraceRecord) -> Sequence[Evaluation]:
+    def _error_evaluations(self, record: TraceRecord) -> Sequence[Evaluation]:
         """Those of the traces that were judged as one with it."""
         leader = record.leader or record.trace_id
+        if leader not in self._said:
+            errors = self._errors_in(record)
+            self._said[leader] = list(error_evaluations(record.all, errors, self._options.sure))
+        return self._said[leader]
+
+    def _attributes(self, record: TraceRecord) -> Mapping[str, Mapping[str, Plain]]:
+        """What is written on the spans of the trace, by span id."""
+        sure = self._options.sure
+        return span_attributes(shown(record, sure), decided_at(record, self._errors_in(record), sure))
+
+    def _errors_in(self, record: TraceRecord) -> Sequence[AgentError]:
+        """The errors of the traces that were judged as one with it."""
+        leader = record.leader or record.trace_id
         if leader not in self._errors:
-            self._errors[leader] = list(error_evaluations(record.all, self._options.sure))
+            self._errors[leader] = errors_in(record.all)
         return self._errors[leader]
 
     def _is_news(self, trace_id: str, key: str, digest: int) -> bool:

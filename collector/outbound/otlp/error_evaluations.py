@@ -8,7 +8,8 @@ Pure.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ....judges.causes import led_by
 from ....judges.grouping import group
@@ -20,15 +21,29 @@ from ...otlp.codec.encode import Plain
 from .evaluations import ERROR_NAME, RETRACTED, Evaluation, hash64, told_key
 
 
-def error_evaluations(records: Sequence[TraceRecord], sure: Confidence) -> Iterator[Evaluation]:
-    """Those of all traces that were judged as one, where their spans are stored.
+def errors_in(records: Sequence[TraceRecord]) -> list[AgentError]:
+    """The errors of all traces that were judged as one."""
+    said = (opinion.said for record in records for opinion in record.opinions)
+    return group((f for f in said if isinstance(f, Finding) and f.state is FindingState.CURRENT), _runs(records))
+
+
+def decided_at(record: TraceRecord, errors: Iterable[AgentError], sure: Confidence) -> Counter[str]:
+    """How many errors that are sure enough were decided at a span of the trace, by the span's id."""
+    least = sure.least(record.conventions)
+    own = (error for error in errors if error.lead.trace_id == record.trace_id)
+    return Counter(error.lead.span_id for error in own if error.confidence() >= least)
+
+
+def error_evaluations(
+    records: Sequence[TraceRecord], errors: Sequence[AgentError], sure: Confidence
+) -> Iterator[Evaluation]:
+    """Those of all traces that were judged as one, with these `errors`, where their spans are stored.
 
     What a backend was told and what holds no more, or not surely enough, comes last and does not live.
     """
     own = {record.trace_id: record for record in records}
     opinions = {o.said.id: o for record in records for o in record.opinions if isinstance(o.said, Finding)}
     findings = [o.said for o in opinions.values() if isinstance(o.said, Finding)]
-    errors = group((f for f in findings if f.state is FindingState.CURRENT), _runs(records))
     sent = frozenset(number for record in records for number in record.sent)
     ids, used = {error.id for error in errors}, set[str]()
     for error in errors:

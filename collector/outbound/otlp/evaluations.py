@@ -23,6 +23,7 @@ UNSCORED: Final = "unscored"
 
 ON_SPANS: Final = (
     "tracejury.findings.count",
+    "tracejury.errors.count",
     "tracejury.severity.max",
     "tracejury.findings.judges",
     "tracejury.findings.categories",
@@ -114,18 +115,25 @@ def _of_verdict(record: TraceRecord, opinion: JudgedOpinion, verdict: Verdict) -
     )
 
 
-def span_attributes(findings: Iterable[Finding]) -> dict[str, dict[str, Plain]]:
-    """Attributes for spans with findings, by span id: their number, worst severity, judges and categories."""
+def span_attributes(findings: Iterable[Finding], decided: Mapping[str, int]) -> dict[str, dict[str, Plain]]:
+    """Attributes for spans with findings, by span id: their number, worst severity, judges and categories.
+
+    `decided`: how many errors were decided at a span, by its id; an error is counted nowhere else.
+    """
     by_span: dict[str, list[Finding]] = {}
     for finding in findings:
         by_span.setdefault(finding.span_id, []).append(finding)
-    return {span_id: dict(zip(ON_SPANS, _in_all(found), strict=True)) for span_id, found in by_span.items()}
+    return {
+        span_id: dict(zip(ON_SPANS, _in_all(found, decided.get(span_id, 0)), strict=True))
+        for span_id, found in by_span.items()
+    }
 
 
-def _in_all(found: list[Finding]) -> tuple[Plain, ...]:
-    """The values of `ON_SPANS` for findings at one span."""
+def _in_all(found: list[Finding], errors: int) -> tuple[Plain, ...]:
+    """The values of `ON_SPANS` for findings at one span, where so many errors were decided."""
     return (
         len(found),
+        errors,
         max(found, key=lambda f: f.severity.rank).severity.value,
         sorted({f.judge for f in found}),
         sorted({f.category for f in found}),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ....processors.transcript import transcribe
@@ -11,11 +12,12 @@ from ....schemas.annotations import Annotation
 from ....schemas.findings import Finding
 from ....schemas.queries.labels import Labelled
 from ....schemas.queries.reader import LocatedError, LocatedFinding, TraceView
-from ....schemas.taxonomy import TRAIL
+from ....schemas.taxonomy import TRAIL, Severity
 from ....schemas.trajectory import AgentRun, Trace
 from ....schemas.transcript import Transcript
 from ....schemas.wire.base import fill
 from ....schemas.wire.dataset import ErrorRow, FindingRow, LabelledFinding, RunRow, TrailError, TrailRow
+from ....schemas.wire.errors import WorstErrorJson
 from ....schemas.wire.labels import AnnotationJson
 from ..present_errors import present_error, present_listed_finding
 from ..present_labels import present_annotation, present_review, present_score
@@ -75,6 +77,7 @@ class TraceRows:
             end=max((s[1] for s in spans), default=0),
             transcript=text_of(said) if self._transcripts else None,
             steps=said.steps,
+            **_of_errors([e for e in self._view.errors if e.error.agent_run_id == run.id]),
             findings=[fill(LabelledFinding, f, label=label_of(said, f)) for f in found],
             verdicts=[v for v in self._view.verdicts if v.subject.id == run.id],
             labels=self._annotations(found, run.id),
@@ -146,6 +149,14 @@ def label_of(transcript: Transcript | None, one: Finding | ErrorSummary) -> str 
 def _is_about(annotation: Annotation, finding: Finding) -> bool:
     same = annotation.fingerprint == finding.fingerprint and annotation.fingerprint != ""
     return annotation.finding_id == finding.id or same  # what was said of another wording holds, too
+
+
+def _of_errors(found: Sequence[LocatedError]) -> dict[str, object]:
+    """Their number by severity, and the worst: the most severe, of equally severe ones the surest, then the first."""
+    counts = Counter(one.severity.value for one in found)
+    order = sorted(found, key=lambda one: (-one.severity.rank, -one.error.confidence, one.position.time, one.error.id))
+    worst = next((fill(WorstErrorJson, one.error, severity=one.severity) for one in order), None)
+    return {"errors": {severity.value: counts[severity.value] for severity in Severity}, "worst_error": worst}
 
 
 def _spans(run: AgentRun) -> list[tuple[int, int]]:

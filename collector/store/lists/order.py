@@ -17,6 +17,8 @@ _TOKENS: Final = (
     "if(isNull(InputTokens) AND isNull(OutputTokens), NULL, ifNull(InputTokens, 0) + ifNull(OutputTokens, 0))"
 )
 
+_ERRORS: Final = "toUInt64(High + Medium + Low)"
+
 OF_TRACES: Final = {
     Sort.RECEIVED: f"toUInt64({ARRIVED})",
     Sort.START: "StartNanos",
@@ -24,9 +26,10 @@ OF_TRACES: Final = {
     Sort.COST: _KNOWN.format("reinterpretAsUInt64(Cost)"),
     Sort.TOKENS: _KNOWN.format(_TOKENS),
     Sort.SEVERITY: worst("High", "Medium", "Low"),
-    Sort.FINDINGS: "toUInt64(High + Medium + Low)",
+    Sort.ERRORS: _ERRORS,
+    Sort.FINDINGS: _ERRORS,
 }
-BY_FINDINGS: Final = frozenset({Sort.SEVERITY, Sort.FINDINGS})
+BY_ERRORS: Final = frozenset({Sort.SEVERITY, Sort.ERRORS, Sort.FINDINGS})
 
 
 def missing(*, ascending: bool) -> int:

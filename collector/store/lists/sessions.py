@@ -19,7 +19,7 @@ from .conversation import TraceExchanges, exchanges_of, session_row
 from .errors import counts, worst
 from .findings import JOINED, thresholds
 from .names import is_whole, short, shorts
-from .order import BY_FINDINGS, after, missing, order
+from .order import BY_ERRORS, after, missing, order
 from .pending import list_pending
 
 MOST_TRACES: Final = 200
@@ -41,6 +41,8 @@ _COST: Final = f"if(countIf({_USED} AND isNull(Cost)) > 0, NULL, sum(Cost))"
 _TOKENS: Final = f"if(countIf({_USED}) > 0, sum(ifNull(InputTokens, 0) + ifNull(OutputTokens, 0)), NULL)"
 _KNOWN: Final = "ifNull(toUInt64({}) + 1, {{missing:UInt64}})"
 
+_ERRORS: Final = "toUInt64(sum(High) + sum(Medium) + sum(Low))"
+
 _VALUES: Final = {
     Sort.RECEIVED: f"toUInt64(max({ARRIVED}))",
     Sort.START: "min(StartNanos)",
@@ -48,7 +50,8 @@ _VALUES: Final = {
     Sort.COST: _KNOWN.format(f"reinterpretAsUInt64({_COST})"),
     Sort.TOKENS: _KNOWN.format(_TOKENS),
     Sort.SEVERITY: worst("sum(High)", "sum(Medium)", "sum(Low)"),
-    Sort.FINDINGS: "toUInt64(sum(High) + sum(Medium) + sum(Low))",
+    Sort.ERRORS: _ERRORS,
+    Sort.FINDINGS: _ERRORS,
 }
 _ROW: Final = (
     f"{_KEY} AS Key, {short('SessionId')}, {short('ServiceName')}, {_STATE}, count(), sum(arraySum(Runs.Turns)), "
@@ -83,7 +86,7 @@ class SessionLists:
             near = (
                 f"(TraceId IN (SELECT TraceId FROM traces WHERE {TENANT} AND (JoinedTo != '' OR {_named_by(where)})))"
             )
-        source = _from(joined=query.sort in BY_FINDINGS, confidence=query.confidence, values=values, place=near)
+        source = _from(joined=query.sort in BY_ERRORS, confidence=query.confidence, values=values, place=near)
         values |= more | place | {"missing": missing(ascending=query.ascending), "limit": query.limit}
         found = self._scope.select(
             f"SELECT {_KEY} AS Key, {_VALUES[query.sort]} AS Value, "

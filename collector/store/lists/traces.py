@@ -17,7 +17,7 @@ from .conditions import ARRIVED, conditions
 from .errors import SEVERITIES, counts, worst_error
 from .findings import HOLDS, JOINED, near, thresholds
 from .names import is_whole, short, shorts
-from .order import BY_FINDINGS, OF_TRACES, after, missing, order
+from .order import BY_ERRORS, OF_TRACES, after, missing, order
 from .pending import list_pending
 
 GOAL: Final = 300
@@ -54,7 +54,7 @@ class TraceLists:
         where, values = conditions(query, is_incomplete=self._scope.store.is_incomplete)
         follows, place = after(query.before, "TraceId", ascending=query.ascending)
         found = ""
-        if query.sort in BY_FINDINGS:
+        if query.sort in BY_ERRORS:
             found = f"LEFT JOIN ({counts(query.confidence, near(query))}) AS found ON TraceId = found.Id "
             values |= thresholds(query.confidence)
         rows = self._scope.select(

@@ -15,7 +15,7 @@ from store_parts import TRACE_ID, a_finding
 from tracejury.collector.otlp.client.backend_connection import BackendConnection
 from tracejury.collector.otlp.client.connect import client_of
 from tracejury.collector.outbound.otlp.batch import ExportBatch, ExportOptions
-from tracejury.collector.outbound.otlp.config import SamplingConfig
+from tracejury.collector.outbound.otlp.config import Annotations, SamplingConfig
 from tracejury.collector.outbound.otlp.evaluation_formats import Installation
 from tracejury.collector.outbound.otlp.evaluations import hash64, told_key
 from tracejury.collector.outbound.otlp.tail_sampler import TailSampler
@@ -41,11 +41,14 @@ JOINS = a_finding(
 GONE = FindingState.RETRACTED
 
 
-class NoSpans:
-    """A trace of which a backend has all spans."""
+class Content:
+    """A trace of these spans; without any, one of which a backend has them all."""
+
+    def __init__(self, spans: Sequence[Span]) -> None:
+        self._spans = list(spans)
 
     def pages(self, _trace_ids: Sequence[str]) -> Iterator[list[Span]]:
-        yield []
+        yield self._spans
 
     def logs(self, _trace_ids: Sequence[str]) -> Mapping[str, Sequence[LogRecord]]:
         return {}
@@ -58,13 +61,19 @@ class Told:
         self.sent: Mapping[int, int] = {}
         self.at = 0
 
-    def batch(self, *findings: Finding, confidence: str = "balanced") -> ExportBatch:
+    def batch(
+        self,
+        *findings: Finding,
+        confidence: str = "balanced",
+        annotations: Sequence[Annotations] = ("events", "carriers", "phoenix"),
+        spans: Sequence[Span] = (),
+    ) -> ExportBatch:
         self.at += 1
         options = ExportOptions(
             installation=Installation(b"s"),
             sampler=TailSampler.of(SamplingConfig()),
             sure=Confidence.of(confidence),
-            annotations=frozenset({"events", "carriers", "phoenix"}),
+            annotations=frozenset(annotations),
             logs=False,
             own_judges=False,
             max_bytes=2**20,
@@ -76,7 +85,7 @@ class Told:
             opinions=tuple(JudgedOpinion(f, "detectors", self.at) for f in findings),
             ends={(TRACE_ID, s): 5 for s in (S1, S2, S3)}, sent=self.sent,
         )  # fmt: skip
-        return ExportBatch([record], NoSpans(), options)
+        return ExportBatch([record], Content(spans), options)
 
     def tell(self, *findings: Finding, **options: Any) -> list[tuple[str, str, dict[str, Any]]]:
         """Of each evaluation its id, span and label, as Phoenix's annotations have them, and that progress is kept."""
@@ -187,6 +196,21 @@ def test_an_error_that_a_stricter_profile_hides_is_taken_back() -> None:
     told.tell(FIRST)
     ((_, _, said),) = told.tell(FIRST, confidence="0.8")
     assert said["label"] == "retracted"
+
+
+async def test_a_span_says_how_many_errors_were_decided_at_it() -> None:
+    """Beside its findings; an error counts at its primary span alone, and only where it is sure enough."""
+    doubted = a_finding(span_id=S3, judge="repeated-call", category="Resource Abuse", turn=9, confidence=0.2)
+    spans = [Span(TRACE_ID, span_id, "", "x", 1, 2) for span_id in (S1, S2, S3)]
+    async with http_backend() as backend:
+        client = client_of(BackendConnection(backend.url, {}, timeout=20.0), grpc=False)
+        batch = Told().batch(FIRST, SAME, LATE, APART, doubted, annotations=["attributes"], spans=spans)
+        for request in batch.requests():
+            await client.send(request)
+        await client.close()
+    found = {span.span_id.hex(): plain(span) for span in backend.spans}
+    counts = {i: (s["tracejury.findings.count"], s["tracejury.errors.count"]) for i, s in found.items()}
+    assert counts == {S1: (2, 0), S2: (1, 1), S3: (1, 1)}
 
 
 def test_deleted_findings_are_no_news() -> None:

@@ -72,6 +72,7 @@ async def test_a_failing_trace_arrives_whole_and_annotated(served_dsn: str, prot
         assert bare == original
     faulty = stated(received[b"llm00001"])
     assert faulty["tracejury.findings.count"] == len(faulty["tracejury.findings.judges"]) == 1
+    assert faulty["tracejury.errors.count"] == 1
     assert faulty["tracejury.severity.max"] in {"LOW", "MEDIUM", "HIGH"}
     assert faulty["tracejury.findings.categories"] == ["Formatting Errors"]
     (carrier,) = [s for s in backend.spans if is_carrier(s)]

@@ -151,6 +151,10 @@ def test_a_run_with_everything_in_it(store: Store, reader: StoredReader, api: ht
     ]  # fmt: skip
     assert [f["label"] for f in row["findings"]] == ["S2", "S2"]
     assert [r["annotator"] for r in row["reviews"]] == ["ann"]
+    assert row["errors"] == {"HIGH": 1, "MEDIUM": 0, "LOW": 0}, "two findings of one mistake"
+    (listed,) = (one for one in api.get("/api/traces").json()["items"] if one["trace_id"] == row["trace_id"])
+    assert (row["errors"], row["worst_error"]) == (listed["errors"], listed["worst_error"])
+    assert (rows["2" * 32]["errors"]["HIGH"], rows["2" * 32]["worst_error"]) == (0, None)
     assert rows["2" * 32]["findings"] == rows["2" * 32]["reviews"] == []
 
 
