@@ -139,7 +139,7 @@ def _planned(run: AgentRun) -> list[Turn]:
 def _task(trace: Trace, run: AgentRun, stage: Stage, judges: Sequence[str], findings: Iterable[Finding]) -> JudgeTask:
     return JudgeTask(
         key=(trace.tenant, trace.trace_id),
-        run_id=run.id,
+        subject_id=run.id,
         stage=stage,
         judges=tuple(judges),
         content=content_hash(trace, run),

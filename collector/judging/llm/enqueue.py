@@ -8,21 +8,27 @@ from itertools import groupby
 from ....judges.llm.case import Stage
 from ....schemas.llm_rows import LedgerRow
 from ....schemas.verdicts import JudgedTrace, Judgement, Outcome, SubjectKind
-from .judge_queue import AGAIN, JudgeQueue, JudgeTask, RunKey
+from .judge_queue import AGAIN, JudgeQueue, JudgeTask, SubjectKey
 
 
-def closing_tasks(judged: JudgedTrace, begun: Callable[[RunKey], bool]) -> Iterator[JudgeTask]:
-    """The closing passes that are pending in a trace; `begun`: whether a window of a run was judged before."""
+def closing_tasks(
+    judged: JudgedTrace, kind: SubjectKind, begun: Callable[[SubjectKey], bool] = lambda _: False
+) -> Iterator[JudgeTask]:
+    """The closing passes of subjects of a kind that are pending in a trace.
+
+    `begun`: whether a window of a run was judged before.
+    """
     trace = judged.trace
     key = (trace.tenant, trace.trace_id)
-    runs: dict[str, list[Judgement]] = {}
+    subjects: dict[str, list[Judgement]] = {}
     for row in judged.ledger:
-        if row.outcome is Outcome.PENDING and row.subject.kind is SubjectKind.AGENT_RUN:
-            runs.setdefault(row.subject.id, []).append(row)
-    for run_id, rows in runs.items():
+        if row.outcome is Outcome.PENDING and row.subject.kind is kind:
+            subjects.setdefault(row.subject.id, []).append(row)
+    for subject_id, rows in subjects.items():
         yield JudgeTask(
             key=key,
-            run_id=run_id,
+            kind=kind,
+            subject_id=subject_id,
             stage=Stage.CLOSING,
             judges=tuple(row.judge for row in rows),
             content=rows[0].input_hash,
@@ -31,21 +37,20 @@ def closing_tasks(judged: JudgedTrace, begun: Callable[[RunKey], bool]) -> Itera
             noted_at=rows[0].judged_at,
             trace=trace,
             findings=judged.judgement.findings,
-            fresh=run_id not in judged.known_runs and not begun((key, run_id)),
+            fresh=subject_id not in judged.known_runs and not begun((key, subject_id)),
             bypass_cache=any(row.reason == AGAIN for row in rows),
         )
 
 
 def tasks_left(rows: Iterable[LedgerRow], judges: Collection[str]) -> Iterator[JudgeTask]:
     """The closing passes that the store has as pending, in the order in which they were noted."""
-    left = sorted(
-        (r for r in rows if r.judge in judges), key=lambda r: (r.judged_at, r.tenant, r.trace_id, r.subject_id)
-    )
-    for (tenant, trace_id, run_id), group in groupby(left, key=lambda r: (r.tenant, r.trace_id, r.subject_id)):
+    left = sorted((r for r in rows if r.judge in judges), key=lambda r: (r.judged_at, *_subject(r)))
+    for (tenant, trace_id, kind, subject_id), group in groupby(left, key=_subject):
         rows = list(group)
         yield JudgeTask(
             key=(tenant, trace_id),
-            run_id=run_id,
+            kind=kind,
+            subject_id=subject_id,
             stage=Stage.CLOSING,
             judges=tuple(row.judge for row in rows),
             content=rows[0].input_hash,
@@ -57,8 +62,12 @@ def tasks_left(rows: Iterable[LedgerRow], judges: Collection[str]) -> Iterator[J
 
 
 def resume(queue: JudgeQueue, rows: Iterable[LedgerRow], judges: Collection[str]) -> int:
-    """Queue the runs that an earlier process, or a full queue, left pending; returns their number."""
-    new = [task for task in tasks_left(rows, judges) if not queue.holds(task.run_key)]
+    """Queue the subjects that an earlier process, or a full queue, left pending; returns their number."""
+    new = [task for task in tasks_left(rows, judges) if not queue.holds(task.subject_key)]
     for task in new:
         queue.put(task)
     return len(new)
+
+
+def _subject(row: LedgerRow) -> tuple[str, str, SubjectKind, str]:
+    return row.tenant, row.trace_id, row.kind, row.subject_id

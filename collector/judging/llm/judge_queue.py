@@ -1,4 +1,4 @@
-"""The queue of LLM judging: bounded, each run once; what does not fit stays pending in the store."""
+"""The queue of LLM judging: bounded, each subject once; what does not fit stays pending in the store."""
 
 from __future__ import annotations
 
@@ -12,31 +12,35 @@ from ....judges.llm.case import Stage
 from ....processors.assemble import TraceKey, span_size
 from ....schemas.findings import Finding
 from ....schemas.trajectory import Trace
+from ....schemas.verdicts import SubjectKind
 from ...worker.wake_event import WakeEvent
 
 AGAIN: Final = "asked for again after it failed"
 """The reason of a pending entry that bypasses the answer cache: the cached answer may have caused the failure."""
 
-RunKey = tuple[TraceKey, str]
+SubjectKey = tuple[TraceKey, str]
+"""Trace (of a session: tenant and "") and id of a subject; the ids of different kinds differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeTask:
-    """A run to be judged.
+    """A subject to be judged: an agent run, an exchange, or a session.
 
     `content`: hash of what it will show, `received_through`: unix nanos of the newest arrival in it. `noted_at`: unix
-    nanos of its ledger entry. `trace`: None where it must be read from the store. `findings`: the detectors'.
+    nanos of its ledger entry. `trace`: None where it must be read from the store, or the subject has several.
+    `findings`: the detectors'.
     `turns`: of a window, positions of its first turn and one past its last; `plans`: indices of the planning turns to
-    judge by then. `fresh`: nothing of LLM judges is stored of this run. `bypass_cache`: known
+    judge by then. `fresh`: nothing of LLM judges is stored of this subject. `bypass_cache`: known
     answers were of no use. `tries`: how often it was put back, not to be taken before `not_before` (unix nanos).
     """
 
     key: TraceKey
-    run_id: str
+    subject_id: str
     stage: Stage
     judges: tuple[str, ...]
     content: str
     probability: float
+    kind: SubjectKind = SubjectKind.AGENT_RUN
     received_through: int = 0
     noted_at: int = 0
     trace: Trace | None = None
@@ -53,9 +57,9 @@ class JudgeTask:
         return max(now, self.noted_at + 1)
 
     @property
-    def run_key(self) -> RunKey:
-        """The run's trace and id."""
-        return (self.key, self.run_id)
+    def subject_key(self) -> SubjectKey:
+        """The subject's trace and id."""
+        return (self.key, self.subject_id)
 
 
 @dataclass(slots=True)
@@ -82,10 +86,10 @@ class JudgeQueue:
         self.overflowed = False
         self.wake_event = WakeEvent()
         self._max_entries, self._max_bytes = max_entries, max_bytes
-        self._waiting: OrderedDict[RunKey, JudgeTask] = OrderedDict()
+        self._waiting: OrderedDict[SubjectKey, JudgeTask] = OrderedDict()
         self._traces: dict[int, HeldTrace] = {}
-        self._taken: dict[RunKey, JudgeTask] = {}
-        self._dropped: set[RunKey] = set()
+        self._taken: dict[SubjectKey, JudgeTask] = {}
+        self._dropped: set[SubjectKey] = set()
         self._bytes = self._windows = 0
         self._lock = threading.Lock()
 
@@ -110,7 +114,7 @@ class JudgeQueue:
         return fits
 
     def _put(self, task: JudgeTask) -> bool:
-        old = self._waiting.get(task.run_key)
+        old = self._waiting.get(task.subject_key)
         if task.stage is not Stage.CLOSING:
             if (old is None and self._windows >= MAX_WINDOWS) or (old and old.stage is Stage.CLOSING):
                 return False
@@ -118,28 +122,28 @@ class JudgeQueue:
             self.overflowed = True
             return False
         if old is not None:
-            self._forget(task.run_key)
+            self._forget(task.subject_key)
         if not self._hold(task.trace):
             if task.stage is not Stage.CLOSING:
                 return False
             task = replace(task, trace=None)
-        self._waiting[task.run_key] = task
+        self._waiting[task.subject_key] = task
         self._windows += task.stage is not Stage.CLOSING
         return True
 
     def put_again(self, task: JudgeTask) -> None:
         """Add a run that is in flight, to be tried later; what waits of it by now is newer and goes first."""
         with self._lock:
-            if task.run_key not in self._waiting and task.run_key not in self._dropped:
+            if task.subject_key not in self._waiting and task.subject_key not in self._dropped:
                 self._put(task)
 
     def take(self, now: int) -> JudgeTask | None:
         """The next run of which nothing is in flight and whose time has come; to be answered by `done`."""
         with self._lock:
-            for run_key, task in self._waiting.items():
-                if run_key not in self._taken and task.not_before <= now:
-                    self._forget(run_key)
-                    self._taken[run_key] = task
+            for subject_key, task in self._waiting.items():
+                if subject_key not in self._taken and task.not_before <= now:
+                    self._forget(subject_key)
+                    self._taken[subject_key] = task
                     return task
             return None
 
@@ -152,36 +156,36 @@ class JudgeQueue:
     def done(self, task: JudgeTask) -> None:
         """End the judging of a run that was taken."""
         with self._lock:
-            self._taken.pop(task.run_key, None)
-            self._dropped.discard(task.run_key)
+            self._taken.pop(task.subject_key, None)
+            self._dropped.discard(task.subject_key)
         self.wake_event.wake()
 
     def drop(self, keys: Collection[TraceKey]) -> None:
         """These traces are deleted: none of their runs waits, and what comes of those in flight is out of date."""
-        self._drop(lambda run_key: run_key[0] in keys)
+        self._drop(lambda task: task.key in keys)
 
-    def withdraw(self, key: TraceKey, but: Collection[str]) -> None:
-        """Do the same for the runs of one trace, except `but`."""
-        self._drop(lambda run_key: run_key[0] == key and run_key[1] not in but)
+    def withdraw(self, key: TraceKey, kinds: Collection[SubjectKind], but: Collection[str]) -> None:
+        """Do the same for the subjects of these kinds in one trace, except `but`."""
+        self._drop(lambda task: task.key == key and task.kind in kinds and task.subject_id not in but)
 
-    def _drop(self, gone: Callable[[RunKey], bool]) -> None:
+    def _drop(self, gone: Callable[[JudgeTask], bool]) -> None:
         with self._lock:
-            for run_key in [run_key for run_key in self._waiting if gone(run_key)]:
-                self._forget(run_key)
-            self._dropped.update(run_key for run_key in self._taken if gone(run_key))
+            for task in [task for task in self._waiting.values() if gone(task)]:
+                self._forget(task.subject_key)
+            self._dropped.update(key for key, task in self._taken.items() if gone(task))
 
     def replaced(self, task: JudgeTask) -> bool:
         """Whether what comes of a task is out of date: the run waits with other content, is deleted or withdrawn."""
         with self._lock:
-            if task.run_key in self._dropped:
+            if task.subject_key in self._dropped:
                 return True
-            later = self._waiting.get(task.run_key)
+            later = self._waiting.get(task.subject_key)
         return later is not None and later.stage is Stage.CLOSING and later.content != task.content
 
-    def holds(self, run_key: RunKey) -> bool:
+    def holds(self, subject_key: SubjectKey) -> bool:
         """Whether the run waits or is in flight."""
         with self._lock:
-            return run_key in self._waiting or run_key in self._taken
+            return subject_key in self._waiting or subject_key in self._taken
 
     def _hold(self, trace: Trace | None) -> bool:
         """Count the trace, once however many of its runs wait; False where there is no room for it."""
@@ -197,8 +201,8 @@ class JudgeQueue:
         held.runs += 1
         return True
 
-    def _forget(self, run_key: RunKey) -> None:
-        task = self._waiting.pop(run_key)
+    def _forget(self, subject_key: SubjectKey) -> None:
+        task = self._waiting.pop(subject_key)
         self._windows -= task.stage is not Stage.CLOSING
         held = self._traces.get(id(task.trace))
         if held is not None:

@@ -204,7 +204,7 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
             if not self.worker.stopping.is_set():
                 yield from self._try_later(task, error)
         except Exception as error:  # one run that cannot be judged must not stop the others
-            log.exception("run %s of trace %s cannot be judged", task.run_id, task.key[1])
+            log.exception("%s %s of trace %r cannot be judged", task.kind, task.subject_id, task.key[1])
             yield from self._give_up(task, Outcome.FAILED, f"{type(error).__name__}: {error}"[:200])
 
     def _try_later(self, task: JudgeTask, error: RetryableError) -> Iterator[JudgedSubject]:

@@ -36,7 +36,7 @@ def closing(
     silent = set(said.failures)
     answered = [judge for judge in task.judges if judge not in silent]
     ours = [f for f in stored.findings if f.judge in answered]
-    before = {f.id: f for f in ours if f.agent_run_id == task.run_id or _stray(f, case.trace)}
+    before = {f.id: f for f in ours if f.agent_run_id == task.subject_id or _stray(f, case.trace)}
     change = compare(
         [f for f in said.findings if f.judge in answered],
         before,
@@ -44,7 +44,7 @@ def closing(
         now,
         (*case.hints, *stored.findings),
     )
-    subject = Subject(SubjectKind.AGENT_RUN, task.run_id, case.trace.trace_id, case.trace.tenant)
+    subject = Subject(SubjectKind.AGENT_RUN, task.subject_id, case.trace.trace_id, case.trace.tenant)
     rows = _judged(task, case, subject, said, change.findings, versions, now)
     closed = [
         replace(w, outcome=Outcome.SUPERSEDED, reason="by the closing pass", judged_at=now) for w in stored.windows
@@ -62,23 +62,23 @@ def window(
     now: int,
 ) -> JudgedSubject:
     """The result of a window or a plan: findings are provisional, none is retracted. `span`: indices of its turns."""
-    own = {f.id: f for f in stored if f.agent_run_id == task.run_id}
+    own = {f.id: f for f in stored if f.agent_run_id == task.subject_id}
     # What a closing pass has confirmed before a late span re-opened the run stays confirmed.
     new = [f for f in said.findings if f.id not in own or own[f.id].state is not FindingState.CURRENT]
     change = compare(
         new, {i: f for i, f in own.items() if f.id in {n.id for n in new}}, FindingState.PROVISIONAL, now, stored
     )
     subject = Subject(
-        SubjectKind.TURN_WINDOW, f"{task.run_id}:{span[0]}-{span[1]}", case.trace.trace_id, case.trace.tenant
+        SubjectKind.TURN_WINDOW, f"{task.subject_id}:{span[0]}-{span[1]}", case.trace.trace_id, case.trace.tenant
     )
     rows = _judged(task, case, subject, said, change.findings, versions, now)
     return JudgedSubject(case.trace.state, rows, change.written)
 
 
 def unjudged(task: JudgeTask, outcome: Outcome, reason: str, versions: Versions, now: int) -> JudgedSubject:
-    """Entries that say why a run has no judgement."""
+    """Entries that say why a subject has no judgement."""
     tenant, trace_id = task.key
-    subject = Subject(SubjectKind.AGENT_RUN, task.run_id, trace_id, tenant)
+    subject = Subject(task.kind, task.subject_id, trace_id, tenant)
     rows = (
         _row(task, subject, judge, versions, now, outcome, received_through=task.received_through, reason=reason)
         for judge in task.judges

@@ -54,12 +54,12 @@ class RunJudge:
         """See `Judge`: the plans and the window of a live run, or its closing pass."""
         task = self._read(task)
         trace = task.trace
-        run = trace.run(task.run_id) if trace is not None else None
+        run = trace.run(task.subject_id) if trace is not None else None
         if trace is None or run is None:
             why = "its spans are gone" if trace is None else "it became part of another run"
             yield unjudged(task, Outcome.SUPERSEDED, why, self._versions, task.judged_at(self._clock()))
             return
-        stored = StoredJudgements() if task.fresh else self._store.stored(trace, task.run_id)
+        stored = StoredJudgements() if task.fresh else self._store.stored(trace, task.subject_id)
         open_findings = [f for f in stored.findings if f.state is FindingState.PROVISIONAL and f.judge in task.judges]
         description = self._describe(trace, run)
         with self._preparing:  # threads that compute slow down the receivers: one at a time

@@ -29,7 +29,8 @@ from ....schemas.verdicts import (
 from ..ledger import run_of, stands
 from ..pipeline import NOTHING, Elsewhere, Selection
 from .enqueue import closing_tasks
-from .judge_queue import AGAIN, JudgeQueue, RunKey
+from .judge_queue import JudgeQueue, SubjectKey
+from .ledger_entries import Revision, keyed, new_entries
 from .relocated_runs import with_earlier_draw, withdrawn
 from .windows import Windows
 
@@ -38,8 +39,7 @@ MAX_RUNS: Final = 500
 MAX_NOTED: Final = 5000
 """Agent runs of one trace that stand in the ledger."""
 
-RETRIED: Final = frozenset({Outcome.FAILED, Outcome.OVER_BUDGET})
-"""Outcomes that are judged again on a request to catch up."""
+OF_RUNS: Final = frozenset({SubjectKind.AGENT_RUN, SubjectKind.TURN_WINDOW})
 
 MAX_REQUESTED: Final = 100_000
 """Traces that somebody asked for and that were not seen since; beyond it the first are forgotten."""
@@ -94,7 +94,7 @@ class RunSelector:
             rows += beyond
         gone = self._take_back(trace, ledger, {run.id for run in trace.runs}) if over else ()
         known_runs = frozenset(run_of(key) for key in (*ledger, *elsewhere)) if rows else frozenset()
-        ledger.update((_key(row), row) for row in (*rows, *gone))
+        ledger.update(keyed((*rows, *gone)))
         return Selection((*rows, *gone), known_runs)
 
     def withdraw(self, trace: Trace, whole: Trace, ledger: LedgerEntries, *, moved: bool) -> tuple[Judgement, ...]:
@@ -102,30 +102,30 @@ class RunSelector:
 
         Entries about a run hold until it is over, when it gets new ones. Updates `ledger`.
         """
-        if not moved and not any(map(stands, ledger.values())):
+        if not moved and not any(stands(word) for key, word in ledger.items() if key[0] in OF_RUNS):
             return ()
         live = {run.id for run in whole.runs if not is_over(whole, run)}
         words = {k: w for k, w in ledger.items() if k[0] == SubjectKind.TURN_WINDOW or k[1] not in live}
         gone = self._take_back(trace, words, ())
-        ledger.update((_key(row), row) for row in gone)
+        ledger.update(keyed(gone))
         return gone
 
     def _take_back(self, trace: Trace, ledger: Elsewhere, known: Collection[str]) -> tuple[Judgement, ...]:
         """Withdraw the entries of runs that are not `known`, and drop those runs from the queue."""
-        gone = {key: word for key, word in ledger.items() if run_of(key) not in known and stands(word)}
+        gone = {k: w for k, w in ledger.items() if k[0] in OF_RUNS and run_of(k) not in known and stands(w)}
         if not gone and known:
             return ()
         key = (trace.tenant, trace.trace_id)
         if self._windows is not None and not known:
             self._windows.forget(key)
-        self._queue.withdraw(key, known)
+        self._queue.withdraw(key, OF_RUNS, known)
         # Now, not when the judging began: whatever was said until they were withdrawn is older.
         return withdrawn(gone, trace, self._clock())
 
     def enqueue(self, judged: Sequence[JudgedTrace]) -> None:
         """Queue what is pending in these traces, which are stored; windows of open ones are watched."""
         for one in judged:
-            for task in closing_tasks(one, self._has_begun):
+            for task in closing_tasks(one, SubjectKind.AGENT_RUN, self._has_begun):
                 self._queue.put(task)
             if self._windows is None:
                 continue
@@ -134,8 +134,8 @@ class RunSelector:
             else:
                 self._windows.forget((one.trace.tenant, one.trace.trace_id))
 
-    def _has_begun(self, run_key: RunKey) -> bool:
-        return self._windows is not None and self._windows.begun(run_key)
+    def _has_begun(self, subject_key: SubjectKey) -> bool:
+        return self._windows is not None and self._windows.begun(subject_key)
 
     def _run(
         self,
@@ -147,30 +147,10 @@ class RunSelector:
         *,
         by_hand: bool | None,
     ) -> Iterable[Judgement]:
-        content = content_hash(trace, run)
-        decision: Decision | None = None
-        for judge in (j.name for j in self._judges.of_run(run.role)):
-            version = self._versions[judge]
-            subject = Subject(SubjectKind.AGENT_RUN, run.id, trace.trace_id, trace.tenant)
-            old = ledger.get((subject.kind, subject.id, judge))
-            if old is not None and old.outcome is Outcome.SUPERSEDED:
-                old = None
-            if old is not None and old.input_hash == content and not _again(old, version, by_hand=by_hand):
-                continue
-            decision = decision or decide_run()
-            if decision.judges and judge not in decision.judges:
-                decided = Decision(Outcome.FILTERED, "not among the judges that the policy names for it", 0.0)
-            else:
-                decided = decision
-            if decided.outcome is Outcome.PENDING and old is not None and old.outcome is Outcome.FAILED:
-                decided = replace(decided, reason=AGAIN)
-            if (
-                old is not None
-                and old.outcome is Outcome.PENDING
-                and (old.version, old.input_hash) != (version, content)
-            ):
-                yield _row(subject, judge, old.version, old.input_hash, trace, now, _GONE_BY)
-            yield _row(subject, judge, version, content, trace, now, decided)
+        subject = Subject(SubjectKind.AGENT_RUN, run.id, trace.trace_id, trace.tenant)
+        revision = Revision(subject, content_hash(trace, run), trace.received_through)
+        versions = {j.name: self._versions[j.name] for j in self._judges.of_run(run.role)}
+        return new_entries(revision, versions, ledger, now, decide_run, by_hand=by_hand)
 
     def _decide(
         self,
@@ -197,35 +177,3 @@ class RunSelector:
 
 
 _BEYOND: Final = Decision(Outcome.FILTERED, f"beyond the first {MAX_RUNS} agent runs of its trace", 0.0)
-_GONE_BY: Final = Decision(Outcome.SUPERSEDED, "it has changed since", 0.0)
-
-
-def _again(old: LedgerRecord, version: str, *, by_hand: bool | None) -> bool:
-    """Whether a subject that has not changed since is to be judged again; `by_hand` is None without a request."""
-    if by_hand is None:
-        return False
-    if by_hand:
-        return old.outcome is not Outcome.PENDING
-    if old.outcome in (Outcome.SAMPLED_OUT, Outcome.FILTERED):
-        return False
-    return old.outcome in RETRIED or (old.version != version and old.outcome is not Outcome.PENDING)
-
-
-def _row(
-    subject: Subject, judge: str, version: str, content: str, trace: Trace, now: int, decision: Decision
-) -> Judgement:
-    return Judgement(
-        subject=subject,
-        judge=judge,
-        version=version,
-        input_hash=content,
-        judged_at=now,
-        received_through=trace.received_through,
-        outcome=decision.outcome,
-        reason=decision.reason,
-        probability=decision.probability,
-    )
-
-
-def _key(row: Judgement) -> LedgerKey:
-    return (row.subject.kind, row.subject.id, row.judge)

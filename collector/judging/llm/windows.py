@@ -16,7 +16,7 @@ from ....processors.assemble import TraceKey, span_size
 from ....schemas.findings import Finding
 from ....schemas.trajectory import AgentRun, Trace
 from ....schemas.verdicts import Outcome
-from .judge_queue import JudgeQueue, JudgeTask, RunKey
+from .judge_queue import JudgeQueue, JudgeTask, SubjectKey
 
 MAX_BYTES: Final = 128 * 1024 * 1024
 MAX_TRACES: Final = 10_000
@@ -63,11 +63,11 @@ class Windows:
             for key, watched in self._watched.items():
                 self._queue_due(key, watched, now)
 
-    def begun(self, run_key: RunKey) -> bool:
+    def begun(self, subject_key: SubjectKey) -> bool:
         """Whether a window or a plan of this run was queued in this process."""
         with self._lock:
-            watched = self._watched.get(run_key[0])
-            progress = watched.progress.get(run_key[1]) if watched else None
+            watched = self._watched.get(subject_key[0])
+            progress = watched.progress.get(subject_key[1]) if watched else None
             return progress is not None and bool(progress.turns or progress.plans)
 
     def forget(self, key: TraceKey) -> None:
@@ -106,7 +106,7 @@ class Windows:
         )
         task = JudgeTask(
             key=key,
-            run_id=run.id,
+            subject_id=run.id,
             stage=stage,
             judges=judges,
             content=f"{before.turns}-{closed}",

@@ -31,11 +31,11 @@ def test_runs_come_out_in_order_and_one_at_a_time() -> None:
     queue.put(task("a"))
     queue.put(task("b"))
     first = taken(queue, 0)
-    assert first.run_id == "a"
+    assert first.subject_id == "a"
     queue.put(task("a", "newer"))
     assert queue.replaced(first)
     second = taken(queue, 0)
-    assert second.run_id == "b"
+    assert second.subject_id == "b"
     assert queue.take(0) is None
     queue.done(first)
     again = taken(queue, 0)
@@ -84,7 +84,7 @@ def test_a_trace_counts_once_however_many_of_its_runs_wait() -> None:
     queue = JudgeQueue(max_bytes=3000)
     shared = task("a", held=True)
     for run_id in "abcdef":
-        queue.put(replace(shared, run_id=run_id))
+        queue.put(replace(shared, subject_id=run_id))
     assert queue.held_bytes == 2000
     assert all(taken(queue).trace is shared.trace for _ in range(5))
     assert queue.held_bytes == 2000

@@ -150,6 +150,6 @@ def test_what_an_earlier_process_left_is_resumed_run_by_run() -> None:
     assert resume(scene.queue, left, scene.judges) == 2
     first = scene.taken()
     assert first is not None
-    assert (first.run_id, first.judges) == ("m", ("tool-calling", "logical-consistency"))
+    assert (first.subject_id, first.judges) == ("m", ("tool-calling", "logical-consistency"))
     assert (first.trace, first.fresh, first.probability, first.received_through) == (None, False, 0.5, 9)
     assert resume(scene.queue, left, scene.judges) == 1, "what waits already is not put again"
