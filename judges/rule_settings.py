@@ -39,12 +39,20 @@ class RuleSettings:
 
     def allows(self, rule: str, service: str) -> bool:
         """Whether the rule is not switched off on the service."""
-        return not self.settings or all(s.confidence is not None for s in self.settings if s.covers(rule, service))
+        return self.bound(rule, service) is not None
+
+    def bound(self, rule: str, service: str) -> float | None:
+        """The most confidence that the rule's findings have on the service, 1.0 for any; None: it is switched off."""
+        covering = [s for s in self.settings if s.covers(rule, service)]
+        return None if any(s.confidence is None for s in covering) else _least(covering)
 
     def lowered(self, drafts: Iterable[Draft], service: str) -> list[Draft]:
         """The drafts, in order, none surer than its rule may be on the service."""
         return [replace(d, confidence=self._most(d, service)) for d in drafts] if self.settings else list(drafts)
 
     def _most(self, draft: Draft, service: str) -> float:
-        bounds = (s.confidence for s in self.settings if s.covers(draft.judge, service))
-        return min(draft.confidence, *(bound for bound in bounds if bound is not None), 1.0)
+        return min(draft.confidence, _least(s for s in self.settings if s.covers(draft.judge, service)))
+
+
+def _least(settings: Iterable[RuleSetting]) -> float:
+    return min((s.confidence for s in settings if s.confidence is not None), default=1.0)

@@ -60,7 +60,7 @@ def create_app(services: Services) -> FastAPI:
     _add_judging(app, services)
     add_doctor(app, reader, clock)
     add_export(app, reader, clock)
-    add_explain(app, reader)
+    add_explain(app, reader, services.settings)
     add_ledger(app, reader, judges, clock)
     add_architectures(app, reader.architectures)
     add_labels(app, reader, clock)

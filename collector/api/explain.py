@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import FastAPI, Query, Response
 from pydantic import Field
 
+from ...judges.rule_settings import RuleSettings
 from ...schemas.wire.explain import TermJson, TermPage
 from ..queries.explain.glossary import explain, glossary
 from ..queries.explain.on_service import explain_on_service
@@ -18,10 +19,12 @@ from .params import Params, Text
 class ExplainParams(Params):
     """Parameters of one term."""
 
-    service: Annotated[Text, Field(description="Also the record of a built-in detector on this service")] = ""
+    service: Annotated[
+        Text, Field(description="Also the record and the settings of a built-in detector on this service")
+    ] = ""
 
 
-def add_explain(app: FastAPI, reader: Reader) -> None:
+def add_explain(app: FastAPI, reader: Reader, settings: RuleSettings) -> None:
     """Add the endpoints; without a service they ask nothing of the store."""
 
     @app.get("/api/explain", responses=documented(TermPage))
@@ -32,5 +35,5 @@ def add_explain(app: FastAPI, reader: Reader) -> None:
     @app.get("/api/explain/{term}", responses=documented(TermJson, 404))
     def one_term(term: str, params: Annotated[ExplainParams, Query()]) -> Response:
         """One of them, by key or title; where there is none, the refusal names near ones."""
-        found = explain_on_service(reader, term, params.service) if params.service else explain(term)
+        found = explain_on_service(reader, settings, term, params.service) if params.service else explain(term)
         return json_answer(TermJson.model_validate(found))

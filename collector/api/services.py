@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from ...judges.rule_settings import RuleSettings
+from ...judges.suite import NO_SETTINGS
 from ...schemas.queries.ledger import JudgesStatus
 from ...schemas.verdicts import Judgement
 from ..otlp.receiver.ports import Endpoint
@@ -38,6 +40,7 @@ class Services:
         listeners: told of every judgement, for live pages.
         endpoints: bound receivers; empty until they listen.
         losses: lost rows of the store, a line each; empty where nothing is known to be.
+        settings: rules of detectors that are switched off or lowered.
     """
 
     reader: Reader
@@ -52,3 +55,4 @@ class Services:
     listeners: Listeners = field(default_factory=Listeners)
     endpoints: Callable[[], Sequence[Endpoint]] = tuple
     losses: Callable[[], Sequence[str]] = tuple
+    settings: RuleSettings = NO_SETTINGS

@@ -226,6 +226,7 @@ class Collector:
             listeners=self._listeners,
             endpoints=self._receivers,
             losses=self.losses,
+            settings=config.detectors.settings(),
         )
         self._stops += await outputs.serve(services)
         self.api_port = outputs.api_port

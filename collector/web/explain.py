@@ -19,5 +19,5 @@ def add_explain_pages(app: FastAPI, site: Site) -> None:
     @page(app, "/explain/{term}")
     def word(request: Request, term: str) -> Response:
         service = request.query_params.get("service", "")
-        found = explain_on_service(site.reader, term, service) if service else explain(term)
+        found = explain_on_service(site.reader, site.services.settings, term, service) if service else explain(term)
         return site.render(request, "word.html", term=found)

@@ -22,6 +22,8 @@ from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.telemetry import Telemetry
 from tracejury.collector.worker.listeners import Listeners
 from tracejury.judges.registry import default_suite
+from tracejury.judges.rule_settings import RuleSettings
+from tracejury.judges.suite import NO_SETTINGS
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.rows import LOG_COLUMNS, SPAN_COLUMNS, log_columns, span_columns
@@ -85,8 +87,8 @@ class Pages:
 
 
 @contextmanager
-def trace_pages(store: Store) -> Iterator[Pages]:
-    """Pages over that store."""
+def trace_pages(store: Store, settings: RuleSettings = NO_SETTINGS) -> Iterator[Pages]:
+    """Pages over that store; `settings`: of detectors."""
     listeners, inbox = Listeners(), Inbox(1 << 30)
     now: list[Pages] = []
 
@@ -96,8 +98,8 @@ def trace_pages(store: Store) -> Iterator[Pages]:
     config = AssemblerConfig()
     reader = stored_reader(store, config, clock)
     judging = DetectWorker(
-        StoredJudging(store), default_suite(), config, inbox, JudgingMetrics(Telemetry("test")), listeners=listeners,
-        clock=clock,
+        StoredJudging(store), default_suite(settings), config, inbox, JudgingMetrics(Telemetry("test")),
+        listeners=listeners, clock=clock,
     )  # fmt: skip
     now.append(Pages(store, reader, judging, inbox, listeners))
     app = create_web_app(
@@ -108,6 +110,7 @@ def trace_pages(store: Store) -> Iterator[Pages]:
             metrics=lambda: b"",
             clock=clock,
             listeners=listeners,
+            settings=settings,
         )
     )
     with served(app) as url, httpx.Client(base_url=url, trust_env=False, timeout=30) as client:

@@ -9,13 +9,14 @@ from ..options import format_option, url_option
 
 @click.command("explain")
 @click.argument("term", nargs=-1)
-@click.option("--service", default="", help="Also the record of a detector on this service.")
+@click.option("--service", default="", help="Also the record and the settings of a detector there.")
 @format_option
 @url_option
 def explain_command(*, term: tuple[str, ...], service: str, style: str, url: str) -> None:
     """Say what a judge, detector, dimension, category or figure means; without TERM: list all of them.
 
-    With --service: also how the labels of that service have moved the confidence of a detector there.
+    With --service: also whether the configuration switches a detector off or lowers it on that service, and how labels
+    have moved its confidence there.
     """
     from ....schemas.wire.explain import TermJson
     from ...queries.explain.glossary import explain, glossary

@@ -1,4 +1,4 @@
-"""The record of a detector on one service, beside the explanation of the detector."""
+"""The record and the settings of a detector on one service, beside the explanation of the detector."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ....judges.registry import priors
+from ....judges.rule_settings import RuleSettings
 from ....schemas.errors import ConfigError, NotFoundError
 from ....schemas.queries.glossary import Term, TermSection
 from ....schemas.rule_calibrations import RuleCalibration
@@ -15,8 +16,8 @@ from ..reader import Reader
 from .glossary import explain
 
 
-def explain_on_service(reader: Reader, name: str, service: str) -> Term:
-    """The term of a detector, with what the labels of a service say of it there. Blocks.
+def explain_on_service(reader: Reader, settings: RuleSettings, name: str, service: str) -> Term:
+    """The term of a detector, with what the settings and the labels of a service say of it there. Blocks.
 
     Raises:
         NotFoundError: there is no such term, or nothing is stored of such a service. ConfigError: it is no detector
@@ -29,8 +30,18 @@ def explain_on_service(reader: Reader, name: str, service: str) -> Term:
         known = f"; known are: {', '.join(others)}" if others else ""
         raise NotFoundError(f"nothing is stored of a service {service[:64]!r}{known}")
     history = reader.calibrations.history(service, term.key)
-    section = TermSection(f"On the service {service}", tuple(_lines(term.key, history)))
+    section = TermSection(
+        f"On the service {service}", (*_set(settings.bound(term.key, service)), *_lines(term.key, history))
+    )
     return replace(term, sections=(*term.sections, section))
+
+
+def _set(bound: float | None) -> Iterator[str]:
+    """What the configuration says of a rule whose findings have at most this confidence."""
+    if bound is None:
+        yield "switched off on this service by detectors.rules in the configuration: it reports nothing there"
+    elif bound < 1:
+        yield f"at most {bound:.2f} on this service by detectors.rules in the configuration, whatever its record"
 
 
 def _lines(rule: str, history: Sequence[RuleCalibration]) -> Iterator[str]:

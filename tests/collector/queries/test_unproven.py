@@ -14,6 +14,7 @@ from tracejury.collector.cli.root import root
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.rule_calibrations import RuleCalibrations
 from tracejury.judges.registry import priors
+from tracejury.judges.rule_settings import RuleSetting, RuleSettings
 from tracejury.schemas.rule_calibrations import RuleCalibration
 
 pytestmark = pytest.mark.store
@@ -97,6 +98,27 @@ def test_explain_shows_the_versions_that_moved_a_rule_on_a_service(pages: Pages)
     assert third.endswith(": from 0.80 to 0.88, right in 4 of 4 labelled findings")
     assert "On the service shop" in pages.get(f"/explain/{RULE}", service="shop").text
     assert "On the service" not in pages.get(f"/explain/{RULE}").text
+
+
+def test_explain_shows_what_the_configuration_says_of_a_rule_on_a_service(store: Store) -> None:
+    """By command line, API and page; nothing where no setting covers the rule."""
+    off, lowered = RuleSetting(RULE, services=frozenset({"shop"})), RuleSetting(OTHER, 0.3)
+    told = {
+        RULE: "switched off on this service by detectors.rules in the configuration: it reports nothing there",
+        OTHER: "at most 0.30 on this service by detectors.rules in the configuration, whatever its record",
+        "run-limit": "",
+    }
+    with trace_pages(store, RuleSettings((off, lowered))) as pages:
+        pages.put(*failing_run())
+        for rule, line in told.items():
+            section = pages.get(f"/api/explain/{rule}", service="shop").json()["sections"][-1]
+            assert [one for one in section["lines"] if "detectors.rules" in one] == [line] * bool(line)
+            page, command = (
+                pages.get(f"/explain/{rule}", service="shop").text,
+                run(pages, "explain", rule, "--service", "shop"),
+            )
+            for text in (page, command.stdout):
+                assert (line in text) if line else ("detectors.rules" not in text)
 
 
 @pytest.mark.parametrize(
