@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...schemas.checks import CheckItem
+from ...schemas.checks import CheckItem, ItemAnswer
 from ...schemas.trajectory import Trace
 from ...schemas.transcript import SessionRecord
 from ...schemas.verdicts import Subject
@@ -14,10 +14,15 @@ from .check_types import Check
 
 @dataclass(frozen=True, slots=True)
 class AskedCheck:
-    """A check with its items; those of observations are () and listed by the judge from the answer."""
+    """A check with its items; those of observations are () and listed by the judge from the answer.
+
+    `pack`: its name, the taxonomy of what is found. `answers`: of a check that is answered by structure.
+    """
 
     check: Check
     items: tuple[CheckItem, ...] = ()
+    pack: str = ""
+    answers: tuple[ItemAnswer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

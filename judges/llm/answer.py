@@ -26,6 +26,9 @@ __all__ = [
     "Claim",
     "Score",
     "Vocabulary",
+    "json_object",
+    "list_of",
+    "object_of",
     "parse",
     "schema",
 ]
@@ -46,48 +49,47 @@ def schema(words: Vocabulary, stage: Stage = Stage.CLOSING) -> dict[str, Any]:
     It depends on no trace, and windows have the same one as the closing pass, since providers put it in front of the
     cached prefix; a single plan needs neither decisions nor a summary.
     """
-    finding = _object(
+    finding = object_of(
         label={"type": "string"},
         quote={"type": "string"},
-        dimensions=_list({"type": "string", "enum": [*words.judges]}),
+        dimensions=list_of({"type": "string", "enum": [*words.judges]}),
         category={"type": "string", "enum": [*words.categories]},
         severity={"type": "string", "enum": [s.value for s in Severity]},
         why={"type": "string"},
         title={"type": "string"},
         shown_at={"type": ["string", "null"]},
-        also_at=_list({"type": "string"}),
+        also_at=list_of({"type": "string"}),
         material={"type": "boolean"},
     )
     score = {"type": ["integer", "null"], "description": "0 to 3; null: not applicable"}
-    parts = {"findings": _list(finding)}
+    parts = {"findings": list_of(finding)}
     if stage is not Stage.PLAN:
-        parts["confirmed"] = _list({"type": "integer"})
-        parts["retracted"] = _list(_object(number={"type": "integer"}, why={"type": "string"}))
+        parts["confirmed"] = list_of({"type": "integer"})
+        parts["retracted"] = list_of(object_of(number={"type": "integer"}, why={"type": "string"}))
     judge = {"type": "string", "enum": [*words.judges.values()]}
-    parts["verdicts"] = _list(_object(judge=judge, reasons={"type": "string"}, score=score))
+    parts["verdicts"] = list_of(object_of(judge=judge, reasons={"type": "string"}, score=score))
     if stage is not Stage.PLAN:
         parts["summary"] = {"type": ["string", "null"]}
-    return _object(**parts)
+    return object_of(**parts)
 
 
-def _object(**properties: Any) -> dict[str, Any]:
+def object_of(**properties: Any) -> dict[str, Any]:
+    """The schema of an object with these properties, all of them required."""
     return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
-def _list(items: dict[str, Any]) -> dict[str, Any]:
+def list_of(items: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a list of these."""
     return {"type": "array", "items": items}
 
 
 def parse(text: str, asked: Sequence[str], words: Vocabulary, *, scored: bool = True) -> Answer:
     """Read the reply to a prompt that asked these judges (names), for their scores where `scored`.
 
-    The object may stand in a code fence or between lines of prose: it is taken from the first brace to the last, so
-    that prose which quotes another object makes the reply unreadable rather than ambiguous.
-
     Raises:
         AnswerError: nothing in it can be used.
     """
-    reply = _load(text)
+    reply = json_object(text)
     listed = reply.get("findings")
     if not isinstance(listed, list):
         raise AnswerError('"findings" must be a list, empty where there is nothing to report')
@@ -108,7 +110,15 @@ def parse(text: str, asked: Sequence[str], words: Vocabulary, *, scored: bool = 
     )
 
 
-def _load(text: str) -> Mapping[str, Any]:
+def json_object(text: str) -> Mapping[str, Any]:
+    """The one object in a reply.
+
+    It may stand in a code fence or between lines of prose: it is taken from the first brace to the last, so that prose
+    which quotes another object makes the reply unreadable rather than ambiguous.
+
+    Raises:
+        AnswerError: there is none.
+    """
     if len(text) > MAX_CHARACTERS:
         raise AnswerError(f"the answer must not be longer than {MAX_CHARACTERS} characters")
     body = text.lstrip()

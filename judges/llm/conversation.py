@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from ...schemas.errors import OverBudgetError, PromptTooLongError, RetryableError, TracejuryError
-from .answer_types import Answer, AnswerError
+from .answer_types import AnswerError
 from .case import Outcomes
 from .client import Prompt, Reply
 from .prompt import repair
 
 T = TypeVar("T")
+
+
+class _Read(Protocol):
+    @property
+    def unscored(self) -> Mapping[str, str]:
+        """Those asked that got no answer, with one line why."""
+
+
+A = TypeVar("A", bound=_Read)
 
 Asking = Generator[Prompt, Reply | TracejuryError, T]
 """One conversation: yields a prompt, takes its outcome."""
@@ -22,15 +31,15 @@ CUT_OFF: Final = "length"
 
 
 @dataclass(frozen=True, slots=True)
-class AskResult:
+class AskResult(Generic[A]):
     """The answer, or why there is none; `replies`: all that were received."""
 
-    answer: Answer | None
+    answer: A | None
     failure: str = ""
     replies: tuple[Reply, ...] = ()
 
 
-def ask(prompt: Prompt, read: Callable[[str], Answer], lacks: Callable[[Answer], str]) -> Asking[AskResult]:
+def ask(prompt: Prompt, read: Callable[[str], A], lacks: Callable[[A], str]) -> Asking[AskResult[A]]:
     """One answer. Where `read` refuses it, or `lacks` names what is missing in it, it may be repaired once.
 
     Of two answers the second counts, unless it cannot be read or leaves more judges unscored.
@@ -51,7 +60,7 @@ def ask(prompt: Prompt, read: Callable[[str], Answer], lacks: Callable[[Answer],
     return AskResult(second, "", replies)
 
 
-def _read(reply: Reply, read: Callable[[str], Answer], lacks: Callable[[Answer], str]) -> tuple[Answer | None, str]:
+def _read(reply: Reply, read: Callable[[str], A], lacks: Callable[[A], str]) -> tuple[A | None, str]:
     """The answer if it can be used, and the problem to repair, "" for none."""
     try:
         answer = read(reply.text)

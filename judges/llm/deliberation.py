@@ -141,7 +141,7 @@ class _Deliberator:
         """The answer to the case."""
         dropped = Counter(self.gate.dropped)
         dropped["unsound"] += self.unsound
-        findings = ordered(self.case.trace, self.ruling.findings(self.found))
+        findings = ordered(self.case.trace.spans, self.ruling.findings(self.found))
         unquoted = {judge for judge, count in self.gate.unquoted.items() if count} - {f.judge for f in findings}
         return Deliberation(
             verdicts=tuple(replace(v, quote_dropped=v.judge in unquoted) for v in self.ruling.verdicts()),

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from ...schemas.findings import Finding, FindingState, finding_id, fingerprint, normalise_evidence
+from ...schemas.normalized import NormalizedSpan
 from ...schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, Dimension, Severity
-from ...schemas.trajectory import Trace
 from ...schemas.transcript import StepKind, Transcript
 from .answer_types import Claim
 from .criteria_types import Criteria
 from .members import LlmJudges
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimLocation:
-    """Where a claim stands: the span, its run and turn, and the evidence as the span's own text has it."""
-
-    span_id: str
-    run_id: str
-    turn: int | None
-    evidence: str
+from .placing import ClaimLocation
 
 
 def owner(claim: Claim, asked: Sequence[Criteria]) -> Criteria | None:
@@ -37,9 +28,7 @@ def taxonomy(claim: Claim, judge: Criteria) -> str:
     return TRAIL if claim.category in TRAIL_CATEGORIES else ""
 
 
-def finding(
-    trace: Trace, claim: Claim, stand: ClaimLocation, judge: Criteria, panel: LlmJudges, shown: Transcript
-) -> Finding:
+def finding(claim: Claim, stand: ClaimLocation, judge: Criteria, panel: LlmJudges, shown: Transcript) -> Finding:
     """The claim as a provisional finding of `judge`; what is immaterial is as sure as what is LOW."""
     severity = claim.severity if claim.material else Severity.LOW
     confidence = min(panel.criteria.confidence(judge.name, s) for s in (claim.severity, severity))
@@ -48,7 +37,8 @@ def finding(
     did = next((shown.spans[label] for label in showed if kinds[label] is not StepKind.LLM), "")
     saw = next((shown.spans[label] for label in showed if kinds[label] is StepKind.LLM), "")
     relayed = [shown.spans.get(label, "") for label in (*claim.labels[1:], *claim.also_at)]
-    scheme, home = taxonomy(claim, judge), trace.home(stand.span_id)
+    trace, scheme = stand.trace, taxonomy(claim, judge)
+    home = trace.home(stand.span_id)
     return Finding(
         id=finding_id(trace.tenant, home, stand.span_id, judge.name, claim.category, stand.evidence),
         fingerprint=fingerprint(trace.tenant, home, stand.span_id, scheme, claim.category),
@@ -99,12 +89,12 @@ def _weight(found: Finding) -> tuple[float, int]:
     return (found.confidence, found.severity.rank)
 
 
-def ordered(trace: Trace, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Each id once, by time of the span, category and judge."""
+def ordered(spans: Mapping[str, NormalizedSpan], findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Each id once, by time of the span (one of `spans`), category and judge."""
     once = _merged(findings, lambda f: f.id)
-    return tuple(sorted(once, key=lambda f: (_start(trace, f), f.span_id, f.category, f.judge, f.id)))
+    return tuple(sorted(once, key=lambda f: (_start(spans, f), f.span_id, f.category, f.judge, f.id)))
 
 
-def _start(trace: Trace, found: Finding) -> int:
-    span = trace.spans.get(found.span_id)
+def _start(spans: Mapping[str, NormalizedSpan], found: Finding) -> int:
+    span = spans.get(found.span_id)
     return span.raw.start if span is not None else 0

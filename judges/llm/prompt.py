@@ -18,9 +18,9 @@ from .client import Prompt, PromptMessage
 from .criteria import Criteria
 from .members import LlmJudges
 from .prompt_rules import criteria_text, rules_text, system_text
-from .record import Part, fenced, hinted
+from .record import Part, fenced, hinted, listed_for
 
-__all__ = ["MOST_REPLY", "Part", "prompts", "repair"]
+__all__ = ["MOST_REPLY", "Part", "cached", "prompts", "repair"]
 
 MOST_REPLY: Final = 20_000
 """Characters of an unusable reply that are shown to its author again."""
@@ -78,16 +78,16 @@ def _of(
     case: Case, panel: LlmJudges, judges: tuple[Criteria, ...], view: PlanView | None = None, part: Part | None = None
 ) -> Iterator[tuple[PromptMessage, ...]]:
     hints = hinted(case, [j.code for j in judges], _first(case, part), part)
-    full, rest = fenced(case, part, hints)
+    full, rest = fenced(case.transcript, case.architecture, part, listed_for(case, part, hints))
     checks = f" {text.HINTS}" if hints else ""
     if panel.mode == "panel":
         seated = judges if case.stage is Stage.PLAN else _run_judges(case, panel)
         system = PromptMessage("system", system_text(panel.criteria.rules, seated, case.stage), cache=True)
         question = _question(case, judges, view, part)
-        yield system, *_cached(full), PromptMessage("user", f"{rest}\n{question}{checks}")
+        yield system, *cached(full), PromptMessage("user", f"{rest}\n{question}{checks}")
         return
     system = PromptMessage("system", rules_text(panel.criteria.rules, case.stage), cache=True)
-    shared = (*_cached(full), PromptMessage("user", rest, cache=True))
+    shared = (*cached(full), PromptMessage("user", rest, cache=True))
     for judge in judges:
         question = _question(case, (judge,), view, part)
         yield system, *shared, PromptMessage("user", f"{criteria_text(judge)}\n\n{question}{checks}")
@@ -98,7 +98,8 @@ def _run_judges(case: Case, panel: LlmJudges) -> tuple[Criteria, ...]:
     return tuple(j for j in panel.of_run(case.run.role) if Stage.PLAN not in j.stages)
 
 
-def _cached(blocks: Sequence[str]) -> list[PromptMessage]:
+def cached(blocks: Sequence[str]) -> list[PromptMessage]:
+    """The full blocks of a record as messages, the last of them with the mark."""
     return [PromptMessage("user", b, cache=i == len(blocks)) for i, b in enumerate(blocks, 1)]
 
 

@@ -1,8 +1,8 @@
-"""A case's record between its fence: all of it data, our own lines in the first column, recorded ones indented."""
+"""A record between its fence: all of it data, our own lines in the first column, recorded ones indented."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
@@ -39,33 +39,35 @@ class Part:
         return self.number >= self.count
 
 
-def fenced(case: Case, part: Part | None = None, hints: Collection[str] = ()) -> tuple[list[str], str]:
+def fenced(
+    transcript: Transcript, architecture: str = "", part: Part | None = None, listed: Iterable[str] = ()
+) -> tuple[list[str], str]:
     """The fenced record: its full blocks, and the rest with what is only known now and the closing fence.
 
-    `hints`: the lines of `hinted`.
+    `listed`: what else stands inside the fence, after the record.
     """
-    nonce = _nonce(case.transcript)
+    nonce = mark(transcript)
     full: list[str] = []
     block, size = [f"=== record {nonce} ===\n"], 0
-    for piece in _pieces(case, part):
+    for piece in _pieces(transcript, architecture, part):
         if size >= BLOCK:
             full.append("".join(block))
             block, size = [], 0
         block.append(piece)
         size += len(piece)
-    closing = _lined(part.chapter.closing if part else case.transcript.closing)
-    return full, "".join((*block, closing, *_listed(case, part, hints), f"=== end of record {nonce} ===\n"))
+    closing = _lined(part.chapter.closing if part else transcript.closing)
+    return full, "".join((*block, closing, *listed, f"=== end of record {nonce} ===\n"))
 
 
-def _pieces(case: Case, part: Part | None) -> Iterator[str]:
-    if case.architecture:
-        yield f"about the service:\n{_data(case.architecture)}"
-    yield _lined(part.chapter.header if part else case.transcript.header)
+def _pieces(transcript: Transcript, architecture: str, part: Part | None) -> Iterator[str]:
+    if architecture:
+        yield f"about the service:\n{data(architecture)}"
+    yield _lined(part.chapter.header if part else transcript.header)
     if part:
         yield _lined(part.chapter.before)
     if part and part.summary:
-        yield f"notes of the judge of the part before:\n{_data(part.summary)}"
-    for step in part.chapter.steps if part else case.transcript.steps:
+        yield f"notes of the judge of the part before:\n{data(part.summary)}"
+    for step in part.chapter.steps if part else transcript.steps:
         yield _lined(step.text)
 
 
@@ -76,16 +78,16 @@ def hinted(case: Case, codes: Collection[str], first: str, part: Part | None = N
     return told(case.hints, codes, steps[at:])
 
 
-def _listed(case: Case, part: Part | None, hints: Collection[str]) -> Iterator[str]:
-    """Provisional findings (at the end of the run) and hints: data as well."""
+def listed_for(case: Case, part: Part | None, hints: Collection[str]) -> Iterator[str]:
+    """Provisional findings (at the end of the run) and the lines of `hinted`: data as well."""
     labels = {step.span_id: step.label for step in reversed(case.transcript.steps)}
     if case.provisional and case.stage is Stage.CLOSING and (part is None or part.last):
         yield f"{text.PROVISIONAL_HEAD}\n"
         for number, finding in enumerate(case.provisional[:MOST_LISTED], 1):
-            yield _data(f"{number}. {_told(finding, labels)}")
+            yield data(f"{number}. {_told(finding, labels)}")
     if hints:
         yield f"{text.HINTS_HEAD}\n"
-        yield from (_data(f"- {hint}") for hint in hints)
+        yield from (data(f"- {hint}") for hint in hints)
 
 
 def _told(finding: Finding, labels: Mapping[str, str]) -> str:
@@ -94,13 +96,13 @@ def _told(finding: Finding, labels: Mapping[str, str]) -> str:
     return f'{said}: "{one_line(finding.evidence, 160)}": {one_line(finding.explanation, 240)}'
 
 
-def _nonce(transcript: Transcript) -> str:
-    """Names the fence; the same for all prompts of a run, and not to be guessed by what the run records."""
+def mark(transcript: Transcript) -> str:
+    """Names the fence; the same for all prompts of a run or session, and not to be guessed by what it records."""
     known = f"{transcript.trace_id}\n{transcript.run_id}\n{transcript.header}"
     return blake2b(known.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
 
 
-def _data(value: str) -> str:
+def data(value: str) -> str:
     """Any text as indented lines of the record."""
     return "".join(f" {line}\n" for line in shown(value).rstrip().split("\n"))
 

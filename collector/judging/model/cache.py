@@ -41,14 +41,16 @@ class AnswerStore(Protocol):
 
 
 def key_of(prompt: Prompt, model: str, parameters: Mapping[str, Any]) -> str:
-    """32 hex digits of all that is asked: model, parameters, schema, length, messages."""
-    asked = (
+    """32 hex digits of all that is asked: model, parameters, schema, length, messages, and which time."""
+    asked: tuple[Any, ...] = (
         model,
         dict(parameters),
         dict(prompt.schema),
         prompt.max_tokens,
         [(message.role, _digest(message.text.encode("utf-8", "surrogatepass"))) for message in prompt.messages],
     )
+    if prompt.repeat:
+        asked = (*asked, prompt.repeat)
     return _digest(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS))
 
 

@@ -13,8 +13,9 @@ from small_traces import Did, Said, run, tool, trace
 
 from tracejury.judges.llm.answer_types import Claim
 from tracejury.judges.llm.criteria import Criteria
-from tracejury.judges.llm.gate import MOST_SEARCHES, Gate
+from tracejury.judges.llm.gate import Gate
 from tracejury.judges.llm.members import llm_judges_of
+from tracejury.judges.llm.placing import MOST_SEARCHES
 from tracejury.processors.transcript import transcribe
 from tracejury.schemas.findings import Finding, FindingState, finding_id, fingerprint
 from tracejury.schemas.taxonomy import TRAIL_CATEGORIES, Dimension, Severity

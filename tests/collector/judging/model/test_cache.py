@@ -96,6 +96,15 @@ def test_whatever_is_sent_is_part_of_the_key(other: Prompt) -> None:
     assert all(len(key) == 32 for key in keys)
 
 
+def test_a_question_that_is_asked_again_has_a_key_of_its_own() -> None:
+    """Asked once, it has the key that it has always had: what is kept stays known."""
+    asked = Prompt(
+        (PromptMessage("system", "rules"), PromptMessage("user", "question")), {"type": "object"}, max_tokens=100
+    )
+    assert key_of(asked, "m", {"t": 1}) == "a548eb536be3a5a0fdd752ed071a6e02"
+    assert len({key_of(replace(asked, repeat=number), "m", {"t": 1}) for number in range(3)}) == 3
+
+
 def test_a_lone_surrogate_has_a_key() -> None:
     """Recorded text may hold anything."""
     odd = replace(ASKED, messages=(PromptMessage("user", "\ud800"),))
