@@ -9,7 +9,7 @@ from typing import Final
 
 from ...schemas.findings import Finding
 from ...schemas.taxonomy import Severity
-from ...schemas.trajectory import AgentRun, Trace, TraceState, Turn
+from ...schemas.trajectory import AgentRun, Exchange, Trace, TraceState, Turn
 
 SECOND: Final = 1_000_000_000
 CHARACTERS_PER_TOKEN: Final = 4
@@ -98,7 +98,28 @@ def content_hash(trace: Trace, run: AgentRun) -> str:
     """
     digest = hashlib.blake2b(f"{run.id} {run.status} {len(run.goal)} {run.answer}".encode(errors="replace"))
     digest.update(str(trace.state if not run.parent_id else "").encode())
-    for turn in run.turns:
+    _add_turns(digest, trace, run.turns)
+    return digest.hexdigest()[:32]
+
+
+def exchange_hash(trace: Trace, exchange: Exchange) -> str:
+    """The same of one exchange; of what stands before it, nothing."""
+    run = trace.run(exchange.run_id)
+    digest = hashlib.blake2b(f"{exchange.id} {exchange.asked}\n{exchange.answer}".encode(errors="replace"))
+    if run is not None:
+        _add_turns(digest, trace, run.turns[max(exchange.first, 0) : exchange.last + 1])
+    return digest.hexdigest()[:32]
+
+
+def has_ended(trace: Trace, exchange: Exchange) -> bool:
+    """Whether the exchange is over: a later one of its run has begun, or the trace has settled."""
+    return trace.state is not TraceState.OPEN or any(
+        other.run_id == exchange.run_id and other.first > exchange.last for other in trace.exchanges
+    )
+
+
+def _add_turns(digest: hashlib.blake2b, trace: Trace, turns: Iterable[Turn]) -> None:
+    for turn in turns:
         spans = (turn.llm, *(c.span for c in turn.tool_calls), *turn.wrappers)
         for span in spans:
             if span is not None:
@@ -110,4 +131,3 @@ def content_hash(trace: Trace, run: AgentRun) -> str:
             other = trace.run(below)
             if other is not None:
                 digest.update(f"{below} {other.status} {other.answer}".encode(errors="replace"))
-    return digest.hexdigest()[:32]

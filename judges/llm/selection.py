@@ -11,7 +11,7 @@ from ...schemas.sampling import chosen, upstream_probability
 from ...schemas.spans import STATUS_ERROR
 from ...schemas.taxonomy import Severity
 from ...schemas.trajectory import AgentRun, Trace
-from ...schemas.verdicts import Outcome
+from ...schemas.verdicts import Outcome, session_subject_id
 
 ANY: Final = "*"
 
@@ -59,17 +59,30 @@ class Decision:
 
 def decide(policy: Policy, trace: Trace, run: AgentRun, findings: Iterable[Finding]) -> Decision:
     """Whether `run` is judged; `findings`: the detectors' in its trace."""
+    return _decide(policy, trace, run, trace.trace_id, _always(policy, run, findings))
+
+
+def decide_session(policy: Policy, trace: Trace, run: AgentRun) -> Decision:
+    """Whether the exchanges of a manager's run are judged: all of a session, by a hash of its service and id, or none.
+
+    What is always judged of runs is not here: a session that was chosen for its errors would tell of no other.
+    """
+    drawn = session_subject_id(trace.service, trace.session_id) if trace.session_id else trace.trace_id
+    return _decide(policy, trace, run, drawn, "")
+
+
+def _decide(policy: Policy, trace: Trace, run: AgentRun, drawn: str, always: str) -> Decision:
+    """By the first rule that holds; `drawn`: what is hashed, `always`: why it is judged whatever the rate, or ""."""
     rule = next((r for r in policy.rules if _holds(r, trace, run)), None)
     if rule is None:
         return Decision(Outcome.FILTERED, "no policy of judges.policies fits it", 0.0)
     upstream = upstream_probability(_sampled_state(trace, run))
     if rule.rate <= 0:
         return Decision(Outcome.FILTERED, "the policy's rate for it is 0", 0.0, rule.judges)
-    always = _always(policy, run, findings)
     if always:
         return Decision(Outcome.PENDING, always, upstream, rule.judges)
     probability = upstream * min(rule.rate, 1.0)
-    if chosen(trace.trace_id, rule.rate):
+    if chosen(drawn, rule.rate):
         return Decision(Outcome.PENDING, "", probability, rule.judges)
     return Decision(Outcome.SAMPLED_OUT, f"not in the sample of {rule.rate:g}", probability, rule.judges)
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from typing import Final
 
 from ....judges.llm.members import LlmJudges
@@ -32,6 +30,7 @@ from .enqueue import closing_tasks
 from .judge_queue import JudgeQueue, SubjectKey
 from .ledger_entries import Revision, keyed, new_entries
 from .relocated_runs import with_earlier_draw, withdrawn
+from .requested import RequestedTraces
 from .windows import Windows
 
 MAX_RUNS: Final = 500
@@ -40,9 +39,6 @@ MAX_NOTED: Final = 5000
 """Agent runs of one trace that stand in the ledger."""
 
 OF_RUNS: Final = frozenset({SubjectKind.AGENT_RUN, SubjectKind.TURN_WINDOW})
-
-MAX_REQUESTED: Final = 100_000
-"""Traces that somebody asked for and that were not seen since; beyond it the first are forgotten."""
 
 
 class RunSelector:
@@ -63,15 +59,11 @@ class RunSelector:
         self._clock = clock
         self._judges, self._policy, self._queue, self._windows = judges, policy, queue, windows
         self._versions = {judge.name: judges.version(judge.name) for judge in judges.judges}
-        self._requested: dict[TraceKey, bool] = {}  # by hand, else to catch up with what was left
-        self._lock = threading.Lock()
+        self._requested = RequestedTraces()
 
     def request(self, keys: Iterable[TraceKey], *, by_hand: bool) -> None:
         """Judge these traces again at their next pass."""
-        with self._lock:
-            self._requested.update(dict.fromkeys(keys, by_hand))
-            for key in list(islice(self._requested, max(len(self._requested) - MAX_REQUESTED, 0))):
-                del self._requested[key]
+        self._requested.add(keys, by_hand=by_hand)
 
     def select(
         self, trace: Trace, findings: Sequence[Finding], ledger: LedgerEntries, now: int, elsewhere: Elsewhere = NOTHING
@@ -81,8 +73,7 @@ class RunSelector:
         A run is considered when it is over, and again when what a closing pass looks at has changed, or when it showed
         at another trace before. What was said of runs that are none any more is taken back.
         """
-        with self._lock:
-            by_hand = self._requested.pop((trace.tenant, trace.trace_id), None)
+        by_hand = self._requested.take((trace.tenant, trace.trace_id))
         over = [run for run in trace.runs if is_over(trace, run)]
         rows: list[Judgement] = []
         for run in over[:MAX_RUNS]:

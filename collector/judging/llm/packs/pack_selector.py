@@ -1,0 +1,123 @@
+"""Selection of exchanges, and of traces that are sessions of their own. Belongs to the judging thread."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from .....judges.llm.schedule import exchange_hash, has_ended
+from .....judges.llm.selection import Decision, Policy, decide_session
+from .....processors.assemble import TraceKey
+from .....schemas.findings import Finding
+from .....schemas.trajectory import Exchange, Trace, TraceState
+from .....schemas.verdicts import JudgedTrace, Judgement, LedgerEntries, LedgerKey, LedgerRecord, Outcome, Subject
+from .....schemas.verdicts import SubjectKind as Kind
+from ...ledger import stands
+from ...pipeline import NOTHING, Elsewhere, Selection
+from ..enqueue import closing_tasks
+from ..judge_queue import JudgeQueue
+from ..ledger_entries import Revision, keyed, new_entries
+from ..relocated_runs import withdrawn
+from ..requested import RequestedTraces
+from .session_closing import WHILE_OPEN, SessionClosing
+
+MAX_EXCHANGES: Final = 500
+"""Exchanges of one trace that are judged; later ones are noted as filtered."""
+MAX_NOTED: Final = 5000
+"""Exchanges of one trace that stand in the ledger."""
+
+OURS: Final = frozenset({Kind.EXCHANGE, Kind.SESSION})
+_BEYOND: Final = Decision(Outcome.FILTERED, f"beyond the first {MAX_EXCHANGES} exchanges of its trace", 0.0)
+
+
+class PackSelector:
+    """Keeps the ledger of the packs' judges, and queues what is pending in it. `request` from any thread.
+
+    `of_exchanges`, `of_sessions`: the judges of each, name to version. Sessions of several traces are closed elsewhere;
+    `closing` is told of what happens in them.
+    """
+
+    def __init__(
+        self,
+        of_exchanges: Mapping[str, str],
+        of_sessions: Mapping[str, str],
+        policy: Policy,
+        queue: JudgeQueue,
+        closing: SessionClosing,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._of_exchanges, self._of_sessions, self._policy = of_exchanges, of_sessions, policy
+        self._queue, self._closing, self._clock = queue, closing, clock
+        self._requested = RequestedTraces()
+
+    def request(self, keys: Iterable[TraceKey], *, by_hand: bool) -> None:
+        """Judge the exchanges of these traces again at their next pass."""
+        self._requested.add(keys, by_hand=by_hand)
+
+    def select(
+        self,
+        trace: Trace,
+        findings: Sequence[Finding],  # noqa: ARG002  a session is not chosen by what was found in it
+        ledger: LedgerEntries,
+        now: int,
+        elsewhere: Elsewhere = NOTHING,  # noqa: ARG002  all of a session is chosen, or none
+    ) -> Selection:
+        """See `Selector`. An exchange is considered once it has ended, and again when it has changed."""
+        by_hand = self._requested.take((trace.tenant, trace.trace_id))
+        rows: list[Judgement] = []
+        for number, exchange in enumerate(trace.exchanges[:MAX_NOTED]):
+            if has_ended(trace, exchange):
+                subject = Subject(Kind.EXCHANGE, exchange.id, trace.trace_id, trace.tenant)
+                content = exchange_hash(trace, exchange) + (WHILE_OPEN if trace.state is TraceState.OPEN else "")
+                revision = Revision(subject, content, trace.received_through)
+                decide = partial(self._decide, trace, exchange, number, by_hand=by_hand)
+                rows += new_entries(revision, self._of_exchanges, ledger, now, decide, by_hand=by_hand)
+        if trace.exchanges and not trace.session_id and trace.state is not TraceState.OPEN:
+            subject = Subject(Kind.SESSION, trace.trace_id, trace.trace_id, trace.tenant)
+            hashes = "".join(exchange_hash(trace, exchange) for exchange in trace.exchanges)
+            content = hashlib.blake2b(hashes.encode(), digest_size=16).hexdigest()
+            revision = Revision(subject, content, trace.received_through)
+            decide = partial(self._decide, trace, trace.exchanges[0], 0, by_hand=by_hand)
+            rows += new_entries(revision, self._of_sessions, ledger, now, decide, by_hand=by_hand)
+        known = frozenset(subject_id for _, subject_id, _ in ledger)
+        gone = self._take_back(trace, ledger, {e.id for e in trace.exchanges}, now)
+        ledger.update(keyed((*rows, *gone)))
+        return Selection((*rows, *gone), known)
+
+    def _decide(self, trace: Trace, exchange: Exchange, number: int, *, by_hand: bool | None) -> Decision:
+        run = trace.run(exchange.run_id)
+        if number >= MAX_EXCHANGES or run is None:
+            return _BEYOND
+        decision = decide_session(self._policy, trace, run)
+        if by_hand and decision.outcome is not Outcome.PENDING:
+            return Decision(Outcome.PENDING, "asked for by hand", 0.0)
+        return decision
+
+    def withdraw(self, trace: Trace, whole: Trace, ledger: LedgerEntries, *, moved: bool) -> tuple[Judgement, ...]:  # noqa: ARG002  see `Selector`
+        """See `Selector`: what was said of exchanges at `trace`, which show at `whole` now."""
+        gone = self._take_back(trace, ledger, (), self._clock())
+        ledger.update(keyed(gone))
+        return gone
+
+    def _take_back(
+        self, trace: Trace, ledger: Mapping[LedgerKey, LedgerRecord], exchanges: Iterable[str], now: int
+    ) -> tuple[Judgement, ...]:
+        known = {*exchanges} if trace.session_id else {*exchanges, trace.trace_id}
+        if trace.joined_to:
+            known.clear()
+        gone = {k: w for k, w in ledger.items() if k[0] in OURS and k[1] not in known and stands(w)}
+        if gone:
+            self._queue.withdraw((trace.tenant, trace.trace_id), OURS, known)
+        return withdrawn(gone, trace, now)
+
+    def enqueue(self, judged: Sequence[JudgedTrace]) -> None:
+        """Queue what is pending in these traces, which are stored, and note what happened in their sessions."""
+        for one in judged:
+            for kind in (Kind.EXCHANGE, Kind.SESSION):
+                for task in closing_tasks(one, kind):
+                    self._queue.put(task)
+            if one.trace.session_id and one.trace.exchanges:
+                self._closing.note(one.trace)

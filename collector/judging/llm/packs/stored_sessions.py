@@ -1,0 +1,97 @@
+"""Sessions of the store for the packs' judges, of every tenant. All methods block."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final
+
+from cachetools import LRUCache
+
+from .....processors.assemble import TraceKey, span_size
+from .....schemas.findings import Finding
+from .....schemas.llm_rows import LedgerRow
+from .....schemas.trajectory import Trace
+from .....schemas.verdicts import JudgedSubject, Verdict
+from ....store.client import Store
+from ....store.llm_judging import StoredLlmJudging
+from ....store.reading import StoredReading
+from ....store.session_traces import SessionTrace, StoredSessionTraces
+from ..stored import StoredCases
+from .session_closing import SessionKey, SessionState
+
+MAX_BYTES: Final = 128 * 1024 * 1024
+"""Of rebuilt traces of sessions that are kept: the next exchange needs them again."""
+
+
+class StoredSessions:
+    """Implements `SessionStore`; any thread."""
+
+    def __init__(self, store: Store, cases: StoredCases) -> None:
+        self._store, self._cases = store, cases
+        self._kept: LRUCache[tuple[TraceKey, int], Trace] = LRUCache(MAX_BYTES, getsizeof=_size)
+        self._lock = threading.Lock()
+
+    def unclosed(self, judges: Collection[str], limit: int) -> Iterator[tuple[SessionKey, SessionState]]:
+        """See `SessionStore`."""
+        for one in StoredSessionTraces(self._store).unclosed(judges, limit):
+            key = SessionKey(one.tenant, one.service, one.session_id)
+            yield key, SessionState(one.received, frozenset(one.open_traces))
+
+    def exchange_rows(self, session: SessionKey) -> Sequence[LedgerRow]:
+        """See `SessionStore`."""
+        return self._of(session).exchange_rows(session.service, session.session_id)
+
+    def session_rows(self, session: SessionKey) -> Sequence[LedgerRow]:
+        """See `SessionStore`."""
+        return self._of(session).session_rows(session.service, session.session_id)
+
+    def save(self, subjects: Sequence[JudgedSubject]) -> None:
+        """See `SessionStore`."""
+        self._cases.save(subjects)
+
+    def traces(self, session: SessionKey) -> Sequence[SessionTrace]:
+        """The latest traces of the session in order of time."""
+        return self._of(session).traces(session.service, session.session_id)
+
+    def load(self, tenant: str, traces: Sequence[SessionTrace]) -> list[Trace]:
+        """These traces as they are now; those that are gone are left out."""
+        found = (self._load((tenant, trace.trace_id), trace.received) for trace in traces)
+        return [trace for trace in found if trace is not None]
+
+    def outcomes(self, tenant: str, trace_ids: Sequence[str]) -> list[LedgerRow]:
+        """The latest entry of each judge on each subject of these traces."""
+        said = StoredLlmJudging(self._store, tenant).outcomes(trace_ids)
+        return [row for rows in said.values() for row in rows.values()]
+
+    def verdicts(self, tenant: str, trace_ids: Sequence[str]) -> list[Verdict]:
+        """The latest verdict of each judge on each subject of these traces."""
+        found = StoredReading(self._store).load_verdicts(trace_ids, tenant)
+        return [verdict for verdicts in found.values() for verdict in verdicts]
+
+    def findings(self, tenant: str, trace_ids: Sequence[str]) -> list[Finding]:
+        """The findings of LLM judges in these traces, of any state."""
+        found = StoredLlmJudging(self._store, tenant).run_findings(trace_ids)
+        return [finding for findings in found.values() for finding in findings]
+
+    def _of(self, session: SessionKey) -> StoredSessionTraces:
+        return StoredSessionTraces(self._store, session.tenant)
+
+    def _load(self, key: TraceKey, received: int) -> Trace | None:
+        with self._lock:
+            kept = self._kept.get((key, received))
+        if kept is not None:
+            return kept
+        loaded = self._cases.load(key)
+        if loaded is None:
+            return None
+        trace = loaded[0]
+        size = _size(trace)
+        with self._lock:
+            if size <= MAX_BYTES:
+                self._kept[key, received] = trace
+        return trace
+
+
+def _size(trace: Trace) -> int:
+    return sum(span_size(span.raw) for span in trace.spans.values()) + 1
