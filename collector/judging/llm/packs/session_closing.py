@@ -14,7 +14,7 @@ from .....judges.llm.selection import Decision
 from .....processors.assemble import SECOND
 from .....schemas.llm_rows import LedgerRow
 from .....schemas.trajectory import Trace, TraceState
-from .....schemas.verdicts import JudgedSubject, Outcome, Subject, SubjectKind, session_subject_id
+from .....schemas.verdicts import JudgedSubject, LedgerEntries, Outcome, Subject, SubjectKind, session_subject_id
 from ..enqueue import tasks_left
 from ..judge_queue import JudgeQueue
 from ..ledger_entries import RETRIED, Revision, new_entries
@@ -155,7 +155,7 @@ class SessionClosing:
         if not said:
             return
         stored = self._store.session_rows(session)
-        ledger = {(row.kind, row.subject_id, row.judge): row for row in stored}
+        ledger: LedgerEntries = {(row.kind, row.subject_id, row.judge): row for row in stored}
         received = max(state.received, *(row.received_through for row in said))
         revision = Revision(session.subject, _content(said), received)
         by_hand = True if state.by_hand else None

@@ -206,7 +206,7 @@ def test_what_failed_is_asked_for_past_the_known_answers() -> None:
 
 def test_what_was_asked_for_and_never_came_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first of too many."""
-    monkeypatch.setattr("tracejury.collector.judging.llm.run_selector.MAX_REQUESTED", 2)
+    monkeypatch.setattr("tracejury.collector.judging.llm.requested.MAX_REQUESTED", 2)
     ledger: LedgerEntries = {}
     one = selector(NOBODY)
     one.request([("", a_trace().trace_id)], by_hand=True)

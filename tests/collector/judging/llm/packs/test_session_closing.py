@@ -1,0 +1,201 @@
+"""A session closes once its traces have settled and it is quiet, when it says so, or when somebody asks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from store_parts import a_judged_subject, a_judged_trace, a_span
+
+from tracejury.collector.judging.llm.judge_queue import JudgeQueue, JudgeTask
+from tracejury.collector.judging.llm.packs.session_closing import END_ATTRIBUTE, SessionClosing, SessionKey
+from tracejury.collector.judging.llm.packs.stored_sessions import StoredSessions
+from tracejury.collector.judging.llm.stored import StoredCases
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.processors.assemble import SECOND, AssemblerConfig
+from tracejury.schemas.trajectory import Trace, TraceState
+from tracejury.schemas.verdicts import Outcome, Subject, SubjectKind, session_of
+
+JUDGES = {"pipa-policy": "v1"}
+CHAT = SessionKey("", "shop", 'chat "1"/2')
+QUIET = 10
+
+pytestmark = pytest.mark.store
+
+
+class Scene:
+    """A store with traces of one session, and what closes it."""
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.queue = store, JudgeQueue()
+        self.closing = self.restarted()
+
+    def restarted(self) -> SessionClosing:
+        """What a new process has."""
+        cases = StoredCases(self.store, AssemblerConfig(), lambda _: False)
+        return SessionClosing(StoredSessions(self.store, cases), JUDGES, self.queue, QUIET)
+
+    def judged(
+        self,
+        name: str = "a",
+        state: TraceState = TraceState.SETTLED,
+        received: int = SECOND,
+        outcome: Outcome = Outcome.DONE,
+        probability: float = 1.0,
+        attributes: tuple[str, ...] = (),
+    ) -> Trace:
+        """A trace of the session is stored with one exchange, and noted."""
+        trace_id = name * 32
+        judged = a_judged_trace(
+            trace_id=trace_id, session_id=CHAT.session_id, state=state, received=received, judged_at=received
+        )
+        StoredJudging(self.store).save([judged])
+        self.exchange(name, received, outcome, probability)
+        spans = {"s": _Span(a_span(trace_id=trace_id, attributes=dict.fromkeys(attributes, "true")))}
+        trace = replace(judged.trace, spans=spans, received_through=received)  # type: ignore[arg-type]
+        self.closing.note(trace)
+        return trace
+
+    def exchange(
+        self, name: str, received: int, outcome: Outcome = Outcome.DONE, probability: float = 1.0, content: str = "h"
+    ) -> None:
+        """What a judge said of its exchange."""
+        subject = Subject(SubjectKind.EXCHANGE, "m:0-0", name * 32)
+        said = a_judged_subject(
+            "pipa-state", outcome=outcome, subject=subject, received=received, judged_at=received, content=content,
+            probability=probability,
+        )  # fmt: skip
+        StoredLlmJudging(self.store).save([said])
+
+    def closed(self, now: int) -> list[JudgeTask]:
+        """The sessions that are queued at a look; they are done with at once."""
+        self.closing.tick(now)
+        tasks: list[JudgeTask] = []
+        while (task := self.queue.take(now)) is not None:
+            tasks.append(task)
+            self.queue.done(task)
+        return tasks
+
+    def done(self, task: JudgeTask) -> None:
+        """The session is judged."""
+        subject = Subject(task.kind, task.subject_id, "")
+        said = a_judged_subject(
+            "pipa-policy", subject=subject, content=task.content, judged_at=task.noted_at + 1,
+            received=task.received_through,
+        )  # fmt: skip
+        StoredLlmJudging(self.store).save([said])
+
+
+class _Span:
+    def __init__(self, raw: object) -> None:
+        self.raw = raw
+
+
+@pytest.fixture
+def scene(store: Store) -> Scene:
+    """An empty store."""
+    return Scene(store)
+
+
+def test_a_session_closes_when_it_was_quiet_for_long_enough(scene: Scene) -> None:
+    """Not a moment before, and once."""
+    scene.judged()
+    assert scene.closed((QUIET + 1) * SECOND - 1) == []
+    (task,) = scene.closed((QUIET + 1) * SECOND)
+    assert (task.kind, task.key, task.judges) == (SubjectKind.SESSION, ("", ""), ("pipa-policy",))
+    assert session_of(Subject(task.kind, task.subject_id, "")) == (CHAT.service, CHAT.session_id)
+    scene.done(task)
+    assert scene.closed(100 * SECOND) == []
+    assert len(scene.closing) == 0
+
+
+def test_a_session_waits_for_its_open_traces(scene: Scene) -> None:
+    """However long nothing came."""
+    scene.judged("a", TraceState.OPEN)
+    scene.judged("b")
+    assert scene.closed(1000 * SECOND) == []
+    scene.judged("a")
+    assert len(scene.closed(1000 * SECOND)) == 1
+
+
+def test_a_session_that_says_that_it_has_ended_is_not_waited_for(scene: Scene) -> None:
+    """But for what is still open."""
+    scene.judged("a", TraceState.OPEN, attributes=(END_ATTRIBUTE,))
+    assert scene.closed(SECOND) == []
+    scene.judged("a")
+    assert len(scene.closed(SECOND)) == 1
+
+
+def test_a_later_trace_reopens_a_closed_session(scene: Scene) -> None:
+    """It is judged again, since it has another exchange."""
+    scene.judged("a")
+    (task,) = scene.closed(20 * SECOND)
+    scene.done(task)
+    scene.judged("b", received=30 * SECOND)
+    assert scene.closed(35 * SECOND) == []
+    (again,) = scene.closed(40 * SECOND)
+    assert again.content != task.content
+
+
+def test_what_has_not_changed_is_not_asked_again(scene: Scene) -> None:
+    """A copy of a span that arrives later is no news."""
+    scene.judged("a")
+    (task,) = scene.closed(20 * SECOND)
+    scene.done(task)
+    scene.judged("a", received=30 * SECOND)
+    assert scene.closed(100 * SECOND) == []
+
+
+def test_an_exchange_that_could_be_judged_after_all_has_the_session_judged_again(scene: Scene) -> None:
+    """Its measures had left it out."""
+    scene.judged("a", outcome=Outcome.OVER_BUDGET)
+    (task,) = scene.closed(20 * SECOND)
+    scene.done(task)
+    scene.judged("a", received=30 * SECOND)
+    assert len(scene.closed(100 * SECOND)) == 1
+
+
+def test_a_new_process_closes_what_the_last_one_left(scene: Scene) -> None:
+    """Sessions that nobody judged are none of its business."""
+    scene.judged("a")
+    StoredJudging(scene.store).save([a_judged_trace(trace_id="c" * 32, session_id="other")])
+    scene.closing = scene.restarted()
+    (task,) = scene.closed(20 * SECOND)
+    scene.closing = scene.restarted()
+    assert scene.closed(20 * SECOND) == []  # its entries are pending: the queue is filled from the ledger
+    scene.done(task)
+
+
+def test_somebody_may_close_a_session_at_once(scene: Scene) -> None:
+    """And have a judged one judged again."""
+    scene.judged("a")
+    scene.closing.close(CHAT)
+    (task,) = scene.closed(SECOND)
+    scene.done(task)
+    scene.closing.close(CHAT)
+    assert len(scene.closed(2 * SECOND)) == 1
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "closed", "probability"),
+    [
+        ((Outcome.DONE, Outcome.DONE), 1, 0.25),
+        ((Outcome.DONE, Outcome.FAILED), 1, 0.25),
+        ((Outcome.SAMPLED_OUT, Outcome.SAMPLED_OUT), 0, 0.25),
+        ((Outcome.FILTERED, Outcome.FILTERED), 0, 0.25),
+    ],
+)
+def test_a_session_is_judged_as_its_exchanges_are_with_the_weight_of_the_least_likely(
+    scene: Scene, outcomes: tuple[Outcome, Outcome], closed: int, probability: float
+) -> None:
+    """Its own entry says why it is not."""
+    scene.judged("a", outcome=outcomes[0], probability=0.5)
+    scene.judged("b", outcome=outcomes[1], probability=0.25)
+    tasks = scene.closed(100 * SECOND)
+    assert [task.probability for task in tasks] == [probability] * closed
+    cases = StoredCases(scene.store, AssemblerConfig(), lambda _: False)
+    (row,) = StoredSessions(scene.store, cases).session_rows(CHAT)
+    assert row.outcome is (Outcome.PENDING if closed else outcomes[0])
+    assert row.probability == probability
