@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 export PYTHONPATH := tests/support
+# Images often set it; every process of the tests would then compile the project anew.
+unexport PYTHONDONTWRITEBYTECODE
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 

@@ -86,7 +86,7 @@ class Store:
         """
         target = parse_dsn(dsn)
         config = config or StoreConfig(dsn=dsn)
-        _quiet_driver()
+        _prepare_driver()
         if target.path is None:
             store = cls(target, config)
             store._check_server()
@@ -349,6 +349,10 @@ def _encodable(value: Any) -> Any:
     return value
 
 
-def _quiet_driver() -> None:
+def _prepare_driver() -> None:
+    from clickhouse_connect.driver import options
+
+    # At its first insert it would import pandas, a third of a second, to see that our columns are no data frame.
+    vars(options).setdefault("pd", None)
     # It logs a traceback for a value that it cannot write; the writer reports the batch in one line.
     logging.getLogger("clickhouse_connect.driver.transform").setLevel(logging.CRITICAL)

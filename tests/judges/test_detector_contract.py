@@ -28,9 +28,37 @@ EMPTY = Trace(TRACE_ID, "", "shop", "", TraceState.SETTLED, (), {}, ())
 every = pytest.mark.parametrize("detector", BUILT_IN, ids=lambda d: d.name)
 
 
-def drafts(detector: Detector, of: Trace, texts: TextCache | None = None) -> list[Draft]:
+def drafts(detector: Detector, ctx: Context) -> list[Draft]:
     """What a detector says of a trace."""
-    return list(detector.detect(of, Context(of, texts)))
+    return list(detector.detect(ctx.trace, ctx))
+
+
+# Reading a trace costs more than most detectors do: as in a suite, all of them share what was read.
+@cache
+def passes() -> list[tuple[str, list[Context]]]:
+    """Each faulty trace as it is before any detector sees it, and three passes over it, the last with used texts."""
+    found = []
+    for faulty in FAULTY.values():
+        texts = TextCache()
+        found.append((repr(faulty), [Context(faulty), Context(faulty, texts), Context(faulty, texts)]))
+    return found
+
+
+@cache
+def blanked() -> list[Context]:
+    """The faulty traces with content capture off."""
+    return [Context(without_content(faulty)) for faulty in FAULTY.values()]
+
+
+@cache
+def orders() -> list[tuple[Context, Context]]:
+    """Each faulty trace with the runs of a healthy one, in one order and in the other."""
+    found = []
+    for faulty in FAULTY.values():
+        other = healthy()
+        together = trace(*faulty.runs, *(_renamed(r.id, other) for r in other.runs))
+        found.append((Context(together), Context(replace(together, runs=tuple(reversed(together.runs))))))
+    return found
 
 
 @every
@@ -50,36 +78,32 @@ def test_titles_are_short_and_unique_to_a_kind_of_error() -> None:
 @every
 def test_it_says_nothing_of_an_empty_trace(detector: Detector) -> None:
     """Nothing happened, so nothing is wrong; nor in runs without turns, ended or not."""
-    assert drafts(detector, EMPTY) == []
-    assert drafts(detector, trace(run("r1"), run("r2", ended=False))) == []
+    assert drafts(detector, Context(EMPTY)) == []
+    assert drafts(detector, Context(trace(run("r1"), run("r2", ended=False)))) == []
 
 
 @every
 def test_what_was_not_recorded_is_no_error(detector: Detector) -> None:
     """The same traces with content capture off are clean: missing instrumentation is not the agent's error."""
-    for faulty in FAULTY.values():
-        assert drafts(detector, without_content(faulty)) == []
+    for ctx in blanked():
+        assert drafts(detector, ctx) == []
 
 
 @every
 def test_it_is_deterministic_and_pure(detector: Detector) -> None:
-    """Two calls say the same, with a fresh or a used cache of texts, and leave the trace as it was."""
-    for faulty in FAULTY.values():
-        cache = TextCache()
-        once = drafts(detector, faulty, cache)
-        before = repr(faulty)
-        assert drafts(detector, faulty) == once == drafts(detector, faulty, cache)
-        assert repr(faulty) == before
+    """Each pass says the same, with a fresh or a used cache of texts, and leaves the trace as it was."""
+    for before, (first, *others) in passes():
+        once = drafts(detector, first)
+        assert [drafts(detector, ctx) for ctx in others] == [once, once]
+        assert repr(first.trace) == before
 
 
 @every
 def test_the_order_of_runs_does_not_matter(detector: Detector) -> None:
     """Runs of a trace are judged each by its own turns, whatever stands before them."""
-    for faulty in FAULTY.values():
-        other = healthy()
-        together = trace(*faulty.runs, *(_renamed(r.id, other) for r in other.runs))
-        turned = replace(together, runs=tuple(reversed(together.runs)))
-        assert sorted(map(repr, drafts(detector, together))) == sorted(map(repr, drafts(detector, turned)))
+    for contexts in orders():
+        together, turned = (sorted(map(repr, drafts(detector, ctx))) for ctx in contexts)
+        assert together == turned
 
 
 def _renamed(run_id: str, whole: Trace) -> AgentRun:
@@ -99,10 +123,10 @@ def _renamed(run_id: str, whole: Trace) -> AgentRun:
 @every
 def test_every_draft_is_valid_and_quotes_its_span(detector: Detector) -> None:
     """Its span exists, its category is one of its taxonomy, and its quote stands in that span's own text."""
-    for faulty in FAULTY.values():
-        own = OwnText(faulty)
-        for draft in drafts(detector, faulty):
-            assert validation_error(draft, faulty) == ""
+    for _, (ctx, *_others) in passes():
+        own = OwnText(ctx.trace)
+        for draft in drafts(detector, ctx):
+            assert validation_error(draft, ctx.trace) == ""
             assert own.settle(draft.span_id, draft.evidence) == draft.span_id
             assert len(draft.evidence) <= MAX_EVIDENCE
 
@@ -152,7 +176,15 @@ def test_hostile_text_costs_a_bounded_time(detector: Detector) -> None:
     assert time.process_time() - start < BOUND
 
 
-@cache
+def test_a_trace_of_ten_thousand_spans_costs_a_bounded_time() -> None:
+    """Work grows with the number of turns, not with its square: all detectors together stay below the bound of one."""
+    whole = _long()
+    start = time.process_time()
+    result = Suite(BUILT_IN).judge(whole)
+    assert result.failures == ()
+    assert time.process_time() - start < BOUND
+
+
 def _long() -> Trace:
     """Ten thousand spans: plans, failures of ever new paths, assumptions and answers, over and over."""
     plan = Said("p", "1. Use open_file on report.pdf.\n2. Use web_search.", kind=TurnKind.PLAN)
@@ -166,13 +198,3 @@ def _long() -> Trace:
     whole = trace(run("r1", *turns))
     assert len(whole.spans) > 10_000
     return whole
-
-
-@every
-def test_a_trace_of_ten_thousand_spans_costs_a_bounded_time(detector: Detector) -> None:
-    """Work grows with the number of turns, not with its square."""
-    whole = _long()
-    start = time.process_time()
-    result = Suite([detector]).judge(whole)
-    assert result.failures == ()
-    assert time.process_time() - start < BOUND

@@ -10,8 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from urllib.parse import urlsplit
 
-import httpx
-
 from ....processors.assemble import TraceKey
 from ....schemas.config_base import VARIABLE
 from ....schemas.errors import ConfigError
@@ -149,14 +147,17 @@ def url_of(config: WebhookConfig, environ: Mapping[str, str]) -> str:
 
 
 def tls_for(urls: Iterable[str]) -> ssl.SSLContext:
-    """The trusted certificates: SSL_CERT_FILE or SSL_CERT_DIR, for a CA of the user's own, else certifi's.
+    """The trusted certificates, none where no URL needs them: SSL_CERT_FILE or SSL_CERT_DIR, else certifi's.
 
     Raises:
         ConfigError: one of the URLs needs it, and it cannot be read.
     """
-    needed = any(urlsplit(url).scheme == "https" for url in urls)
+    if not any(urlsplit(url).scheme == "https" for url in urls):
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # never used: reading certificates takes a tenth of a second
+    import httpx  # takes as long
+
     try:
-        return httpx.create_ssl_context(trust_env=needed)
+        return httpx.create_ssl_context()
     except OSError as error:
         raise ConfigError(f"webhooks: no certificates in SSL_CERT_FILE: {error.strerror or error}") from None
 
