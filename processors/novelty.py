@@ -6,17 +6,17 @@ from collections import Counter
 
 from ..schemas.normalized import Message, NormalizedSpan
 
-_Key = tuple[str, int, int, str, tuple[tuple[str, str], ...]]
+MessageKey = tuple[str, int, int, str, tuple[tuple[str, str], ...]]
 
 
 class Novelty:
     """Remembers what one run's calls have been sent and have written, call by call."""
 
     def __init__(self) -> None:
-        self._known: dict[_Key, int] = {}
+        self._known: dict[MessageKey, int] = {}
         self._first: NormalizedSpan | None = None
         self._before: tuple[Message, ...] = ()
-        self._sent: Counter[_Key] = Counter()
+        self._sent: Counter[MessageKey] = Counter()
 
     def of_turn(self, llm: NormalizedSpan | None, *, inner: bool) -> tuple[Message, ...]:
         """The input messages of the turn's call that are new; a message sent twice is known only as often as it was.
@@ -39,18 +39,21 @@ class Novelty:
             before, self._sent = (), Counter()
         new = []
         for message in llm.input_messages[len(before) :]:  # most calls are sent what the one before was, and more
-            key = _key(message)
+            key = message_key(message)
             self._sent[key] += 1
             if self._sent[key] > known.get(key, 0):
                 known[key] = self._sent[key]
                 new.append(message)
         for message in llm.output_messages:
-            key = _key(message)
+            key = message_key(message)
             known[key] = known.get(key, 0) + 1
         return tuple(new)
 
 
-def _key(message: Message) -> _Key:
-    """The text goes in as its hash, which a string keeps: comparing histories byte by byte costs more than the rest."""
+def message_key(message: Message) -> MessageKey:
+    """The identity of a message among those of a run or session.
+
+    The text goes in as its hash, which a string keeps: comparing histories byte by byte costs more than the rest.
+    """
     requests = tuple((r.call_id, r.name) for r in message.tool_requests) if message.tool_requests else ()
     return (message.role, hash(message.text), len(message.text), message.tool_call_id, requests)

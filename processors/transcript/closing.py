@@ -8,18 +8,28 @@ from .llm_step import failures, titled
 from .memory import Memory
 
 
-def closing(trace: Trace, run: AgentRun, memory: Memory) -> str:
-    """The run's end, facts from its own span, and its answer; "" while it goes on."""
-    if run.status == "unfinished" and trace.state is TraceState.OPEN:
+def is_over(trace: Trace, run: AgentRun) -> bool:
+    """Whether nothing more is to come of the run."""
+    return run.status != "unfinished" or trace.state is not TraceState.OPEN
+
+
+def closing(trace: Trace, run: AgentRun, memory: Memory, label: str = "") -> str:
+    """The run's end, facts from its own span, and its answer; "" while it goes on.
+
+    `label`: of the step that it is, where it is one.
+    """
+    if not is_over(trace, run):
         return ""
     turns = f"{len(run.turns)} turn{'' if len(run.turns) == 1 else 's'}"
     lines = [f"End of the run after {turns}: {_ENDS[run.status]}."]
     if told := _own_span(run):
         lines.append(told)
     if run.span is not None:
-        lines += failures("the run", run.span, memory)
+        lines += failures(label or "the run", run.span, memory)
     if run.answer:
-        lines += titled("answer", memory.render("end", run.answer, memory.limits.answer))
+        lines += titled(
+            "answer", memory.render(f"answer of {label}" if label else "end", run.answer, memory.limits.answer)
+        )
     else:
         lines.append("no answer recorded")
     return "\n".join(lines) + "\n"

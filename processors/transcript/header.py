@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from ...schemas.normalized import NormalizedSpan, ToolDefinition
 from ...schemas.shown import shown
-from ...schemas.trajectory import AgentRun, TurnKind
+from ...schemas.trajectory import AgentRun, Turn, TurnKind
 from .condense import condense
 from .limits import TranscriptLimits
 from .lines import block, inline, name, notice, recorded
@@ -35,34 +35,53 @@ def header(run: AgentRun, memory: Memory) -> str:
 
     Only the run's first LLM call is read: the agent's own span, which says more, comes last.
     """
-    turn = next((t for t in run.turns if t.llm is not None and t.kind is not TurnKind.INNER), None)
-    first = turn.llm if turn else None
+    first = first_call(run.turns)
     named = f" of agent {name(first.agent_name)}" if first and first.agent_name else ""
     lines = [f"One run{named} ({run.role})."]
     if first is not None:
-        lines += _prompts(first, memory)
-        memory.tools.update(t.name for t in first.tools)
-        if first.tools:
-            lines += ["tools:", *tool_lines(first.tools, memory)]
+        lines += [*_system(first, memory), *_first_message(first, memory), *_tools(first, memory)]
     return "\n".join(lines) + "\n"
 
 
-def _prompts(first: NormalizedSpan, memory: Memory) -> list[str]:
-    lines: list[str] = []
-    system = "\n".join(m.text for m in first.input_messages if m.role in ("system", "developer") and m.text)
-    task = next((m.text for m in reversed(first.input_messages) if m.role == "user" and m.text), "")
-    if system:
-        lines += ["system prompt:", _prompt(system, memory.limits.system)]
-    if task or (not first.input_messages and first.input_text):
-        lines += ["first message:", *_task(task or first.input_text, memory.limits)]
-    for message in first.input_messages:
-        if message.role in ("system", "developer"):
-            memory.given.add(message.text)
-    memory.given.update(t for t in (task, first.input_text) if t)
-    for place, text in (("system prompt", system), ("first message", task)):
-        memory.shown.record(place, text)
-        memory.prompted(text)
+def session_header(first: NormalizedSpan | None, memory: Memory) -> str:
+    """The prompt and tools of a session's first LLM call; its messages stand at their steps."""
+    lines = ["One session: in each exchange (E1, E2 …) a user asks and an agent works until it answers."]
+    if first is not None:
+        lines += [*_system(first, memory), *_tools(first, memory)]
+    return "\n".join(lines) + "\n"
+
+
+def first_call(turns: Sequence[Turn]) -> NormalizedSpan | None:
+    """The agent's own first LLM call in these turns."""
+    return next((t.llm for t in turns if t.llm is not None and t.kind is not TurnKind.INNER), None)
+
+
+def _system(first: NormalizedSpan, memory: Memory) -> list[str]:
+    messages = [m.text for m in first.input_messages if m.role in ("system", "developer")]
+    memory.given.update(messages)
+    text = "\n".join(filter(None, messages))
+    lines = ["system prompt:", _prompt(text, memory.limits.system)] if text else []
+    _learn("system prompt", text, memory)
     return lines
+
+
+def _first_message(first: NormalizedSpan, memory: Memory) -> list[str]:
+    task = next((m.text for m in reversed(first.input_messages) if m.role == "user" and m.text), "")
+    memory.given.update(t for t in (task, first.input_text) if t)
+    text = task or ("" if first.input_messages else first.input_text)
+    lines = ["first message:", *_task(text, memory.limits)] if text else []
+    _learn("first message", task, memory)
+    return lines
+
+
+def _learn(place: str, text: str, memory: Memory) -> None:
+    memory.shown.record(place, text)
+    memory.prompted(text)
+
+
+def _tools(first: NormalizedSpan, memory: Memory) -> list[str]:
+    memory.tools.update(t.name for t in first.tools)
+    return ["tools:", *tool_lines(first.tools, memory)] if first.tools else []
 
 
 def _prompt(text: str, limit: int) -> str:

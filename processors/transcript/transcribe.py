@@ -24,10 +24,8 @@ def transcribe(trace: Trace, run: AgentRun, limits: TranscriptLimits | None = No
     memory = Memory(limits or TranscriptLimits())
     writer = Writer(trace, memory)
     begin = header(run, memory)
-    following = _following(run.turns)
-    for turn in takewhile(lambda t: t.closed, run.turns):
-        writer.write(turn, following[turn.index])
-    for span in _outside(trace, run):
+    write_turns(writer, run.turns)
+    for span in calls_outside(trace, run):
         writer.write_outside(span, run.turns[-1].index)
     return Transcript(
         trace_id=trace.home(_first_span(run)),
@@ -45,22 +43,32 @@ def outline(transcript: Transcript) -> str:
     return "".join(f"{step.outline}\n" for step in transcript.steps)
 
 
-def _outside(trace: Trace, run: AgentRun) -> list[NormalizedSpan]:
+def write_turns(writer: Writer, turns: Sequence[Turn]) -> None:
+    """Write consecutive turns of a run, up to the first that is still open."""
+    closed = takewhile(lambda t: t.closed, turns)
+    for turn, after in zip(closed, _following(turns), strict=False):
+        writer.write(turn, after)
+
+
+def calls_outside(trace: Trace, run: AgentRun) -> list[NormalizedSpan]:
     """Once the trace is settled, LLM calls outside any agent that came after `run`, the last manager before them."""
     if trace.state is TraceState.OPEN or run.role != "manager" or not run.turns:
         return []
     calls = [s for s in trace.remainder if s.kind is Kind.LLM]
     if not calls:
         return []
-    starts = sorted((_start(r), r.id) for r in trace.runs if r.role == "manager" and r.turns)
-    own = starts.index((_start(run), run.id))
+    start = start_of(run, 0)
+    starts = sorted((start_of(r, 0), r.id) for r in trace.runs if r.role == "manager" and r.turns)
+    own = starts.index((start, run.id))
     until = starts[own + 1][0] if own + 1 < len(starts) else math.inf
-    return [s for s in calls if _start(run) < s.raw.start <= until]
+    return [s for s in calls if start < s.raw.start <= until]
 
 
-def _start(run: AgentRun) -> int:
-    """When a run's first turn began."""
-    turn = run.turns[0]
+def start_of(run: AgentRun, index: int) -> int:
+    """When a turn of the run began; -1 for none: when the run did."""
+    if index < 0:
+        return run.span.raw.start if run.span else 0
+    turn = run.turns[index]
     spans = [turn.llm, *(c.span for c in turn.tool_calls), *turn.wrappers]
     return min((s.raw.start for s in spans if s is not None), default=run.span.raw.start if run.span else 0)
 

@@ -23,11 +23,12 @@ _TELLING: Final = 16  # characters from which a line is compared
 
 
 class Writer:
-    """Writes the steps of one run's turns."""
+    """Writes the steps of one run's turns; `prefix` opens their labels."""
 
-    __slots__ = ("_memory", "_runs", "_turn", "steps")
+    __slots__ = ("_memory", "_prefix", "_runs", "_turn", "steps")
 
-    def __init__(self, trace: Trace, memory: Memory) -> None:
+    def __init__(self, trace: Trace, memory: Memory, prefix: str = "") -> None:
+        self._prefix = prefix
         self._runs = {run.id: run for run in trace.runs}
         self._memory = memory
         self._turn: list[tuple[StepKind, str, StepText]] = []
@@ -66,13 +67,16 @@ class Writer:
 
     def _flush(self, turn: Turn) -> None:
         for kind, span_id, (lines, outline) in self._turn:
-            label = f"S{len(self.steps) + 1}"
+            label = self._at(len(self.steps) + 1)
             text = "\n".join(lines) + "\n"
             self.steps.append(Step(label, kind, span_id, turn.index, text, f"{label} {outline}"))
 
     @property
     def _label(self) -> str:
-        return f"S{len(self.steps) + len(self._turn) + 1}"
+        return self._at(len(self.steps) + len(self._turn) + 1)
+
+    def _at(self, number: int) -> str:
+        return f"{self._prefix}S{number}"
 
     def _add(self, kind: StepKind, span_id: str, step: StepText) -> None:
         self._turn.append((kind, span_id, step))
@@ -106,7 +110,7 @@ class Writer:
         if not self._turn:
             return
         lines = self._turn[-1][2][0]
-        label = f"S{len(self.steps) + len(self._turn)}"
+        label = self._at(len(self.steps) + len(self._turn))
         memory = self._memory
         told = [("outcome", turn.observation)] if turn.observation and not memory.holds(turn.observation) else []
         for span in turn.wrappers:
