@@ -33,6 +33,10 @@ Elsewhere = Mapping[LedgerKey, LedgerRecord]
 NOTHING: Final[Elsewhere] = MappingProxyType({})
 
 
+class NotYetError(RetryableError):
+    """The subject follows from others that are still to be judged: nothing is wrong, and its turn comes."""
+
+
 class Judge(Protocol[T_contra, R_co]):
     """Answers a task, such as an agent run at one revision."""
 
@@ -41,6 +45,7 @@ class Judge(Protocol[T_contra, R_co]):
 
         Raises:
             OverBudgetError, RetryableError: it cannot be judged now.
+            NotYetError: others come first.
         """
 
 

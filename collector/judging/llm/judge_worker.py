@@ -19,7 +19,7 @@ from ...worker.listeners import Listeners
 from ...worker.loop_runner import LoopRunner
 from ...worker.outage_log import OutageLog
 from ...worker.worker import Task, Work, Worker
-from ..pipeline import Judge
+from ..pipeline import Judge, NotYetError
 from .batch_writer import BatchWriter
 from .enqueue import resume
 from .judge_health import JudgeHealth
@@ -36,6 +36,8 @@ MAX_TRIES: Final = 100
 BACK_OFF_SECONDS: Final = 15.0
 LONGEST_SECONDS: Final = 900.0
 """Between two tries of a run while the model cannot be reached: so it is tried for a day."""
+WAIT_SECONDS: Final = 2.0
+"""Between two looks of a subject at whether those that it follows from are judged."""
 RESUME_ROWS: Final = 5000
 RESUME_BELOW: Final = 200
 """Number of waiting runs below which pending runs are read back after an overflow."""
@@ -197,6 +199,8 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
                     return
                 self.health.note(subject.judgements, self._clock())
                 yield subject
+        except NotYetError:
+            self._put_again(task, WAIT_SECONDS)
         except OverBudgetError as error:
             self.health.over_budget(error)
             yield from self._give_up(task, Outcome.OVER_BUDGET, str(error))
@@ -217,8 +221,11 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
             yield from self._give_up(task, Outcome.FAILED, str(error))
             return
         wait = max(error.retry_after, min(BACK_OFF_SECONDS * 2**task.tries, LONGEST_SECONDS))
-        later = replace(task, tries=task.tries + 1, not_before=self._clock() + round(wait * SECOND), trace=None)
-        self._queue.put_again(later)
+        self._put_again(replace(task, tries=task.tries + 1), wait)
+
+    def _put_again(self, task: JudgeTask, wait: float) -> None:
+        """Try a task once more after `wait` seconds."""
+        self._queue.put_again(replace(task, not_before=self._clock() + round(wait * SECOND), trace=None))
 
     def _give_up(self, task: JudgeTask, outcome: Outcome, reason: str) -> Iterator[JudgedSubject]:
         """Record why a closing pass did not happen; a window leaves no entry, since a closing pass is to come."""

@@ -45,7 +45,7 @@ def closing(
         (*case.hints, *stored.findings),
     )
     subject = Subject(SubjectKind.AGENT_RUN, task.subject_id, case.trace.trace_id, case.trace.tenant)
-    rows = _judged(task, case, subject, said, change.findings, versions, now)
+    rows = _judged(task, case.judges, case.trace.received_through, subject, said, change.findings, versions, now)
     closed = [
         replace(w, outcome=Outcome.SUPERSEDED, reason="by the closing pass", judged_at=now) for w in stored.windows
     ]
@@ -71,8 +71,31 @@ def window(
     subject = Subject(
         SubjectKind.TURN_WINDOW, f"{task.subject_id}:{span[0]}-{span[1]}", case.trace.trace_id, case.trace.tenant
     )
-    rows = _judged(task, case, subject, said, change.findings, versions, now)
+    rows = _judged(task, case.judges, case.trace.received_through, subject, said, change.findings, versions, now)
     return JudgedSubject(case.trace.state, rows, change.written)
+
+
+def checked(
+    task: JudgeTask,
+    subject: Subject,
+    state: TraceState,
+    said: Deliberation,
+    stored: Iterable[Finding],
+    others: Iterable[Finding],
+    versions: Versions,
+    now: int,
+) -> JudgedSubject:
+    """The result of checks of an exchange or a session, whose trace is in `state`.
+
+    `stored`: earlier findings of these judges in the subject, of any state; `others`: those of other judges. A judge
+    that gave no answer retracts nothing.
+    """
+    silent = set(said.failures)
+    before = {f.id: f for f in stored if f.judge in task.judges and f.judge not in silent}
+    standing = FindingState.PROVISIONAL if state is TraceState.OPEN else FindingState.CURRENT
+    change = compare(said.findings, before, standing, now, others)
+    rows = _judged(task, task.judges, task.received_through, subject, said, change.findings, versions, now)
+    return JudgedSubject(state, rows, change.written, change.retracted)
 
 
 def unjudged(task: JudgeTask, outcome: Outcome, reason: str, versions: Versions, now: int) -> JudgedSubject:
@@ -121,18 +144,19 @@ def _stray(finding: Finding, trace: Trace) -> bool:
 
 def _judged(
     task: JudgeTask,
-    case: Case,
+    judges: Sequence[str],
+    received_through: int,
     subject: Subject,
     said: Deliberation,
     findings: Sequence[Finding],
     versions: Versions,
     now: int,
 ) -> tuple[Judgement, ...]:
-    """A row for each judge of the case. Dropped claims belong to the call, not to one judge: the first row has them."""
-    verdicts = {v.judge: v for v in said.verdicts} if subject.kind is SubjectKind.AGENT_RUN else {}
+    """A row for each of the judges. Dropped claims belong to the call, not to one judge: the first row has them."""
+    verdicts = {} if subject.kind is SubjectKind.TURN_WINDOW else {v.judge: v for v in said.verdicts}
     dropped = sum(said.dropped.values())
     rows: list[Judgement] = []
-    for judge in case.judges:
+    for judge in judges:
         verdict = verdicts.get(judge)
         outcome, reason = _outcome(said, judge, verdict)
         rows.append(
@@ -143,7 +167,7 @@ def _judged(
                 versions,
                 now,
                 outcome,
-                received_through=case.trace.received_through,
+                received_through=received_through,
                 findings=tuple(f for f in findings if f.judge == judge),
                 verdicts=(verdict,) if verdict is not None else (),
                 dropped=0 if rows else dropped,

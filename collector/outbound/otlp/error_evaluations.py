@@ -21,7 +21,7 @@ from ...otlp.codec.encode import Plain
 from .evaluations import ERROR_NAME, RETRACTED, Evaluation, hash64, told_key
 
 
-def errors_in(records: Sequence[TraceRecord]) -> list[AgentError]:
+def errors_in(records: Sequence[TraceRecord]) -> tuple[AgentError, ...]:
     """The errors of all traces that were judged as one."""
     said = (opinion.said for record in records for opinion in record.opinions)
     return group((f for f in said if isinstance(f, Finding) and f.state is FindingState.CURRENT), _runs(records))
