@@ -9,16 +9,26 @@ from typing import Final
 
 from ..schemas.agent_errors import Cause, error_id
 from ..schemas.findings import Finding
-from ..schemas.taxonomy import TRAIL
+from ..schemas.taxonomy import TRAIL, Dimension
+
+_DIMENSIONS: Final[Mapping[Dimension, Cause]] = {
+    Dimension.PLAN_QUALITY: Cause.PLAN,
+    Dimension.PLAN_ADHERENCE: Cause.ADHERENCE,
+    Dimension.GOAL_FULFILMENT: Cause.GOAL,
+    Dimension.LOGICAL_CONSISTENCY: Cause.SUPPORT,
+    Dimension.EXECUTION_EFFICIENCY: Cause.WASTE,
+    Dimension.TOOL_SELECTION: Cause.TOOL_CHOICE,
+    Dimension.TOOL_CALLING: Cause.FAILED_CALL,
+}
 
 _JUDGES: Final[Mapping[str, Cause]] = {
-    "plan-quality": Cause.PLAN,
-    "plan-adherence": Cause.ADHERENCE,
-    "goal-fulfilment": Cause.GOAL,
-    "logical-consistency": Cause.SUPPORT,
-    "execution-efficiency": Cause.WASTE,
-    "tool-selection": Cause.TOOL_CHOICE,
-    "tool-calling": Cause.FAILED_CALL,
+    "plan-quality": _DIMENSIONS[Dimension.PLAN_QUALITY],
+    "plan-adherence": _DIMENSIONS[Dimension.PLAN_ADHERENCE],
+    "goal-fulfilment": _DIMENSIONS[Dimension.GOAL_FULFILMENT],
+    "logical-consistency": _DIMENSIONS[Dimension.LOGICAL_CONSISTENCY],
+    "execution-efficiency": _DIMENSIONS[Dimension.EXECUTION_EFFICIENCY],
+    "tool-selection": _DIMENSIONS[Dimension.TOOL_SELECTION],
+    "tool-calling": _DIMENSIONS[Dimension.TOOL_CALLING],
 }
 """By LLM judge, one a dimension."""
 
@@ -66,6 +76,11 @@ FAILING: Final = frozenset({Cause.FAILED_CALL, Cause.MODEL, Cause.ENDING})
 def cause_of(finding: Finding) -> str:
     """The class of a finding; of a judge of one's own its taxonomy and category."""
     return cause(finding.judge, finding.taxonomy, finding.category)
+
+
+def shared_causes(finding: Finding) -> tuple[Cause, ...]:
+    """The classes of the errors of others that a pack's finding may be part of: those of its dimensions."""
+    return tuple(_DIMENSIONS[dimension] for dimension in finding.dimensions)
 
 
 def led_by(finding: Finding) -> str:

@@ -9,16 +9,20 @@ Pure, and independent of the order in which the findings come. Two findings are 
   that several declare belongs to the surest of them, so that no relay joins two mistakes.
 
 The surest leads, of those that stand where the error was made.
+
+Findings of packs' checks change nothing of these errors, for packs are switched on and off: each is part of the surest
+of them that is about the call it names, or has a cause of its dimensions at its span or in its turn. The others make
+errors by the same rules among themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..schemas.agent_errors import AgentError
-from ..schemas.findings import Finding
-from .causes import FAILING, cause_of
+from ..schemas.findings import LIVE, Finding
+from .causes import FAILING, cause_of, shared_causes
 
 
 def group(findings: Iterable[Finding], runs: Sequence[str]) -> tuple[AgentError, ...]:
@@ -28,6 +32,20 @@ def group(findings: Iterable[Finding], runs: Sequence[str]) -> tuple[AgentError,
     """
     place = _Place({run: number for number, run in enumerate(runs)})
     ranked = sorted(findings, key=lambda f: (-f.confidence, -f.severity.rank, *place(f)))
+    errors = _grouped([f for f in ranked if not f.of_pack])
+    homes = _homes(errors)
+    parts: dict[int, list[Finding]] = {}
+    alone: list[Finding] = []
+    for finding in (f for f in ranked if f.of_pack):
+        home = next((homes[key] for key in _shared(finding) if key in homes), None)
+        (alone if home is None else parts.setdefault(home, [])).append(finding)
+    for number, own in parts.items():
+        errors[number] = _with_parts(errors[number], own)
+    return tuple(sorted([*errors, *_grouped(alone)], key=lambda error: place(error.lead)))
+
+
+def _grouped(ranked: Sequence[Finding]) -> list[AgentError]:
+    """The errors of findings, the surest first."""
     steps = _Sets(len(ranked))
     for keys in (_calls, _anchors):
         steps.join((key, number) for number, f in enumerate(ranked) for key in keys(f))
@@ -36,8 +54,7 @@ def group(findings: Iterable[Finding], runs: Sequence[str]) -> tuple[AgentError,
     for keys in (_turns, _spans):
         steps.join((key, number) for number, f in placed for key in keys(f))
     clusters = [sorted((ranked[n] for n in members), key=_reads) for members in steps.members()]
-    errors = [_error(own, others) for own, others in _with_repeats(clusters)]
-    return tuple(sorted(errors, key=lambda error: place(error.lead)))
+    return [_error(own, others) for own, others in _with_repeats(clusters)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +121,33 @@ def _turns(finding: Finding) -> Iterator[Hashable]:
 
 def _spans(finding: Finding) -> Iterator[Hashable]:
     yield finding.trace_id, finding.span_id, cause_of(finding)
+
+
+def _homes(errors: Sequence[AgentError]) -> dict[Hashable, int]:
+    """Numbers of the errors that stand, by what a pack's finding may share with them; `errors` surest first."""
+    homes: dict[Hashable, int] = {}
+    for number, error in enumerate(errors):
+        placed = (f for f in error.findings if not _reads(f) or _reads(error.lead))
+        for finding in placed if error.state in LIVE else ():
+            for key in (*_calls(finding), *_spans(finding), *_turns(finding)):
+                homes.setdefault(key, number)
+    return homes
+
+
+def _shared(finding: Finding) -> Iterator[Hashable]:
+    """What a pack's finding may share with an error of others, in the forms of `_calls`, `_spans` and `_turns`."""
+    causes = shared_causes(finding)
+    if finding.tool_span_id:
+        yield finding.trace_id, finding.tool_span_id
+    yield from ((finding.trace_id, finding.span_id, cause) for cause in causes)
+    if finding.turn is not None:
+        yield from ((finding.trace_id, finding.agent_run_id, finding.turn, cause, "") for cause in causes)
+
+
+def _with_parts(error: AgentError, parts: Sequence[Finding]) -> AgentError:
+    """The error with findings of packs as its last; spans that it does not name yet come last, too."""
+    further = dict.fromkeys((*error.repeated_at, *(f.span_id for f in parts if f.span_id not in error.spans)))
+    return replace(error, findings=(*error.findings, *parts), repeated_at=tuple(further))
 
 
 def _with_repeats(clusters: Sequence[Sequence[Finding]]) -> Iterator[tuple[Sequence[Finding], list[Finding]]]:

@@ -43,6 +43,8 @@ class ErrorRole(StrEnum):
 class AgentError:
     """One mistake. `findings`: its lead first, those that repeat it last; `cause`: their class (`judges/causes.py`).
 
+    Findings of packs' checks after a lead that is none decide nothing of it: packs may be switched on and off.
+
     `shown_at`, `read_at`: the spans where it showed and was read, "" for none; `repeated_at`: further ones.
     """
 
@@ -63,9 +65,14 @@ class AgentError:
         return error_id(self.lead, self.cause)
 
     @property
+    def deciding(self) -> tuple[Finding, ...]:
+        """The findings that decide its state, confidence and severity."""
+        return tuple(finding for finding in self.findings if finding.of_pack == self.lead.of_pack)
+
+    @property
     def state(self) -> FindingState:
-        """Current if any finding is, else provisional if any is."""
-        return state_of(finding.state for finding in self.findings)
+        """Current if any deciding finding is, else provisional if any is."""
+        return state_of(finding.state for finding in self.deciding)
 
     @property
     def title(self) -> str:
@@ -78,15 +85,15 @@ class AgentError:
         return _roles(self.lead.span_id, self.shown_at, self.read_at, self.repeated_at)
 
     def confidence(self, severity: Severity = Severity.LOW) -> float:
-        """The confidence with which it is at least so severe: that of its surest finding that is; NEVER for none.
+        """The confidence with which it is at least so severe: that of its surest deciding finding that is, or NEVER.
 
         So another finding raises the severity of its lead only in a profile that shows that finding by itself.
         """
-        return max((f.confidence for f in self.findings if f.severity.rank >= severity.rank), default=NEVER)
+        return max((f.confidence for f in self.deciding if f.severity.rank >= severity.rank), default=NEVER)
 
     def severity(self, least: float = 0.0) -> Severity:
         """The severity for readers who ask for a confidence of at least `least`."""
-        sure = [f.severity for f in self.findings if f.confidence >= least]
+        sure = [f.severity for f in self.deciding if f.confidence >= least]
         return max(sure, key=lambda severity: severity.rank, default=self.lead.severity)
 
 
@@ -95,7 +102,7 @@ class ErrorSummary:
     """An error as lists show it: what its lead says, and where its findings are.
 
     `confidence`, `medium`, `high`: with which it is at least LOW, MEDIUM, HIGH; `judges`: of all its findings, the
-    lead's first; `first_seen`: of any of them, unix nanos.
+    lead's first; `first_seen`: of any deciding one, unix nanos.
     """
 
     tenant: str
@@ -162,7 +169,7 @@ def summary(error: AgentError) -> ErrorSummary:
         read_at=error.read_at,
         repeated_at=error.repeated_at,
         findings=tuple(finding.id for finding in error.findings),
-        first_seen=min(finding.first_seen for finding in error.findings),
+        first_seen=min(finding.first_seen for finding in error.deciding),
     )
 
 

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from .taxonomy import TRAIL, Dimension, Severity, with_group
 
@@ -81,6 +82,11 @@ class Finding:
         return self.dimensions[0] if self.dimensions else None
 
     @property
+    def of_pack(self) -> bool:
+        """Whether a check of a pack made it: such a judge has the pack's name, its taxonomy, before its own."""
+        return self.judge.startswith(f"{self.taxonomy}-")
+
+    @property
     def shown_title(self) -> str:
         """The title, else the category with its group."""
         return self.title or with_group(self.taxonomy, self.category)
@@ -107,5 +113,8 @@ def digest(parts: Iterable[str]) -> str:
     measured = b"".join(len(data).to_bytes(8, "big") + data for data in encoded)
     return hashlib.blake2b(measured, digest_size=16).hexdigest()
 
+
+OF_PACK: Final = "startsWith(Judge, concat(Taxonomy, '-'))"
+"""`Finding.of_pack` of a row of the table."""
 
 LIVE = frozenset({FindingState.CURRENT, FindingState.PROVISIONAL})

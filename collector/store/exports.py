@@ -27,13 +27,13 @@ PAGE_ROWS: Final = 1000
 
 _THESE: Final = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
 
-# A trace is due once it has a judgement that the backend lacks. Traces forwarded shortly before the last stop are due
-# once more: a judgement made before may have been stored after.
+# A trace is due once it has a judgement that the backend lacks; those of sessions have no trace id. Traces forwarded
+# shortly before the last stop are due once more: a judgement made before may have been stored after.
 _DUE: Final = f"""
 SELECT said.TraceId FROM
 (
     SELECT TraceId, max(JudgedAt) AS at, argMaxIf(TraceState, JudgedAt, SubjectKind = 'trace') AS state
-    FROM judgements WHERE {TENANT} AND JudgedAt >= {{since:UInt64}} GROUP BY TraceId
+    FROM judgements WHERE {TENANT} AND JudgedAt >= {{since:UInt64}} AND TraceId != '' GROUP BY TraceId
 ) AS said
 LEFT JOIN
 (

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from ...schemas.taxonomy import Severity
+from ...schemas.taxonomy import Dimension, Severity
 from ..llm.criteria_types import Data, Name, Share, Text
 
 
@@ -31,7 +31,8 @@ class Check(Data):
 
     `measure`: the letter of the measure that its answers give. `scale`: a number n for 0 to n, best last, or names,
     best first. `question`: asked of each item; `best`: what the best answer means; `also`: what else below the best
-    is reported, though it is no item (category to meaning).
+    is reported, though it is no item (category to meaning). `dimension`: of its findings; they join an error of
+    detectors or GPA judges that has the cause of this dimension and stands where they do.
     """
 
     name: Name
@@ -50,6 +51,7 @@ class Check(Data):
     category: Text
     """Of a finding at an item below the best answer."""
     also: dict[Text, Text] = Field(default={})
+    dimension: Dimension | None = None
     severity: Severity = Severity.MEDIUM
     confidence: Share = 0.5
     explain: Text

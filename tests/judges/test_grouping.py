@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracejury.judges.causes import cause
+from tracejury.judges.causes import cause, shared_causes
 from tracejury.judges.detectors import BUILT_IN
 from tracejury.judges.grouping import group
-from tracejury.schemas.agent_errors import AgentError, Cause, ErrorRole
+from tracejury.judges.llm.criteria_types import GPA_JUDGES
+from tracejury.schemas.agent_errors import AgentError, Cause, ErrorRole, summary
 from tracejury.schemas.findings import Finding, FindingState, finding_id, fingerprint
-from tracejury.schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, Severity
+from tracejury.schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, Dimension, Severity
 
 RUNS = ("manager", "searcher")
 
@@ -137,23 +139,66 @@ def test_the_state_is_that_of_its_findings() -> None:
     assert group(found[:1], RUNS)[0].state is FindingState.PROVISIONAL
 
 
+def a_pack_finding(span_id: str, check: str = "state", confidence: float = 0.9, **other: Any) -> Finding:
+    """A finding of a check of the pack "club"."""
+    return a_finding(span_id, f"club-{check}", confidence, taxonomy="club", category=f"bad {check}", **other)
+
+
+def test_a_failed_call_and_a_packs_item_of_it_are_one_error_that_the_detector_leads() -> None:
+    made = a_finding("llm1", "schema-violation", 0.3, tool_span_id="tool1")
+    item = a_pack_finding("tool1", "tools", tool_span_id="tool1", severity=Severity.HIGH)
+    (error,) = group([item, made], RUNS)
+    assert error.findings == (made, item)
+    assert (error.confidence(), error.severity(), error.title) == (0.3, Severity.MEDIUM, made.shown_title)
+
+
+def test_a_packs_finding_is_part_of_an_error_with_the_cause_of_its_dimension() -> None:
+    judged = a_finding("llm1", "logical-consistency", 0.4)
+    within = a_pack_finding("llm1", dimensions=(Dimension.LOGICAL_CONSISTENCY,))
+    beside = a_pack_finding("llm1", "policy", dimensions=(Dimension.PLAN_ADHERENCE,))
+    later = a_pack_finding("llm2", turn=2, dimensions=(Dimension.LOGICAL_CONSISTENCY,))
+    errors = group([within, beside, later, judged], RUNS)
+    assert sorted(judges_of(errors)) == [["club-policy"], ["club-state"], ["logical-consistency", "club-state"]]
+
+
+def test_a_packs_finding_without_dimension_is_an_error_of_its_own() -> None:
+    assert len(group([a_finding("llm1", "logical-consistency"), a_pack_finding("llm1")], RUNS)) == 2
+
+
+def test_a_packs_finding_stands_alone_where_the_error_of_others_was_retracted() -> None:
+    gone = a_finding("llm1", "schema-violation", tool_span_id="tool1", state=FindingState.RETRACTED)
+    item = a_pack_finding("tool1", "tools", tool_span_id="tool1")
+    assert [(e.lead, e.state) for e in group([item, gone], RUNS)] == [
+        (gone, FindingState.RETRACTED),
+        (item, FindingState.CURRENT),
+    ]
+
+
+@pytest.mark.parametrize("dimension", Dimension)
+def test_a_pack_shares_the_causes_of_the_judges_of_its_dimensions(dimension: Dimension) -> None:
+    own = cause(GPA_JUDGES[dimension], TRAIL, "Goal Deviation")
+    assert shared_causes(a_pack_finding("llm1", dimensions=(dimension,))) == (own,)
+
+
 def test_every_built_in_rule_has_a_class() -> None:
     classes = {cause(d.name, TRAIL, TRAIL_CATEGORIES[0]) for d in BUILT_IN}
     assert classes <= set(Cause)
 
 
 SPANS = st.sampled_from(["s1", "s2", "s3", "s4", "s5", ""])
+CHECKS = st.sampled_from(["club-tools", "club-state", "club-policy"])
 RULES = st.sampled_from(["service-error", "service-error-read", "ungrounded-turn", "query-churn", "my-rule"])
 
 
 @st.composite
-def findings(draw: st.DrawFn) -> list[Finding]:
+def findings(draw: st.DrawFn, *, packs: bool = True) -> list[Finding]:
     found: dict[str, Finding] = {}
     for number in range(draw(st.integers(0, 12))):
         span_id = draw(SPANS.filter(bool))
+        judge = draw(st.one_of(RULES, CHECKS) if packs else RULES)
         finding = a_finding(
             span_id,
-            draw(RULES),
+            judge,
             draw(st.sampled_from([0.2, 0.4, 0.6])),
             agent_run_id=draw(st.sampled_from(["manager", "searcher", ""])),
             turn=draw(st.sampled_from([None, 0, 1, 2])),
@@ -162,6 +207,9 @@ def findings(draw: st.DrawFn) -> list[Finding]:
             also_at=tuple(draw(st.lists(SPANS.filter(bool), max_size=2))),
             severity=draw(st.sampled_from(Severity)),
             evidence=f"quote {number}",
+            state=draw(st.sampled_from([*FindingState, FindingState.CURRENT])),
+            dimensions=tuple(draw(st.lists(st.sampled_from(Dimension), max_size=2, unique=True))),
+            **({"taxonomy": "club", "category": f"bad {judge}"} if judge.startswith("club-") else {}),
         )
         others = draw(st.lists(st.sampled_from(sorted(found)), max_size=1)) if found else []
         found[finding.id] = replace(finding, linked=tuple(others))
@@ -188,6 +236,21 @@ def test_the_errors_of_an_errors_findings_are_that_error(found: list[Finding]) -
     for error in group(found, RUNS):
         again = group(error.findings, RUNS)
         assert [e.lead for e in again if e.id == error.id] == [error.lead]
+
+
+def described(error: AgentError) -> tuple[Any, ...]:
+    """All of an error that a pack must not change."""
+    shares = [(error.confidence(s), error.severity(error.confidence(s))) for s in Severity]
+    seen = summary(error).first_seen
+    return error.id, error.title, error.lead, error.cause, error.state, shares, error.shown_at, error.read_at, seen
+
+
+@given(findings())
+def test_packs_change_nothing_of_the_errors_of_others(found: list[Finding]) -> None:
+    without = group([f for f in found if not f.of_pack], RUNS)
+    shared = [e for e in group(found, RUNS) if not all(f.of_pack for f in e.findings)]
+    assert [described(e) for e in shared] == [described(e) for e in without]
+    assert [[f for f in e.findings if not f.of_pack] for e in shared] == [list(e.findings) for e in without]
 
 
 def test_ten_thousand_findings_of_one_turn_are_grouped_at_once() -> None:

@@ -15,7 +15,7 @@ from .config import WebhookConfig
 
 @dataclass(frozen=True, slots=True)
 class WebhookRules:
-    """Which findings a webhook wants; empty sets want all."""
+    """Which findings a webhook wants; empty sets want all but those of packs, which are to be named."""
 
     confidence: Confidence
     severity: Severity = Severity.LOW
@@ -55,6 +55,7 @@ class WebhookRules:
             and _among(finding.judge, self.judges)
             and _among(found.service, self.services)
             and _among(found.agent, self.agents)
+            and (not finding.of_pack or bool(self.judges or self.categories))
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from store_parts import a_finding, a_judged_subject, a_judged_trace, a_run
@@ -89,6 +90,13 @@ def test_a_tool_counts_its_own_calls(store: Store) -> None:
     assert row.rate.share is not None
     assert row.rate.share.value == pytest.approx(1 / 3)
     assert row.rate.share.low < 1 / 3 < row.rate.share.high
+
+
+def test_findings_of_packs_are_in_no_rate_of_calls(store: Store) -> None:
+    """Nothing changes for tools because a pack was switched on."""
+    found = replace(error(1, "t0"), judge="club-tools", taxonomy="club")
+    StoredJudging(store).save([trace(1, ["search"], found)])
+    assert told(store) == []
 
 
 def test_a_call_without_a_span_counts_where_it_was_asked_for(store: Store) -> None:

@@ -52,6 +52,27 @@ def test_filters(setting: dict[str, Any], fits: dict[str, Any], not_fit: dict[st
     assert told(rules, found(**not_fit)) == []
 
 
+PACKS: dict[str, Any] = {"judge": "club-state", "taxonomy": "club", "category": "Bad state"}
+
+
+@pytest.mark.parametrize(
+    ("setting", "is_told"),
+    [
+        ({}, False),
+        ({"severity": "LOW", "services": ["shop"], "profile": "recall"}, False),
+        ({"judges": ["loops"]}, False),
+        ({"judges": ["loops", "club-state"]}, True),
+        ({"categories": ["Bad state"]}, True),
+    ],
+)
+def test_a_finding_of_a_pack_is_told_where_its_judge_or_category_is_named(
+    setting: dict[str, Any], *, is_told: bool
+) -> None:
+    """So that no webhook hears more because a pack was switched on."""
+    rules = WebhookRules.of(WebhookConfig.model_validate({**CONFIG.model_dump(), **setting}))
+    assert bool(told(rules, found(**PACKS))) is is_told
+
+
 def test_a_fingerprint_is_told_once_whatever_is_said_of_it() -> None:
     """Two judges and a rewording share one; what was sent, or given up, is told no more."""
     rules = WebhookRules.of(CONFIG)
