@@ -7,14 +7,13 @@ from importlib import resources
 from importlib.metadata import EntryPoint, entry_points
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final
 
-import yaml
 from pydantic import ValidationError
 
 from ...schemas.errors import ConfigError
 from .criteria_types import GPA_JUDGES, Criteria, CriteriaSet, Example, Principle, Rules
-from .problems import place_of, told
+from .data_files import problems_of, read_model
 
 __all__ = [
     "BUILT_IN",
@@ -36,12 +35,6 @@ GROUP: Final = "tracejury.judges"
 """Entry point group: each entry is a `Criteria`, a path to a YAML file, or a function that returns one of them."""
 
 RULES_FILE: Final = "_set.yaml"
-MOST_BYTES: Final = 256 * 1024
-"""A larger file holds no criteria."""
-MOST_PROBLEMS: Final = 3
-"""Of a file, that are told."""
-
-Read = TypeVar("Read", Criteria, Rules)
 
 
 def load_set(name_or_path: str) -> CriteriaSet:
@@ -65,7 +58,7 @@ def load_judge(path: str | Path) -> Criteria:
     Raises:
         ConfigError: what is wrong in it, in one line.
     """
-    return _read(Path(path), Criteria)
+    return read_model(Path(path), Criteria)
 
 
 def offered_judges(
@@ -117,42 +110,12 @@ def _read_set(folder: Traversable, name: str) -> CriteriaSet:
     rules = [f for f in files if f.name == RULES_FILE]
     if not rules:
         raise ConfigError(f"{folder}: a criteria set needs a file {RULES_FILE}")
-    judges = [_read(f, Criteria) for f in files if f.name != RULES_FILE]
+    judges = [read_model(f, Criteria) for f in files if f.name != RULES_FILE]
     if not judges:
         raise ConfigError(f"{folder}: a criteria set needs at least one judge")
     order = list(GPA_JUDGES.values())
     judges.sort(key=lambda j: (order.index(j.name) if j.name in order else len(order), j.name))
     try:
-        return CriteriaSet(name=name, rules=_read(rules[0], Rules), judges=tuple(judges))
+        return CriteriaSet(name=name, rules=read_model(rules[0], Rules), judges=tuple(judges))
     except ValidationError as error:
-        raise ConfigError(f"{folder}: {_problems(error)}") from None
-
-
-def _read(file: Traversable, kind: type[Read]) -> Read:
-    data = _yaml(file)
-    try:
-        return kind.model_validate(data)
-    except ValidationError as error:
-        raise ConfigError(f"{file}: {_problems(error)}") from None
-
-
-def _yaml(file: Traversable) -> Any:
-    try:
-        raw = file.read_bytes()
-        if len(raw) > MOST_BYTES:
-            raise ConfigError(f"{file} is too large for criteria: {len(raw)} bytes, at most {MOST_BYTES}")
-        return yaml.safe_load(raw.decode("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
-    except (yaml.YAMLError, RecursionError) as error:
-        raise ConfigError(f"{file} is not YAML: {' '.join(str(error).split())}"[:400]) from None
-
-
-def _problems(error: ValidationError) -> str:
-    """The first problems in one line, with their places; unknown keys first, as they explain missing ones."""
-    listed = sorted(
-        error.errors(include_url=False, include_context=False), key=lambda p: p["type"] != "extra_forbidden"
-    )
-    lines = [f"{place_of(p)}: {told(p)}" if p["loc"] else told(p) for p in listed[:MOST_PROBLEMS]]
-    more = f" (and {len(listed) - len(lines)} more)" if len(listed) > len(lines) else ""
-    return "; ".join(lines) + more
+        raise ConfigError(f"{folder}: {problems_of(error)}") from None

@@ -13,12 +13,16 @@ from ....judges.llm.criteria import extended, load_judge, load_set, offered_judg
 from ....judges.llm.members import LlmJudges, llm_judges_of
 from ....judges.llm.schedule import WindowRules
 from ....judges.llm.selection import Policy, Rule
+from ....judges.packs.loader import load_packs
+from ....judges.packs.pack_types import Pack
+from ....judges.packs.task_cards import load_cards
 from ....processors.assemble import AssemblerConfig, TraceKey
 from ....schemas.errors import ConfigError
 from ....schemas.profiles import DEFAULT_PROFILE, threshold
 from ....schemas.queries.ledger import JudgesStatus
 from ....schemas.spans import Span
 from ....schemas.taxonomy import Severity
+from ....schemas.verdicts import DETECTORS
 from ...store.client import Store
 from ...store.llm_judging import StoredLlmJudging
 from ...telemetry import Telemetry
@@ -134,13 +138,26 @@ def build_llm_judging(
 
 
 def check_judges(config: LlmConfig) -> None:
-    """The objections of `build_llm_judging` to criteria, judges and policies; without a model nothing is looked at.
+    """The objections of `build_llm_judging` to what is configured; without a model nothing is looked at.
 
     Raises:
-        ConfigError: criteria, judges or a policy cannot be had as configured.
+        ConfigError: criteria, judges, a policy, packs or task cards cannot be had as configured.
     """
     if config.on:
-        policy_from(config, panel_from(config)[0])
+        panel = panel_from(config)[0]
+        policy_from(config, panel)
+        packs_from(config, panel)
+        load_cards(config.tasks)
+
+
+def packs_from(config: LlmConfig, panel: LlmJudges) -> tuple[Pack, ...]:
+    """The configured packs.
+
+    Raises:
+        ConfigError: a pack cannot be had as configured, or a check has a judge's name.
+    """
+    judges = {DETECTORS, *(judge.name for judge in panel.criteria.judges)}
+    return load_packs(config.packs, config.pack_settings, judges=judges)
 
 
 def panel_from(config: LlmConfig) -> tuple[LlmJudges, tuple[str, ...]]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ....schemas.config_base import Seconds, Section
 
 Count = Annotated[int, Field(ge=0)]
 Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Rate = Annotated[float, Field(ge=0, le=1)]
+NonEmpty = Annotated[str, Field(min_length=1)]
 
 DAY: Final = 24 * 3600.0
 
@@ -163,8 +164,24 @@ class LlmConfig(Section):
     """Price of a million tokens read, where litellm does not know it."""
     output_usd_per_million: Usd | None = None
     """Price of a million tokens written, where litellm does not know it."""
+    packs: tuple[str, ...] = ()
+    """Names of the packs that judge exchanges and sessions, such as `pipa` (docs/packs.md)."""
+    pack_settings: dict[str, dict[str, Any]] = Field(default={})
+    """Settings by the name of the pack: `mode`, `policies_at`, `services` and what the pack adds (docs/packs.md)."""
+    tasks: tuple[str, ...] = ()
+    """YAML or JSON files with task cards, or folders of them."""
+    task_key: Annotated[tuple[NonEmpty, ...], Field(min_length=1)] = ("tracejury.task.id", "task_id")
+    """Attributes that may name a session's task, also in metadata; the first that the session has counts."""
+    session_quiet_seconds: Seconds = 1800.0
+    """A session closes when its traces have settled and nothing came for this long."""
     telemetry_endpoint: Url = ""
     """OTLP/gRPC endpoint (http://host:port) for spans of the judges' own calls; "" sends none."""
+
+    @model_validator(mode="after")
+    def _packs_ask(self) -> Self:
+        if self.packs and not self.model:
+            raise ValueError("packs: they ask a model; set judges.model, too, or leave packs empty")
+        return self
 
     @property
     def on(self) -> bool:

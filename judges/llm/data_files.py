@@ -1,0 +1,70 @@
+"""Users' YAML and JSON files as models: what is wrong in one is one line, with the file and the key."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources.abc import Traversable
+from typing import Any, Final, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from ...schemas.errors import ConfigError
+from .problems import place_of, told
+
+MOST_BYTES: Final = 256 * 1024
+"""A larger file holds no criteria."""
+MOST_PROBLEMS: Final = 3
+"""Of a file, that are told."""
+
+Read = TypeVar("Read", bound=BaseModel)
+
+
+def read_model(file: Traversable, kind: type[Read]) -> Read:
+    """The model that a file holds.
+
+    Raises:
+        ConfigError: what is wrong in it, in one line.
+    """
+    return model_of(read_data(file), kind, str(file))
+
+
+def model_of(data: Any, kind: type[Read], place: str) -> Read:
+    """The model of `data`. `place`: begins the line on what is wrong.
+
+    Raises:
+        ConfigError: what is wrong in it, in one line.
+    """
+    try:
+        return kind.model_validate(data)
+    except ValidationError as error:
+        raise ConfigError(f"{place}: {problems_of(error)}") from None
+
+
+def read_data(file: Traversable, *, most_bytes: int = MOST_BYTES, holds: str = "criteria") -> Any:
+    """The content of a YAML file, or a JSON file by its name.
+
+    Raises:
+        ConfigError: it cannot be read, or is larger than what `holds` names can be, or is not YAML or JSON.
+    """
+    kind = "JSON" if file.name.endswith(".json") else "YAML"
+    try:
+        raw = file.read_bytes()
+        if len(raw) > most_bytes:
+            raise ConfigError(f"{file} is too large for {holds}: {len(raw)} bytes, at most {most_bytes}")
+        text = raw.decode("utf-8")
+        return json.loads(text) if kind == "JSON" else yaml.safe_load(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise ConfigError(f"{file} is not {kind}: {' '.join(str(error).split())}"[:400]) from None
+
+
+def problems_of(error: ValidationError) -> str:
+    """The first problems in one line, with their places; unknown keys first, as they explain missing ones."""
+    listed = sorted(
+        error.errors(include_url=False, include_context=False), key=lambda p: p["type"] != "extra_forbidden"
+    )
+    lines = [f"{place_of(p)}: {told(p)}" if p["loc"] else told(p) for p in listed[:MOST_PROBLEMS]]
+    more = f" (and {len(listed) - len(lines)} more)" if len(listed) > len(lines) else ""
+    return "; ".join(lines) + more

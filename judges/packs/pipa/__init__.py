@@ -1,0 +1,1 @@
+"""PIPA: how an interactive agent works towards a task, in five measures of a session."""

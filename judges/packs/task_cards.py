@@ -1,0 +1,109 @@
+"""Task cards: what a session was to do, which policies hold, and how it shows that the task is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    StringConstraints,
+)
+
+from ...schemas.errors import ConfigError
+from ..llm.criteria_types import Text
+from ..llm.data_files import model_of, read_data
+
+MOST_BYTES: Final = 16 * 1024 * 1024
+"""A larger file holds no task cards."""
+MOST_POLICIES: Final = 200
+"""Policies that one session is judged by."""
+_SUFFIXES: Final = (".yaml", ".yml", ".json")
+
+
+def _as_text(value: Any) -> Any:
+    """Ids that are numbers in the file are text in attributes."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+class TaskData(BaseModel):
+    """The base of what users say of tasks; errors do not repeat values."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, hide_input_in_errors=True)
+
+
+class Done(TaskData):
+    """The attribute that shows whether the task is done."""
+
+    attribute: Text
+    """Name of an attribute of a span, or of its resource."""
+    equals: StrictStr | StrictBool | StrictInt | StrictFloat
+    """Its value when the task is done."""
+
+
+class Terms(TaskData):
+    """Policies that hold, and how the task shows to be done: of a service, or a task."""
+
+    policies: tuple[Text, ...] = ()
+    """One rule that the agents must keep each."""
+    done: Done | None = None
+    """How the task shows to be done."""
+
+
+class TaskCard(Terms):
+    """One task; what else packs need of a task are further keys here."""
+
+    id: Annotated[str, StringConstraints(min_length=1, max_length=500), BeforeValidator(_as_text)]
+    """As sessions name it in an attribute."""
+    instruction: Annotated[str, StringConstraints(max_length=20_000)] = ""
+    """What the user was to get done."""
+
+
+def load_cards(paths: Iterable[str]) -> Mapping[str, TaskCard]:
+    """The task cards of files and folders, by id. A file holds one card, or a list.
+
+    Raises:
+        ConfigError: what is wrong in which file, in one line.
+    """
+    found: dict[str, tuple[TaskCard, str]] = {}
+    for file in (file for path in paths for file in _files(path)):
+        for place, card in _cards(file):
+            if card.id in found:
+                raise ConfigError(f"{place}: id: {found[card.id][1]} has a card {card.id[:60]!r} already")
+            found[card.id] = (card, str(file))
+    return {name: card for name, (card, _) in found.items()}
+
+
+def policies_of(card: Terms | None, service: Terms | None) -> tuple[tuple[str, ...], int]:
+    """The policies of the card, then those of the service, each once and on one line; and how many were left out."""
+    stated = (policy for terms in (card, service) if terms is not None for policy in terms.policies)
+    distinct = tuple(dict.fromkeys(" ".join(policy.split()) for policy in stated))
+    return distinct[:MOST_POLICIES], max(0, len(distinct) - MOST_POLICIES)
+
+
+def _files(path: str) -> list[Path]:
+    place = Path(path)
+    if not place.is_dir():
+        return [place]
+    files = sorted(file for file in place.iterdir() if file.suffix in _SUFFIXES)
+    if not files:
+        raise ConfigError(f"{place}: a folder of task cards needs at least one .yaml, .yml or .json file")
+    return files
+
+
+def _cards(file: Path) -> Iterator[tuple[str, TaskCard]]:
+    """Each card, with its place."""
+    data = read_data(file, most_bytes=MOST_BYTES, holds="task cards")
+    if not isinstance(data, list):
+        yield str(file), model_of(data, TaskCard, str(file))
+        return
+    for number, one in enumerate(data):
+        place = f"{file}: card {number}"
+        yield place, model_of(one, TaskCard, place)

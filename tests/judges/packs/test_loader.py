@@ -1,0 +1,187 @@
+"""Packs by name: the built-in ones, those of packages, and what is refused in one line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tracejury.judges.checks.check_types import ItemSource
+from tracejury.judges.packs.loader import BUILT_IN, GROUP, known_packs, load_packs
+from tracejury.schemas.errors import ConfigError
+
+CHECK: dict[str, Any] = {
+    "name": "acme-tone",
+    "measure": "T",
+    "title": "Tone",
+    "definition": "Kind answers of all answers.",
+    "subject": "exchange",
+    "items": "answers",
+    "question": "Is the answer kind?",
+    "best": "It is.",
+    "category": "rude answer",
+    "explain": "An answer that a customer would call rude.",
+}
+PACK: dict[str, Any] = {"version": 1, "name": "acme", "title": "Acme", "description": "Tone.", "checks": [CHECK]}
+FORMULA = "from tracejury.judges.checks.formula import Ratio\nFORMULAS = {'acme-tone': lambda e: Ratio(1, 2)}\n"
+Offer = Callable[..., list[EntryPoint]]
+
+
+@pytest.fixture
+def offer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Offer]:
+    """A package with a pack, offered as an installed one would."""
+    package = f"acme_pack_{abs(hash(request.node.name))}"
+    folder = tmp_path / package
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def offered(data: object = PACK, measures: str = FORMULA, name: str = "acme") -> list[EntryPoint]:
+        folder.mkdir()
+        (folder / "__init__.py").touch()
+        (folder / "measures.py").write_text(measures, "utf-8")
+        text = data if isinstance(data, str) else yaml.safe_dump(data)
+        (folder / "pack.yaml").write_text(text, "utf-8")
+        return [EntryPoint(name, package, GROUP)]
+
+    yield offered
+    for module in [m for m in sys.modules if m.startswith(package)]:
+        del sys.modules[module]
+
+
+def refusal(*args: Any, **kwargs: Any) -> str:
+    with pytest.raises(ConfigError) as caught:
+        load_packs(*args, **kwargs)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_built_in_pack_loads(name: str) -> None:
+    (pack,) = load_packs([name])
+    assert pack.name == name
+    assert {check.name for check in pack.checks} == set(pack.formulas)
+
+
+def test_pipa_has_five_measures_in_the_order_of_the_paper() -> None:
+    (pipa,) = load_packs(["pipa"])
+    assert [(c.measure, c.name, c.subject, c.asks) for c in pipa.checks] == [
+        ("S", "pipa-state", "exchange", True),
+        ("A", "pipa-tools", "exchange", False),
+        ("O", "pipa-observation", "exchange", True),
+        ("P", "pipa-policy", "session", True),
+        ("R", "pipa-completion", "session", False),
+    ]
+
+
+def test_a_variant_changes_its_check_and_its_version() -> None:
+    (usual,), (changed,) = load_packs(["pipa"]), load_packs(["pipa"], {"pipa": {"unit": "response"}})
+    assert usual.check("pipa-observation").items is ItemSource.OBSERVATIONS
+    assert changed.check("pipa-observation").items is ItemSource.ANSWERS
+    assert usual.version_text("pipa-observation") != changed.version_text("pipa-observation")
+    assert usual.version_text("pipa-state") == changed.version_text("pipa-state")
+
+
+def test_settings_of_services() -> None:
+    services = {"shop": {"policies": ["Ask first."]}, "*": {"done": {"attribute": "done", "equals": 1}}}
+    (pipa,) = load_packs(["pipa"], {"pipa": {"services": services}})
+    shop, other = pipa.settings.terms("shop"), pipa.settings.terms("bank")
+    assert shop is not None
+    assert other is not None
+    assert (shop.policies, shop.done) == (("Ask first.",), None)
+    assert other.done is not None
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"pipa": {"unit": "word"}}, "judges.pack_settings.pipa: unit: must be 'observation' or 'response'"),
+        ({"pipa": {"units": 1}}, "judges.pack_settings.pipa: units: there is no such key here"),
+        ({"pipa": {"mode": "one"}}, "judges.pack_settings.pipa: mode: must be 'together' or 'separate'"),
+        (
+            {"pipa": {"services": {"a": {"rules": []}}}},
+            "judges.pack_settings.pipa: services.a.rules: there is no such key here",
+        ),
+        ({"pippa": {}}, "judges.pack_settings: there is no pack 'pippa': use pipa"),
+    ],
+)
+def test_settings_that_no_pack_has(settings: dict[str, Any], told: str) -> None:
+    assert refusal(["pipa"], settings, offered=[]) == told
+
+
+def test_an_unknown_pack_lists_those_there_are(offer: Offer) -> None:
+    assert refusal(["pip"], offered=offer()) == "judges.packs: there is no pack 'pip': use acme, pipa"
+
+
+def test_a_package_offers_a_pack(offer: Offer) -> None:
+    (acme, pipa) = load_packs(["acme", "pipa", "acme"], offered=offer())
+    assert (acme.name, pipa.name) == ("acme", "pipa")
+    assert acme.formulas["acme-tone"]([]).value == 0.5
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"colour": 1}, "pack.yaml: colour: there is no such key here"),
+        ({"version": None}, "pack.yaml: version: must be a valid integer"),
+        ({"checks": []}, "pack.yaml: checks: "),
+        ({"checks": [CHECK, CHECK]}, "pack.yaml: checks: two have the name 'acme-tone'"),
+        ({"checks": [CHECK, {**CHECK, "name": "acme-b"}]}, "pack.yaml: checks: two have the measure 'T'"),
+        ({"checks": [{**CHECK, "scale": ["a", "a"]}]}, "pack.yaml: checks.0: scale: one answer stands there twice"),
+        ({"checks": [{**CHECK, "scale": 0}]}, "pack.yaml: checks.0.scale"),
+        ({"checks": [{**CHECK, "question": None}]}, "pack.yaml: checks.0: question and best: "),
+        ({"checks": [{**CHECK, "items": "moods"}]}, "pack.yaml: checks.0.items: must be 'states'"),
+        ({"name": "acne"}, "pack.yaml: name: must be 'acme'"),
+        ({"variants": {"mode": {"a": {}}}}, "pack.yaml: variants.mode: "),
+        ({"variants": {"tone": {"a": {"acme-x": {}}}}}, "pack.yaml: variants.tone.a.acme-x: there is no such check"),
+        ({"variants": {"tone": {"a": {"acme-tone": {"name": "b"}}}}}, "pack.yaml: variants.tone.a.acme-tone: "),
+        ({"variants": {"tone": {"a": {"acme-tone": {"itms": 1}}}}}, "variants.tone.a.acme-tone: itms: there is no"),
+    ],
+)
+def test_what_is_wrong_in_a_pack_is_one_line(offer: Offer, changes: dict[str, Any], told: str) -> None:
+    assert told in refusal(["acme"], offered=offer(PACK | changes))
+
+
+@pytest.mark.parametrize(
+    ("measures", "told"),
+    [
+        ("FORMULAS = {}", "measures.py: FORMULAS: 'acme-tone' has no formula"),
+        (FORMULA + "FORMULAS['x'] = 1", "measures.py: FORMULAS: 'x' is no check of pack.yaml"),
+        ("", "judges.packs: the pack acme cannot be loaded: AttributeError"),
+        ("raise RuntimeError('out of\\norder')", "cannot be loaded: RuntimeError: out of order"),
+    ],
+)
+def test_what_is_wrong_in_its_code_is_one_line(offer: Offer, measures: str, told: str) -> None:
+    assert told in refusal(["acme"], offered=offer(measures=measures))
+
+
+def test_a_package_that_is_not_there() -> None:
+    told = refusal(["gone"], offered=[EntryPoint("gone", "nowhere_at_all", GROUP)])
+    assert told.startswith("judges.packs: the pack gone cannot be loaded: ModuleNotFoundError")
+
+
+def test_a_broken_file_of_a_package(offer: Offer) -> None:
+    assert "pack.yaml is not YAML: " in refusal(["acme"], offered=offer("[a"))
+
+
+def test_a_check_has_no_name_of_a_judge_or_of_another_pack(offer: Offer) -> None:
+    taken = "judges.packs: the check 'pipa-state' of pipa is the name of a judge"
+    assert refusal(["pipa"], judges=["pipa-state"]) == taken
+    other = offer(PACK | {"checks": [{**CHECK, "name": "pipa-tools"}]}, FORMULA.replace("acme-tone", "pipa-tools"))
+    told = "judges.packs: the check 'pipa-tools' of acme is the name of a check of pipa"
+    assert refusal(["pipa", "acme"], offered=other) == told
+
+
+def test_no_package_replaces_a_built_in_pack() -> None:
+    (pipa,) = load_packs(["pipa"], offered=[EntryPoint("pipa", "nowhere_at_all", GROUP)])
+    assert pipa.title == "PIPA"
+
+
+def test_all_packs_there_are_and_those_that_are_broken(offer: Offer) -> None:
+    gone = EntryPoint("gone", "nowhere_at_all", GROUP)
+    packs, broken = known_packs([*offer(), gone])
+    assert [pack.name for pack in packs] == ["acme", "pipa"]
+    assert [name for name, _ in broken] == ["gone"]

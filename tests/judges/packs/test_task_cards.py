@@ -1,0 +1,101 @@
+"""Task cards: files, folders, and what is refused in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tracejury.judges.packs.task_cards import MOST_POLICIES, TaskCard, Terms, load_cards, policies_of
+from tracejury.schemas.errors import ConfigError
+
+CARD = """
+id: refund-7
+instruction: Get a refund for order 7.
+policies:
+  - Ask for the user id first.
+  - Refund by certificate only.
+done: {attribute: shop.refunded, equals: true}
+"""
+
+
+def written(folder: Path, text: str, name: str = "card.yaml") -> str:
+    path = folder / name
+    path.write_text(text, "utf-8")
+    return str(path)
+
+
+def test_a_file_holds_one_card_or_a_list(tmp_path: Path) -> None:
+    one = written(tmp_path, CARD)
+    several = written(tmp_path, json.dumps([{"id": 1}, {"id": "2"}]), "cards.json")
+    cards = load_cards([one, several])
+    assert list(cards) == ["refund-7", "1", "2"]
+    card = cards["refund-7"]
+    assert card.policies[1] == "Refund by certificate only."
+    assert card.done is not None
+    assert card.done.equals is True
+
+
+def test_a_folder_is_read_in_order(tmp_path: Path) -> None:
+    written(tmp_path, "id: b", "2.yml")
+    written(tmp_path, '{"id": "a"}', "1.json")
+    written(tmp_path, "no card", "README.md")
+    assert list(load_cards([str(tmp_path)])) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("instruction: none", "card.yaml: id: this key is missing"),
+        ("id: ''", "card.yaml: id: "),
+        ("id: true", "card.yaml: id: must be text"),
+        ("[{id: a}, {instruction: x}]", "card.yaml: card 1: id: this key is missing"),
+        ("id: a\nnotes: [1]", "card.yaml: notes: there is no such key here"),
+        ("id: a\ndone: {attribute: x}", "card.yaml: done.equals: this key is missing"),
+        ("id: a\npolicies: one", "card.yaml: policies: must be a list"),
+        ("id: a\npolicies: [3]", "card.yaml: policies.0: must be text"),
+        ("[id: a", "card.yaml is not YAML: "),
+        ("id: 2020-99-99", "card.yaml is not YAML: "),
+        ("- a\n- b", "card.yaml: card 0: must be a mapping"),
+        ("7", "card.yaml: must be a mapping"),
+        ("[{id: a}, {id: a}]", "card.yaml: card 1: id: "),
+    ],
+)
+def test_what_is_wrong_is_one_line_with_file_and_key(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_cards([written(tmp_path, text)])
+    assert f"{tmp_path}/{told}" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_two_cards_of_one_id_in_two_files(tmp_path: Path) -> None:
+    first, second = written(tmp_path, "id: a", "1.yaml"), written(tmp_path, "id: a", "2.yaml")
+    with pytest.raises(ConfigError) as caught:
+        load_cards([first, second])
+    assert str(caught.value) == f"{second}: id: {first} has a card 'a' already"
+
+
+def test_no_such_file_no_json_no_cards(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"cannot read .*nowhere\.yaml: No such file"):
+        load_cards([str(tmp_path / "nowhere.yaml")])
+    with pytest.raises(ConfigError, match="is not JSON: "):
+        load_cards([written(tmp_path, "{id: a}", "card.json")])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ConfigError, match="needs at least one"):
+        load_cards([str(tmp_path / "empty")])
+
+
+def test_policies_of_card_and_service_are_joined_once_each() -> None:
+    card = TaskCard(id="a", policies=("Ask  for\nthe id.", "Be brief."))
+    assert policies_of(card, Terms(policies=("Be brief.", "Be kind."))) == (
+        ("Ask for the id.", "Be brief.", "Be kind."),
+        0,
+    )
+    assert policies_of(None, None) == ((), 0)
+
+
+def test_policies_beyond_the_bound_are_counted() -> None:
+    card = TaskCard(id="a", policies=tuple(f"Rule {n}." for n in range(MOST_POLICIES + 5)))
+    kept, left_out = policies_of(card, None)
+    assert (len(kept), left_out) == (200, 5)
