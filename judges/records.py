@@ -1,8 +1,8 @@
 """Records of the built-in rules, and the confidence that follows from them.
 
-A rule's record says of each data set how many of its findings were right, over how many agents (records.toml; made by
-`tests/support/rule_evidence.py`). What one data set alone supports is a guess about the next agent: such a rule stays
-below the balanced profile.
+A rule's record says of each data set in how many of the errors that it saw it was right, over how many agents
+(records.toml; made by `tests/support/rule_evidence.py`). An error counts once, however often the rule repeats it. What
+one data set alone supports is a guess about the next agent: such a rule stays below the balanced profile.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ FAMILY_NAMES: Final = frozenset(_FAMILY.values())
 _AGENTS: Final = 2
 _SETS: Final = 2
 _SUPPORTING: Final = 2
-"""Right findings by which a labelled data set supports a rule."""
+"""Right errors by which a labelled data set supports a rule."""
 _SOUND: Final = 0.8
-"""Share of right findings from which injected faults support a rule."""
+"""Share of right errors from which injected faults support a rule."""
 
 UNPROVEN: Final = 0.98 * threshold(DEFAULT_PROFILE)
 """Factor for rules without support: none of them is balanced, and their order stays."""
@@ -50,7 +50,7 @@ UNPROVEN: Final = 0.98 * threshold(DEFAULT_PROFILE)
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Of `claims` findings in a data set, `right` were at the labelled step, over `agents` agents."""
+    """Of `claims` errors that a rule saw in a data set, `right` were at a labelled step, over `agents` agents."""
 
     right: int
     claims: int

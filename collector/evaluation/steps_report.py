@@ -92,14 +92,14 @@ def _rule_table(e: StepsEvaluation) -> Table:
         for name, own in by.items()
     ]
     columns: tuple[Column, ...] = (
-        ("right of findings", lambda row: _share(row[0].right, row[0])),
+        ("right of errors", lambda row: _share(row[0].right, row[0])),
         ("by any span", lambda row: _share(row[0].right_any, row[0])),
         ("agents", lambda row: len(row[0].agents)),
         ("in the other sets", lambda row: _share(row[1].right, row[1])),
         ("by any span", lambda row: _share(row[1].right_any, row[1])),
         ("agents", lambda row: len(row[1].agents)),
     )
-    return listed("rule / data set, all findings", columns, rows, most=100)
+    return listed("rule / data set, all errors", columns, rows, most=100)
 
 
 def _share(right: int, record: RuleRecord) -> str:

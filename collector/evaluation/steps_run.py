@@ -6,8 +6,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-from ...judges.measures.located_claim import LocatedClaim, error_claims, finding_claims
+from ...judges.measures.located_claim import LocatedClaim, error_claims
+from ...judges.measures.rule_cases import RuleCase, rule_cases
 from ...judges.measures.rule_records import RuleRecords, leave_one_out, rule_records
 from ...judges.measures.step_figures import LabelledTrace, StepFigures, total, trace_figures
 from ...judges.registry import default_suite
@@ -26,6 +28,8 @@ CLAIMS = "claims"
 TOGETHER = "all"
 """The name of all data sets as one."""
 
+Told = TypeVar("Told", LocatedClaim, RuleCase)
+
 TraceClaims = Mapping[str, Sequence[LocatedClaim]]
 """By name of the trace."""
 
@@ -36,14 +40,14 @@ Progress = Callable[[str, int, int], None]
 class JudgedDataSet:
     """The labels of one folder and the claims in its labelled traces, by name of the trace.
 
-    `claims` by CLAIMS, those that the profile shows, and by the names of the baselines; `findings` are all, whatever
-    their confidence. `recordings`: the marks of each labelled trace. `refused`: spans or log records that the receiver
-    refused. `failures`: detectors that failed, and why.
+    `claims` by CLAIMS, those that the profile shows, and by the names of the baselines; `cases` are those of all rules,
+    whatever their confidence. `recordings`: the marks of each labelled trace. `refused`: spans or log records that the
+    receiver refused. `failures`: detectors that failed, and why.
     """
 
     labels: StepLabels
     claims: Mapping[str, TraceClaims]
-    findings: TraceClaims
+    cases: Mapping[str, Sequence[RuleCase]]
     recordings: Mapping[str, frozenset[str]]
     unannotated: int
     refused: int
@@ -56,7 +60,7 @@ class StepsEvaluation:
 
     `figures`: by CLAIMS or the name of a baseline, then by data set. `together`: of all data sets as one, in which a
     run that several hold counts once, with the labels of the last. `rules` and `rules_elsewhere`: the record of each
-    rule in each data set, and over the others, of all its findings, whatever their confidence.
+    rule in each data set, and over the others, of all its cases, whatever their confidence.
     """
 
     profile: str
@@ -98,7 +102,7 @@ def judge_data_set(name: str, path: Path, suite: Suite, least: float, progress: 
     folder = load(path, lambda done, of: progress(f"reading {name}", done, of))
     received = stored(folder.requests)
     labels = step_labels(path, folder, received.spans)
-    findings: defaultdict[str, list[LocatedClaim]] = defaultdict(list)
+    cases: defaultdict[str, list[RuleCase]] = defaultdict(list)
     claims = {what: defaultdict[str, list[LocatedClaim]](list) for what in (CLAIMS, FIRST_FAILURE, EVERY_CALL)}
     failures: dict[str, str] = {}
     recordings: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
@@ -109,21 +113,22 @@ def judge_data_set(name: str, path: Path, suite: Suite, least: float, progress: 
         failures.update(result.failures)
         if (file := folder.names[trace.trace_id]) in labels.traces:
             recordings[file] |= marks(trace)
+        for case in rule_cases(trace, result.findings):
+            cases[folder.names[case.trace_id]].append(case)
         for found, into in (
-            (finding_claims(trace, result.findings), findings),
             (error_claims(trace, result.findings, least), claims[CLAIMS]),
             (first_failure(trace), claims[FIRST_FAILURE]),
             (every_call(trace), claims[EVERY_CALL]),
         ):
             for claim in found:
                 into[folder.names[claim.trace_id]].append(claim)
-    return JudgedDataSet(labels, claims, findings, recordings, folder.unannotated, received.refused, failures)
+    return JudgedDataSet(labels, claims, cases, recordings, folder.unannotated, received.refused, failures)
 
 
 def score_steps(judged: Mapping[str, JudgedDataSet], profile: str) -> StepsEvaluation:
     """Score the claims against the labels, in each data set and together."""
     shared = overlaps({name: data_set.recordings for name, data_set in judged.items()})
-    records = rule_records({name: _paired(d.labels, d.findings) for name, d in judged.items()})
+    records = rule_records({name: _paired(d.labels, d.cases) for name, d in judged.items()})
     by_trace = {
         what: {
             name: {trace.name: trace_figures(trace, claims) for trace, claims in _paired(d.labels, d.claims[what])}
@@ -146,5 +151,5 @@ def score_steps(judged: Mapping[str, JudgedDataSet], profile: str) -> StepsEvalu
     )
 
 
-def _paired(labels: StepLabels, claims: TraceClaims) -> list[tuple[LabelledTrace, Sequence[LocatedClaim]]]:
-    return [(trace, claims.get(name, ())) for name, trace in labels.traces.items()]
+def _paired(labels: StepLabels, told: Mapping[str, Sequence[Told]]) -> list[tuple[LabelledTrace, Sequence[Told]]]:
+    return [(trace, told.get(name, ())) for name, trace in labels.traces.items()]

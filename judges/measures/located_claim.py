@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...schemas.findings import Finding
@@ -13,7 +13,7 @@ from ..grouping import group
 
 @dataclass(frozen=True, slots=True)
 class LocatedClaim:
-    """One error, or one finding of it, as it is told. All spans are of the trace `trace_id`.
+    """One error as it is told. All spans are of the trace `trace_id`.
 
     `span` is the primary one; `spans` are all that it names, the primary one included. `run` is the id of the agent run
     that the primary span belongs to, `agent` that run's name ("" outside any run). `start`: of the primary span, in
@@ -38,20 +38,6 @@ def error_claims(trace: Trace, findings: Sequence[Finding], least: float) -> tup
         _claim(trace, error.lead, frozenset(error.spans), error.severity(least), error.confidence())
         for error in group(findings, [run.id for run in trace.runs])
         if error.confidence() >= least
-    )
-
-
-def finding_claims(trace: Trace, findings: Iterable[Finding]) -> tuple[LocatedClaim, ...]:
-    """Each finding by itself, for the records of the rules."""
-    return tuple(
-        _claim(
-            trace,
-            f,
-            frozenset(s for s in (f.span_id, f.tool_span_id, f.seen_by_span_id, *f.also_at) if s),
-            f.severity,
-            f.confidence,
-        )
-        for f in findings
     )
 
 

@@ -1,4 +1,4 @@
-"""Records of rules: how often a claim was right, by data set, and over the others with each data set left out.
+"""Records of rules: in how many cases a rule was right, by data set, and over the others with each data set left out.
 
 A rule that was made on one data set is right there by construction. Its record over the *other* data sets says what to
 expect of an agent that nobody has seen. Data sets with runs in common are left out together.
@@ -10,13 +10,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .located_claim import LocatedClaim
+from .rule_cases import RuleCase
 from .step_figures import LabelledTrace
 
 
 @dataclass(frozen=True, slots=True)
 class RuleRecord:
-    """Of `claims` claims, `right` have a labelled primary span and `right_any` name some labelled span.
+    """Of `claims` cases, in `right` a finding stands at a labelled span, and in `right_any` one names such a span.
 
     `agents`: names of the agents in whose runs the rule fired.
     """
@@ -39,16 +39,15 @@ RuleRecords = Mapping[str, Mapping[str, RuleRecord]]
 """By rule and data set, both sorted."""
 
 
-def rule_records(judged: Mapping[str, Iterable[tuple[LabelledTrace, Sequence[LocatedClaim]]]]) -> RuleRecords:
-    """The record of each rule in each data set in which it fired; `judged`: labels and claims by data set."""
+def rule_records(judged: Mapping[str, Iterable[tuple[LabelledTrace, Sequence[RuleCase]]]]) -> RuleRecords:
+    """The record of each rule in each data set in which it fired; `judged`: labels and cases by data set."""
     records: defaultdict[str, defaultdict[str, RuleRecord]] = defaultdict(lambda: defaultdict(RuleRecord))
     for data_set, traces in judged.items():
-        for trace, claims in traces:
+        for trace, cases in traces:
             labelled = frozenset(trace.errors)
-            for claim in claims:
-                agents = frozenset({claim.agent} - {""})
-                record = RuleRecord(1, int(claim.span in labelled), int(bool(claim.spans & labelled)), agents)
-                records[claim.judge][data_set] += record
+            for case in cases:
+                record = RuleRecord(1, int(bool(case.at & labelled)), int(bool(case.spans & labelled)), case.agents)
+                records[case.judge][data_set] += record
     return {rule: dict(sorted(rows.items())) for rule, rows in sorted(records.items())}
 
 

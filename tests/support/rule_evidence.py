@@ -8,7 +8,7 @@ are.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -23,6 +23,7 @@ from tracejury.collector.evaluation.frameworks import capture
 from tracejury.collector.evaluation.frameworks.rebuilt import spans_of
 from tracejury.collector.evaluation.steps_run import evaluate_steps
 from tracejury.collector.judging.detect.direct import normalized, stored, traces
+from tracejury.judges.measures.rule_cases import cases as error_cases
 from tracejury.judges.registry import suite_of
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.trajectory import Trace
@@ -34,7 +35,7 @@ for being unmarked."""
 SUITE: Final = suite_of(())
 
 Evidence = dict[str, dict[str, tuple[int, int, set[str]]]]
-"""Claims that were right, all claims, and the agents, by rule and data set."""
+"""Cases in which a rule was right, all its cases, and the agents, by rule and data set."""
 
 
 def measured() -> Evidence:
@@ -51,23 +52,23 @@ def measured() -> Evidence:
 
 
 Case = tuple[str, str, bool]
-"""A finding: its rule, the agent, whether it is at the fault."""
+"""An error that a rule saw: the rule, the agent, whether one of its findings there is at the fault."""
 
 
 def _captures() -> Iterator[Case]:
-    """Findings in captures with built-in failures, right in a turn that holds a span of one."""
+    """Errors in captures with built-in failures, right in a turn that holds a span of one."""
     for one in capture.load(capture.paths(FRAMEWORKS, "")):
         label = one.id.split("/")[0]
         received = stored(one.requests)
         for trace in traces(normalized(received.spans, received.logs)):
             wrong = {i for failure in one.truth.failures for i in failure.span_ids}
             wrong |= {i for run in trace.runs for t in run.turns if wrong & set(spans_of(t)) for i in spans_of(t)}
-            for finding in SUITE.judge(trace).findings:
-                yield finding.judge, label, bool({finding.span_id, finding.tool_span_id} & wrong)
+            for found in _cases([trace]):
+                yield found[0].judge, label, _touches(found, wrong)
 
 
 def _injected() -> Iterator[Case]:
-    """Findings that a fault brings about, right at the step or run that it was injected into."""
+    """Errors that a fault brings about, right at the step or run that it was injected into."""
     for label in sorted(p.parent.name for p in FRAMEWORKS.glob("*/S1.zip")):
         healthy = load(FRAMEWORKS / label / "S1.zip")
         for faulty, spans in (*_failed_calls(healthy), *_failed_runs(healthy), *_limited_runs(healthy)):
@@ -75,12 +76,12 @@ def _injected() -> Iterator[Case]:
     yield from _omitted()
     for name, harness in HARNESSES.items():
         for fault in CODE_FAULTS:
-            for finding in SUITE.judge(harness(fault.steps, fault.answer)).findings:
-                yield finding.judge, name, finding.span_id in fault.spans
+            for found in _cases([harness(fault.steps, fault.answer)]):
+                yield found[0].judge, name, _stands(found, fault.spans)
 
 
 def _omitted() -> Iterator[Case]:
-    """Findings that a call which was only written down brings about, wrong in its look-alikes."""
+    """Errors that a call which was only written down brings about, wrong in its look-alikes."""
     for number, label in enumerate(sorted(p.parent.name for p in FRAMEWORKS.glob("*/S1.zip"))):
         healthy = load(FRAMEWORKS / label / "S1.zip")
         step = step_of(healthy)
@@ -90,10 +91,10 @@ def _omitted() -> Iterator[Case]:
             yield from _brought(label, healthy, other, {step.turn.llm.span_id} if wrong else set())
     for name in LOOKUPS:
         for text in ANNOUNCEMENTS:
-            for finding in _findings([written_down(name, text, *PRINTING[:2])]):
-                yield finding.judge, f"code agent with {name}", finding.span_id in {"a0", "a1"}
-            for finding in _findings([written_and_called(name, text)]):
-                yield finding.judge, f"code agent with {name}", False
+            for found in _cases([written_down(name, text, *PRINTING[:2])]):
+                yield found[0].judge, f"code agent with {name}", _stands(found, {"a0", "a1"})
+            for found in _cases([written_and_called(name, text)]):
+                yield found[0].judge, f"code agent with {name}", False
 
 
 def _failed_calls(healthy: Traces) -> Iterator[tuple[Traces, set[str]]]:
@@ -131,22 +132,31 @@ def _limited_runs(healthy: Traces) -> Iterator[tuple[Traces, set[str]]]:
 
 
 def _brought(label: str, healthy: Traces, faulty: Traces, spans: set[str]) -> Iterator[Case]:
-    before = {(f.judge, f.span_id) for f in _findings(joined(healthy))}
-    for finding in _findings(joined(faulty)):
-        if (finding.judge, finding.span_id) not in before:
-            yield finding.judge, label, bool({finding.span_id, finding.tool_span_id} & spans)
+    before = {(f.judge, f.span_id) for found in _cases(joined(healthy)) for f in found}
+    for found in _cases(joined(faulty)):
+        if brought := [f for f in found if (f.judge, f.span_id) not in before]:
+            yield found[0].judge, label, _touches(brought, spans)
 
 
-def _findings(rebuilt: Iterable[Trace]) -> Iterator[Finding]:
+def _cases(rebuilt: Iterable[Trace]) -> Iterator[list[Finding]]:
     for trace in rebuilt:
-        yield from SUITE.judge(trace).findings
+        yield from error_cases(SUITE.judge(trace).findings, [run.id for run in trace.runs])
+
+
+def _stands(found: Iterable[Finding], spans: Collection[str]) -> bool:
+    return any(f.span_id in spans for f in found)
+
+
+def _touches(found: Iterable[Finding], spans: Collection[str]) -> bool:
+    """Whether a finding stands at one of these, or is about a call at one."""
+    return any(f.span_id in spans or f.tool_span_id in spans for f in found)
 
 
 def written(found: Mapping[str, Mapping[str, tuple[int, int, set[str]]]]) -> str:
     """The text of records.toml."""
     lines = [
-        "# Records of the built-in rules, made by `python tests/support/rule_evidence.py`: of `claims` findings,",
-        "# `right` were at a labelled step or an injected fault, over so many `agents`.",
+        "# Records of the built-in rules, made by `python tests/support/rule_evidence.py`: of `claims` errors that a",
+        "# rule saw, in `right` one of its findings was at a labelled step or a fault, over so many `agents`.",
     ]
     for rule, rows in sorted(found.items()):
         lines.append(f"\n[{rule}]")

@@ -15,10 +15,10 @@ _PROFILE: Final = f"{DEFAULT_PROFILE} ({threshold(DEFAULT_PROFILE):g})"
 
 
 def record_lines(rule: str) -> Iterator[str]:
-    """Its share of right findings by data set, then the confidence as their mean (records.py)."""
+    """Its share of right errors by data set, then the confidence as their mean (records.py)."""
     record = records().get(family(rule), {})
     for data_set, one in record.items():
-        found = f"right in {one.right} of {counted(one.claims, 'finding')}, over {counted(one.agents, 'agent')}"
+        found = f"right in {one.right} of {counted(one.claims, 'error')}, over {counted(one.agents, 'agent')}"
         yield f"{data_set}: {found}; expected share ({one.right} + 1) / ({one.claims} + 2) = {one.expected:.3f}"
     yield f"the next agent, of which nothing is known: expected share (0 + 1) / (0 + 2) = {NEXT_AGENT.expected:.3f}"
     shares = [*(one.expected for one in record.values()), NEXT_AGENT.expected]

@@ -1,4 +1,4 @@
-"""Errors and findings of a trace as what is scored."""
+"""Errors of a trace as what is scored."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from small_traces import TRACE_ID, Did, Said, run, trace
 
-from tracejury.judges.measures.located_claim import error_claims, finding_claims
+from tracejury.judges.measures.located_claim import error_claims
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.taxonomy import TRAIL, Severity
 
@@ -51,16 +51,3 @@ def test_the_severity_is_that_of_the_findings_which_the_profile_shows(least: flo
 @pytest.mark.parametrize(("least", "told"), [(0.6, 1), (0.61, 0)])
 def test_a_profile_shows_an_error_from_its_confidence_on(least: float, told: int) -> None:
     assert len(error_claims(TRACE, [READ, CALLED], least)) == told
-
-
-def test_rules_are_recorded_by_finding() -> None:
-    """Each with its own spans, and the agent of its own run; outside any run there is none."""
-    other = a_finding("llm3", "file-error", 0.2, Severity.LOW, agent_run_id="s", tool_span_id="")
-    outside = a_finding("llm3", "file-error", 0.2, Severity.LOW, agent_run_id="", tool_span_id="", also_at=("llm1",))
-    claims = finding_claims(TRACE, [READ, other, outside])
-    assert [(c.judge, c.span, c.agent) for c in claims] == [
-        ("file-error-read", "llm2", "agent"),
-        ("file-error", "llm3", "writer"),
-        ("file-error", "llm3", ""),
-    ]
-    assert [c.spans for c in claims] == [{"llm2", "tool1"}, {"llm3"}, {"llm3", "llm1"}]

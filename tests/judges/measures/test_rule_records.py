@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from located_claims import claimed
-
+from tracejury.judges.measures.rule_cases import RuleCase
 from tracejury.judges.measures.rule_records import RuleRecord, leave_one_out, rule_records
 from tracejury.judges.measures.step_figures import LabelledTrace
+
+
+def case(at: str, *others: str, agent: str = "agent", judge: str = "rule") -> RuleCase:
+    """A case with a finding at one span that names the others, too."""
+    return RuleCase("t", judge, frozenset({at}), frozenset({at, *others}), frozenset({agent} - {""}))
+
 
 FAILED = LabelledTrace("t", errors=("a", "b"))
 HEALTHY = LabelledTrace("u", error_free=True)
@@ -13,18 +18,18 @@ HEALTHY = LabelledTrace("u", error_free=True)
 RECORDS = rule_records(
     {
         "one": [
-            (FAILED, [claimed("a", agent="x"), claimed("z", "b", agent="y"), claimed("a", judge="other", agent="")]),
-            (HEALTHY, [claimed("a", agent="x")]),
+            (FAILED, [case("a", agent="x"), case("z", "b", agent="y"), case("a", judge="other", agent="")]),
+            (HEALTHY, [case("a", agent="x")]),
         ],
-        "two": [(FAILED, [claimed("b", agent="x")])],
-        "three": [(FAILED, [claimed("z", agent="w")])],
+        "two": [(FAILED, [case("b", agent="x")])],
+        "three": [(FAILED, [case("z", agent="w")])],
         "silent": [(FAILED, [])],
     }
 )
 
 
-def test_a_claim_is_right_on_a_labelled_span() -> None:
-    """By its primary span or by any that it names; claims in error-free traces are wrong; agents count once."""
+def test_a_case_is_right_on_a_labelled_span() -> None:
+    """By where its findings stand or by what they name; cases in error-free traces are wrong; agents count once."""
     assert RECORDS["rule"]["one"] == RuleRecord(3, 1, 2, frozenset({"x", "y"}))
     assert RECORDS["other"] == {"one": RuleRecord(1, 1, 1)}
 
@@ -52,5 +57,5 @@ def test_data_sets_with_runs_in_common_are_left_out_together() -> None:
 
 
 def test_order_changes_nothing() -> None:
-    again = rule_records({"b": [(FAILED, [claimed("a"), claimed("z")])], "a": [(FAILED, [claimed("a")])]})
-    assert again == rule_records({"a": [(FAILED, [claimed("a")])], "b": [(FAILED, [claimed("z"), claimed("a")])]})
+    again = rule_records({"b": [(FAILED, [case("a"), case("z")])], "a": [(FAILED, [case("a")])]})
+    assert again == rule_records({"a": [(FAILED, [case("a")])], "b": [(FAILED, [case("z"), case("a")])]})
