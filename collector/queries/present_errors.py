@@ -19,7 +19,9 @@ def present_error_at(located: LocatedError, span_id: str) -> SpanErrorJson:
 
 def present_error_detail(view: ErrorView) -> ErrorDetailJson:
     """An error with its findings."""
-    return fill(ErrorDetailJson, view.located.error, **_of_error(view.located), findings=list(view.findings))
+    located = view.located
+    more = {"findings": list(view.findings), "least_confidence": located.least}
+    return fill(ErrorDetailJson, located.error, **_of_error(located), **more)
 
 
 def present_located_finding(located: LocatedFinding) -> LocatedFindingJson:

@@ -97,6 +97,7 @@ class StoredErrors:
                 whole,
                 names.get((error.trace_id, ""), ""),
                 names.get((error.trace_id, error.agent_run_id), "") if error.agent_run_id else "",
+                least=bound,
             )
             for error, whole, bound in found
         ]

@@ -167,6 +167,7 @@ class LocatedError:
 
     `severity`: for those who ask for the confidence of the query. `whole`: the trace that it shows under. `unproven`:
     led by a built-in detector that nobody has labelled on the service. `label`: what people say of it, None for none.
+    `least`: the confidence asked for, 0 for an error that holds no more.
     """
 
     error: ErrorSummary
@@ -176,6 +177,7 @@ class LocatedError:
     agent: str
     unproven: bool = False
     label: ErrorLabel | None = None
+    least: float = 0.0
 
     @property
     def judge(self) -> str:
@@ -185,7 +187,7 @@ class LocatedError:
     @classmethod
     def of(cls, error: AgentError, whole: str, service: str, agent: str, least: float = 0.0) -> Self:
         """The error for those who ask for a confidence of at least `least`."""
-        return cls(summary(error), error.severity(least), whole, service, agent)
+        return cls(summary(error), error.severity(least), whole, service, agent, least=least)
 
     @property
     def position(self) -> Position:

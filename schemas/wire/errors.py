@@ -109,9 +109,13 @@ class SpanErrorJson(ErrorJson):
 
 
 class ErrorDetailJson(ErrorJson):
-    """An error with its findings, the lead's first; one that holds no more is retracted, as they are."""
+    """An error with its findings, the lead's first; one that holds no more is retracted, as they are.
+
+    `least_confidence`: that of the profile asked for, below which lists do not show a finding; 0 of a retracted error.
+    """
 
     findings: list[FindingJson]
+    least_confidence: Number = 0
 
 
 class ErrorPage(WireModel):

@@ -210,7 +210,7 @@ class MemoryReader:
         """One of those that hold."""
         for e in group(self.found, ()):
             if some_id in (e.id, *(f.id for f in e.findings)):
-                return ErrorView(LocatedError(summary(e), e.severity(), e.lead.trace_id, "svc", "agent"), e.findings)
+                return ErrorView(LocatedError.of(e, e.lead.trace_id, "svc", "agent", confidence.recognised), e.findings)
         return None
 
     def error_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:  # noqa: ARG002  the protocol's signature

@@ -32,6 +32,7 @@ PEOPLE: Final[Mapping[str, str]] = {
     ErrorLabel.WRONG: "people say that it is no error",
     ErrorLabel.CONTESTED: "contested: people contradict each other",
 }
+BELOW: Final = "below the profile"
 REPEATS = 5
 """Spans that repeat an error that are named."""
 
@@ -62,10 +63,21 @@ def error_block(row: ErrorJson) -> RenderableType:
 
 
 def error_view(row: ErrorDetailJson) -> RenderableType:
-    """One error with its findings."""
+    """One error with its findings: which of them is the lead, and which are below the profile."""
     state = [Text(f"this error is {row.state}", "dim")] if row.state != "current" else []
-    findings = [line for finding in row.findings for line in (Text.assemble(*headline(finding)), *details(finding))]
-    return Group(*state, error_block(row), Text(counted(len(row.findings), "finding"), "bold"), *findings)
+    below = sum(finding.confidence < row.least_confidence for finding in row.findings)
+    counts = Text(f"{counted(len(row.findings), 'finding')}, the lead first", "bold")
+    if below:
+        counts.append(f"; {below} below the profile, that is a confidence of {row.least_confidence:g}")
+    findings = [line for number, one in enumerate(row.findings) for line in _finding(one, row, number)]
+    return Group(*state, error_block(row), counts, *findings)
+
+
+def _finding(row: FindingJson, error: ErrorDetailJson, number: int) -> Iterable[RenderableType]:
+    marks = ["lead"] * (number == 0) + [BELOW] * (row.confidence < error.least_confidence)
+    mark = Text(f"  [{', '.join(marks)}]" if marks else "", "dim" if number else "bold")
+    yield Text.assemble(*headline(row), mark)
+    yield from details(row)
 
 
 def headline(row: ErrorJson | FindingJson) -> tuple[Text | str, ...]:

@@ -77,6 +77,33 @@ def test_one_error_with_its_findings(api: Api) -> None:
     assert lines(run(api, "error", listed["id"], "--format", "json"))["finding_ids"] == listed["finding_ids"]
 
 
+def test_the_lead_of_an_error_and_what_is_below_the_profile_are_marked(api: Api) -> None:
+    """Each finding on its own line, by the profile that is asked for; the least confidence is in the JSON."""
+    api.reader.found = [
+        finding(1, confidence=0.9),
+        finding(2, judge="b", confidence=0.5),
+        finding(3, judge="c", confidence=0.2),
+    ]
+    error_id = lines(run(api, "errors", "--format", "json"))[0]["id"]
+
+    def marks(*args: str) -> list[str]:
+        shown = run(api, "error", error_id, *args).stdout.partition(" findings")[2]
+        return [
+            found[0] if (found := re.findall(r"\[(.*)\]$", line)) else ""
+            for line in shown.splitlines()
+            if " span " in line
+        ]
+
+    assert marks() == ["lead", "", "below the profile"]
+    assert marks("--profile", "recall") == ["lead", "", ""]
+    assert marks("--profile", "0.95") == ["lead, below the profile", *["below the profile"] * 2]
+    assert (
+        "3 findings, the lead first; 1 below the profile, that is a confidence of 0.38"
+        in run(api, "error", error_id).stdout
+    )
+    assert lines(run(api, "error", error_id, "--profile", "strict", "--format", "json"))["least_confidence"] == 0.6
+
+
 def test_nothing_found_is_said(api: Api) -> None:
     """No error, and not an empty screen; for programs an empty list."""
     assert run(api, "errors").stdout == "no errors\n"

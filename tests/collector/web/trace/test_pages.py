@@ -61,6 +61,21 @@ def test_an_error_names_its_spans_and_its_findings_once(pages: Pages) -> None:
             assert pages.get(f"/spans/{span_id}").text.count(f"#error-{error.id}") >= 1
 
 
+def test_the_lead_of_an_error_and_what_is_below_the_profile_are_marked(pages: Pages) -> None:
+    """At each of its findings, by the profile that is asked for."""
+    pages.put(*failing_run())
+    trace_index = pages.reader.trace_queries.trace_index(TRACE_ID)
+    assert trace_index is not None
+    errors = pages.reader.trace_queries.assessment(trace_index.outline, Confidence.of("recall")).errors
+    mixed = [error for error in errors if len({finding.confidence for finding in error.findings}) > 1]
+    assert mixed
+    for error, least in [(one, least) for one in mixed for least in (0.0, one.confidence())]:
+        panel = pages.get(f"/traces/{TRACE_ID}/panel", span=error.lead.span_id, profile=str(least)).text
+        card = panel.partition(f'id="error-{error.id}"')[2].partition("</article>")[0]
+        assert card.count(">Lead finding by</a>") == 1
+        assert card.count("below the profile</a>") == sum(finding.confidence < least for finding in error.findings)
+
+
 def test_lists_name_the_worst_error_of_each_trace(pages: Pages) -> None:
     """The one that its page opens on, in the profile of the list; a trace without errors has none."""
     pages.put(*failing_run())
