@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...schemas.checks import CheckItem, ItemAnswer
 from ...schemas.trajectory import Trace
-from ...schemas.transcript import SessionRecord
+from ...schemas.transcript import RecordedExchange, SessionRecord, Step
 from ...schemas.verdicts import Subject
 from .check_types import Check
 
@@ -42,3 +42,19 @@ class CheckCase:
     exchange: int | None = None
     architecture: str = ""
     probability: float = 1.0
+
+    @property
+    def judged(self) -> RecordedExchange | None:
+        """The exchange that is the subject, None for the session."""
+        return None if self.exchange is None else self.record.exchanges[self.exchange]
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """The steps of the subject."""
+        steps = self.record.transcript.steps
+        return steps[self.judged.first : self.judged.last] if self.judged else steps
+
+    @property
+    def answered(self) -> str:
+        """Label of the step that holds the exchange's answer, "" for none."""
+        return self.judged.answered if self.judged and self.judged.exchange.answer else ""

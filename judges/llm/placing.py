@@ -18,8 +18,9 @@ MOST_SEARCHES: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class ClaimLocation:
-    """Where a claim stands: trace and span, run ("" outside all runs) and turn, and the evidence as the span has it."""
+    """Where a claim stands: step, trace, span, run ("" outside all) and turn, and the evidence as the span has it."""
 
+    label: str
     trace: Trace
     span_id: str
     run_id: str
@@ -48,13 +49,18 @@ class QuotePlacer:
         All of them are `known`.
         """
         for step in named:
-            if evidence := self.evidence(step, quote):
-                return self._location(step, evidence)
+            if found := self.at(step, quote):
+                return found
         others = self._search(quote, [step for step in wanted if step not in named])
         if len(others) != 1:
             return None
         ((step, evidence),) = others
         return self._location(step, evidence)
+
+    def at(self, step: Step, quote: str) -> ClaimLocation | None:
+        """Where the quote stands at that step; None where it does not."""
+        evidence = self.evidence(step, quote) if quote else ""
+        return self._location(step, evidence) if evidence else None
 
     def evidence(self, step: Step, quote: str) -> str:
         """The quote as it stands at the span; of an absence, or of a tool's line, the name of a tool it was given.
@@ -99,4 +105,4 @@ class QuotePlacer:
     def _location(self, step: Step, evidence: str) -> ClaimLocation:
         place = self.own(step.trace_id).place(step.span_id)
         run_id, turn = (place[0].id, place[1].index) if place else ("", step.turn)
-        return ClaimLocation(self._traces[step.trace_id], step.span_id, run_id, turn, evidence)
+        return ClaimLocation(step.label, self._traces[step.trace_id], step.span_id, run_id, turn, evidence)

@@ -1,0 +1,141 @@
+"""The calls of a case, their order, and what is made of the answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from ...schemas.transcript import Chapter
+from ..llm.case import Deliberating, Deliberation
+from ..llm.client import Reply
+from ..llm.conversation import Asking, ask, together
+from ..llm.identity import ordered
+from ..llm.record import Part
+from ..llm.ruling import NO_CONTENT, captured
+from .case import AskedCheck, CheckCase
+from .check_types import ItemSource
+from .grounding import Grounds
+from .how_asked import HowAsked
+from .prompt import check_prompt
+from .questions import Call, Reading, readings
+from .reply import CheckReply, read
+from .tally import NOTHING, Tally
+
+
+def judge_checks(case: CheckCase, how: HowAsked, chapters: Sequence[Chapter] = ()) -> Deliberating:
+    """Judge a subject by its checks. `chapters`: the parts in which the record is read, none for all at once.
+
+    One verdict a check, and the findings that passed the gate (of `also`, too). A check without items, or without
+    captured content, is not applicable without a call; one whose answers are of no use after a repair is unscored.
+
+    Raises:
+        OverBudgetError, RetryableError, PromptTooLongError: as they came.
+        KeyError: a check has no formula or no version.
+    """
+    bench = _Bench(case, how, tuple(chapters))
+    yield from together(bench.conversations())
+    return bench.deliberation()
+
+
+@dataclass(slots=True)
+class _Bench:
+    case: CheckCase
+    how: HowAsked
+    chapters: Sequence[Chapter]
+    tallies: Mapping[str, Tally] = field(init=False)
+    grounds: Grounds = field(init=False)
+    replies: list[Reply] = field(default_factory=list)
+    unsound: int = 0
+
+    def __post_init__(self) -> None:
+        self.tallies = {asked.check.name: Tally(asked) for asked in self.case.checks}
+        self.grounds = Grounds(self.case)
+
+    def conversations(self) -> list[Asking[None]]:
+        """All that is asked; what needs no call is decided at once."""
+        recorded = has_content(self.case)
+        checks: list[AskedCheck] = []
+        for tally in self.tallies.values():
+            asked = tally.asked
+            if not asked.check.asks:
+                found = (self.grounds.by_structure(asked, answer) for answer in asked.answers)
+                tally.found += [finding for finding in found if finding is not None]
+            elif not recorded:
+                tally.unasked = NO_CONTENT
+            elif asked.items or (asked.check.items is ItemSource.OBSERVATIONS and self.case.answered):
+                checks.append(asked)
+            elif asked.check.items is ItemSource.OBSERVATIONS:
+                tally.unasked = NOTHING[ItemSource.ANSWERS]
+        return [self._read(r) for r in readings(self.case, checks, self.how.mode, self.chapters)]
+
+    def _read(self, reading: Reading) -> Asking[None]:
+        """Calls that follow one another, each with the notes of the one before."""
+        notes = ""
+        for at, (number, call) in enumerate(reading):
+            asked = tuple(q for q in call if not self.tallies[q.asked.check.name].failure)
+            if asked:
+                notes = yield from self._ask(asked, number, notes, more=at + 1 < len(reading))
+
+    def _ask(self, call: Call, number: int, notes: str, *, more: bool) -> Asking[str]:
+        """One call; what its answer notes for the next."""
+        count = len(self.chapters)
+        part = Part(self.chapters[number], number + 1, count, notes) if count > 1 else None
+        prompt = check_prompt(self.case, self.how, call, part, notes=more)
+        said = yield from ask(prompt, partial(read, call=call), _lacks)
+        self.replies += said.replies
+        for question in call:
+            tally = self.tallies[question.asked.check.name]
+            tally.model = said.replies[-1].model if said.replies else tally.model
+            tally.failure = tally.failure or (said.failure if said.answer is None else "")
+        if said.answer is None:
+            return ""
+        self._take(call, said.answer)
+        return said.answer.summary
+
+    def _take(self, call: Call, reply: CheckReply) -> None:
+        self.unsound += reply.unsound
+        for question in call:
+            asked = question.asked
+            name = asked.check.name
+            tally = self.tallies[name]
+            if name in reply.unscored:
+                tally.failure = reply.unscored[name]
+                continue
+            tally.beyond += reply.beyond.get(name, 0)
+            for said in reply.answers.get(name, ()):
+                if grounded := self.grounds.answer(asked, said):
+                    tally.take(said, grounded)
+            found = (self.grounds.also(asked, said) for said in reply.also.get(name, ()))
+            tally.found += [finding for finding in found if finding is not None]
+
+    def deliberation(self) -> Deliberation:
+        """The answer to the case."""
+        dropped = Counter(self.grounds.dropped)
+        dropped["unsound"] += self.unsound
+        spans = {i: span for trace in self.case.traces.values() for i, span in trace.spans.items()}
+        return Deliberation(
+            verdicts=tuple(tally.verdict(self.case, self.how) for tally in self.tallies.values()),
+            findings=ordered(spans, (finding for tally in self.tallies.values() for finding in tally.findings)),
+            failures={name: tally.failure for name, tally in self.tallies.items() if tally.failure},
+            dropped=dict(+dropped),
+            known=bool(self.replies) and all(reply.known for reply in self.replies),
+            models=tuple(dict.fromkeys(reply.model for reply in self.replies)),
+        )
+
+
+def _lacks(reply: CheckReply) -> str:
+    """The problems for which a reply should be repaired, "" for none."""
+    return "; ".join([*(f"{check}: {why}" for check, why in reply.unscored.items()), *filter(None, [reply.problem])])
+
+
+def has_content(case: CheckCase) -> bool:
+    """Whether anything that was said or done in the subject was recorded, beyond names and times."""
+    exchanges = [case.judged] if case.judged else case.record.exchanges
+    for recorded in exchanges:
+        trace = case.traces.get(recorded.trace_id)
+        run = trace.run(recorded.exchange.run_id) if trace else None
+        if recorded.exchange.asked or recorded.exchange.answer or (run is not None and captured(run)):
+            return True
+    return False

@@ -1,0 +1,154 @@
+"""The evidence gate for checks: an answer below the best, or a report beside the items, needs a quote that stands."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from ...schemas.checks import CheckItem, ItemAnswer
+from ...schemas.findings import Finding, FindingState, finding_id, fingerprint
+from ...schemas.shown import folded
+from ...schemas.trajectory import Trace
+from ...schemas.transcript import Step
+from ..llm.placing import ClaimLocation, QuotePlacer
+from .case import AskedCheck, CheckCase
+from .reply import AlsoSaid, Said
+
+_LABEL: Final = re.compile(r"(?:(?<![a-z0-9])e(\d{1,6})[\s.:/-]{0,2})?(?<![a-z])s(\d{1,6})(?!\d)", re.IGNORECASE)
+_MOST_LABELS: Final = 20
+
+Grounded = tuple[ItemAnswer, Finding | None]
+
+
+class Grounds:
+    """Places the answers about one subject; nothing outside the subject's steps is evidence.
+
+    `dropped`: answers and reports by why they are no findings: "no-evidence" (the quote stands nowhere),
+    "not-in-answer" (a listed item that the answer does not mention).
+    """
+
+    def __init__(self, case: CheckCase) -> None:
+        traces = by_any_id(case.traces)
+        self.dropped: Counter[str] = Counter()
+        self._case = case
+        self._placer = QuotePlacer(traces)
+        self._steps = [step for step in case.steps if self._placer.known(step)]
+        self._labels = {step.label: step for step in self._steps}
+
+    def answer(self, asked: AskedCheck, said: Said) -> Grounded | None:
+        """The answer to one item, with its finding where it is below the best; None for a listed item that is none."""
+        item = self._listed(said.mention) if said.position is None else asked.items[said.position]
+        if item is None:
+            self.dropped["not-in-answer"] += 1
+            return None
+        given = ItemAnswer(
+            item=item.text,
+            answer=said.answer,
+            best=said.answer == asked.check.answers[0],
+            reason=said.reason,
+            label=item.label,
+            trace_id=item.trace_id,
+            span_id=item.span_id,
+        )
+        if given.best:
+            return given, None
+        placed = self._place(item, said) if said.reason else None
+        if placed is None:
+            self.dropped["no-evidence"] += 1
+            return replace(given, grounded=False), None
+        return at(given, placed), self._finding(asked, placed, asked.check.category, said.reason)
+
+    def by_structure(self, asked: AskedCheck, answer: ItemAnswer) -> Finding | None:
+        """The finding of an answer that was read from the trace, None for the best, or where nothing can be quoted."""
+        step = self._labels.get(answer.label)
+        placed = self._placer.at(step, answer.quote) if step and not answer.best else None
+        return self._finding(asked, placed, asked.check.category, answer.reason) if placed else None
+
+    def also(self, asked: AskedCheck, said: AlsoSaid) -> Finding | None:
+        """The finding of a report beside the items."""
+        placed = self._placer.place(said.quote, self._named(said.label), self._steps)
+        if placed is None:
+            self.dropped["no-evidence"] += 1
+            return None
+        return self._finding(asked, placed, said.category, said.reason)
+
+    def _place(self, item: CheckItem, said: Said) -> ClaimLocation | None:
+        """Where an item is at fault: at its own step; without one, where the quote stands.
+
+        A listed item is at fault by its own words in the answer; what proves it may stand at any step.
+        """
+        step = self._labels.get(item.label)
+        if step and said.position is not None:
+            return self._placer.at(step, said.quote)
+        elsewhere = self._placer.place(said.quote, self._named(said.label), self._steps) if said.quote else None
+        if step is None or elsewhere is None:
+            return None if item.label else elsewhere
+        return self._placer.at(step, item.text) or self._placer.at(step, said.quote)
+
+    def _listed(self, mention: str) -> CheckItem | None:
+        """A listed item, if the answer mentions it."""
+        step = self._labels.get(self._case.answered)
+        judged = self._case.judged
+        if (
+            step is None
+            or judged is None
+            or not folded(mention)
+            or folded(mention) not in folded(judged.exchange.answer)
+        ):
+            return None
+        return CheckItem(mention, step.label, step.trace_id, step.span_id)
+
+    def _named(self, label: str) -> list[Step]:
+        """The steps that a label names, in any spelling; without its exchange only where one step can be meant."""
+        found: list[Step] = []
+        exchange = ""
+        for match in list(_LABEL.finditer(label))[:_MOST_LABELS]:
+            exchange = match[1] or exchange
+            name = f"S{int(match[2])}"
+            if exchange:
+                steps = [self._labels.get(f"E{int(exchange)}.{name}")]
+            else:
+                steps = [s for full, s in self._labels.items() if full.rpartition(".")[2] == name]
+            found += [step for step in steps if step is not None and len(steps) == 1]
+        return found
+
+    def _finding(self, asked: AskedCheck, placed: ClaimLocation, category: str, reason: str) -> Finding:
+        check, trace = asked.check, placed.trace
+        home = trace.home(placed.span_id)
+        return Finding(
+            id=finding_id(trace.tenant, home, placed.span_id, check.name, category, placed.evidence),
+            fingerprint=fingerprint(trace.tenant, home, placed.span_id, asked.pack, category),
+            tenant=trace.tenant,
+            trace_id=home,
+            span_id=placed.span_id,
+            agent_run_id=placed.run_id or self._run(placed.label),
+            turn=placed.turn,
+            judge=check.name,
+            dimensions=(),
+            taxonomy=asked.pack,
+            category=category,
+            severity=check.severity,
+            confidence=check.confidence,
+            evidence=placed.evidence,
+            explanation=reason,
+            state=FindingState.PROVISIONAL,
+        )
+
+    def _run(self, label: str) -> str:
+        """The run of the exchange that a step of no run was recorded with."""
+        at_label = next((i for i, step in enumerate(self._case.record.transcript.steps) if step.label == label), -1)
+        return next((e.exchange.run_id for e in self._case.record.exchanges if e.first <= at_label < e.last), "")
+
+
+def at(answer: ItemAnswer, placed: ClaimLocation) -> ItemAnswer:
+    """The answer with the place where it went wrong."""
+    home = placed.trace.home(placed.span_id)
+    return replace(answer, label=placed.label, trace_id=home, span_id=placed.span_id, quote=placed.evidence)
+
+
+def by_any_id(traces: Mapping[str, Trace]) -> dict[str, Trace]:
+    """Traces by all ids that their spans have: a run written into several traces is one."""
+    return {trace_id: trace for trace in traces.values() for trace_id in trace.trace_ids} | dict(traces)

@@ -1,0 +1,91 @@
+"""Checks as a prompt: our rules, the fenced record, the items in a fence of their own, the question.
+
+Rules and record come first, so that a later prompt repeats all full blocks of an earlier one of the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...schemas.transcript import Step
+from ..llm.client import Prompt, PromptMessage
+from ..llm.prompt import cached
+from ..llm.record import Part, data, fenced, mark
+from . import prompt_text as text
+from .case import CheckCase
+from .how_asked import HowAsked
+from .questions import MOST_ITEM, Call, Question
+from .reply import MOST_LISTED, SCHEMA
+
+
+def check_prompt(
+    case: CheckCase, how: HowAsked, call: Call, part: Part | None = None, *, notes: bool = False
+) -> Prompt:
+    """The prompt of one call. `part`: of a record read in chapters; `notes`: for the next of them are wanted."""
+    full, rest = fenced(case.record.transcript, case.architecture, part)
+    question = "\n\n".join((_scope(case, part, notes=notes), *(_asked(case, q) for q in call)))
+    asked = f"{_items(case, call)}\n{question}"
+    messages = [PromptMessage("system", text.SYSTEM, cache=True), *cached(full)]
+    if how.mode == "separate":
+        messages += [PromptMessage("user", rest, cache=True), PromptMessage("user", asked)]
+    else:
+        messages.append(PromptMessage("user", f"{rest}{asked}"))
+    return Prompt(
+        tuple(messages),
+        SCHEMA,
+        max_tokens=how.max_answer_tokens,
+        purpose=case.subject.kind.value,
+        service=case.service,
+        trace_id=case.subject.trace_id,
+        run_id=case.judged.exchange.run_id if case.judged else "",
+        repeat=how.repeat,
+    )
+
+
+def _scope(case: CheckCase, part: Part | None, *, notes: bool) -> str:
+    span = _span(case.steps)
+    scope = text.SESSION.format(span=span)
+    if case.judged:
+        scope = text.EXCHANGE.format(label=case.judged.label, span=span)
+    if part:
+        scope += text.PART.format(number=part.number, count=part.count)
+    return scope + text.NOTES if notes else scope
+
+
+def _span(steps: Sequence[Step]) -> str:
+    if not steps:
+        return "no steps"
+    begin, end = steps[0].label, steps[-1].label
+    return begin if begin == end else f"{begin} to {end}"
+
+
+def _items(case: CheckCase, call: Call) -> str:
+    """The numbered items between their fence, "" where there are none."""
+    lines = "".join(line for question in call for line in _numbered(question))
+    nonce = mark(case.record.transcript)
+    return f"\n=== items {nonce} ===\n{lines}=== end of items {nonce} ===\n" if lines else ""
+
+
+def _numbered(question: Question) -> Iterator[str]:
+    for number, item in question.numbered.items():
+        yield f"{number} {item.label}".rstrip() + "\n"
+        yield data(_cut(item.text))
+
+
+def _cut(value: str) -> str:
+    return value if len(value) <= MOST_ITEM else f"{value[: MOST_ITEM - 1]}…"
+
+
+def _asked(case: CheckCase, question: Question) -> str:
+    check = question.asked.check
+    words = check.answers
+    lines = [f"# {check.name}: {check.title}", check.definition, check.question or ""]
+    lines.append(text.SCALE.format(answers=", ".join(words), first=words[0], best=(check.best or "").rstrip(".")))
+    numbers = [*question.numbered]
+    if question.lists:
+        lines.append(text.LIST.format(most=MOST_LISTED, label=case.answered))
+    else:
+        lines.append(f"Items {numbers[0]} to {numbers[-1]}." if len(numbers) > 1 else f"Item {numbers[0]}.")
+    if check.also:
+        lines.append(text.ALSO.format(also="; ".join(f"{name}: {what}" for name, what in check.also.items())))
+    return "\n".join(line for line in lines if line)

@@ -1,0 +1,175 @@
+"""Cases for checks, made of small chats, and scripted answers to their prompts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from deliberations import rehearse
+from sessions import Asked, Layout, session
+
+from tracejury.judges.checks.case import AskedCheck, CheckCase
+from tracejury.judges.checks.check_types import Check, ItemSource
+from tracejury.judges.checks.deliberation import judge_checks
+from tracejury.judges.checks.formula import Ratio
+from tracejury.judges.checks.how_asked import HowAsked
+from tracejury.judges.llm.case import Deliberation
+from tracejury.judges.llm.client import Prompt
+from tracejury.judges.llm.scripted import Line, ScriptedClient
+from tracejury.processors.transcript import session_record, upto
+from tracejury.schemas.checks import CheckItem, ItemAnswer
+from tracejury.schemas.transcript import Chapter, SessionRecord, StepKind
+from tracejury.schemas.verdicts import Subject, SubjectKind, Verdict
+
+CHAT = (
+    Asked("How many brake pads are there in Oslo?", "There are 7 in Oslo.", ["7 parts in Oslo"], "I count in Oslo."),
+    Asked("And in Rome?", "Rome has 12, and more come on Monday.", ["12 parts", "0 on order"], "I look at Rome now."),
+    Asked("Thanks.", "You are welcome."),
+)
+
+
+def check(items: ItemSource, name: str = "", **changes: Any) -> Check:
+    """A check about items of that kind, named after it."""
+    wide = items in {ItemSource.POLICIES, ItemSource.COMPLETION}
+    fields: dict[str, Any] = {
+        "name": name or f"check-{items}",
+        "measure": "S",
+        "title": f"Check of {items}",
+        "definition": f"The share of {items} that are sound.",
+        "subject": "session" if wide else "exchange",
+        "items": items,
+        "question": f"Is each of the {items} sound?",
+        "best": "it is sound",
+        "category": f"unsound {items}",
+        "explain": "Look there.",
+    }
+    return Check(**fields | changes)
+
+
+STATES, ANSWERS, POLICIES, CALLS = map(
+    check, (ItemSource.STATES, ItemSource.ANSWERS, ItemSource.POLICIES, ItemSource.CALLS)
+)
+OBSERVATIONS = check(ItemSource.OBSERVATIONS, also={"omitted observation": "what the answer had to say"})
+
+
+def share(exchanges: Sequence[Sequence[ItemAnswer]]) -> Ratio:
+    """The share of best answers."""
+    answers = [answer for given in exchanges for answer in given]
+    return Ratio(sum(answer.best for answer in answers), len(answers))
+
+
+def states_of(record: SessionRecord, number: int) -> tuple[CheckItem, ...]:
+    """The calls of a model in an exchange but the answer's, as items."""
+    exchange = record.exchanges[number]
+    return tuple(
+        CheckItem(step.outline, step.label, step.trace_id, step.span_id)
+        for step in record.transcript.steps[exchange.first : exchange.last]
+        if step.kind is StepKind.LLM and step.label != exchange.answered
+    )
+
+
+def policies(*texts: str) -> AskedCheck:
+    return AskedCheck(POLICIES, tuple(CheckItem(text) for text in texts), "pack")
+
+
+def check_case(
+    exchange: int | None,
+    *checks: AskedCheck | Check,
+    chat: Sequence[Asked] = CHAT,
+    layout: Layout = Layout.RESENT,
+    **changes: Any,
+) -> CheckCase:
+    """An exchange of a chat, or the whole of it, before these checks; states are found where a bare check asks."""
+    traces = session(chat, layout)
+    whole = session_record("chat", traces)
+    record = whole if exchange is None else upto(whole, exchange)
+    asked = [
+        made
+        if isinstance(made, AskedCheck)
+        else AskedCheck(made, states_of(record, exchange or 0) if made.items is ItemSource.STATES else (), "pack")
+        for made in checks
+    ]
+    if exchange is None:
+        subject = Subject(SubjectKind.SESSION, '["shop", "chat"]', "")
+    else:
+        recorded = record.exchanges[exchange]
+        subject = Subject(SubjectKind.EXCHANGE, recorded.exchange.id, recorded.trace_id)
+    fields: dict[str, Any] = {
+        "subject": subject,
+        "record": record,
+        "traces": {trace.trace_id: trace for trace in traces},
+        "checks": tuple(asked),
+        "service": "shop",
+        "exchange": exchange,
+    }
+    return CheckCase(**fields | changes)
+
+
+def how(case: CheckCase, **changes: Any) -> HowAsked:
+    """All checks of a case by the share of best answers."""
+    names = [asked.check.name for asked in case.checks]
+    fields: dict[str, Any] = {
+        "formulas": dict.fromkeys(names, share),
+        "versions": {name: f"v-{name}" for name in names},
+    }
+    return HowAsked(**fields | changes)
+
+
+_BLOCK = re.compile(r"^# (?P<check>[a-z0-9-]+): .*\n(?:(?!^# ).*\n?)*", re.MULTILINE)
+_NUMBERS = re.compile(r"^Items? (\d+)(?: to (\d+))?\.$", re.MULTILINE)
+
+
+def numbers(prompt: Prompt) -> dict[str, list[int]]:
+    """The numbers of the items that a prompt asks about, by check; [] for those that the judge lists."""
+    question = prompt.messages[-1].text.rpartition("===\n")[2]
+    found: dict[str, list[int]] = {}
+    for block in _BLOCK.finditer(question):
+        named = _NUMBERS.search(block[0])
+        found[block["check"]] = list(range(int(named[1]), int(named[2] or named[1]) + 1)) if named else []
+    return found
+
+
+def entry(check_name: str, number: int | None = None, answer: str = "yes", **changes: Any) -> dict[str, Any]:
+    """One entry of `answers`; below the best with a reason."""
+    return {
+        "check": check_name,
+        "item": number,
+        "mention": None,
+        "reason": "It is so." if answer == "yes" else "It is not so.",
+        "answer": answer,
+        "label": None,
+        "quote": None,
+    } | changes
+
+
+def reply(
+    prompt: Prompt,
+    changed: Mapping[int, Mapping[str, Any]] | None = None,
+    listed: Iterable[Mapping[str, Any]] = (),
+    **more: Any,
+) -> str:
+    """The best answer to each numbered item but those `changed`; `listed`: entries of what the judge lists."""
+    answers = [
+        entry(name, at) | dict((changed or {}).get(at, {})) for name, own in numbers(prompt).items() for at in own
+    ]
+    empty: dict[str, Any] = {"answers": [*answers, *map(dict, listed)], "also": [], "summary": None}
+    return json.dumps(empty | more, ensure_ascii=False)
+
+
+def asked_of(
+    case: CheckCase,
+    script: Callable[[Prompt], Line] = reply,
+    chapters: Sequence[Chapter] = (),
+    **changes: Any,
+) -> tuple[Deliberation, ScriptedClient]:
+    """The case before a scripted model; `changes` are fields of how it is asked."""
+    client = ScriptedClient(script)
+    return rehearse(judge_checks(case, how(case, **changes), chapters), client), client
+
+
+def only(said: Deliberation) -> Verdict:
+    """The one verdict."""
+    (verdict,) = said.verdicts
+    return verdict
