@@ -112,6 +112,14 @@ def test_no_file_is_owned_by_both(wheels: dict[str, Path]) -> None:
     assert [line for line in needs if "extra ==" not in line] == ["Requires-Dist: opentelemetry-sdk>=1.30"]
 
 
+def test_the_big_one_holds_criteria_and_packs(wheels: dict[str, Path]) -> None:
+    """All data files of the judges."""
+    held = set(zipfile.ZipFile(wheels["tracejury"]).namelist())
+    files = {f"tracejury/{file.relative_to(ROOT)}" for file in (ROOT / "judges").rglob("*.yaml")}
+    assert "tracejury/judges/packs/pipa/pack.yaml" in files
+    assert files <= held
+
+
 def test_both_have_one_version(wheels: dict[str, Path]) -> None:
     """They are released together."""
     assert len({wheel.name.split("-")[1] for wheel in wheels.values()}) == 1

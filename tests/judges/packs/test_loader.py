@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint
@@ -13,6 +14,7 @@ import yaml
 
 from tracejury.judges.checks.check_types import ItemSource
 from tracejury.judges.packs.loader import BUILT_IN, GROUP, known_packs, load_packs
+from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.errors import ConfigError
 
 CHECK: dict[str, Any] = {
@@ -28,6 +30,7 @@ CHECK: dict[str, Any] = {
     "explain": "An answer that a customer would call rude.",
 }
 PACK: dict[str, Any] = {"version": 1, "name": "acme", "title": "Acme", "description": "Tone.", "checks": [CHECK]}
+GUIDE = Path(__file__).parents[3] / "docs" / "packs.md"
 FORMULA = "from tracejury.judges.checks.formula import Ratio\nFORMULAS = {'acme-tone': lambda e: Ratio(1, 2)}\n"
 Offer = Callable[..., list[EntryPoint]]
 
@@ -165,6 +168,18 @@ def test_a_package_that_is_not_there() -> None:
 
 def test_a_broken_file_of_a_package(offer: Offer) -> None:
     assert "pack.yaml is not YAML: " in refusal(["acme"], offered=offer("[a"))
+
+
+def test_the_pack_of_the_guide_works(offer: Offer) -> None:
+    text, measures = (
+        re.search(rf"`{name}`:\n\n```\w+\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)
+        for name in (r"pack\.yaml", r"measures\.py")
+    )
+    assert text is not None
+    assert measures is not None
+    (acme,) = load_packs(["acme"], offered=offer(text[1], measures[1]))
+    answers = [ItemAnswer("hello", "yes", best=True), ItemAnswer("go away", "no", best=False)]
+    assert acme.formulas["acme-tone"]([answers]).value == 0.5
 
 
 def test_a_check_has_no_name_of_a_judge_or_of_another_pack(offer: Offer) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,11 @@ def test_policies_beyond_the_bound_are_counted() -> None:
     card = TaskCard(id="a", policies=tuple(f"Rule {n}." for n in range(MOST_POLICIES + 5)))
     kept, left_out = policies_of(card, None)
     assert (len(kept), left_out) == (200, 5)
+
+
+def test_the_card_of_the_guide_is_one(tmp_path: Path) -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "packs.md").read_text("utf-8")
+    found = re.search(r"```yaml\n(id: .*?)```", guide, re.DOTALL)
+    assert found is not None
+    (card,) = load_cards([written(tmp_path, found[1])]).values()
+    assert (card.id, len(card.policies)) == ("refund-7", 2)
