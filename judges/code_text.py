@@ -1,27 +1,8 @@
-"""Code that an agent writes in its text, to be run by its framework, and what that code does."""
+"""Effects of code that an agent writes."""
 
 from __future__ import annotations
 
-import re
-from typing import Final
-
 from .wording import WORDINGS
-
-_FENCED: Final = re.compile(r"```[a-zA-Z_+-]{0,20}\s|<(?:code|execute\w{0,10})>")
-_CLOSED: Final = re.compile(r"```|</(?:code|execute\w{0,10})>")
-_READ: Final = 20_000
-
-
-def code_of(text: str) -> str:
-    """The first fenced piece of code in a text, without its fence; "" where there is none."""
-    # Substrings first: most texts have no code, and a pattern would walk through all of them.
-    starts = [at for mark in ("```", "<code>", "<execute") if (at := text.find(mark, 0, _READ)) >= 0]
-    opened = _FENCED.match(text, min(starts)) if starts else None
-    if opened is None:
-        return ""
-    rest = text[opened.end() : opened.end() + _READ]
-    closed = _CLOSED.search(rest)
-    return (rest[: closed.start()] if closed else rest).strip()
 
 
 def reaches_out(code: str) -> bool:

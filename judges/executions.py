@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from .code_text import code_of
+from ..schemas.text.code_blocks import code_of
 from .commands import failed, runs_code
 from .exit_status import Ended, ended
 from .facts import RunFacts, TurnFacts

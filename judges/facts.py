@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ..schemas.normalized import Kind
+from ..schemas.text.code_blocks import code_of
 from ..schemas.trajectory import AgentRun, ToolCall, Trace, Turn, TurnKind
-from .code_text import code_of, reaches_out
+from .code_text import reaches_out
 from .commands import edits, end_of, failed, runs_code, unapplied
 from .exit_status import Ended
 from .failure_text import FailureKind, StepFailure, classify, error_page, gives_up, reported_failure
@@ -242,7 +243,7 @@ def _read_turn(
     by_code: bool,
 ) -> TurnFacts:
     """`by_code`: the run has no tools to access data with, so that its code is how it does."""
-    calls = tuple(_read_call(call, turn, run) for call in turn.tool_calls)
+    calls = tuple(read_call(call, turn, run) for call in turn.tool_calls)
     worst = next((c for c in calls if c.failure and not c.failure.page and c.role is not Role.FINAL), None)
     failure = worst.failure if worst else _step_failure(turn)
     text = _turn_text(turn, calls)
@@ -290,7 +291,8 @@ def _turn_text(turn: Turn, calls: tuple[CallFacts, ...]) -> str:
     return next((text for c in calls if c.role is Role.FINAL and (text := text_of(c.call.arguments))), turn.text)
 
 
-def _read_call(call: ToolCall, turn: Turn, run: AgentRun) -> CallFacts:
+def read_call(call: ToolCall, turn: Turn, run: AgentRun) -> CallFacts:
+    """One call of a turn of the run, read."""
     failure = None
     # What a sub-agent's answer tells of went wrong inside its run.
     end = end_of(call.name, call.arguments, call.result) if call.result and not call.sub_run_id else None

@@ -46,6 +46,12 @@ def shown(text: str) -> str:
     return _SPECIAL.sub(" ", text) if any(token in text for token in _TOKENS) else text
 
 
+def shown_line(text: str, limit: int) -> str:
+    """`shown` text on one line of at most `limit` characters, cut at its end; cost is bounded by `limit`."""
+    line = " ".join(shown(text[: 4 * limit]).split()) if text else ""
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
 def _is_plain(text: str) -> bool:
     return text.isascii() and text.replace("\n", "").replace("\t", "").isprintable()
 

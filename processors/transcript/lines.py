@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ...schemas.normalized import Json
-from ...schemas.shown import shown
+from ...schemas.shown import shown, shown_line
 
 HEAD: Final = 0.6
 """Of a text that is cut in the middle, the share that is kept from its beginning."""
@@ -62,8 +62,7 @@ def halves(text: str, limit: int, head: float = HEAD) -> tuple[str, int, str]:
 
 def inline(text: str, limit: int) -> str:
     """Recorded text within a line of our own: shown, on one line, cut at its end."""
-    line = " ".join(shown(text[: 4 * limit]).split()) if text else ""
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return shown_line(text, limit)
 
 
 def name(text: str, limit: int = 80) -> str:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracejury.judges.code_text import code_of, reaches_out
+from tracejury.judges.code_text import reaches_out
+from tracejury.schemas.text.code_blocks import code_of
 
 
 @pytest.mark.parametrize(
