@@ -283,3 +283,13 @@ RATE_FILTERS: Final = (
     Filter("tool", "Only errors at this tool."),
 )
 """Of error rates: of runs and of errors."""
+
+MEASURE_FILTERS: Final = (
+    Filter("pack", "Only of this pack."),
+    Filter("service", "Only of this service."),
+    Filter("version", "Only of this version of the service.", "The service's version"),
+    Filter("agent", "Only sessions with this agent."),
+    Filter("model", "Only sessions with this model."),
+    Filter("task", "Only sessions of this task.", "The id of a task that sessions name"),
+)
+"""Of measures: of sessions, which have the names of their first trace that has one."""

@@ -29,6 +29,7 @@ from .guard import Guard
 from .labels import add_labels
 from .lists import add_lists, traces_page
 from .llm import add_architectures, add_ledger
+from .measures import add_measures
 from .params import (
     JudgeBody,
     TraceParams,
@@ -65,6 +66,7 @@ def create_app(services: Services) -> FastAPI:
     add_architectures(app, reader.architectures)
     add_labels(app, reader, clock)
     add_rates(app, reader, clock)
+    add_measures(app, reader, clock)
     add_received(app, reader)
     if services.delete is not None:
         add_deletion(app, services.delete, clock)

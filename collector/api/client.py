@@ -29,6 +29,7 @@ from ...schemas.wire.labels import (
     ReviewJson,
 )
 from ...schemas.wire.lists import SessionJson, SessionRowJson
+from ...schemas.wire.measures import MeasuresJson
 from ...schemas.wire.rates import RatesComparisonJson, RatesJson
 from ...schemas.wire.traces import (
     ArchitectureJson,
@@ -193,6 +194,10 @@ class ApiClient:
         refuse_unknown(filters, found.rates.unknown)
         refuse_unknown({**filters, name: value}, found.to.unknown)
         return found
+
+    def measures(self, filters: Mapping[str, str]) -> MeasuresJson:
+        """Measures of packs; `filters` are the parameters of /api/measures. Raises ConfigError as `rates`."""
+        return self._get(MeasuresJson, "/api/measures", filters)
 
     def architectures(self) -> list[ArchitectureJson]:
         """The description that holds of each service."""

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from fastapi import Request
 from pydantic import Field
 
 from ...schemas.errors import ConfigError
 from ...schemas.filters import RATE_FILTERS
+from ...schemas.queries.measures import MeasureQuery
 from ...schemas.rates import By, Population, RateQuery, Unit
 from ...schemas.text.moments import parse_length
 from .params import MAX_LIMIT, Params, Profile, Since, Text, late_moment, moment, with_filters
 
 DEFAULT_SINCE: Final = "1d"
 PERIOD: Final = ".."
+
+Asked = TypeVar("Asked", RateQuery, MeasureQuery)
 
 Step = Annotated[Text, Field(description="A length of time: 15m, 1h, 1d; points in time are its multiples")]
 
@@ -49,7 +52,7 @@ class RatesParams(_RateFilters):
         return RateQuery(
             since=moment("since", self.since or DEFAULT_SINCE, now),
             until=late_moment("until", self.until, now) or now,
-            step=_length(self.step),
+            step=step_length(self.step),
             by=self.by or None,
             unit=self.unit,
             population=self.population or None,
@@ -68,19 +71,22 @@ class CompareParams(RatesParams):
     def queries(self, now: int) -> tuple[RateQuery, RateQuery]:
         """The baseline, and the query that is compared to it. Raises ConfigError on a value that means nothing."""
         query = self.query(now)
-        return _other(query, self.to.strip(), now), query
+        return other_query(query, self.to.strip(), now), query
 
 
-def _other(query: RateQuery, to: str, now: int) -> RateQuery:
+def other_query(query: Asked, to: str, now: int, name: str = "to") -> Asked:
+    """The query that one is compared to, by the parameter `name`. Raises ConfigError on one that means nothing."""
     if to == "previous":
         return replace(query, since=max(0, 2 * query.since - query.until), until=query.since)
-    name, equals, value = to.partition("=")
-    if equals and value and name in ("version", "service"):
-        return replace(query, version=value) if name == "version" else replace(query, service=value)
+    other, equals, value = to.partition("=")
+    if equals and value and other in ("version", "service"):
+        return replace(query, version=value) if other == "version" else replace(query, service=value)
     since, dots, until = to.partition(PERIOD)
     if dots and since and until:
-        return replace(query, since=moment("to", since, now), until=moment("to", until, now))
-    raise ConfigError(f"to: {to[:40]!r} is nothing to compare to: use previous, version=X, service=X or FROM..UNTIL")
+        return replace(query, since=moment(name, since, now), until=moment(name, until, now))
+    raise ConfigError(
+        f"{name}: {to[:40]!r} is nothing to compare to: use previous, version=X, service=X or FROM..UNTIL"
+    )
 
 
 def said_once(request: Request) -> None:
@@ -90,7 +96,8 @@ def said_once(request: Request) -> None:
         raise ConfigError(f"{twice[:40]!r} is given more than once: it takes one value")
 
 
-def _length(text: str) -> int:
+def step_length(text: str) -> int:
+    """The nanos of a step, 0 for none. Raises ConfigError on one that means nothing."""
     if not text:
         return 0
     try:

@@ -16,6 +16,7 @@ COMMANDS: Final = {
     "errors": "List errors: what went wrong, at which span.",
     "error": "Show one error with its findings.",
     "rates": "Show error rates with intervals, and whether they changed.",
+    "measures": "Show the measures that packs give sessions.",
     "traces": "List stored traces.",
     "trace": "Show one trace: agent runs, turns, errors at their spans.",
     "sessions": "List sessions: traces of one conversation.",

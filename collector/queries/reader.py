@@ -27,6 +27,7 @@ from ...schemas.queries.reader import (
 from ...schemas.rates import RateAnswer, RateComparison, RateQuery, ToolRates
 from ...schemas.verdicts import Outcome
 from .calibrations import Calibrations
+from .measures import Measures
 from .trace.trace_queries import TraceQueries
 
 
@@ -91,6 +92,10 @@ class Reader(Protocol):
     @property
     def rates(self) -> Rates:
         """How often agents fail."""
+
+    @property
+    def measures(self) -> Measures:
+        """The measures of packs over sessions."""
 
     @property
     def pipeline_stats(self) -> PipelineStats:

@@ -14,7 +14,7 @@ import uvicorn
 from fastapi import FastAPI
 from memory_labels import MemoryLabels
 from memory_ledger import KNOWN, NOW, SECOND, MemoryArchitectures, MemoryLedger
-from memory_rates import MemoryRates
+from memory_rates import MemoryMeasures, MemoryRates
 from memory_trace_queries import MemoryTraceQueries
 from memory_vitals import MemoryPipelineStats
 
@@ -123,6 +123,7 @@ class MemoryReader:
     unknown: dict[str, list[str]] = field(default_factory=dict)
     trace_queries: MemoryTraceQueries = field(default_factory=MemoryTraceQueries)
     rates: MemoryRates = field(default_factory=MemoryRates)
+    measures: MemoryMeasures = field(default_factory=MemoryMeasures)
     pipeline_stats: MemoryPipelineStats = field(default_factory=MemoryPipelineStats)
     calibrations: MemoryCalibrations = field(default_factory=MemoryCalibrations)
 
@@ -325,6 +326,7 @@ class Api:
         self.reader.architectures.kept.clear()
         self.reader.labels.clear()
         self.reader.rates = MemoryRates()
+        self.reader.measures = MemoryMeasures()
         self.reader.pipeline_stats = MemoryPipelineStats()
 
     @property

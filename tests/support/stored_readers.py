@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tracejury.collector.labels.stored_labels import StoredLabels
 from tracejury.collector.queries.stored_reader import StoredReader
@@ -12,12 +12,18 @@ from tracejury.collector.rates.label_calibration import LabelCalibration
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.rule_calibrations import RuleCalibrations
 from tracejury.processors.assemble import AssemblerConfig
+from tracejury.schemas.queries.measures import MeasuredPack
 
 
-def stored_reader(store: Store, config: AssemblerConfig, clock: Callable[[], int] = time.time_ns) -> StoredReader:
+def stored_reader(
+    store: Store,
+    config: AssemblerConfig,
+    clock: Callable[[], int] = time.time_ns,
+    packs: Callable[[], Sequence[MeasuredPack]] = tuple,
+) -> StoredReader:
     """All that API and pages read; `clock` gives unix nanos."""
     labels = StoredLabels(store)
     rates = StoredRates(store, clock, calibrate=LabelCalibration(store, labels))
     calibrations = RuleCalibrations(store, clock)
     calibrations.load()
-    return StoredReader(store, config, labels, rates, calibrations, clock)
+    return StoredReader(store, config, labels, rates, calibrations, clock, packs)

@@ -1,0 +1,58 @@
+"""The parameters of measures."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from ...schemas.errors import ConfigError
+from ...schemas.filters import MEASURE_FILTERS, field_values
+from ...schemas.queries.measures import MeasureQuery
+from .params import MAX_LIMIT, Params, Since, Text, late_moment, moment, with_filters
+from .params_rates import Step, other_query, step_length
+
+DEFAULT_SINCE: Final = "7d"
+GROUPS: Final = ("service", "version", "agent", "model", "task")
+ATTRIBUTE: Final = "attribute:"
+
+
+@with_filters(*MEASURE_FILTERS)
+class _MeasureFilters(Params):
+    by: Annotated[Text, Field(description=f"{', '.join(GROUPS)} or {ATTRIBUTE}KEY; by default no groups")] = ""
+    step: Step = ""
+    since: Annotated[Since, Field(description="As elsewhere, by arrival of a session's last span; by default 7d")] = ""
+    until: Annotated[Text, Field(description="Before this point in time, as in `since`; by default now")] = ""
+    pooled: Annotated[bool, Field(description="Numerators over denominators, not the mean over sessions")] = False
+    limit: Annotated[
+        int,
+        Field(ge=1, le=MAX_LIMIT, description="Groups at most, the lowest average first; `left` says how many more"),
+    ] = 100
+
+
+class MeasureParams(_MeasureFilters):
+    """Of measures: which pack and sessions, when, by which groups, and what they are compared to."""
+
+    compare_to: Annotated[
+        Text,
+        Field(description="previous (the time of the same length before), version=X, service=X, or FROM..UNTIL"),
+    ] = ""
+
+    def query(self, now: int) -> MeasureQuery:
+        """As the question. Raises ConfigError on a value that means nothing."""
+        if self.by not in ("", *GROUPS) and not (self.by.startswith(ATTRIBUTE) and self.by != ATTRIBUTE):
+            raise ConfigError(f"by: {self.by[:40]!r} is no group: use one of {', '.join(GROUPS)}, {ATTRIBUTE}KEY")
+        return MeasureQuery(
+            since=moment("since", self.since or DEFAULT_SINCE, now),
+            until=late_moment("until", self.until, now) or now,
+            by=self.by,
+            step=step_length(self.step),
+            pooled=self.pooled,
+            limit=self.limit,
+            **field_values(MEASURE_FILTERS, self),
+        )
+
+    def other(self, query: MeasureQuery, now: int) -> MeasureQuery | None:
+        """What a query is compared to, None for nothing. Raises as `query`."""
+        to = self.compare_to.strip()
+        return other_query(query, to, now, "compare_to") if to else None

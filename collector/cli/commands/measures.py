@@ -1,0 +1,46 @@
+"""`tracejury measures`."""
+
+from __future__ import annotations
+
+import click
+
+from ....schemas.filters import MEASURE_FILTERS
+from ..options import filter_options, format_option, since_option, url_option
+
+
+@click.command("measures")
+@filter_options(*MEASURE_FILTERS)
+@click.option(
+    "--by", default="", metavar="service|version|agent|model|task|attribute:KEY", help="Tell sessions apart by this."
+)
+@click.option("--step", default="", metavar="15m|1h|1d", help="A point in time for each such length.")
+@since_option
+@click.option("--until", default="", metavar="1h|ISO", help="Only before this point in time.")
+@click.option("--pooled", is_flag=True, help="Numerators over denominators, not the mean over sessions.")
+@click.option("--limit", type=click.IntRange(min=1, max=1000), default=100, show_default=True, help="Groups at most.")
+@click.option(
+    "--compare-to",
+    default="",
+    metavar="previous|version=X|service=X|FROM..UNTIL",
+    help="Show how these measures differ from those.",
+)
+@format_option
+@url_option
+def measures_command(*, pooled: bool, limit: int, style: str, url: str, **given: str | None) -> None:
+    """Show the measures that packs give sessions, with 95% intervals.
+
+    Without --since: of the last seven days. Did the deploy make it worse? --version 2.1 --compare-to version=2.0
+    """
+    from ...api.client import ApiClient
+    from .. import output
+    from ..render.measures import measures_table
+
+    filters = {name: value for name, value in given.items() if value} | {"limit": str(limit)}
+    if pooled:
+        filters["pooled"] = "true"
+    with ApiClient(url) as client:
+        found = client.measures(filters)
+    if style == "json":
+        output.show_json(found)
+    else:
+        output.show(measures_table(found))

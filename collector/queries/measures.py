@@ -1,0 +1,213 @@
+"""Measures of packs over sessions: means with intervals, by group and over time, the worst sessions, differences."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+from ...judges.checks.aggregate import SessionScore, Spread, average, difference, measure_of, spread
+from ...schemas.errors import ConfigError
+from ...schemas.queries.measures import MeasuredPack, MeasuredSession, MeasureQuery, PackMeasure
+from ...schemas.rates import Estimate
+from ..store.client import Store
+from ..store.measures import measured_sessions
+
+WORST: Final = 20
+"""Sessions of the lowest average that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureFigure:
+    """One measure over sessions. `n`: where it is defined, as counted; `raw`: ungrounded items taken as failed.
+
+    `not_applicable` and `unscored`: sessions without a value; `ungrounded`: items, also of exchanges.
+    """
+
+    measure: PackMeasure
+    estimate: Estimate | None
+    raw: Estimate | None
+    n: int
+    not_applicable: int
+    unscored: int
+    ungrounded: int
+
+    @property
+    def value(self) -> float | None:
+        """The estimate without its interval."""
+        return self.estimate.value if self.estimate else None
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureGroup:
+    """The measures of one group ("" for all, or without a name) from `at` on, unix nanos.
+
+    `sessions`: that count, which is all but those asked for by hand. `average`: plain mean of the defined measures.
+    """
+
+    key: str
+    at: int
+    sessions: int
+    figures: Sequence[MeasureFigure]
+    average: float | None
+    exchanges: Spread | None
+    states: Spread | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionValues:
+    """The values of one session, in order of the pack's measures; None: not applicable or unscored."""
+
+    service: str
+    session_id: str
+    at: int
+    values: Sequence[float | None]
+    average: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureAnswer:
+    """The measures of one pack. `rows`: by group, the lowest average first, and point in time, ascending.
+
+    `worst`: sessions with the lowest average, also those judged by hand; `left`: groups beyond the limit; `unread`:
+    sessions beyond those that one answer reads.
+    """
+
+    pack: MeasuredPack
+    total: MeasureGroup
+    rows: Sequence[MeasureGroup]
+    worst: Sequence[SessionValues]
+    left: int = 0
+    unread: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedMeasures:
+    """The measures of other sessions, and by letter those of the answer less these; None where one is undefined."""
+
+    query: MeasureQuery
+    total: MeasureGroup
+    differences: Mapping[str, Estimate | None]
+
+
+class Measures(Protocol):
+    """Measures of sessions. Every method may block: call it on a thread."""
+
+    @property
+    def packs(self) -> Sequence[MeasuredPack]:
+        """The packs that there are."""
+
+    def ask(self, query: MeasureQuery) -> Sequence[MeasureAnswer]:
+        """One answer a pack. Raises ConfigError for an unknown pack, RetryableError, StoreError."""
+
+    def compare(self, answer: MeasureAnswer, to: MeasureQuery) -> ComparedMeasures:
+        """How the sessions of an answer differ from others. Raises as `ask`."""
+
+
+class StoredMeasures:
+    """Measures of the store's sessions. `packs`: all that there are. Every method blocks."""
+
+    def __init__(self, store: Store, packs: Callable[[], Sequence[MeasuredPack]]) -> None:
+        self._store, self._packs = store, packs
+
+    @property
+    def packs(self) -> Sequence[MeasuredPack]:
+        """The packs that there are."""
+        return self._packs()
+
+    def ask(self, query: MeasureQuery) -> list[MeasureAnswer]:
+        """One answer a pack. Raises ConfigError for an unknown pack, RetryableError, StoreError."""
+        return [self._answer(pack, query) for pack in self._asked(query.pack)]
+
+    def compare(self, answer: MeasureAnswer, to: MeasureQuery) -> ComparedMeasures:
+        """How the sessions of an answer differ from others. Raises as `ask`."""
+        other = self._answer(answer.pack, to).total
+        pairs = zip(other.figures, answer.total.figures, strict=True)
+        return ComparedMeasures(to, other, {b.measure.letter: difference(a.estimate, b.estimate) for a, b in pairs})
+
+    def _asked(self, name: str) -> Sequence[MeasuredPack]:
+        packs = self.packs
+        found = [pack for pack in packs if name in ("", pack.name)]
+        if name and not found:
+            known = ", ".join(pack.name for pack in packs)
+            raise ConfigError(f"no pack {name[:40]!r}: {f'use one of {known}' if known else 'none is installed'}")
+        return found
+
+    def _answer(self, pack: MeasuredPack, query: MeasureQuery) -> MeasureAnswer:
+        judges = {measure.judge for measure in pack.measures}
+        sessions, unread = measured_sessions(self._store, query, judges)
+        return replace(answer_of(pack, query, sessions), unread=unread)
+
+
+def answer_of(pack: MeasuredPack, query: MeasureQuery, sessions: Sequence[MeasuredSession]) -> MeasureAnswer:
+    """The measures of these sessions."""
+
+    def group(key: str, at: int, members: Sequence[MeasuredSession]) -> MeasureGroup:
+        return _group(pack, key, at, members, pooled=query.pooled)
+
+    by_key: defaultdict[str, list[MeasuredSession]] = defaultdict(list)
+    for session in sessions if query.by or query.step else ():
+        by_key[session.key].append(session)
+    whole = sorted((group(key, query.since, members) for key, members in by_key.items()), key=_worst_first)
+    rows = whole[: query.limit]
+    if query.step:
+        rows = [one for row in rows for one in _over_time(query.step, by_key[row.key], group)]
+    worst = sorted((_values(pack, one) for one in sessions), key=lambda one: (one.average or 0.0, -one.at))
+    defined = [one for one in worst if one.average is not None]
+    return MeasureAnswer(
+        pack, group("", query.since, sessions), rows, defined[:WORST], max(0, len(whole) - query.limit)
+    )
+
+
+def _over_time(
+    step: int, members: Sequence[MeasuredSession], group: Callable[[str, int, Sequence[MeasuredSession]], MeasureGroup]
+) -> list[MeasureGroup]:
+    by_time: defaultdict[int, list[MeasuredSession]] = defaultdict(list)
+    for session in members:
+        by_time[session.at // step * step].append(session)
+    return [group(members[0].key, at, by_time[at]) for at in sorted(by_time)]
+
+
+def _group(pack: MeasuredPack, key: str, at: int, members: Sequence[MeasuredSession], *, pooled: bool) -> MeasureGroup:
+    figures = [_figure(measure, members, pooled=pooled) for measure in pack.measures]
+    counted = [one for one in members if one.weight]
+    return MeasureGroup(
+        key,
+        at,
+        len(counted),
+        figures,
+        average(figure.value for figure in figures),
+        spread((one.weight, exchanges) for one in counted if (exchanges := _exchanges(one))),
+        spread((one.weight, count) for one in counted for count in one.items.get(pack.states, ())),
+    )
+
+
+def _figure(measure: PackMeasure, members: Sequence[MeasuredSession], *, pooled: bool) -> MeasureFigure:
+    said = [one for session in members if (one := session.measures.get(measure.judge)) and one.weight]
+    scores = [SessionScore(one.value, one.numerator, one.denominator, one.weight) for one in said]
+    raw = [SessionScore(one.raw, weight=one.weight) for one in said]
+    without = Counter(one.unscored for one in said if one.value is None)
+    return MeasureFigure(
+        measure,
+        measure_of(scores, pooled=pooled),
+        measure_of(raw),
+        sum(one.value is not None for one in said),
+        without[False],
+        without[True],
+        sum(session.ungrounded.get(measure.judge, 0) for session in members if session.weight),
+    )
+
+
+def _exchanges(session: MeasuredSession) -> int:
+    return max(map(len, session.items.values()), default=0)
+
+
+def _values(pack: MeasuredPack, session: MeasuredSession) -> SessionValues:
+    found = (session.measures.get(measure.judge) for measure in pack.measures)
+    values = [one.value if one else None for one in found]
+    return SessionValues(session.service, session.session_id, session.at, values, average(values))
+
+
+def _worst_first(group: MeasureGroup) -> tuple[bool, float, str]:
+    return group.average is None, group.average or 0.0, group.key

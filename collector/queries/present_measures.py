@@ -1,0 +1,50 @@
+"""Measures as models of the API."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...schemas.queries.measures import MeasureQuery
+from ...schemas.wire.base import fill
+from ...schemas.wire.measures import (
+    ComparedMeasuresJson,
+    MeasureFigureJson,
+    MeasureGroupJson,
+    MeasuresJson,
+    PackMeasuresJson,
+    SessionValuesJson,
+)
+from .measures import ComparedMeasures, MeasureAnswer, MeasureGroup
+
+
+def present_measures(
+    query: MeasureQuery, answers: Sequence[tuple[MeasureAnswer, ComparedMeasures | None]]
+) -> MeasuresJson:
+    """The answers to a query, each with what it was compared to."""
+    items = [_pack(answer, compared) for answer, compared in answers]
+    return fill(MeasuresJson, query, step_seconds=query.step / 1e9 if query.step else None, items=items)
+
+
+def _pack(answer: MeasureAnswer, compared: ComparedMeasures | None) -> PackMeasuresJson:
+    letters = [measure.letter for measure in answer.pack.measures]
+    worst = [fill(SessionValuesJson, one, values=dict(zip(letters, one.values, strict=True))) for one in answer.worst]
+    return fill(
+        PackMeasuresJson,
+        answer,
+        pack=answer.pack.name,
+        title=answer.pack.title,
+        measures=answer.pack.measures,
+        total=_group(answer.total),
+        items=[_group(row) for row in answer.rows],
+        worst=worst,
+        compared=compared and _compared(compared),
+    )
+
+
+def _compared(compared: ComparedMeasures) -> ComparedMeasuresJson:
+    return fill(ComparedMeasuresJson, compared.query, total=_group(compared.total), differences=compared.differences)
+
+
+def _group(group: MeasureGroup) -> MeasureGroupJson:
+    figures = [fill(MeasureFigureJson, figure, letter=figure.measure.letter) for figure in group.figures]
+    return fill(MeasureGroupJson, group, measures=figures)

@@ -1,0 +1,145 @@
+"""Reading the measures of sessions: verdicts of checks on sessions, with what their traces say. All of it blocks.
+
+Lone traces are sessions of their own (`Subject`): their verdicts have a trace id and are left out.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
+from ...schemas.judged_rows import STANDS
+from ...schemas.queries.measures import MeasuredSession, MeasureQuery, SessionMeasure
+from ...schemas.verdicts import Subject, SubjectKind, session_of
+from .client import Store
+from .lists.names import short
+from .scope import TENANT, Scope
+
+MOST_SESSIONS: Final = 20_000
+"""Sessions that one answer reads, the latest of its time."""
+TASK_KEYS: Final = ("tracejury.task.id", "task_id")
+"""Attributes that name a session's task."""
+ATTRIBUTE: Final = "attribute:"
+
+_PAIR: Final = "JSONExtractString(SubjectId, 1) AS Service, JSONExtractString(SubjectId, 2) AS Session"
+_OF_SESSIONS: Final = f"{TENANT} AND TraceId = '' AND SubjectKind = 'session' AND Judge IN {{judges:Array(String)}}"
+_ARRIVED: Final = "toUnixTimestamp64Nano(ReceivedAt)"
+_IN_TIME: Final = f"max({_ARRIVED}) >= {{since:Int64}} AND max({_ARRIVED}) < {{until:Int64}}"
+_WITHIN: Final = f"""FROM verdicts WHERE {_OF_SESSIONS}
+AND ({{service:String}} = '' OR JSONExtractString(SubjectId, 1) = {{service:String}})
+GROUP BY SubjectId HAVING {_IN_TIME}"""
+_SUBJECTS: Final = f"SELECT SubjectId {_WITHIN} ORDER BY max({_ARRIVED}) DESC, SubjectId LIMIT {{most:UInt64}}"
+_COUNT: Final = f"SELECT count() FROM (SELECT SubjectId {_WITHIN})"
+_THEIRS: Final = f"(ServiceName, SessionId) IN (SELECT {_PAIR} FROM ({_SUBJECTS}))"
+
+_SESSIONS: Final = f"""
+SELECT SubjectId, max({_ARRIVED}) AS At,
+    groupArray((Judge, Value, Raw, Numerator, Denominator, isNull(Value) AND NOT NotApplicable, SamplingProbability)),
+    groupArray((Judge, countEqual(Items.Grounded, false)))
+FROM verdicts FINAL WHERE {_OF_SESSIONS} AND {STANDS} AND SubjectId IN ({_SUBJECTS}) GROUP BY SubjectId
+"""
+
+
+def _first(name: str) -> str:
+    return short(f"argMinIf({name}, (StartNanos, TraceId), {name} != '')")
+
+
+_TRACES: Final = f"""
+SELECT ServiceName, SessionId, {_first("Version")} AS Version, {_first("Runs.Name[1]")} AS Agent,
+    {_first("arrayFirst(m -> m != '', Runs.Model)")} AS Model
+FROM traces FINAL WHERE {TENANT} AND {_THEIRS} GROUP BY ServiceName, SessionId
+"""
+_STATED: Final = f"""
+SELECT SpanTraceId, argMinIf(Said, (StartNanos, SpanId), Said != '') AS Said FROM
+(
+    SELECT TraceId AS SpanTraceId, SpanId, StartNanos, arrayFirst(v -> v != '', arrayFlatten(arrayMap(k ->
+        [SpanAttributes[k], ResourceAttributes[k], JSONExtractString(SpanAttributes['metadata'], k)],
+        {{keys:Array(String)}}))) AS Said
+    FROM spans FINAL WHERE {TENANT} AND TraceId IN (SELECT TraceId FROM traces FINAL WHERE {TENANT} AND {_THEIRS})
+)
+GROUP BY SpanTraceId
+"""
+_ATTRIBUTES: Final = f"""
+SELECT ServiceName, SessionId, {_first("Said")} AS Said
+FROM (SELECT TraceId, ServiceName, SessionId, StartNanos FROM traces FINAL WHERE {TENANT} AND {_THEIRS}) AS own
+JOIN ({_STATED}) AS stated ON own.TraceId = stated.SpanTraceId GROUP BY ServiceName, SessionId
+"""
+_EXCHANGES: Final = f"""
+SELECT ServiceName, SessionId, Judge, groupArray(Count), sum(Ungrounded)
+FROM (SELECT TraceId, ServiceName, SessionId FROM traces FINAL WHERE {TENANT} AND {_THEIRS}) AS own
+JOIN
+(
+    SELECT TraceId, Judge, length(Items.Item) AS Count, countEqual(Items.Grounded, false) AS Ungrounded
+    FROM verdicts FINAL WHERE {TENANT} AND SubjectKind = 'exchange' AND Judge IN {{judges:Array(String)}} AND {STANDS}
+    AND TraceId IN (SELECT TraceId FROM traces WHERE {TENANT} AND {_THEIRS})
+) AS said ON own.TraceId = said.TraceId
+GROUP BY ServiceName, SessionId, Judge
+"""
+
+
+def measured_sessions(store: Store, query: MeasureQuery, judges: Collection[str]) -> tuple[list[MeasuredSession], int]:
+    """The sessions with a verdict of one of these judges, latest first, and how many of that time were not read.
+
+    Raises:
+        RetryableError, StoreError: the store failed.
+    """
+    scope = Scope(store, query.tenant)
+    values = {
+        "judges": sorted(judges), "since": query.since, "until": query.until, "service": query.service,
+        "most": MOST_SESSIONS,
+    }  # fmt: skip
+    sessions = _sessions(scope, values)
+    facts = _facts(scope, query, values) if sessions else {}
+    wanted = {name: value for name in ("version", "agent", "model", "task") if (value := getattr(query, name))}
+    kept = {
+        at: session for at, session in sessions.items()
+        if all(facts.get(at, {}).get(name, "") == value for name, value in wanted.items())
+    }  # fmt: skip
+    ungrounded: defaultdict[tuple[str, str], dict[str, int]] = defaultdict(dict)
+    items: defaultdict[tuple[str, str], dict[str, tuple[int, ...]]] = defaultdict(dict)
+    for service, session, judge, counts, none in scope.select(_EXCHANGES, **values) if kept else ():
+        items[service, session][judge] = tuple(counts)
+        ungrounded[service, session][judge] = none
+    (count,) = scope.select(_COUNT, **values) if len(sessions) == MOST_SESSIONS else [(len(sessions),)]
+    found = [
+        MeasuredSession(
+            *at,
+            arrived,
+            at[0] if query.by == "service" else facts.get(at, {}).get(query.by, ""),
+            measures,
+            {judge: own + ungrounded[at].get(judge, 0) for judge, own in unproven.items()},
+            items[at],
+        )
+        for at, (arrived, measures, unproven) in kept.items()
+    ]
+    return sorted(found, key=lambda one: (-one.at, one.service, one.session_id)), count[0] - len(sessions)
+
+
+_Found = dict[tuple[str, str], tuple[int, dict[str, SessionMeasure], dict[str, int]]]
+
+
+def _sessions(scope: Scope, values: dict[str, Any]) -> _Found:
+    found: _Found = {}
+    for subject_id, arrived, measures, ungrounded in scope.select(_SESSIONS, **values):
+        whole = Subject(SubjectKind.SESSION, subject_id, "")
+        if at := session_of(whole):
+            found[at] = arrived, {judge: SessionMeasure(*rest) for judge, *rest in measures}, dict(ungrounded)
+    return found
+
+
+def _facts(scope: Scope, query: MeasureQuery, values: dict[str, Any]) -> dict[tuple[str, str], dict[str, str]]:
+    """By service and session: version, agent, model, and the attributes that the query filters or groups by."""
+    facts: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    if {query.version, query.agent, query.model} != {""} or query.by in {"version", "agent", "model"}:
+        for service, session, version, agent, model in scope.select(_TRACES, **values):
+            facts[service, session] |= {"version": version, "agent": agent, "model": model}
+    keys: dict[str, Sequence[str]] = {}
+    if query.task or query.by == "task":
+        keys["task"] = TASK_KEYS
+    if query.by.startswith(ATTRIBUTE):
+        keys[query.by] = [query.by.removeprefix(ATTRIBUTE)]
+    for name, these in keys.items():
+        for service, session, value in scope.select(_ATTRIBUTES, keys=these, **values):
+            facts[service, session][name] = value
+    return facts

@@ -1,0 +1,89 @@
+"""Measures of sessions: what is asked, and the sessions that the store answers with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class PackMeasure:
+    """One measure of a pack. `letter`: its short name; `judge`: the check whose verdicts have it."""
+
+    letter: str
+    judge: str
+    title: str
+    definition: str
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredPack:
+    """A pack as its measures are read. `states`: the judge whose items are the states of exchanges, "" for none."""
+
+    name: str
+    title: str
+    measures: tuple[PackMeasure, ...]
+    states: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureQuery:
+    """Measures of sessions whose last span arrived in [`since`, `until`), unix nanos.
+
+    `pack`: "" for all; `by`: service, version, agent, model, task or attribute:KEY, "" for no groups; `step`: nanos
+    of one point in time, 0 for the whole; `pooled`: numerators over denominators instead of the mean of sessions. The
+    other filters are exact, "" none. A session has the version, agent, model, task and attribute of its first trace
+    that names one. `limit`: groups, those with the lowest average first.
+    """
+
+    since: int
+    until: int
+    pack: str = ""
+    by: str = ""
+    step: int = 0
+    pooled: bool = False
+    service: str = ""
+    version: str = ""
+    agent: str = ""
+    model: str = ""
+    task: str = ""
+    limit: int = 100
+    tenant: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionMeasure:
+    """One measure of one session. `value` None: not applicable, or `unscored`; `probability`: of being judged."""
+
+    value: float | None
+    raw: float | None
+    numerator: float
+    denominator: float
+    unscored: bool
+    probability: float
+
+    @property
+    def weight(self) -> float:
+        """Sessions that it stands for; 0 where somebody asked for it by hand, as chance did not choose it."""
+        return 1 / self.probability if self.probability > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredSession:
+    """A session with its measures by judge. `at`: arrival of its last span; `key`: its group, "" for none.
+
+    `ungrounded`: items by judge, also of its exchanges; `items`: by judge, how many each of its exchanges has.
+    """
+
+    service: str
+    session_id: str
+    at: int
+    key: str
+    measures: Mapping[str, SessionMeasure]
+    ungrounded: Mapping[str, int] = field(default_factory=dict)
+    items: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    @property
+    def weight(self) -> float:
+        """Sessions that it stands for."""
+        return max((one.weight for one in self.measures.values()), default=0.0)

@@ -1,0 +1,103 @@
+"""`/api/measures` and `tracejury measures`: parameters in, figures of a real store out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from click.testing import CliRunner, Result
+from listed_traces import SECOND, Listed, store_all
+from measured_sessions import PACK, POLICY, STATES, a_value, of_session, save
+from memory_api import NOW, Api, served
+from stored_readers import stored_reader
+
+from tracejury.collector.api.services import Services
+from tracejury.collector.app.web_app import create_web_app
+from tracejury.collector.cli.root import root
+from tracejury.collector.store.client import Store
+from tracejury.processors.assemble import AssemblerConfig
+from tracejury.schemas.queries.measures import MeasureQuery
+
+HOUR = 3_600 * SECOND
+DAY = 24 * HOUR
+HOSTILE = "\x1b[2J<b>s2"
+
+
+def run(url: str, *args: str) -> Result:
+    return CliRunner().invoke(root, ["measures", *args], env={"TRACEJURY_URL": url, "COLUMNS": "200"})
+
+
+@pytest.fixture
+def measured(store: Store) -> Iterator[str]:
+    """The address of an API over two sessions of two versions."""
+    for number, session, version, states in ((1, "s1", "1", 0.5), (2, HOSTILE, "2", 1.0)):
+        store_all(store, [Listed(number, session=session, version=version, received=NOW - HOUR)])
+        whole = of_session("shop", session)
+        save(store, a_value(STATES, whole, states), a_value(POLICY, whole, None), received=NOW - HOUR)
+    reader = stored_reader(store, AssemblerConfig(), lambda: NOW, lambda: [PACK])
+    app = create_web_app(Services(reader, lambda _ids, _by_hand: (), problems=tuple, metrics=bytes, clock=lambda: NOW))
+    with served(app) as url:
+        yield url
+
+
+def test_every_parameter_reaches_the_question(api: Api) -> None:
+    """Each under its own name; a comparison asks for the other sessions, too."""
+    api.reader.measures.packs.append(PACK)
+    names = {"pack": "demo", "service": "s", "version": "v", "agent": "a", "model": "m", "task": "t"}
+    api.get(
+        "/api/measures", by="attribute:tier", step="1h", since="2d", until="1h", pooled="true", limit="7",
+        compare_to="version=w", **names,
+    )  # fmt: skip
+    asked = MeasureQuery(NOW - 2 * DAY, NOW - HOUR, by="attribute:tier", step=HOUR, pooled=True, limit=7, **names)
+    other = MeasureQuery(
+        NOW - 2 * DAY, NOW - HOUR, by="attribute:tier", step=HOUR, pooled=True, limit=7, **names | {"version": "w"}
+    )
+    assert api.reader.measures.asked == [asked, other]
+
+
+def test_without_parameters_it_is_all_packs_in_seven_days(api: Api) -> None:
+    assert api.get("/api/measures")["items"] == []
+    assert api.reader.measures.asked == [MeasureQuery(NOW - 7 * DAY, NOW)]
+    assert "no packs: name some under judges.packs" in run(api.url).output
+
+
+@pytest.mark.parametrize("asked", [{"by": "role"}, {"by": "attribute:"}, {"compare_to": "x"}, {"step": "0s"}])
+def test_what_means_nothing_is_refused(api: Api, asked: dict[str, str]) -> None:
+    """With one line that names the parameter."""
+    answer = httpx.get(f"{api.url}/api/measures", params=asked, trust_env=False)
+    assert answer.status_code == 422
+    assert next(iter(asked)) in answer.json()["detail"]
+
+
+@pytest.mark.store
+def test_figures_of_sessions(measured: str) -> None:
+    """Of all, by group, the worst, and against another version."""
+    asked = {"by": "version", "version": "1", "compare_to": "version=2"}
+    page = httpx.get(f"{measured}/api/measures", params=asked, trust_env=False).json()
+    (pack,) = page["items"]
+    states, policies = pack["total"]["measures"]
+    assert (page["by"], page["pooled"], pack["pack"], pack["unread"]) == ("version", False, "demo", 0)
+    assert [one["letter"] for one in pack["measures"]] == ["S", "P"]
+    assert states["estimate"]["low"] < states["estimate"]["value"] == 0.5 < states["estimate"]["high"]
+    assert (states["n"], policies["n"], policies["not_applicable"], policies["estimate"]) == (1, 0, 1, None)
+    assert [(row["key"], row["average"]) for row in pack["items"]] == [("1", 0.5)]
+    assert [(one["session_id"], one["values"]) for one in pack["worst"]] == [("s1", {"S": 0.5, "P": None})]
+    assert pack["compared"]["differences"]["S"]["value"] == -0.5
+    assert pack["compared"]["differences"]["P"] is None
+
+
+@pytest.mark.store
+def test_the_command_shows_them(measured: str) -> None:
+    """As tables that nothing from a span can break, and as JSON."""
+    found = run(measured, "--by", "version", "--step", "1h", "--compare-to", "previous")
+    assert found.exit_code == 0
+    assert "Demo pack  2 sessions" in found.output
+    assert "S  State consistency" in found.output
+    assert "0.750" in found.output
+    assert "worst: shop / s1  S 0.500, P -" in found.output
+    assert "\x1b" not in found.output
+    assert json.loads(run(measured, "--format", "json").output)["items"][0]["pack"] == "demo"
+    refused = run(measured, "--pack", "nothing")
+    assert (refused.exit_code, "no pack 'nothing': use one of demo" in refused.output) == (2, True)
