@@ -19,6 +19,7 @@ from ..otlp.receiver.ports import split_endpoint
 from ..otlp.receiver.web_server import WebServer
 from ..outbound.otlp.build import build_exports
 from ..outbound.webhooks.build import build_webhooks
+from ..queries.measures import StoredMeasures, installed_packs
 from ..queries.stored_reader import StoredReader
 from ..rates import StoredRates
 from ..rates.gauges.build import Gauges
@@ -61,7 +62,10 @@ class OutputServices:
         self._busy, self._clock = busy, clock
         self._labels = labels = StoredLabels(store)
         self._rates = StoredRates(store, clock, calibrate=LabelCalibration(store, labels))
-        self.reader = StoredReader(store, config.judging.assembler(), labels, self._rates, calibrations, clock)
+        measures = StoredMeasures(store, installed_packs, config.judges.task_key)
+        self.reader = StoredReader(
+            store, config.judging.assembler(), labels, self._rates, calibrations, measures, clock
+        )
         self._webhooks = build_webhooks(store, config.webhooks, telemetry, clock)
         listeners.add(self._webhooks)
         self._exports = build_exports(store, config.export, telemetry, listeners, secret, pressed=busy, clock=clock)

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final, Protocol
 
 from ...judges.checks.aggregate import SessionScore, Spread, average, difference, measure_of, spread
+from ...judges.checks.check_types import Check, ItemSource
+from ...judges.packs.loader import known_packs
+from ...judges.packs.pack_types import Pack
 from ...schemas.errors import ConfigError
 from ...schemas.queries.measures import MeasuredPack, MeasuredSession, MeasureQuery, PackMeasure
 from ...schemas.rates import Estimate
 from ..store.client import Store
 from ..store.measures import measured_sessions
 
+TASK_KEYS: Final = ("tracejury.task.id", "task_id")
 WORST: Final = 20
 """Sessions of the lowest average that are named."""
 
@@ -91,6 +96,22 @@ class ComparedMeasures:
     differences: Mapping[str, Estimate | None]
 
 
+@cache
+def installed_packs() -> tuple[MeasuredPack, ...]:
+    """All packs of the installation, whether they are switched on or not."""
+    packs, _ = known_packs()
+    return tuple(map(_pack, packs))
+
+
+def _pack(pack: Pack) -> MeasuredPack:
+    states = next((check.name for check in pack.checks if check.items is ItemSource.STATES), "")
+    return MeasuredPack(pack.name, pack.title, tuple(map(_measure, pack.checks)), states)
+
+
+def _measure(check: Check) -> PackMeasure:
+    return PackMeasure(check.measure, check.name, check.title, check.definition)
+
+
 class Measures(Protocol):
     """Measures of sessions. Every method may block: call it on a thread."""
 
@@ -106,10 +127,15 @@ class Measures(Protocol):
 
 
 class StoredMeasures:
-    """Measures of the store's sessions. `packs`: all that there are. Every method blocks."""
+    """Measures of the store's sessions. `packs`: all that there are; `task_keys`: attributes that name a task.
 
-    def __init__(self, store: Store, packs: Callable[[], Sequence[MeasuredPack]]) -> None:
-        self._store, self._packs = store, packs
+    Every method blocks.
+    """
+
+    def __init__(
+        self, store: Store, packs: Callable[[], Sequence[MeasuredPack]], task_keys: Sequence[str] = TASK_KEYS
+    ) -> None:
+        self._store, self._packs, self._task_keys = store, packs, task_keys
 
     @property
     def packs(self) -> Sequence[MeasuredPack]:
@@ -136,7 +162,7 @@ class StoredMeasures:
 
     def _answer(self, pack: MeasuredPack, query: MeasureQuery) -> MeasureAnswer:
         judges = {measure.judge for measure in pack.measures}
-        sessions, unread = measured_sessions(self._store, query, judges)
+        sessions, unread = measured_sessions(self._store, query, judges, self._task_keys)
         return replace(answer_of(pack, query, sessions), unread=unread)
 
 

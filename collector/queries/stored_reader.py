@@ -11,7 +11,6 @@ from ...processors.assemble import AssemblerConfig
 from ...schemas.findings import LIVE, Finding
 from ...schemas.queries.conversation import SessionView
 from ...schemas.queries.listing import Facets, SessionRow
-from ...schemas.queries.measures import MeasuredPack
 from ...schemas.queries.reader import (
     Confidence,
     ErrorQuery,
@@ -36,7 +35,7 @@ from ..store.stored_trace import stored_trace
 from .calibrations import Calibrations
 from .errors import errors_of_trace, labelled, stored_error
 from .known_names import unknown_names
-from .measures import Measures, StoredMeasures
+from .measures import Measures
 from .reader import Architectures, Labels, Ledger, Rates
 from .stored_sessions import stored_session
 from .trace.stored import StoredTraceQueries
@@ -45,7 +44,7 @@ from .unproven import marked
 
 
 class StoredReader:
-    """Answers from the store; every method blocks. `clock` gives unix nanos; `packs`: those whose measures are read."""
+    """Answers from the store; every method blocks. `clock` gives unix nanos."""
 
     def __init__(
         self,
@@ -54,17 +53,16 @@ class StoredReader:
         labels: Labels,
         rates: Rates,
         calibrations: Calibrations,
+        measures: Measures,
         clock: Callable[[], int],
-        packs: Callable[[], Sequence[MeasuredPack]] = tuple,
     ) -> None:
         self._store, self._config, self._clock = store, config, clock
         self._reading = StoredReading(store)
         self.ledger: Ledger = StoredLedger(store)
         self.architectures: Architectures = StoredArchitectures(store, clock=clock)
         self.trace_queries: TraceQueries = StoredTraceQueries(store, config, clock)
-        self.labels, self.rates, self.calibrations = labels, rates, calibrations
+        self.labels, self.rates, self.calibrations, self.measures = labels, rates, calibrations, measures
         self.pipeline_stats = StoredPipelineStats(store)
-        self.measures: Measures = StoredMeasures(store, packs)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """Up to `limit` traces."""

@@ -18,8 +18,6 @@ from .scope import TENANT, Scope
 
 MOST_SESSIONS: Final = 20_000
 """Sessions that one answer reads, the latest of its time."""
-TASK_KEYS: Final = ("tracejury.task.id", "task_id")
-"""Attributes that name a session's task."""
 ATTRIBUTE: Final = "attribute:"
 
 _PAIR: Final = "JSONExtractString(SubjectId, 1) AS Service, JSONExtractString(SubjectId, 2) AS Session"
@@ -50,12 +48,16 @@ SELECT ServiceName, SessionId, {_first("Version")} AS Version, {_first("Runs.Nam
     {_first("arrayFirst(m -> m != '', Runs.Model)")} AS Model
 FROM traces FINAL WHERE {TENANT} AND {_THEIRS} GROUP BY ServiceName, SessionId
 """
+# As `judges/packs/task_match.py` reads metadata.
+_METADATA: Final = """arrayMap((n, v) -> multiIf(
+    endsWith(n, concat('metadata.', k)) OR endsWith(n, concat('association.properties.', k)), v,
+    n = 'metadata' OR endsWith(n, '.metadata'), JSONExtract(v, k, 'String'), ''),
+    mapKeys(SpanAttributes), mapValues(SpanAttributes))"""
 _STATED: Final = f"""
 SELECT SpanTraceId, argMinIf(Said, (StartNanos, SpanId), Said != '') AS Said FROM
 (
     SELECT TraceId AS SpanTraceId, SpanId, StartNanos, arrayFirst(v -> v != '', arrayFlatten(arrayMap(k ->
-        [SpanAttributes[k], ResourceAttributes[k], JSONExtractString(SpanAttributes['metadata'], k)],
-        {{keys:Array(String)}}))) AS Said
+        arrayConcat([SpanAttributes[k], ResourceAttributes[k]], {_METADATA}), {{keys:Array(String)}}))) AS Said
     FROM spans FINAL WHERE {TENANT} AND TraceId IN (SELECT TraceId FROM traces FINAL WHERE {TENANT} AND {_THEIRS})
 )
 GROUP BY SpanTraceId
@@ -78,8 +80,12 @@ GROUP BY ServiceName, SessionId, Judge
 """
 
 
-def measured_sessions(store: Store, query: MeasureQuery, judges: Collection[str]) -> tuple[list[MeasuredSession], int]:
+def measured_sessions(
+    store: Store, query: MeasureQuery, judges: Collection[str], task_keys: Sequence[str]
+) -> tuple[list[MeasuredSession], int]:
     """The sessions with a verdict of one of these judges, latest first, and how many of that time were not read.
+
+    `task_keys`: attributes that name a session's task.
 
     Raises:
         RetryableError, StoreError: the store failed.
@@ -90,7 +96,7 @@ def measured_sessions(store: Store, query: MeasureQuery, judges: Collection[str]
         "most": MOST_SESSIONS,
     }  # fmt: skip
     sessions = _sessions(scope, values)
-    facts = _facts(scope, query, values) if sessions else {}
+    facts = _facts(scope, query, task_keys, values) if sessions else {}
     wanted = {name: value for name in ("version", "agent", "model", "task") if (value := getattr(query, name))}
     kept = {
         at: session for at, session in sessions.items()
@@ -128,7 +134,9 @@ def _sessions(scope: Scope, values: dict[str, Any]) -> _Found:
     return found
 
 
-def _facts(scope: Scope, query: MeasureQuery, values: dict[str, Any]) -> dict[tuple[str, str], dict[str, str]]:
+def _facts(
+    scope: Scope, query: MeasureQuery, task_keys: Sequence[str], values: dict[str, Any]
+) -> dict[tuple[str, str], dict[str, str]]:
     """By service and session: version, agent, model, and the attributes that the query filters or groups by."""
     facts: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     if {query.version, query.agent, query.model} != {""} or query.by in {"version", "agent", "model"}:
@@ -136,7 +144,7 @@ def _facts(scope: Scope, query: MeasureQuery, values: dict[str, Any]) -> dict[tu
             facts[service, session] |= {"version": version, "agent": agent, "model": model}
     keys: dict[str, Sequence[str]] = {}
     if query.task or query.by == "task":
-        keys["task"] = TASK_KEYS
+        keys["task"] = list(task_keys)
     if query.by.startswith(ATTRIBUTE):
         keys[query.by] = [query.by.removeprefix(ATTRIBUTE)]
     for name, these in keys.items():

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from tracejury.collector.labels.stored_labels import StoredLabels
+from tracejury.collector.queries.measures import StoredMeasures
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.label_calibration import LabelCalibration
@@ -26,4 +27,4 @@ def stored_reader(
     rates = StoredRates(store, clock, calibrate=LabelCalibration(store, labels))
     calibrations = RuleCalibrations(store, clock)
     calibrations.load()
-    return StoredReader(store, config, labels, rates, calibrations, clock, packs)
+    return StoredReader(store, config, labels, rates, calibrations, StoredMeasures(store, packs), clock)

@@ -9,7 +9,7 @@ from listed_traces import SECOND, Listed, store_all
 from measured_sessions import PACK, POLICY, STATES, a_value, an_item, of_exchange, of_session, save
 from store_parts import a_span
 
-from tracejury.collector.queries.measures import MeasureAnswer, StoredMeasures
+from tracejury.collector.queries.measures import MeasureAnswer, StoredMeasures, installed_packs
 from tracejury.collector.store.client import Store
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.queries.measures import MeasureQuery
@@ -120,16 +120,16 @@ def test_groups(store: Store) -> None:
     """By service, version, agent, model, task and any attribute, the lowest average first; "" has no name."""
     a_session(store, 1, 1.0, None, version="1", model="gpt")
     last = a_session(store, 2, 0.5, None, version="2", model="other", service="desk")
-    span = a_span(trace_id=last.trace_id, attributes={"metadata": '{"task_id": "t7"}', "tier": "gold"}, service="desk")
+    span = a_span(trace_id=last.trace_id, attributes={"metadata": '{"task_id": 7}', "tier": "gold"}, service="desk")
     store.insert("spans", SPAN_COLUMNS, span_columns([span], NOW - HOUR))
     for by, keys in {
         "service": ["desk", "shop"], "version": ["2", "1"], "agent": ["planner"], "model": ["other", "gpt"],
-        "task": ["t7", ""], "attribute:tier": ["gold", ""],
+        "task": ["7", ""], "attribute:tier": ["gold", ""],
     }.items():  # fmt: skip
         assert [key for key, _ in means(ask(store, by=by))] == keys, by
     assert means(ask(store, by="version")) == [("2", [0.5, None]), ("1", [1.0, None])]
     assert ask(store, by="version", limit=1).left == 1
-    for name, value in {"service": "desk", "version": "2", "model": "other", "task": "t7"}.items():
+    for name, value in {"service": "desk", "version": "2", "model": "other", "task": "7"}.items():
         assert means(ask(store, by="version", **{name: value})) == [("2", [0.5, None])], name
 
 
@@ -180,3 +180,9 @@ def test_other_tenants_are_not_read(store: Store) -> None:
 def test_an_unknown_pack_is_refused(store: Store) -> None:
     with pytest.raises(ConfigError, match="no pack 'x': use one of demo"):
         ask(store, pack="x")
+
+
+def test_the_packs_of_the_installation_are_read() -> None:
+    """PIPA with its five measures, of which one tells the states of exchanges."""
+    pipa = next(pack for pack in installed_packs() if pack.name == "pipa")
+    assert ("".join(measure.letter for measure in pipa.measures), pipa.states) == ("SAOPR", "pipa-state")
