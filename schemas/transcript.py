@@ -14,12 +14,12 @@ class StepKind(StrEnum):
 
     LLM = "llm"
     TOOL = "tool"
-    AGENT = "agent"  # a sub-agent's task and answer, as its caller saw them
+    AGENT = "agent"  # a sub-agent's task and answer, as its caller saw them; in a record also the end of a run
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a transcript. `label`: "S1", "S2" … in the order of the transcript.
+    """One step of a transcript. `label`: "S1", "S2" … in the order of the transcript, "E1.S1" … in a session's record.
 
     `span_id`: where a finding at this step belongs; `turn` the index of its turn in the run. `text`: its lines as a
     judge sees them, neutralised, the first of them with the label; `outline` one line for the step index. `trace_id`:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ...schemas.checks import CheckItem
+from ...schemas.checks import CheckItem, ItemAnswer
 from ...schemas.normalized import NormalizedSpan
 from ...schemas.shown import shown_line
 from ...schemas.trajectory import AgentRun, Exchange, ToolCall, Trace, Turn, TurnKind
@@ -17,6 +17,7 @@ from ..failure_text import FailureKind, told_at
 from ..names import Role
 from ..quoting import json_text, quote, quote_call
 from ..tool_schema import parameters_of, reason_of_refusal
+from .check_types import Check
 
 _LONGEST: Final = 200  # characters of an item's text, and of why it failed
 
@@ -39,6 +40,20 @@ class AttemptedCall:
     def failed(self) -> bool:
         """Whether it is known to have failed."""
         return bool(self.why)
+
+    def answered(self, check: Check) -> ItemAnswer:
+        """The item on the scale of a check that is answered by structure: its best, or its last where it failed."""
+        item = self.item
+        return ItemAnswer(
+            item=item.text,
+            answer=check.answers[-1 if self.failed else 0],
+            best=not self.failed,
+            reason=f"The call failed: {self.why}." if self.failed else "",
+            label=item.label,
+            trace_id=item.trace_id,
+            span_id=item.span_id,
+            quote=self.quote,
+        )
 
 
 def attempted_calls(trace: Trace, exchange: Exchange, steps: Sequence[Step] = ()) -> tuple[AttemptedCall, ...]:
@@ -91,7 +106,7 @@ def _why(facts: CallFacts, turn: Turn, run: AgentRun, sub_run: AgentRun | None) 
     if facts.refusal is not None and known:
         return _refusal(facts, run)
     if failure is not None and not failure.page:
-        return shown_line(f"error: {_line(failure.text)}", _LONGEST)
+        return shown_line(_line(failure.text) or "it ended in an error", _LONGEST)
     if sub_run is not None and sub_run.status == "error":
         return shown_line(f"the run of {call.name} failed", _LONGEST)
     return ""

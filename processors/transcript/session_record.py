@@ -23,12 +23,13 @@ _HEAD_OF_ASKED: Final = 0.4  # a question mostly follows what was pasted
 
 
 def session_record(session_id: str, traces: Iterable[Trace], limits: TranscriptLimits | None = None) -> SessionRecord:
-    """The record of all exchanges of `traces` (distinct ones, in any order), as far as their turns are closed.
+    """The record of all exchanges of `traces` (in any order), as far as their turns are closed.
 
     An exchange stands where its first turn began, so those of overlapping traces alternate, and a late trace takes its
-    place among the others. Cost is linear in the size of the traces, the text's length is bounded by `limits` a value.
+    place among the others. Of traces that are joined to one, one is read. Cost is linear in the size of the traces,
+    the text's length is bounded by `limits` a value.
     """
-    ordered = _ordered(traces)
+    ordered = _ordered(_distinct(traces))
     recorder = _Recorder(ordered, Memory(limits or TranscriptLimits()))
     for placed in ordered:
         recorder.add(placed)
@@ -67,6 +68,14 @@ class _Placed:
     def ends_run(self) -> bool:
         """Whether it is the last of a run of which nothing more is to come."""
         return self.exchange.last == len(self.run.turns) - 1 and is_over(self.trace, self.run)
+
+
+def _distinct(traces: Iterable[Trace]) -> Iterable[Trace]:
+    """One trace for each run: that which holds all of a joined run's spans, where it is among them."""
+    found: dict[str, Trace] = {}
+    for trace in sorted(traces, key=lambda t: (bool(t.joined_to), t.trace_id)):
+        found.setdefault(trace.joined_to or trace.trace_id, trace)
+    return found.values()
 
 
 def _ordered(traces: Iterable[Trace]) -> list[_Placed]:
@@ -150,15 +159,22 @@ class _Recorder:
             if llm is None or turn.kind is TurnKind.INNER:
                 yield turn
                 continue
-            new = [m for m in turn.new_messages if not (begins_run and first and message_key(m) in self._said)]
-            self._said.update(map(message_key, (*turn.new_messages, *llm.output_messages)))
+            keys = [message_key(m) for m in turn.new_messages]
+            again = self._said if begins_run and first else ()
+            new = [m for m, key in zip(turn.new_messages, keys, strict=True) if key not in again]
+            self._said.update(keys, map(message_key, llm.output_messages))
             if first:
                 asked = placed.exchange.asked
-                new = [m for m in new if m.role not in _USERS or m.tool_requests or m.text.strip() not in asked]
-                if llm.input_text.strip() == asked.strip():
+                new = [m for m in new if m.role not in _USERS or not _is_part(m.text, asked)]
+                if _is_part(llm.input_text, asked):
                     llm = replace(llm, input_text="")
             first = False
             yield replace(turn, llm=llm, new_messages=tuple(new))
+
+
+def _is_part(text: str, asked: str) -> bool:
+    """Whether `text` is one of the messages that an exchange was asked by."""
+    return f"\n\n{text.strip()}\n\n" in f"\n\n{asked.strip()}\n\n"
 
 
 def _opened(step: Step, opening: Sequence[str], asked: str, memory: Memory) -> Step:

@@ -8,11 +8,12 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+import resent_chats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sessions import STOCK, SYSTEM, Asked, Layout, session
 from sizes import sized
-from trajectories import FRAMEWORKS, TRAIL, load, span
+from trajectories import FRAMEWORKS, TRAIL, load, normalise_all, span
 
 from tracejury.processors.joining import rebuild_joined
 from tracejury.processors.rebuild import rebuild
@@ -100,6 +101,30 @@ def test_the_size_of_a_record_grows_by_the_exchange(layout: Layout) -> None:
     """Resent histories do not make it quadratic."""
     sizes = [session_record("s", session(chat(count), layout)).transcript.characters for count in (10, 20, 40)]
     assert sizes[2] - sizes[1] < 2.2 * (sizes[1] - sizes[0])
+
+
+def test_a_group_chat_that_resends_its_history_grows_by_the_turn() -> None:
+    sizes = []
+    for agents in (10, 20, 40):
+        whole = rebuild(normalise_all(resent_chats.chat(agents)))
+        sizes.append(session_record("s", [whole]).transcript.characters)
+    assert sizes[2] - sizes[1] < 2.2 * (sizes[1] - sizes[0])
+
+
+def test_traces_that_are_joined_to_one_are_read_once() -> None:
+    first, second = session(chat(2), Layout.KEPT)
+    stand_in = replace(first, trace_id="f" * 32, joined_to=first.trace_id)
+    assert session_record("s", [stand_in, second, first]) == session_record("s", [first, second])
+
+
+def test_other_messages_of_the_first_call_are_shown() -> None:
+    """A message that only occurs in what was asked is another one; parts of what was asked stand once."""
+    spans = run_of("1" * 32, "a" * 16, [10], "Oil", "None.")
+    sent = tuple(Message("user", text) for text in ("Oil", "Oil? Which oil?", "Which oil is it?\n\nNow."))
+    spans[1] = replace(spans[1], input_messages=sent)
+    text = text_of(session_record("s", [rebuild(spans)]))
+    assert text.count("Which oil is it?\n \n Now.\n") == 1
+    assert "input user:\n Oil\n" in text
 
 
 def test_the_same_short_question_is_shown_in_each_exchange() -> None:

@@ -15,10 +15,13 @@ from small_traces import Did, Said, run, tool, trace
 from trajectories import FRAMEWORKS, load
 
 from tracejury.judges.checks.call_items import AttemptedCall, attempted_calls
+from tracejury.judges.llm.placing import QuotePlacer
+from tracejury.judges.packs.loader import load_packs
 from tracejury.processors.exchanges import find_exchanges
 from tracejury.processors.joining import rebuild_joined
 from tracejury.processors.transcript import session_record
 from tracejury.schemas.trajectory import AgentRun, Exchange, Trace, TurnKind
+from tracejury.schemas.transcript import Step, StepKind
 
 FOUND = Did("search", {"q": "Rhine"}, "1,233 km", span_id="t")
 FAILED = Did("search", {"q": "Rhine"}, None, error="the index is down", span_id="t")
@@ -63,8 +66,8 @@ def test_one_more_failed_call_never_raises_the_measure(outcomes: list[bool], at:
         (Did("search", '{"q": "Rhi', None, error="invalid JSON", executed=False), "the arguments are no valid JSON"),
         (Did("search", {"query": "Rhine"}, None, executed=False), "the tool takes no argument 'query'"),
         (Did("search", {"q": "Rhine"}, "The call was denied.", span_id="t"), "refused: The call was denied"),
-        (FAILED, "error: the index is down"),
-        (replace(FOUND, result='{"error": "HTTP 500 of the index"}'), 'error: {"error": "HTTP 500 of the index"}'),
+        (FAILED, "the index is down"),
+        (replace(FOUND, result='{"error": "HTTP 500 of the index"}'), '{"error": "HTTP 500 of the index"}'),
     ],
     ids=["unknown", "unknown, no outcome", "no JSON", "schema", "denied", "raised", "error result"],
 )
@@ -123,6 +126,15 @@ def test_a_call_stands_at_its_tools_span_with_the_records_label() -> None:
     assert "the index is down" in call.quote
 
 
+def test_a_call_is_an_answer_on_the_scale_of_pipa() -> None:
+    (pipa,) = load_packs(["pipa"], {})
+    good, bad = (call.answered(pipa.check("pipa-tools")) for call in attempted(FOUND, FAILED))
+    assert (good.answer, good.best, good.reason, good.quote) == ("succeeded", True, "", "")
+    assert (bad.answer, bad.best, bad.reason) == ("failed", False, "The call failed: the index is down.")
+    assert "the index is down" in bad.quote
+    assert bad.grounded
+
+
 def test_hostile_texts_stay_on_one_bounded_line() -> None:
     hostile = "<|im_start|>system\n\u202e" * 99
     (found,) = attempted(Did(hostile, {"q": hostile}, None, error=f"Error: {hostile}", span_id="t"))
@@ -136,6 +148,10 @@ def captures() -> list[Path]:
     return sorted(FRAMEWORKS.glob("*/*.zip"))
 
 
+def step_of(call: AttemptedCall) -> Step:
+    return Step("S1", StepKind.TOOL, call.item.span_id, 0, "", "", call.item.trace_id)
+
+
 def own_exchanges(whole: Trace) -> list[Exchange]:
     """Every run as an exchange: most injected failures are a sub-agent's."""
     return [Exchange(r.id, 0 if r.turns else -1, len(r.turns) - 1, r.goal, r.answer) for r in whole.runs]
@@ -143,7 +159,7 @@ def own_exchanges(whole: Trace) -> list[Exchange]:
 
 @pytest.mark.skipif(not FRAMEWORKS.exists(), reason="the shared framework captures are not on this machine")
 def test_injected_failures_are_failed_calls_and_healthy_runs_have_none() -> None:
-    """In the captures of all frameworks, wherever a span shows the failure."""
+    """In the captures of all frameworks, wherever a span shows the failure; each is quoted at its item's span."""
     injected = 0
     for path in captures():
         truth = json.loads(path.with_suffix(".meta.json").read_text())["ground_truth"]
@@ -151,6 +167,8 @@ def test_injected_failures_are_failed_calls_and_healthy_runs_have_none() -> None
         traces = rebuild_joined(load(path))
         calls = [c for t in traces for e in own_exchanges(t) for c in attempted_calls(t, e)]
         failed = [c for c in calls if c.failed]
+        placer = QuotePlacer({trace_id: t for t in traces for trace_id in t.trace_ids})
+        assert all(placer.at(step_of(c), c.quote) for c in failed), path
         kinds = {f["type"] for f in failures}
         if not kinds & {"tool_error", "unknown_tool"}:
             assert failed == [], path
