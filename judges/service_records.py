@@ -1,12 +1,13 @@
 """How labels of one service move the confidence of rules on that service.
 
-Per rule and service a Beta distribution: its prior is the rule's general record, and each finding that people, or
-judges, confirmed or refuted is an observation. Without any the general confidence stands.
+Per rule and service a Beta distribution: its prior is the rule's general record, and each error that people, or judges,
+confirmed or refuted is an observation, however many findings the rule has in it. Without any the general confidence
+stands.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -15,17 +16,26 @@ from ..schemas.profiles import DEFAULT_PROFILE, threshold
 from .records import UNPROVEN, confidence_of, family, is_supported, records
 
 STRENGTH: Final = 4
-"""How many labelled findings the general record weighs.
+"""How many labelled errors the general record weighs.
 
-It comes from other agents, so it speaks for this one about as much as a handful of its own findings. With 4 two labels
+It comes from other agents, so it speaks for this one about as much as a handful of its own errors. With 4 two labels
 that agree move an unproven rule over the balanced threshold, and ten outweigh any record.
+"""
+
+JUDGED: Final = 0.25
+"""What an LLM judge's opinion on an error weighs; a person's label weighs 1.
+
+A judge is no reference: in a trial its own claims were right in about half of the cases in its weakest dimensions
+(docs/llm-judges.md). Its opinions on one rule are not independent either, since it reads the same text and errs in the
+same way each time. So all of them together weigh at most as much as the general record, and people can always outweigh
+them.
 """
 
 STEP: Final = 0.01
 """The least change of a confidence that makes a new version: a hundredth moves hardly any error between profiles."""
 
 CONFIRMING: Final = 2
-"""Right findings of a service without which a rule that is unproven in general stays below balanced there."""
+"""Errors that people must find right on a service before a rule that is unproven in general is balanced there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +48,32 @@ class Prior:
 
 @dataclass(frozen=True, slots=True)
 class RuleOpinion:
-    """What somebody, a person or a judge, says of one finding of a rule: that it is right, or that it is wrong."""
+    """What a person, or (`judged`) a judge, says of a rule's findings in one error: that they are right, or wrong."""
 
     rule: str
-    finding_id: str
+    error_id: str
     right: bool
+    judged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceRecord:
-    """How many labelled findings of a rule were right and wrong on one service."""
+    """How many errors that a rule saw on one service people found right and wrong, and judges confirmed and refuted."""
 
     right: int = 0
     wrong: int = 0
+    confirmed: int = 0
+    refuted: int = 0
 
     @property
     def labels(self) -> int:
-        """Findings on which the labels agree."""
+        """Errors on which the labels agree."""
         return self.right + self.wrong
+
+    @property
+    def judged(self) -> int:
+        """Errors without a label on which the judges agree."""
+        return self.confirmed + self.refuted
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,23 +96,27 @@ def prior_of(rule: str, declared: float) -> Prior:
 
 
 def tally(opinions: Iterable[RuleOpinion]) -> dict[str, ServiceRecord]:
-    """The record of each rule; a finding counts once, and not at all where what is said of it is divided."""
-    said: defaultdict[tuple[str, str], set[bool]] = defaultdict(set)
+    """The record of each rule; an error counts once, and not at all where what is said of it is divided.
+
+    What people say goes before what judges say.
+    """
+    people: defaultdict[tuple[str, str], set[bool]] = defaultdict(set)
+    judges: defaultdict[tuple[str, str], set[bool]] = defaultdict(set)
     for opinion in opinions:
-        said[opinion.rule, opinion.finding_id].add(opinion.right)
-    found: dict[str, ServiceRecord] = {}
-    for (rule, _), words in sorted(said.items()):
-        if len(words) == 1:
-            own, right = found.get(rule, NO_LABELS), True in words
-            found[rule] = ServiceRecord(own.right + right, own.wrong + (not right))
-    return found
+        (judges if opinion.judged else people)[opinion.rule, opinion.error_id].add(opinion.right)
+    agreed = {key: words for key, words in {**judges, **people}.items() if len(words) == 1}
+    counts = Counter((rule, (rule, error) in people, True in words) for (rule, error), words in agreed.items())
+    ways = [(person, right) for person in (True, False) for right in (True, False)]
+    return {rule: ServiceRecord(*(counts[rule, *way] for way in ways)) for rule in sorted({rule for rule, _ in agreed})}
 
 
 def local_confidence(prior: Prior, record: ServiceRecord) -> float:
-    """The mean of the posterior; of an unproven rule below balanced until `CONFIRMING` of its findings were right."""
-    if not record.labels:
+    """The mean of the posterior; of an unproven rule below balanced until people found `CONFIRMING` errors right."""
+    if not record.labels and not record.judged:
         return prior.mean
-    mean = round((prior.mean * STRENGTH + record.right) / (STRENGTH + record.labels), 4)
+    each = min(JUDGED, STRENGTH / max(record.judged, 1))
+    right = prior.mean * STRENGTH + record.right + each * record.confirmed
+    mean = round(right / (STRENGTH + record.labels + each * record.judged), 4)
     return mean if prior.proven or record.right >= CONFIRMING else min(mean, UNPROVEN)
 
 
@@ -107,10 +129,15 @@ def moved(
     """
     found: dict[str, LocalConfidence] = {}
     for rule in sorted(priors.keys() & (labelled.keys() | stood.keys())):
-        record, old = labelled.get(rule, NO_LABELS), stood.get(rule)
+        record, old = labelled.get(rule, NO_LABELS), stood.get(rule, LocalConfidence(NO_LABELS, 0.0))
         now = LocalConfidence(record, local_confidence(priors[rule], record))
-        before = old.confidence if old is not None and old.record.labels else priors[rule].mean
-        begins_or_ends = bool(record.labels) != bool(old is not None and old.record.labels)
+        before = old.confidence if old.record.labels or old.record.judged else priors[rule].mean
+        begins_or_ends = _said(record) != _said(old.record)
         if begins_or_ends or abs(now.confidence - before) >= STEP:
             found[rule] = now
     return found
+
+
+def _said(record: ServiceRecord) -> tuple[bool, bool]:
+    """Whether people have said anything of the rule, and whether judges have."""
+    return record.labels > 0, record.judged > 0

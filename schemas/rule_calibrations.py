@@ -12,8 +12,8 @@ from .columns import ColumnTable, StoredColumn
 class RuleCalibration:
     """The confidence of a rule on a service since a version of the service's calibration.
 
-    `right`, `wrong`: labelled findings there; none of both: the labels are gone, and the general confidence holds
-    again. `at`: since when, unix nanos.
+    `right`, `wrong`: labelled errors that it saw there; none of both: the labels are gone, and the general confidence
+    holds again. `at`: since when, unix nanos.
     """
 
     tenant: str

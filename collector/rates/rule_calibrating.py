@@ -153,7 +153,7 @@ class RuleCalibrating:
     def _of_traces(self, tenant: str, trace_ids: Sequence[str]) -> Iterator[RuleOpinion]:
         """Labels as they are read elsewhere: a finding at the primary span of its error has those of the error, too.
 
-        Labels of its own go before these.
+        Labels of its own go before these. What is said of several findings of a rule in one error is of that error.
         """
         loading = Loading(self._store, tenant)
         traces = loading.traces(loading.heads(trace_ids))
@@ -161,6 +161,7 @@ class RuleCalibrating:
         annotations = [a for one in labelled.values() for a in one.annotations]
         errors = [error for trace in traces for error in errors_of(trace)]
         covering = labels_on(errors, annotations)
+        error_of = {finding_id: error.id for error in errors for finding_id in error.findings}
         of_error = {(i, error.span_id): covering.get(error.id, ()) for error in errors for i in error.findings}
         held = (f.finding for trace in traces for f in trace.findings if not f.llm)
         findings = [finding for finding in held if finding.judge in self._priors]
@@ -168,4 +169,4 @@ class RuleCalibrating:
         for finding in findings:
             for a in own.get(finding.id) or of_error.get((finding.id, finding.span_id), ()):
                 if a.opinion in _RIGHT:
-                    yield RuleOpinion(finding.judge, finding.id, _RIGHT[a.opinion])
+                    yield RuleOpinion(finding.judge, error_of[finding.id], _RIGHT[a.opinion])

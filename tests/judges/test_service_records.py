@@ -14,6 +14,7 @@ from tracejury.judges.records import RecordedConfidence
 from tracejury.judges.registry import priors
 from tracejury.judges.service_records import (
     STEP,
+    STRENGTH,
     LocalConfidence,
     Prior,
     RuleOpinion,
@@ -28,7 +29,8 @@ from tracejury.schemas.taxonomy import Dimension, Severity
 
 BALANCED = threshold("balanced")
 COUNTS = st.integers(0, 1000)
-RECORDS = st.builds(ServiceRecord, COUNTS, COUNTS)
+LABELLED = st.builds(ServiceRecord, COUNTS, COUNTS)
+RECORDS = st.builds(ServiceRecord, COUNTS, COUNTS, COUNTS, COUNTS)
 PRIORS = st.one_of(
     st.builds(Prior, st.floats(0, 1), st.just(True)),  # noqa: FBT003  a strategy's value
     st.builds(Prior, st.floats(0, BALANCED * 0.98), st.just(False)),  # noqa: FBT003  a strategy's value
@@ -69,7 +71,7 @@ def test_two_right_labels_make_an_unproven_rule_balanced_and_many_outweigh_any_r
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 5), st.booleans()), max_size=30))
-def test_a_finding_counts_once_and_not_where_the_labels_contradict_each_other(
+def test_an_error_counts_once_and_not_where_the_labels_contradict_each_other(
     said: list[tuple[str, int, bool]],
 ) -> None:
     found = tally(RuleOpinion(rule, f"{rule}{number}", right) for rule, number, right in said)
@@ -79,6 +81,44 @@ def test_a_finding_counts_once_and_not_where_the_labels_contradict_each_other(
         assert found.get(rule, ServiceRecord()) == ServiceRecord(right, wrong)
 
 
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans(), st.booleans()), max_size=30))
+def test_what_people_say_of_an_error_goes_before_what_judges_say(said: list[tuple[int, bool, bool]]) -> None:
+    found = tally(RuleOpinion("a", str(number), right, judged) for number, right, judged in said)
+    people = {number for number, _, judged in said if not judged}
+    alone = [RuleOpinion("a", str(n), right, judged) for n, right, judged in said if judged != (n in people)]
+    assert found == tally(alone)
+    of_people, of_judges = (
+        tally(replace(one, judged=False) for one in alone if one.judged is judged).get("a", ServiceRecord())
+        for judged in (False, True)
+    )
+    whole = ServiceRecord(of_people.right, of_people.wrong, of_judges.right, of_judges.wrong)
+    assert found.get("a", ServiceRecord()) == whole
+
+
+@given(PRIORS, LABELLED, st.integers(1, 10**6))
+def test_judges_move_the_confidence_less_than_people(prior: Prior, record: ServiceRecord, number: int) -> None:
+    """And however many there are, no further than labels of the weight of the general record."""
+    at = local_confidence(prior, record)
+    refuted, wrong = (
+        local_confidence(prior, replace(record, **{k: getattr(record, k) + 1})) for k in ("refuted", "wrong")
+    )
+    assert wrong - 1e-4 <= refuted <= at + 1e-4
+    confirmed = local_confidence(prior, replace(record, confirmed=number))
+    right = local_confidence(replace(prior, proven=True), replace(record, right=record.right + STRENGTH))
+    assert at - 1e-4 <= confirmed <= right + 1e-4
+    most = local_confidence(prior, replace(record, refuted=number))
+    assert most >= local_confidence(prior, replace(record, wrong=record.wrong + STRENGTH)) - 1e-4
+
+
+def test_judges_refute_a_proven_rule_and_prove_none() -> None:
+    proven, unproven = Prior(0.7, proven=True), Prior(0.37, proven=False)
+    assert local_confidence(proven, ServiceRecord(refuted=4)) == local_confidence(proven, ServiceRecord(wrong=1))
+    assert local_confidence(proven, ServiceRecord(refuted=16)) == 0.35 < BALANCED
+    assert local_confidence(proven, ServiceRecord(refuted=1000)) == 0.35, "they weigh as much as the general record"
+    assert local_confidence(unproven, ServiceRecord(confirmed=1000)) < BALANCED, "only people prove a rule"
+    assert local_confidence(unproven, ServiceRecord(right=2, confirmed=1000)) > BALANCED
+
+
 def test_a_version_needs_a_step_or_the_first_or_last_labels() -> None:
     prior = {"rule": Prior(0.5, proven=True)}
     many = LocalConfidence(ServiceRecord(100, 100), 0.5)
@@ -86,6 +126,10 @@ def test_a_version_needs_a_step_or_the_first_or_last_labels() -> None:
     assert abs(moved(prior, {"rule": ServiceRecord(110, 100)}, {"rule": many})["rule"].confidence - 0.5) >= STEP
     assert moved(prior, {"rule": ServiceRecord(1, 1)}, {}) == {"rule": LocalConfidence(ServiceRecord(1, 1), 0.5)}
     assert moved(prior, {}, {"rule": many}) == {"rule": LocalConfidence(ServiceRecord(), 0.5)}
+    judged = LocalConfidence(ServiceRecord(refuted=1), 0.4706)
+    assert moved(prior, {"rule": judged.record}, {}) == {"rule": judged}
+    assert moved(prior, {"rule": judged.record}, {"rule": judged}) == {}
+    assert moved(prior, {}, {"rule": judged}) == {"rule": LocalConfidence(ServiceRecord(), 0.5)}
     assert moved(prior, {"gone": ServiceRecord(5, 0)}, {"gone": many}) == {}
 
 

@@ -52,5 +52,5 @@ def _lines(rule: str, history: Sequence[RuleCalibration]) -> Iterator[str]:
         yield f"confidence {history[-1].confidence:.2f}, in general {general:.2f}"
     for number, one in enumerate(history):
         was = f"from {history[number - 1].confidence:.2f} " if number else ""
-        found = f"right in {one.right} of {counted(one.right + one.wrong, 'labelled finding')}"
+        found = f"right in {one.right} of {counted(one.right + one.wrong, 'labelled error')}"
         yield f"version {one.version}, {iso_time(one.at)}: {was}to {one.confidence:.2f}, {found}"

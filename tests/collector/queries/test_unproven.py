@@ -94,8 +94,8 @@ def test_explain_shows_the_versions_that_moved_a_rule_on_a_service(pages: Pages)
     first, second, third = section["lines"]
     assert first == f"confidence 0.88, in general {general}"
     assert second.startswith("version 1, ")
-    assert second.endswith(": to 0.80, right in 1 of 1 labelled finding")
-    assert third.endswith(": from 0.80 to 0.88, right in 4 of 4 labelled findings")
+    assert second.endswith(": to 0.80, right in 1 of 1 labelled error")
+    assert third.endswith(": from 0.80 to 0.88, right in 4 of 4 labelled errors")
     assert "On the service shop" in pages.get(f"/explain/{RULE}", service="shop").text
     assert "On the service" not in pages.get(f"/explain/{RULE}").text
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from naive_errors import expected_errors, stored_errors
 from naive_rates import expected
+from store_parts import a_finding, a_judged_trace, a_run
 from trace_pages import SECOND, START, failing_run
 
 from tracejury.collector.judging.detect.inbox import Inbox
@@ -174,6 +175,37 @@ def test_labels_that_contradict_each_other_or_are_withdrawn_count_as_none(store:
     assert not one.calibrations.of("", "shop")[RULE].holds
     assert one.calibrations.confidences("", "shop") == {}
     one.check()
+
+
+def test_labels_on_several_findings_of_one_error_count_once_for_their_rule(store: Store) -> None:
+    """Also on its repeats; another error, and another rule in the same error, count for themselves."""
+    one, rule, other = Process(store), "service-error", "timeout-error"
+    spans = [f"{n:016x}" for n in range(1, 9)]
+    found = [
+        a_finding(
+            span_id=span_id,
+            judge=rule,
+            category="Service Errors",
+            turn=turn,
+            also_at=tuple(spans[1:] if not turn else ()),
+        )
+        for turn, span_id in enumerate(spans)
+    ]
+    found += [a_finding(span_id=spans[0], judge=other, category="Timeout Issues", turn=0)]
+    found += [a_finding(span_id="f" * 16, judge=rule, category="Service Errors", turn=90)]
+    StoredJudging(store).save([a_judged_trace(*found, received=100, runs=(a_run(),))])
+    said = [
+        Annotation(
+            f"ann-{f.id}", f.trace_id, f.span_id, "ann", f.category, f.severity, changed_at=one.clock(),
+            opinion=Opinion.AGREE, finding_id=f.id, judge=f.judge, fingerprint=f.fingerprint,
+        )
+        for f in found
+    ]  # fmt: skip
+    one.labels.save(Labelled(said))
+    one.calibrating.calibrate()
+    (service,) = {service for _, service in one.calibrations.services}
+    counts = {r: (c.right, c.wrong) for r, c in one.calibrations.of("", service).items()}
+    assert counts == {rule: (2, 0), other: (1, 0)}
 
 
 def test_what_an_earlier_process_did_not_judge_again_is_judged_after_a_restart(store: Store) -> None:
