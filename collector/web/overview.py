@@ -1,7 +1,8 @@
-"""The overview: error rates, breakdowns, recent severe errors, judging."""
+"""The overview: the worst errors, error rates, breakdowns, judging."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -9,7 +10,7 @@ from fastapi import FastAPI, Request, Response
 
 from ...schemas.errors import NotFoundError
 from ...schemas.queries.labels import LabelQuery
-from ...schemas.queries.reader import Confidence, ErrorQuery, Position, TraceQuery
+from ...schemas.queries.reader import Confidence, ErrorQuery, LocatedError, Position, TraceQuery
 from ...schemas.rates import By, Population, RateComparison, RateQuery, Unit
 from ...schemas.taxonomy import Severity
 from ..queries.reader import Rates
@@ -19,8 +20,8 @@ from .headline import headline
 from .site import Site, choice, page
 from .window import DAY, HOUR, Window
 
-SEVERE: Final = 8
-"""Latest severe errors shown."""
+WORST: Final = 4
+"""Errors shown above the rates: all of it is to be seen at once."""
 GROUPS: Final = 12
 MORE: Final = (By.SERVICE, By.VERSION, By.MODEL, By.ROLE, By.SEVERITY, By.JUDGE)
 """Breakdowns shown one at a time."""
@@ -60,19 +61,11 @@ def add_overview(app: FastAPI, site: Site) -> None:
         view = break_down(answer, By(by), site.window(request), query.profile)
         return site.render(request, "breakdown.html", view=view)
 
-    @page(app, "/overview/severe")
-    def severe(request: Request) -> Response:
-        window = site.window(request)
+    @page(app, "/overview/worst")
+    def worst(request: Request) -> Response:
         profile = request.query_params.get("profile", "")
-        query = ErrorQuery(
-            Confidence.of(profile),
-            SEVERE,
-            service=window.service,
-            severity=Severity.HIGH,
-            since=window.since,
-            before=Position(window.until),
-        )
-        return site.render(request, "severe.html", found=site.reader.errors(query), profile=profile)
+        found = worst_errors(site, site.window(request), profile)
+        return site.render(request, "worst.html", found=found, profile=profile)
 
     @page(app, "/overview/judging")
     def judging(request: Request) -> Response:
@@ -100,6 +93,15 @@ def add_overview(app: FastAPI, site: Site) -> None:
     @page(app, "/fragments/services")
     def services(request: Request) -> Response:
         return site.render(request, "services.html", names=site.reader.services(site.window(request).since, 200))
+
+
+def worst_errors(site: Site, window: Window, profile: str) -> Sequence[LocatedError]:
+    """The latest errors of the highest severity that there is in the window. Blocks."""
+    query = ErrorQuery(
+        Confidence.of(profile), WORST, service=window.service, since=window.since, before=Position(window.until)
+    )
+    looks = (site.reader.errors(replace(query, severity=severity)) for severity in reversed(Severity))
+    return next((found for found in looks if found), ())
 
 
 def against_before(rates: Rates, query: RateQuery, window: Window) -> RateComparison:

@@ -54,7 +54,7 @@ VALUES (0, 0, 0, {now:UInt64}, fromUnixTimestamp64Nano({now:Int64}))"""
 PAGES = (
     "/", "/?range=7d", "/?range=30d", "/?range=1h", "/?service=service-1", "/?unit=turn&population=detectors",
     "/overview/by/agent", "/overview/by/tool", "/overview/by/category", "/overview/by/dimension", "/overview/by/judge",
-    "/overview/by/agent?range=30d", "/overview/severe", "/overview/judging", "/overview/judging?range=30d",
+    "/overview/by/agent?range=30d", "/overview/worst", "/overview/judging", "/overview/judging?range=30d",
     "/overview/doctor", "/judges", "/judges/judge-1", "/labels", "/labels?purpose=learning", "/explain",
 )  # fmt: skip
 

@@ -119,6 +119,16 @@ def test_the_main_figures_stand_with_their_intervals(open_overview: Watched) -> 
     open_overview.check_accessible()
 
 
+def test_the_worst_errors_stand_above_the_rates(open_overview: Watched) -> None:
+    """Both are in sight without scrolling."""
+    page = open_overview.page
+    worst = page.locator("section:has(h2:has-text('Worst errors')) li").first.bounding_box()
+    rate = page.locator("dl.figures").first.bounding_box()
+    assert worst is not None
+    assert rate is not None
+    assert worst["y"] + worst["height"] <= rate["y"] < page.viewport_size["height"]  # type: ignore[index]  # it is set
+
+
 def test_what_is_hostile_is_text(open_overview: Watched) -> None:
     """Names and texts of spans make no element, and what they hide shows."""
     page = open_overview.page

@@ -205,7 +205,7 @@ def test_an_address_of_nothing_is_said_to_be_one(api: Api) -> None:
 def test_a_busy_store_is_a_page_with_another_try(api: Api) -> None:
     """And says when, for programs."""
     api.reader.fault = RetryableError("the store is busy", retry_after=7)
-    answer = api.client.get("/overview/severe", headers={"accept": "text/html"})
+    answer = api.client.get("/overview/worst", headers={"accept": "text/html"})
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "7")
     assert "the store is busy" in answer.text
     assert "Try again" in answer.text

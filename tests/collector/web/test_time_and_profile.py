@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -24,7 +25,7 @@ def test_severe_errors_are_those_of_the_time(api: Api) -> None:
         apart(n, category=name, severity=Severity.HIGH, first_seen=NOW - hours * HOUR)
         for n, (name, hours) in enumerate([("before", 4), ("begin", 3), ("within", 2), ("end", 1), ("after", 0.5)])
     ]
-    shown = api.client.get("/overview/severe", params=SPAN_OF_TIME).text
+    shown = api.client.get("/overview/worst", params=SPAN_OF_TIME).text
     assert [name for name in ("before", "begin", "within", "end", "after") if f">{name}</a>" in shown] == [
         "begin",
         "within",
@@ -37,12 +38,31 @@ def test_severe_errors_are_those_of_the_profile(api: Api) -> None:
         apart(n, category=name, severity=Severity.HIGH, confidence=confidence, first_seen=NOW - HOUR)
         for n, (name, confidence) in enumerate([("sure", 0.99), ("guess", 0.05)])
     ]
-    strict = api.client.get("/overview/severe", params={"profile": "strict"}).text
-    everything = api.client.get("/overview/severe", params={"profile": "0"}).text
+    strict = api.client.get("/overview/worst", params={"profile": "strict"}).text
+    everything = api.client.get("/overview/worst", params={"profile": "0"}).text
     assert ("sure" in strict, "guess" in strict) == (True, False)
     assert ("sure" in everything, "guess" in everything) == (True, True)
     assert "sort=severity&amp;profile=strict" in strict
-    assert api.client.get("/overview/severe", params={"profile": "bad"}).status_code == 422
+    assert api.client.get("/overview/worst", params={"profile": "bad"}).status_code == 422
+
+
+def test_the_worst_errors_are_the_latest_of_the_highest_severity_there_is(api: Api) -> None:
+    """So the first thing on the overview is never empty while there are errors; the link to all says the same."""
+    levels = [Severity.LOW, Severity.MEDIUM, Severity.LOW, Severity.HIGH, Severity.HIGH]
+    found = [
+        apart(n, category=f"kind-{n}", severity=level, first_seen=NOW - HOUR + n * SECOND)
+        for n, level in enumerate(levels)
+    ]
+    shown = {}
+    for held in (5, 3, 1, 0):
+        api.reader.found = found[:held]
+        text = api.client.get("/overview/worst").text
+        shown[held] = re.findall(r">(kind-\d)</a>", text), re.findall(r"/traces\?[^\"]*severity=(\w+)", text)
+    assert shown[5] == (["kind-4", "kind-3"], ["HIGH"])
+    assert shown[3] == (["kind-1"], ["MEDIUM"])
+    assert shown[1] == (["kind-0"], ["LOW"])
+    assert shown[0] == ([], ["LOW"])
+    assert "No errors in this time." in text
 
 
 @pytest.mark.parametrize("path", ["/judges", "/judges/plan-quality"])

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.timeout(240)
 
 MOST_CLICKS = 3
 ROW = "section:has(h2:has-text('{title}')) tbody tr:first-child a"
-SEVERE = "section:has(h2:has-text('Latest severe errors')) li a:not(.severity)"
+WORST = "section:has(h2:has-text('Worst errors')) li a:not(.severity)"
 # Where the last point of the chart is.
 LAST_POINT = """(() => {
   const plot = document.querySelector("[data-chart]").plot;
@@ -79,9 +79,9 @@ def newcomer(any_house: House, open_site: Callable[[str], Watched]) -> Newcomer:
     return Newcomer(site)
 
 
-def test_from_the_latest_severe_finding(newcomer: Newcomer) -> None:
+def test_from_the_worst_error(newcomer: Newcomer) -> None:
     """One click."""
-    newcomer.click(newcomer.site.page.locator(SEVERE).first)
+    newcomer.click(newcomer.site.page.locator(WORST).first)
     newcomer.check_evidence()
     assert newcomer.clicks == 1
 
@@ -127,7 +127,7 @@ def test_by_keys_alone(newcomer: Newcomer) -> None:
 def test_by_tab_and_enter(newcomer: Newcomer) -> None:
     """Whatever a mouse can press, Tab reaches, and one sees where one is."""
     page = newcomer.site.page
-    page.locator(SEVERE).first.wait_for()
+    page.locator(WORST).first.wait_for()
     for _ in range(120):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.matches('ul.rows a:not(.severity)')"):

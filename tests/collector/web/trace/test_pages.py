@@ -94,7 +94,7 @@ def test_lists_name_the_worst_error_of_each_trace(pages: Pages) -> None:
     for finding in findings:
         (error,) = pages.reader.errors_of([finding], Confidence(0.0, 0.0))
         assert finding.id in error.error.findings
-    assert pages.get("/overview/severe").text.count("#error-") == 1
+    assert pages.get("/overview/worst").text.count("#error-") == 1
 
 
 def test_an_error_is_found_by_its_id_and_those_of_its_findings(pages: Pages) -> None:
