@@ -206,6 +206,10 @@ def test_labels_on_several_findings_of_one_error_count_once_for_their_rule(store
     (service,) = {service for _, service in one.calibrations.services}
     counts = {r: (c.right, c.wrong) for r, c in one.calibrations.of("", service).items()}
     assert counts == {rule: (2, 0), other: (1, 0)}
+    store.command("DELETE FROM traces WHERE 1")  # as retention does; the labels stay
+    one.calibrating.calibrate()
+    assert {r: c.holds for r, c in one.calibrations.of("", service).items()} == {rule: False, other: False}
+    assert one.calibrations.confidences("", service) == {}
 
 
 def test_what_an_earlier_process_did_not_judge_again_is_judged_after_a_restart(store: Store) -> None:
