@@ -161,7 +161,7 @@ class Collector:
         if self._judging is None or not self._ready:
             raise RetryableError("the collector is not ready")
         if self._llm is not None:
-            self._llm.selector.request([("", i) for i in trace_ids], by_hand=by_hand)
+            self._llm.request([("", i) for i in trace_ids], by_hand=by_hand)
         try:
             return self._judging.ask([("", i) for i in trace_ids]).result(JUDGE_AGAIN_SECONDS)
         except TimeoutError:
@@ -253,7 +253,7 @@ class Collector:
             config.judging.assembler(),
             inbox,
             JudgingMetrics(self.telemetry),
-            selectors=(self._llm.selector,) if self._llm else (),
+            selectors=self._llm.selectors if self._llm else (),
             ours=ours,
             pressed=lambda: writer.queue_batches > PRESSED_REQUESTS,
             spent=SpentBy(PriceTable({name: stated.price() for name, stated in config.prices.items()})),

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, create_model, model_validator
 
 from ...schemas.config_base import Section
-from ..checks.check_types import Check
+from ..checks.check_types import Check, ItemSource
 from ..checks.formula import Formula
 from ..llm.criteria_types import Data, Name, Text
 from ..llm.data_files import problems_of
@@ -30,6 +30,10 @@ class PackSettings(Section):
     """When policies are judged: at the close of the session, or after each exchange, too."""
     services: dict[str, Terms] = Field(default={})
     """Policies and `done` by `service.name`; `*` is each service that is not named."""
+
+    def asks_early(self, check: Check) -> bool:
+        """Whether a check of sessions is asked of each exchange, too."""
+        return check.items is ItemSource.POLICIES and self.policies_at == "exchange"
 
     def terms(self, service: str) -> Terms | None:
         """What holds for sessions of a service."""

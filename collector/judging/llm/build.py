@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ from ....schemas.profiles import DEFAULT_PROFILE, threshold
 from ....schemas.queries.ledger import JudgesStatus
 from ....schemas.spans import Span
 from ....schemas.taxonomy import Severity
-from ....schemas.verdicts import DETECTORS
+from ....schemas.verdicts import DETECTORS, JudgedSubject, SubjectKind
 from ...store.client import Store
 from ...store.llm_judging import StoredLlmJudging
 from ...telemetry import Telemetry
@@ -32,15 +32,20 @@ from ..model.budgeted import budget_of
 from ..model.build import open_model, parameters
 from ..model.config import LlmConfig
 from ..model.ready import check_ready
+from ..pipeline import Judge
 from .descriptions import Descriptions, no_description
-from .judge_queue import JudgeQueue
+from .judge_queue import JudgeQueue, JudgeTask
 from .judge_worker import JudgeWorker
 from .metrics import LlmJudgingMetrics, watch_llm_judging
+from .packs.build import PackJudging, build_packs
+from .packs.pack_selector import PackSelector
+from .packs.session_closing import SessionKey
 from .prompt_budget import prompt_budget
 from .retry_until_available import retry_until_available
 from .run_judge import RunJudge
 from .run_selector import RunSelector
 from .stored import StoredCases
+from .subject_judge import SubjectJudge
 from .windows import Windows
 
 log = logging.getLogger(__name__)
@@ -48,16 +53,28 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LlmJudging:
-    """The parts of LLM judging: `selector` belongs to the judging thread, `worker` is started and stopped.
+    """The parts of LLM judging: `selectors` belong to the judging thread, `worker` is started and stopped.
 
-    `status` is for API and CLI; `drop` forgets the runs of deleted traces.
+    `status` is for API and CLI; `drop` forgets what waits of deleted traces. `packs`: None where none is configured.
     """
 
     panel: LlmJudges
-    selector: RunSelector
+    selectors: tuple[RunSelector | PackSelector, ...]
     worker: JudgeWorker
     status: Callable[[], JudgesStatus]
     drop: Callable[[Collection[TraceKey]], None]
+    packs: PackJudging | None = None
+
+    def request(self, keys: Sequence[TraceKey], *, by_hand: bool) -> None:
+        """Judge what LLM judges look at in these traces again, at their next pass."""
+        for selector in self.selectors:
+            selector.request(keys, by_hand=by_hand)
+
+    def close_session(self, service: str, session_id: str, tenant: str = "") -> bool:
+        """Have a session closed and judged at once; whether there are judges of sessions."""
+        if self.packs is not None:
+            self.packs.closing.close(SessionKey(tenant, service, session_id))
+        return self.packs is not None
 
 
 def build_llm_judging(
@@ -82,16 +99,18 @@ def build_llm_judging(
         log.warning("%s", trouble)
     policy = policy_from(config, panel)
     queue = JudgeQueue()
-    versions = {judge.name: panel.version(judge.name) for judge in panel.judges}
     windows = Windows(panel, policy, windows_from(config), queue) if config.streaming else None
     selector = RunSelector(panel, policy, queue, windows, clock)
     kept = StoredLlmJudging(store, answer_age=round(config.answer_cache_days * DAY), clock=clock)
     cases = StoredCases(store, assembler, ours, clock)
+    packs = build_packs(packs_from(config, panel), config, store, cases, policy, queue, clock)
+    versions = {judge.name: panel.version(judge.name) for judge in panel.judges}
+    versions |= packs.panel.versions if packs else {}
     metrics = LlmJudgingMetrics(telemetry)
     describe = Descriptions(kept).of if config.architecture == "derived" else no_description
 
     @asynccontextmanager
-    async def open_judge(runner: LoopRunner) -> AsyncIterator[RunJudge]:
+    async def open_judge(runner: LoopRunner) -> AsyncIterator[Judge[JudgeTask, JudgedSubject]]:
         budget = budget_of(config.budget)
         budget.load(await retry_until_available(lambda: kept.spend(clock() - DAY - HOUR)))
         secret = await retry_until_available(kept.mark_key)
@@ -99,7 +118,12 @@ def build_llm_judging(
             worker.health.started(model.llm.missing_keys)
             limit = model.llm.max_input_tokens
             how = prompt_budget(panel, limit, model.llm.count_tokens, hints=config.hints)
-            yield RunJudge(model.client, runner.run, how, cases, describe, versions, metrics, clock)
+            runs = RunJudge(model.client, runner.run, how, cases, describe, versions, metrics, clock)
+            if packs is None:
+                yield runs
+                return
+            of_packs = packs.judge(model.client, runner.run, how, describe, metrics, clock)
+            yield SubjectJudge(runs, {SubjectKind.EXCHANGE: of_packs, SubjectKind.SESSION: of_packs})
 
     worker = JudgeWorker(
         cases,
@@ -111,6 +135,7 @@ def build_llm_judging(
         concurrency=config.concurrency,
         listeners=listeners,
         clock=clock,
+        tick=packs.closing.tick if packs else None,
     )
     watch_llm_judging(telemetry, queue, windows, selector)
 
@@ -132,9 +157,12 @@ def build_llm_judging(
         if windows is not None:
             for key in keys:
                 windows.forget(key)
+        if packs is not None:
+            packs.closing.forget_traces({trace_id for _, trace_id in keys})
         queue.drop(keys)
 
-    return LlmJudging(panel, selector, worker, status, drop)
+    selectors = (selector, packs.selector) if packs else (selector,)
+    return LlmJudging(panel, selectors, worker, status, drop, packs)
 
 
 def check_judges(config: LlmConfig) -> None:

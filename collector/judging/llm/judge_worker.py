@@ -49,7 +49,7 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
     """Has runs judged, `concurrency` at a time.
 
     `open_judge` is entered in the event loop of a thread of its own: what is slow to import belongs there. `clock`
-    gives unix nanos.
+    gives unix nanos; `tick` is called with it once a second.
     """
 
     def __init__(
@@ -64,6 +64,7 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
         concurrency: int = 8,
         listeners: Listeners | None = None,
         clock: Callable[[], int] = time.time_ns,
+        tick: Callable[[int], None] | None = None,
     ) -> None:
         self.trouble = ""  # why the judges cannot work, one line
         self.health = JudgeHealth()
@@ -77,9 +78,13 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
         self.worker = Worker("llm-judges", self, outage, wake=queue.wake_event, threads=concurrency, clock=clock)
         self.workers: list[Worker[Any, Any]] = [self._writer.worker, self.worker]
         if windows is not None:
-            tick = Task(lambda: windows.tick(clock()))
+            closing = Task(lambda: windows.tick(clock()))
             outage = OutageLog("closing windows of live runs", "fails", "works again", clock)
-            self.workers.append(Worker("llm-judges-windows", tick, outage, every=TICK_SECONDS, clock=clock))
+            self.workers.append(Worker("llm-judges-windows", closing, outage, every=TICK_SECONDS, clock=clock))
+        if tick is not None:
+            look = Task(lambda: tick(clock()))
+            outage = OutageLog("closing sessions", "waits for the store", "goes on", clock)
+            self.workers.append(Worker("llm-judges-sessions", look, outage, every=TICK_SECONDS, clock=clock))
         self._judge: Judge[JudgeTask, JudgedSubject] | None = None
         self._runner: LoopRunner | None = None
         self._loop: asyncio.AbstractEventLoop | None = None

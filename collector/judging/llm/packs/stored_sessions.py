@@ -59,6 +59,10 @@ class StoredSessions:
         found = (self._load((tenant, trace.trace_id), trace.received) for trace in traces)
         return [trace for trace in found if trace is not None]
 
+    def case(self, key: TraceKey) -> tuple[Trace, tuple[Finding, ...]] | None:
+        """A trace and the detectors' findings that hold in it, None where it is gone."""
+        return self._cases.load(key)
+
     def outcomes(self, tenant: str, trace_ids: Sequence[str]) -> list[LedgerRow]:
         """The latest entry of each judge on each subject of these traces."""
         said = StoredLlmJudging(self._store, tenant).outcomes(trace_ids)

@@ -1,0 +1,71 @@
+"""The packs' part of LLM judging, put together from the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .....judges.llm.client import Client
+from .....judges.llm.selection import Policy
+from .....judges.packs.pack_types import Pack
+from .....judges.packs.task_cards import load_cards
+from .....schemas.trajectory import AgentRun, Trace
+from ....store.client import Store
+from ...model.build import parameters
+from ...model.config import LlmConfig
+from ..judge_queue import JudgeQueue
+from ..judge_request import PromptBudget
+from ..run_judge import Call
+from ..stored import StoredCases
+from ..watch import LlmJudgingObserver
+from .pack_judge import PackJudge
+from .pack_panel import PackPanel
+from .pack_selector import PackSelector
+from .session_closing import SessionClosing
+from .stored_sessions import StoredSessions
+
+
+@dataclass(frozen=True, slots=True)
+class PackJudging:
+    """The parts of judging by packs. `selector` belongs to the judging thread, `closing` is looked at now and then."""
+
+    panel: PackPanel
+    selector: PackSelector
+    closing: SessionClosing
+    sessions: StoredSessions
+
+    def judge(
+        self,
+        client: Client,
+        call: Call,
+        how: PromptBudget,
+        describe: Callable[[Trace, AgentRun], str],
+        observer: LlmJudgingObserver,
+        clock: Callable[[], int],
+    ) -> PackJudge:
+        """The judge of exchanges and sessions, once there is a client."""
+        return PackJudge(self.panel, self.sessions, client, call, how, describe, observer, clock)
+
+
+def build_packs(
+    packs: tuple[Pack, ...],
+    config: LlmConfig,
+    store: Store,
+    cases: StoredCases,
+    policy: Policy,
+    queue: JudgeQueue,
+    clock: Callable[[], int],
+) -> PackJudging | None:
+    """None where no pack is configured.
+
+    Raises:
+        ConfigError: task cards cannot be read as configured.
+    """
+    if not packs:
+        return None
+    cards = load_cards(config.tasks)
+    panel = PackPanel(packs, cards, config.task_key, config.model, parameters(config), config.max_answer_tokens)
+    sessions = StoredSessions(store, cases)
+    closing = SessionClosing(sessions, panel.versions, queue, config.session_quiet_seconds, clock)
+    selector = PackSelector(panel.of_exchanges, panel.versions, policy, queue, closing, clock)
+    return PackJudging(panel, selector, closing, sessions)

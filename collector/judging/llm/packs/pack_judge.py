@@ -1,0 +1,233 @@
+"""The packs as a `Judge` of exchanges and sessions: read the session, ask, and compare with what is stored."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from .....judges.checks.case import AskedCheck, CheckCase
+from .....judges.checks.check_types import Check, ItemSource
+from .....judges.checks.deliberation import judge_checks
+from .....judges.llm.case import Deliberation
+from .....judges.llm.client import Client
+from .....judges.packs.pack_types import Pack
+from .....processors.transcript import split
+from .....processors.transcript.session_record import session_record, upto
+from .....schemas.errors import PromptTooLongError
+from .....schemas.findings import Finding
+from .....schemas.llm_rows import LedgerRow
+from .....schemas.trajectory import AgentRun, Trace, TraceState
+from .....schemas.transcript import SessionRecord
+from .....schemas.verdicts import JudgedSubject, Outcome, Subject, SubjectKind, Verdict, session_of
+from ...pipeline import NotYetError
+from ..judge_queue import JudgeTask
+from ..judge_request import LEAST_BUDGET, PromptBudget
+from ..outcome import checked, unjudged
+from ..run_judge import Call
+from ..run_prompts import run_prompts
+from ..watch import LlmJudgingObserver
+from .pack_cases import RecordedSubject, asked_of, by_trace_id, completed, without_detected
+from .pack_panel import PackPanel
+from .session_closing import SessionKey
+from .session_verdicts import joined, session_verdict, worst_answers
+from .stored_sessions import StoredSessions
+
+GOAL: Final = "goal-fulfilment"
+"""The judge whose verdict on the last exchange's run tells whether a task was completed where nothing else does."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """The traces of a session in order of time, and its record. `detected`: findings of detectors in the last trace."""
+
+    traces: tuple[Trace, ...]
+    record: SessionRecord
+    detected: tuple[Finding, ...] = ()
+
+
+class PackJudge:
+    """Judges exchanges and sessions by the checks of packs. Any thread; `call` runs a coroutine in the client's loop.
+
+    `describe`: what is known of the service of a run.
+    """
+
+    def __init__(
+        self,
+        panel: PackPanel,
+        sessions: StoredSessions,
+        client: Client,
+        call: Call,
+        how: PromptBudget,
+        describe: Callable[[Trace, AgentRun], str],
+        observer: LlmJudgingObserver,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._panel, self._sessions, self._client, self._call, self._how = panel, sessions, client, call, how
+        self._describe, self._observer, self._clock = describe, observer, clock
+
+    def ask(self, task: JudgeTask) -> Iterator[JudgedSubject]:
+        """See `Judge`: an exchange that has ended, or a session that was closed.
+
+        Raises:
+            NotYetError: exchanges of the session are still to be judged.
+        """
+        session = self._session_of(task)
+        if session is None or not session.record.exchanges:
+            yield self._not_judged(task, Outcome.SUPERSEDED, "its spans are gone")
+        elif task.kind is SubjectKind.EXCHANGE:
+            yield self._exchange(task, session)
+        else:
+            yield self._session(task, session)
+
+    def _exchange(self, task: JudgeTask, session: _Session) -> JudgedSubject:
+        trace = session.traces[-1]
+        places = [(one.trace_id, one.exchange.id) for one in session.record.exchanges]
+        if (own := (trace.trace_id, task.subject_id)) not in places:
+            return self._not_judged(task, Outcome.SUPERSEDED, "it became part of another exchange")
+        number = places.index(own)
+        recorded = RecordedSubject(upto(session.record, number), by_trace_id(session.traces), number)
+        subject = Subject(SubjectKind.EXCHANGE, task.subject_id, trace.trace_id, trace.tenant)
+        terms = self._panel.terms(session.traces)
+        violated = self._violated(task, places[:number]) if self._panel.early.intersection(task.judges) else frozenset()
+        said = []
+        for pack in self._panel.packs:
+            policies = tuple(policy for policy in terms.policies(pack) if policy not in violated)
+            checks = [check for check in pack.checks if check.name in task.judges]
+            asked = tuple(asked_of(pack, check, recorded, policies) for check in checks)
+            said.append(self._asked(task, subject, recorded, pack, asked))
+        told = without_detected(joined(said), session.detected, self._panel.packs)
+        stored = self._own_findings(task, trace)
+        now = task.judged_at(self._clock())
+        return checked(task, subject, trace.state, told, stored, session.detected, self._panel.versions, now)
+
+    def _session(self, task: JudgeTask, session: _Session) -> JudgedSubject:
+        tenant, ids = task.key[0], [trace.trace_id for trace in session.traces]
+        last = session.record.exchanges[-1]
+        rows = self._sessions.outcomes(tenant, ids)
+        if any(row.outcome is Outcome.PENDING and _leads_to(row, last.exchange.run_id) for row in rows):
+            raise NotYetError("its exchanges are judged first")
+        terms = self._panel.terms(session.traces)
+        if terms.match.problem:
+            return self._not_judged(task, Outcome.FILTERED, terms.match.problem)
+        subject = Subject(SubjectKind.SESSION, task.subject_id, task.key[1], tenant)
+        verdicts = self._sessions.verdicts(tenant, ids)
+        goal = next((v for v in verdicts if v.judge == GOAL and v.subject.id == last.exchange.run_id), None)
+        recorded = RecordedSubject(session.record, by_trace_id(session.traces))
+        exchanges = _in_order(verdicts, session.record)
+        said: list[Deliberation] = []
+        for pack in self._panel.packs:
+            asked: list[AskedCheck] = []
+            for check in pack.checks:
+                if check.name in self._panel.of_exchanges:
+                    said.append(Deliberation((self._sum(task, pack, check, subject, exchanges),)))
+                elif check.items is ItemSource.COMPLETION:
+                    asked.append(completed(pack, check, recorded, terms, goal))
+                else:
+                    asked.append(asked_of(pack, check, recorded, terms.policies(pack)))
+            said.append(self._asked(task, subject, recorded, pack, tuple(asked)))
+        found = self._sessions.findings(tenant, ids)
+        stored = [f for f in found if f.judge not in self._panel.of_exchanges]
+        now = task.judged_at(self._clock())
+        return checked(task, subject, TraceState.SETTLED, joined(said), stored, found, self._panel.versions, now)
+
+    # What a case is made of.
+
+    def _session_of(self, task: JudgeTask) -> _Session | None:
+        """The session of a task; of an exchange's, as far as its own trace, which comes last."""
+        tenant, trace_id = task.key
+        if not trace_id:
+            found = session_of(Subject(task.kind, task.subject_id, ""))
+            key = SessionKey(tenant, *found) if found else None
+            traces = self._sessions.load(tenant, self._sessions.traces(key)) if key else []
+            return _Session(tuple(traces), session_record(key.session_id if key else "", traces))
+        loaded = (task.trace, task.findings) if task.trace is not None else self._sessions.case(task.key)
+        if loaded is None:
+            return None
+        trace, detected = loaded
+        before: Sequence[Trace] = ()
+        if trace.session_id:
+            listed = self._sessions.traces(SessionKey(tenant, trace.service, trace.session_id))
+            others = [one for one in listed if one.trace_id not in trace.trace_ids]
+            earlier = [one for one in others if (one.start, one.trace_id) < (trace.start, trace.trace_id)]
+            before = self._sessions.load(tenant, earlier)
+        traces = [*before, trace]
+        return _Session(tuple(traces), session_record(trace.session_id or trace.trace_id, traces), detected)
+
+    def _violated(self, task: JudgeTask, before: Sequence[tuple[str, str]]) -> frozenset[str]:
+        """Policies that were violated in earlier exchanges: they are not asked about again."""
+        verdicts = self._sessions.verdicts(task.key[0], sorted({trace_id for trace_id, _ in before}))
+        earlier = (v for v in verdicts if (v.subject.trace_id, v.subject.id) in before and v.judge in self._panel.early)
+        return frozenset(item.item for v in earlier for item in v.items if item.grounded and not item.best)
+
+    def _own_findings(self, task: JudgeTask, trace: Trace) -> list[Finding]:
+        """Earlier findings of the task's judges in its exchange, or where no exchange is any more."""
+        began = trace.exchange_by_run()
+        found: list[Finding] = []
+        for finding in self._sessions.findings(trace.tenant, trace.trace_ids):
+            at = trace.exchange_at(finding.agent_run_id, finding.turn) or began.get(finding.agent_run_id)
+            if finding.judge in task.judges and (at is None or at.id == task.subject_id):
+                found.append(finding)
+        return found
+
+    # Asking, and what is made of the answers.
+
+    def _asked(
+        self, task: JudgeTask, subject: Subject, recorded: RecordedSubject, pack: Pack, checks: tuple[AskedCheck, ...]
+    ) -> Deliberation:
+        """The answer to the checks of a pack, in smaller chapters where the model cannot read the record as it is."""
+        last = recorded.last
+        trace = recorded.traces[last.trace_id]
+        run = trace.run(last.exchange.run_id)
+        case = CheckCase(
+            subject=subject,
+            record=recorded.record,
+            traces=recorded.traces,
+            checks=checks,
+            service=trace.service,
+            exchange=recorded.number,
+            architecture=self._describe(trace, run) if run is not None else "",
+            probability=task.probability,
+        )
+        room = self._how.room(case.architecture)
+        while True:
+            chapters = split(case.record.transcript, room, self._how.count)
+            began = time.perf_counter()
+            deliberating = judge_checks(case, self._panel.how(pack), chapters)
+            try:
+                said = self._call(run_prompts(deliberating, self._client, bypass_cache=task.bypass_cache))
+            except PromptTooLongError as error:
+                room = min(room, max(self._how.count(chapter.text) for chapter in chapters)) // 2
+                if room < LEAST_BUDGET:
+                    return Deliberation(failures={asked.check.name: str(error) for asked in checks})
+                continue
+            self._observer.judged(task.stage, said, time.perf_counter() - began)
+            return said
+
+    def _sum(
+        self, task: JudgeTask, pack: Pack, check: Check, subject: Subject, exchanges: Mapping[str, Sequence[Verdict]]
+    ) -> Verdict:
+        """The session's verdict of a check that was asked of its exchanges."""
+        version, said = self._panel.versions[check.name], exchanges.get(check.name, ())
+        verdict = session_verdict(check, version, pack.formulas[check.name], subject, said, task.probability)
+        return replace(verdict, items=worst_answers(said)) if check.subject == "session" else verdict
+
+    def _not_judged(self, task: JudgeTask, outcome: Outcome, why: str) -> JudgedSubject:
+        return unjudged(task, outcome, why, self._panel.versions, task.judged_at(self._clock()))
+
+
+def _leads_to(row: LedgerRow, last_run: str) -> bool:
+    """Whether a session follows from this subject: its exchanges, and the goal of the last run."""
+    return row.kind is SubjectKind.EXCHANGE or (row.judge == GOAL and row.subject_id == last_run)
+
+
+def _in_order(verdicts: Iterable[Verdict], record: SessionRecord) -> dict[str, list[Verdict]]:
+    """By judge, the verdicts on the record's exchanges in their order."""
+    place = {(one.trace_id, one.exchange.id): number for number, one in enumerate(record.exchanges)}
+    found: dict[str, list[tuple[int, Verdict]]] = {}
+    for verdict in verdicts:
+        number = place.get((verdict.subject.trace_id, verdict.subject.id))
+        if number is not None and verdict.subject.kind is SubjectKind.EXCHANGE:
+            found.setdefault(verdict.judge, []).append((number, verdict))
+    return {judge: [v for _, v in sorted(said, key=lambda one: one[0])] for judge, said in found.items()}

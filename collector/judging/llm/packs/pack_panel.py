@@ -1,0 +1,74 @@
+"""The configured packs, with the versions of their checks and the task cards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from .....judges.checks.how_asked import HowAsked, check_version
+from .....judges.packs.pack_types import Pack
+from .....judges.packs.task_cards import TaskCard, policies_of
+from .....judges.packs.task_match import TaskMatch, match_task
+from .....schemas.trajectory import Trace
+
+
+@dataclass(frozen=True)
+class PackPanel:
+    """Packs that ask one model. `cards` by id, `task_keys`: attributes that name a session's task."""
+
+    packs: tuple[Pack, ...]
+    cards: Mapping[str, TaskCard]
+    task_keys: Sequence[str]
+    model: str
+    parameters: Mapping[str, Any]
+    max_answer_tokens: int
+
+    @cached_property
+    def versions(self) -> Mapping[str, str]:
+        """The version of each check, by name."""
+        return {
+            check.name: check_version(
+                check,
+                pack.version_text(check.name),
+                self.model,
+                self.parameters,
+                pack.settings.mode,
+                self.max_answer_tokens,
+            )
+            for pack in self.packs
+            for check in pack.checks
+        }
+
+    @cached_property
+    def early(self) -> frozenset[str]:
+        """Names of checks of sessions that are asked of exchanges, too."""
+        return frozenset(c.name for p in self.packs for c in p.checks if p.settings.asks_early(c))
+
+    @cached_property
+    def of_exchanges(self) -> Mapping[str, str]:
+        """The versions of the checks that are asked of exchanges, by name."""
+        names = {c.name for p in self.packs for c in p.checks if c.subject == "exchange"} | self.early
+        return {name: version for name, version in self.versions.items() if name in names}
+
+    def how(self, pack: Pack) -> HowAsked:
+        """How the checks of a pack are asked."""
+        return HowAsked(pack.formulas, self.versions, self.max_answer_tokens, pack.settings.mode)
+
+    def terms(self, traces: Sequence[Trace]) -> SessionTerms:
+        """What holds for the session of these traces, of which there is at least one."""
+        spans = (span.raw for trace in traces for span in trace.spans.values())
+        return SessionTerms(match_task(spans, self.cards, self.task_keys), traces[-1].service)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTerms:
+    """The task that a session names, and its service."""
+
+    match: TaskMatch
+    service: str
+
+    def policies(self, pack: Pack) -> tuple[str, ...]:
+        """The policies of the task and of the service."""
+        return policies_of(self.match.card, pack.settings.terms(self.service))[0]

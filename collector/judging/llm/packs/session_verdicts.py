@@ -1,0 +1,65 @@
+"""Verdicts on a session from those on its exchanges. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from .....judges.checks.check_types import Check
+from .....judges.checks.formula import Formula, measured
+from .....judges.llm.case import Deliberation
+from .....schemas.checks import ItemAnswer
+from .....schemas.verdicts import Subject, Verdict
+
+
+def session_verdict(
+    check: Check, version: str, formula: Formula, subject: Subject, said: Sequence[Verdict], probability: float
+) -> Verdict:
+    """A measure of the session. `said`: the verdicts of its exchanges, in order; their items stay with them."""
+    scored = [verdict for verdict in said if not verdict.unscored_reason]
+    counted = measured(formula, [verdict.items for verdict in scored])
+    unscored = len(said) - len(scored)
+    value = counted.verified.value
+    why = "no exchange could be scored" if unscored and not scored else ""
+    items = sum(len(verdict.items) for verdict in scored)
+    told = [f"{items} {check.items.value} of {len(scored)} exchanges"]
+    told += [f"{n} {what}" for n, what in ((counted.ungrounded, "ungrounded"), (unscored, "exchanges unscored")) if n]
+    return Verdict(
+        judge=check.name,
+        version=version,
+        subject=subject,
+        score=None,
+        model=next((verdict.model for verdict in scored if verdict.model), ""),
+        not_applicable=value is None and not why,
+        unscored_reason=why,
+        reasons="" if why else "; ".join(told),
+        sampling_probability=probability,
+        value=value,
+        raw=counted.raw.value,
+        numerator=counted.verified.numerator,
+        denominator=counted.verified.denominator,
+    )
+
+
+def worst_answers(said: Sequence[Verdict]) -> tuple[ItemAnswer, ...]:
+    """One answer an item over several verdicts: the first below the best, else the first."""
+    answers = [answer for verdict in said for answer in verdict.items]
+    first = {answer.item: answer for answer in reversed(answers)}
+    worst = {answer.item: answer for answer in reversed(answers) if answer.grounded and not answer.best}
+    return tuple(worst.get(item, first[item]) for item in dict.fromkeys(answer.item for answer in answers))
+
+
+def joined(said: Sequence[Deliberation]) -> Deliberation:
+    """Several answers about one subject as one."""
+    dropped: Counter[str] = Counter()
+    for one in said:
+        dropped.update(one.dropped)
+    asked = [one for one in said if one.models]
+    return Deliberation(
+        verdicts=tuple(verdict for one in said for verdict in one.verdicts),
+        findings=tuple(finding for one in said for finding in one.findings),
+        failures={judge: why for one in said for judge, why in one.failures.items()},
+        dropped=dict(dropped),
+        known=bool(asked) and all(one.known for one in asked),
+        models=tuple(dict.fromkeys(model for one in said for model in one.models)),
+    )
