@@ -10,7 +10,7 @@ from typing import Final
 from ...schemas.spans import Span, StoredAttributes
 from .task_cards import TaskCard
 
-_METADATA: Final = ("metadata.", "association.properties.")
+_METADATA: Final = (".metadata.", ".association.properties.")
 """What conventions put before the keys of metadata, after a prefix of their own."""
 
 
@@ -31,8 +31,8 @@ def match_task(spans: Iterable[Span], cards: Mapping[str, TaskCard], keys: Seque
     named: dict[str, set[str]] = {key: set() for key in keys}
     for span in spans:
         for attributes in (span.attributes, span.resource_attributes):
-            for key, values in named.items():
-                values.update(_values(attributes, key))
+            for key, value in _named(attributes, keys):
+                named[key].add(value)
     for key, values in named.items():
         if len(values) > 1:
             first, second = sorted(values)[:2]
@@ -43,17 +43,22 @@ def match_task(spans: Iterable[Span], cards: Mapping[str, TaskCard], keys: Seque
     return TaskMatch()
 
 
-def _values(attributes: StoredAttributes, key: str) -> Iterator[str]:
-    """The values of a key among attributes and metadata, without empty ones."""
+def _named(attributes: StoredAttributes, keys: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The keys that are among attributes and metadata, with their values, without empty ones."""
+    endings = (*keys, "metadata")
     for name, value in attributes.items():
-        if name == key or (name.endswith(f".{key}") and name.removesuffix(key).endswith(_METADATA)):
-            found = value
-        elif name.rpartition(".")[2] == "metadata" and key in value:
-            found = _in_object(value, key)
-        else:
-            continue
-        if found.strip():
-            yield found.strip()
+        if name.endswith(endings):
+            for key in keys:
+                if found := _value(name, value, key).strip():
+                    yield key, found
+
+
+def _value(name: str, value: str, key: str) -> str:
+    """The value that an attribute gives to a key, "" for none."""
+    if name.endswith(key):
+        before = name.removesuffix(key)
+        return value if not before or before.endswith(_METADATA) else ""
+    return _in_object(value, key) if name.endswith("metadata") and key in value else ""
 
 
 def _in_object(text: str, key: str) -> str:
