@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ import pytest
 import yaml
 
 from tracejury.judges.checks.check_types import ItemSource
+from tracejury.judges.checks.how_asked import check_version
 from tracejury.judges.packs.loader import BUILT_IN, GROUP, known_packs, load_packs
+from tracejury.judges.packs.pack_types import Pack
 from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.errors import ConfigError
 
@@ -84,8 +87,15 @@ def test_a_variant_changes_its_check_and_its_version() -> None:
     (usual,), (changed,) = load_packs(["pipa"]), load_packs(["pipa"], {"pipa": {"unit": "response"}})
     assert usual.check("pipa-observation").items is ItemSource.OBSERVATIONS
     assert changed.check("pipa-observation").items is ItemSource.ANSWERS
-    assert usual.version_text("pipa-observation") != changed.version_text("pipa-observation")
-    assert usual.version_text("pipa-state") == changed.version_text("pipa-state")
+    assert _version(usual, "pipa-observation") != _version(changed, "pipa-observation")
+    assert _version(usual, "pipa-state") == _version(changed, "pipa-state")
+
+
+def test_a_text_for_people_makes_no_new_version(offer: Offer) -> None:
+    (acme,) = load_packs(["acme"], offered=offer())
+    reworded = replace(acme, checks=(acme.checks[0].model_copy(update={"explain": "Else."}),), definitions={"a": "b"})
+    assert _version(acme, "acme-tone") == _version(reworded, "acme-tone")
+    assert _version(acme, "acme-tone") != _version(replace(acme, version=2), "acme-tone")
 
 
 def test_settings_of_services() -> None:
@@ -200,3 +210,7 @@ def test_all_packs_there_are_and_those_that_are_broken(offer: Offer) -> None:
     packs, broken = known_packs([*offer(), gone])
     assert [pack.name for pack in packs] == ["acme", "pipa"]
     assert [name for name, _ in broken] == ["gone"]
+
+
+def _version(pack: Pack, check: str) -> str:
+    return check_version(pack.check(check), pack.version_text(check), "scripted", {})
