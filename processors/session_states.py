@@ -22,7 +22,8 @@ def states(record: SessionRecord, number: int, trace: Trace) -> tuple[CheckItem,
 
     A thought is a turn's reasoning and the words that are not the answer, a structured dialogue state among them; an
     action is one requested call, or the code that the harness ran. Each stands at the step where the manager wrote it.
-    A sub-agent's run is one action of its caller, and calls that a tool made of a model are none.
+    A sub-agent's run is one action of its caller. Calls that a tool made of a model are none, nor are agents that the
+    harness started unasked.
     """
     recorded = record.exchanges[number]
     steps: dict[str, Step] = {}
@@ -59,7 +60,8 @@ class _Reader:
                 yield _item("action", code, at)
             return  # what the code calls is part of it
         for call in turn.tool_calls:
-            step = None if call.closing or call.requested is False else self._step_of(call, at)
+            unasked = call.requested is False and call.span is None
+            step = None if call.closing or unasked else self._step_of(call, at)
             if step is not None:
                 yield _item("action", f"{call.name}({_arguments(call)})", step)
 

@@ -14,7 +14,7 @@ from ...schemas.transcript import Step
 from ..detectors.failures import tool_evidence
 from ..facts import CallFacts, read_call
 from ..failure_text import FailureKind, told_at
-from ..names import Role
+from ..names import Role, reads
 from ..quoting import json_text, quote, quote_call
 from ..tool_schema import parameters_of, reason_of_refusal
 from .check_types import Check
@@ -60,8 +60,9 @@ def attempted_calls(trace: Trace, exchange: Exchange, steps: Sequence[Step] = ()
     """All calls of the exchange's own run, in order; `steps`: of its record, for the labels.
 
     A failed call could not be read, broke its tool's schema, named a tool that was not there, was refused, brought an
-    error, or started an agent whose run failed. That something was not found is an answer, not a failure, and what is
-    recorded neither to have run nor to have failed did not fail. How the run hands over its answer is no call.
+    error, or started an agent whose run failed. That something was not found is an answer, unless the tool was to
+    change it. What is recorded neither to have run nor to have failed did not fail. How the run hands over its answer
+    is no call, nor is an agent that the harness started unasked.
     """
     run = trace.run(exchange.run_id)
     if run is None or exchange.first < 0:
@@ -78,7 +79,8 @@ def attempted_calls(trace: Trace, exchange: Exchange, steps: Sequence[Step] = ()
 def _of_turn(trace: Trace, run: AgentRun, turn: Turn, labels: Mapping[str, str]) -> Iterator[AttemptedCall]:
     for call in turn.tool_calls:
         facts = read_call(call, turn, run)
-        if call.closing or facts.role is Role.FINAL:
+        unasked = call.requested is False and call.span is None
+        if call.closing or unasked or facts.role is Role.FINAL:
             continue
         sub_run = trace.run(call.sub_run_id) if call.sub_run_id else None
         span = call.span or (turn.llm if call.requested else None) or (sub_run.span if sub_run else None) or turn.llm
@@ -105,7 +107,7 @@ def _why(facts: CallFacts, turn: Turn, run: AgentRun, sub_run: AgentRun | None) 
     known = failure is not None or run.status != "unfinished" or turn.index < len(run.turns) - 1
     if facts.refusal is not None and known:
         return _refusal(facts, run)
-    if failure is not None and not failure.page:
+    if failure is not None and (not failure.page or reads(call.name) is False):
         return shown_line(_line(failure.text) or "it ended in an error", _LONGEST)
     if sub_run is not None and sub_run.status == "error":
         return shown_line(f"the run of {call.name} failed", _LONGEST)

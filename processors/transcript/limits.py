@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +28,7 @@ class TranscriptLimits:
     answer: int = 2_500
     tool: int = 260
     line: int = 90
+
+
+SESSION: Final = TranscriptLimits(system=8_000)
+"""Of a session's record, which has the prompt once: agents that serve users have their policy there."""

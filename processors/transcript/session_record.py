@@ -11,7 +11,7 @@ from ...schemas.transcript import RecordedExchange, SessionRecord, Step, StepKin
 from ..novelty import MessageKey, message_key
 from .closing import closing, is_over
 from .header import first_call, session_header
-from .limits import TranscriptLimits
+from .limits import SESSION, TranscriptLimits
 from .lines import inline, name
 from .llm_step import titled
 from .memory import Memory
@@ -22,7 +22,7 @@ _USERS: Final = ("user", "human")
 _HEAD_OF_ASKED: Final = 0.4  # a question mostly follows what was pasted
 
 
-def session_record(session_id: str, traces: Iterable[Trace], limits: TranscriptLimits | None = None) -> SessionRecord:
+def session_record(session_id: str, traces: Iterable[Trace], limits: TranscriptLimits = SESSION) -> SessionRecord:
     """The record of all exchanges of `traces` (in any order), as far as their turns are closed.
 
     An exchange stands where its first turn began, so those of overlapping traces alternate, and a late trace takes its
@@ -30,7 +30,7 @@ def session_record(session_id: str, traces: Iterable[Trace], limits: TranscriptL
     the text's length is bounded by `limits` a value.
     """
     ordered = _ordered(_distinct(traces))
-    recorder = _Recorder(ordered, Memory(limits or TranscriptLimits()))
+    recorder = _Recorder(ordered, Memory(limits))
     for placed in ordered:
         recorder.add(placed)
     first = ordered[0] if ordered else None

@@ -86,6 +86,14 @@ def test_a_sub_agents_run_is_one_action_of_its_caller() -> None:
     ]
 
 
+def test_an_agent_that_the_harness_started_unasked_is_no_action() -> None:
+    below = run("sub", Said("l5", "I check."), parent_id="r", role="sub-agent", name="critic")
+    unasked = Did("critic", None, "Fine.", sub_run_id="sub")
+    assert listed(Said("l1", "I think.", [unasked]), ANSWER, answer=ANSWER.text, below=(below,)) == [
+        "E1.S1 thought: I think."
+    ]
+
+
 def test_a_structured_dialogue_state_counts_also_where_it_holds_the_answer() -> None:
     state = '{"area": "centre", "reply": "There are two hotels in the centre."}'
     assert listed(Said("l1", state), answer="There are two hotels in the centre.") == [f"E1.S1 thought: {state}"]

@@ -25,7 +25,11 @@ from tracejury.schemas.transcript import Step, StepKind
 
 FOUND = Did("search", {"q": "Rhine"}, "1,233 km", span_id="t")
 FAILED = Did("search", {"q": "Rhine"}, None, error="the index is down", span_id="t")
-GIVEN = [tool("search", ("q",), q="string"), tool("final_answer", (), answer="string")]
+GIVEN = [
+    tool("search", ("q",), q="string"),
+    tool("modify_order", ("item",), item="string"),
+    tool("final_answer", (), answer="string"),
+]
 
 
 def attempted(*calls: Did, below: Sequence[AgentRun] = (), error: str = "") -> tuple[AttemptedCall, ...]:
@@ -67,9 +71,19 @@ def test_one_more_failed_call_never_raises_the_measure(outcomes: list[bool], at:
         (Did("search", {"query": "Rhine"}, None, executed=False), "the tool takes no argument 'query'"),
         (Did("search", {"q": "Rhine"}, "The call was denied.", span_id="t"), "refused: The call was denied"),
         (FAILED, "the index is down"),
+        (Did("modify_order", {"item": "7"}, "Error: item 7 not found", span_id="t"), "Error: item 7 not found"),
         (replace(FOUND, result='{"error": "HTTP 500 of the index"}'), '{"error": "HTTP 500 of the index"}'),
     ],
-    ids=["unknown", "unknown, no outcome", "no JSON", "schema", "denied", "raised", "error result"],
+    ids=[
+        "unknown",
+        "unknown, no outcome",
+        "no JSON",
+        "schema",
+        "denied",
+        "raised",
+        "change of nothing",
+        "error result",
+    ],
 )
 def test_why_a_call_failed(call: Did, why: str) -> None:
     (found,) = attempted(call)
@@ -84,11 +98,12 @@ def test_why_a_call_failed(call: Did, why: str) -> None:
         replace(FOUND, result=""),
         replace(FOUND, result="[]"),
         replace(FOUND, result="No results found for Rhine."),
+        replace(FOUND, result="Error: river not found"),
         replace(FOUND, result="A page about the history of errors: error handling in C."),
         Did("search", {"q": "Rhine"}, None, executed=None),
         Did("search", {"q": "Rhine"}, None, executed=False),
     ],
-    ids=["found", "empty", "no items", "nothing found", "about errors", "nobody knows", "never ran"],
+    ids=["found", "empty", "no items", "nothing found", "no such thing", "about errors", "nobody knows", "never ran"],
 )
 def test_what_is_no_failure(call: Did) -> None:
     (found,) = attempted(call)
@@ -107,8 +122,9 @@ def test_a_sub_agents_run_is_one_call_that_fails_with_it() -> None:
         assert found.failed is failed
 
 
-def test_handing_over_the_answer_and_calls_inside_a_tool_are_none() -> None:
+def test_the_answer_calls_inside_a_tool_and_agents_that_nobody_asked_for_are_none() -> None:
     assert attempted(Did("final_answer", {"answer": "1"}, "1", span_id="t")) == ()
+    assert attempted(Did("critic", None, "Fine.", sub_run_id="sub"), below=[run("sub", parent_id="r")]) == ()
     inner = trace(run("r", Said("l1", "", [FAILED], kind=TurnKind.INNER)))
     assert attempted_calls(inner, Exchange("r", 0, 0, "", "")) == ()
     assert attempted_calls(inner, Exchange("r", -1, -1, "", "")) == ()
