@@ -40,7 +40,7 @@ class PackSettings(Section):
 
 
 class PackFile(Data):
-    """`pack.yaml`. `definitions`: words that its checks use, for people and for the model."""
+    """`pack.yaml`. `definitions`: words that its checks use, for people."""
 
     version: Annotated[int, Field(ge=1)]
     name: Name
