@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from ...schemas.transcript import Chapter
@@ -115,9 +115,12 @@ class _Bench:
         dropped = Counter(self.grounds.dropped)
         dropped["unsound"] += self.unsound
         spans = {i: span for trace in self.case.traces.values() for i, span in trace.spans.items()}
+        findings = ordered(spans, (finding for tally in self.tallies.values() for finding in tally.findings))
+        unquoted = {*+self.grounds.unquoted} - {finding.judge for finding in findings}
+        verdicts = (tally.verdict(self.case, self.how) for tally in self.tallies.values())
         return Deliberation(
-            verdicts=tuple(tally.verdict(self.case, self.how) for tally in self.tallies.values()),
-            findings=ordered(spans, (finding for tally in self.tallies.values() for finding in tally.findings)),
+            verdicts=tuple(replace(v, quote_dropped=v.judge in unquoted) for v in verdicts),
+            findings=findings,
             failures={name: tally.failure for name, tally in self.tallies.items() if tally.failure},
             dropped=dict(+dropped),
             known=bool(self.replies) and all(reply.known for reply in self.replies),

@@ -1,10 +1,14 @@
-"""The evidence gate for checks: an answer below the best, or a report beside the items, needs a quote that stands."""
+"""The evidence gate for checks: an answer below the best, or a report beside the items, needs a quote that stands.
+
+A session's calls are sent what was said before, so that one text stands in many spans. The record shows it once: where
+a quote is looked for, it stands at the step that shows it.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -24,19 +28,21 @@ Grounded = tuple[ItemAnswer, Finding | None]
 
 
 class Grounds:
-    """Places the answers about one subject; nothing outside the subject's steps is evidence.
+    """Places the answers about one subject; nothing is found outside the subject's steps.
 
     `dropped`: answers and reports by why they are no findings: "no-evidence" (the quote stands nowhere),
-    "not-in-answer" (a listed item that the answer does not mention).
+    "not-in-answer" (a listed item that the answer does not mention). `unquoted`: the former by check.
     """
 
     def __init__(self, case: CheckCase) -> None:
         traces = by_any_id(case.traces)
         self.dropped: Counter[str] = Counter()
+        self.unquoted: Counter[str] = Counter()
         self._case = case
         self._placer = QuotePlacer(traces)
         self._steps = [step for step in case.steps if self._placer.known(step)]
         self._labels = {step.label: step for step in self._steps}
+        self._shown: dict[str, str] = {}
 
     def answer(self, asked: AskedCheck, said: Said) -> Grounded | None:
         """The answer to one item, with its finding where it is below the best; None for a listed item that is none."""
@@ -57,7 +63,7 @@ class Grounds:
             return given, None
         placed = self._place(item, said) if said.reason else None
         if placed is None:
-            self.dropped["no-evidence"] += 1
+            self._drop(asked)
             return replace(given, grounded=False), None
         return at(given, placed), self._finding(asked, placed, asked.check.category, said.reason)
 
@@ -69,9 +75,9 @@ class Grounds:
 
     def also(self, asked: AskedCheck, said: AlsoSaid) -> Finding | None:
         """The finding of a report beside the items."""
-        placed = self._placer.place(said.quote, self._named(said.label), self._steps)
+        placed = self._standing(said, self._steps)
         if placed is None:
-            self.dropped["no-evidence"] += 1
+            self._drop(asked)
             return None
         return self._finding(asked, placed, said.category, said.reason)
 
@@ -83,10 +89,32 @@ class Grounds:
         step = self._labels.get(item.label)
         if step and said.position is not None:
             return self._placer.at(step, said.quote)
-        elsewhere = self._placer.place(said.quote, self._named(said.label), self._steps) if said.quote else None
-        if step is None or elsewhere is None:
-            return None if item.label else elsewhere
+        if step is None:
+            return None if item.label else self._standing(said, self._steps)
+        if self._standing(said, [s for s in self._case.record.transcript.steps if self._placer.known(s)]) is None:
+            return None
         return self._placer.at(step, item.text) or self._placer.at(step, said.quote)
+
+    def _standing(self, said: Said | AlsoSaid, steps: Sequence[Step]) -> ClaimLocation | None:
+        """Where a quote stands among these steps: at a step that was named, or the only one."""
+        if not said.quote:
+            return None
+        wanted = folded(said.quote)
+        # A quote with gaps is shown nowhere as it stands.
+        shown = {step.label for step in self._case.record.transcript.steps if wanted in self._text(step)}
+        possible = [step for step in steps if step.label in shown] if shown else steps
+        named = [step for step in self._named(said.label) if step in possible]
+        return self._placer.place(said.quote, named, possible)
+
+    def _text(self, step: Step) -> str:
+        """What the record shows at the step, folded."""
+        if step.label not in self._shown:
+            self._shown[step.label] = folded(step.text)
+        return self._shown[step.label]
+
+    def _drop(self, asked: AskedCheck) -> None:
+        self.dropped["no-evidence"] += 1
+        self.unquoted[asked.check.name] += 1
 
     def _listed(self, mention: str) -> CheckItem | None:
         """A listed item, if the answer mentions it."""

@@ -131,7 +131,7 @@ def _entries(listed: object) -> Iterator[object]:
     for key, value in listed.items():
         of = {"item": key} if key.isdecimal() else {"check": key}
         for entry in value if isinstance(value, list) else (value,):
-            yield of | entry if isinstance(entry, dict) else entry
+            yield of | {k: v for k, v in entry.items() if v is not None} if isinstance(entry, dict) else entry
 
 
 @dataclass(slots=True)

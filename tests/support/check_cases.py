@@ -1,12 +1,11 @@
-"""Cases for checks, made of small chats, and scripted answers to their prompts."""
+"""Cases for checks, made of small chats, and what a scripted model makes of them."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from check_replies import reply
 from deliberations import rehearse
 from sessions import Asked, Layout, session
 
@@ -115,47 +114,6 @@ def how(case: CheckCase, **changes: Any) -> HowAsked:
         "versions": {name: f"v-{name}" for name in names},
     }
     return HowAsked(**fields | changes)
-
-
-_BLOCK = re.compile(r"^# (?P<check>[a-z0-9-]+): .*\n(?:(?!^# ).*\n?)*", re.MULTILINE)
-_NUMBERS = re.compile(r"^Items? (\d+)(?: to (\d+))?\.$", re.MULTILINE)
-
-
-def numbers(prompt: Prompt) -> dict[str, list[int]]:
-    """The numbers of the items that a prompt asks about, by check; [] for those that the judge lists."""
-    question = prompt.messages[-1].text.rpartition("===\n")[2]
-    found: dict[str, list[int]] = {}
-    for block in _BLOCK.finditer(question):
-        named = _NUMBERS.search(block[0])
-        found[block["check"]] = list(range(int(named[1]), int(named[2] or named[1]) + 1)) if named else []
-    return found
-
-
-def entry(check_name: str, number: int | None = None, answer: str = "yes", **changes: Any) -> dict[str, Any]:
-    """One entry of `answers`; below the best with a reason."""
-    return {
-        "check": check_name,
-        "item": number,
-        "mention": None,
-        "reason": "It is so." if answer == "yes" else "It is not so.",
-        "answer": answer,
-        "label": None,
-        "quote": None,
-    } | changes
-
-
-def reply(
-    prompt: Prompt,
-    changed: Mapping[int, Mapping[str, Any]] | None = None,
-    listed: Iterable[Mapping[str, Any]] = (),
-    **more: Any,
-) -> str:
-    """The best answer to each numbered item but those `changed`; `listed`: entries of what the judge lists."""
-    answers = [
-        entry(name, at) | dict((changed or {}).get(at, {})) for name, own in numbers(prompt).items() for at in own
-    ]
-    empty: dict[str, Any] = {"answers": [*answers, *map(dict, listed)], "also": [], "summary": None}
-    return json.dumps(empty | more, ensure_ascii=False)
 
 
 def asked_of(

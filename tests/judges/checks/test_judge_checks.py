@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from check_cases import (
-    CHAT,
-    OBSERVATIONS,
-    POLICIES,
-    STATES,
-    asked_of,
-    check,
-    check_case,
-    entry,
-    how,
-    only,
-    policies,
-    reply,
-)
-from check_cases import numbers as numbers_of
+from check_cases import CHAT, OBSERVATIONS, POLICIES, STATES, asked_of, check, check_case, how, only, policies
+from check_replies import entry, reply
+from check_replies import numbers as numbers_of
 from sessions import Asked
+from small_traces import Did, Said, run, trace, without_content
 
 from tracejury.judges.checks.case import AskedCheck
 from tracejury.judges.checks.check_types import ItemSource
 from tracejury.judges.checks.deliberation import judge_checks
-from tracejury.judges.llm.client import Prompt
+from tracejury.judges.llm.client import Prompt, Reply
+from tracejury.processors.exchanges import find_exchanges
+from tracejury.processors.transcript import session_record
 from tracejury.schemas.checks import CheckItem, ItemAnswer
 from tracejury.schemas.errors import LlmError, OverBudgetError, PromptTooLongError, RetryableError, TracejuryError
 from tracejury.schemas.findings import FindingState
@@ -111,6 +102,24 @@ def test_without_items_a_check_is_not_applicable(
     assert not said.failures
 
 
+def test_without_captured_content_nothing_is_asked() -> None:
+    """Names and times alone; what structure answers is still answered."""
+    one = run("r1", Said("a1", "I look.", [Did("look", {"q": "x"}, "found", span_id="t1")]), answer="Done.", goal="Go.")
+    bare = without_content(trace(one))
+    bare = replace(bare, exchanges=find_exchanges(bare.runs))
+    record = session_record("s", [bare])
+    calls = AskedCheck(check(ItemSource.CALLS), answers=(ItemAnswer("look", "yes", best=True),))
+    states = AskedCheck(STATES, (CheckItem("llm", "E1.S1", bare.trace_id, "a1"),))
+    case = check_case(None, states, policies("Greet."), calls, record=record, traces={bare.trace_id: bare})
+    said, client = asked_of(case)
+    assert [(v.not_applicable, v.reasons, v.value) for v in said.verdicts] == [
+        (True, "no content captured", None),
+        (True, "no content captured", None),
+        (False, "yes for 1 of 1 calls", 1),
+    ]
+    assert client.prompts == []
+
+
 def test_nothing_listed_is_not_applicable() -> None:
     """The answer mentions nothing that was retrieved."""
     verdict = only(asked_of(check_case(2, OBSERVATIONS))[0])
@@ -179,18 +188,6 @@ def test_answers_known_already_cost_nothing() -> None:
     """As the ledger tells them."""
 
     def known(prompt: Prompt) -> Any:
-        from tracejury.judges.llm.client import Reply
-
         return Reply(reply(prompt), "m", known=True)
 
     assert asked_of(check_case(1, STATES), known)[0].known
-
-
-def test_every_answer_is_read_as_json() -> None:
-    """The helper's replies are what the schema asks for."""
-    _, client = asked_of(check_case(1, STATES))
-    given = json.loads(reply(client.prompts[0]))
-    assert set(given) == set(client.prompts[0].schema["required"])
-    entries = client.prompts[0].schema["properties"]["answers"]["items"]
-    assert all(set(one) == set(entries["required"]) for one in given["answers"])
-    assert CheckItem("x").label == ""
