@@ -67,7 +67,7 @@ async def pictures(world: Gallery) -> list[Picture]:
         Picture("span", f"/spans/{call['span_id']}", "#panel mark"),
         Picture("sessions", "/sessions?service=help-desk", "#list .row-link"),
         Picture("session", talk, ".exchange"),
-        Picture("live", "/live", "#tail .tail-row"),
+        Picture("live", "/errors", "#tail .tail-row"),
         Picture("labels", "/labels", "main table"),
         Picture("judges", "/judges", "main table"),
         Picture("judge", "/judges/logical-consistency", "main table"),

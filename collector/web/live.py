@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from anyio import to_thread
 from fastapi import FastAPI, Request, Response
+from fastapi.responses import RedirectResponse
 from fastapi.sse import EventSourceResponse, format_sse_event
 
 from ...schemas.errors import ConfigError, OverloadedError, RetryableError
@@ -73,7 +74,7 @@ class Filters:
 
 
 def add_live(app: FastAPI, site: Site) -> None:
-    """`/live`, and the streams."""
+    """`/errors`, which follows new ones, and the streams."""
 
     @page(app, "/live/traces/{trace_id}/events")
     async def trace_events(request: Request, trace_id: str) -> Response:
@@ -82,6 +83,11 @@ def add_live(app: FastAPI, site: Site) -> None:
         return EventSourceResponse(_trace_events(site.change_feed, an_id(trace_id), mark, client), headers=HEADERS)
 
     @page(app, "/live")
+    def earlier_name(request: Request) -> Response:
+        query = f"?{request.url.query}" if request.url.query else ""
+        return RedirectResponse(f"/errors{query}", status_code=308)
+
+    @page(app, "/errors")
     def live(request: Request) -> Response:
         filters = Filters.of(request.query_params)
         found = site.reader.findings(filters.query(SHOWN))
@@ -176,7 +182,7 @@ class _TailEvents:
     def _found(self, one: TailLine) -> bytes:
         template = self._site.templates.get_template("live_row.html")
         context = {"one": one, "now": self._site.clock(), "window": self._window, "params": []}
-        html = template.render({**context, "path": "/live", "csrf": ""})
+        html = template.render({**context, "path": "/errors", "csrf": ""})
         place = place_of(one.located)
         late = (place.time, place.id) < (self._place.time, self._place.id)
         if not late:

@@ -87,7 +87,7 @@ def hostile_house(folder: Path) -> Iterator[Hostile]:
         service, session = quote(attack("service"), safe=""), quote(attack("session"), safe="")
         trace = f"/traces/{TRACE}"
         pages = [
-            "/", "/traces", "/sessions", f"/sessions/{session}?service={service}", "/live", "/labels",
+            "/", "/traces", "/sessions", f"/sessions/{session}?service={service}", "/errors", "/labels",
             "/labels?purpose=learning", "/judges", trace, f"{trace}?span={AGENT}", f"{trace}?span={CALL}",
             f"{trace}?span={TOOL}", f"/spans/{TOOL}", f"{trace}/spans/{AGENT}/raw", f"/traces?service={service}",
             f"/traces?agent={quote(attack('agent'), safe='')}&tool={quote(attack('tool'), safe='')}",
@@ -98,7 +98,7 @@ def hostile_house(folder: Path) -> Iterator[Hostile]:
             "service": "/traces", "goal": "/traces", "version": "/traces", "agent": "/traces", "session": "/sessions",
             "answer": f"{trace}?span={AGENT}", "model": f"{trace}?span={CALL}", "tool": f"{trace}?span={TOOL}",
             "question": f"{trace}?span={CALL}", "status": f"{trace}?span={TOOL}", "key": raw, "value": raw,
-            "Eve<script>": trace, "note": trace, "tool{{7*191}}": "/live",
+            "Eve<script>": trace, "note": trace, "tool{{7*191}}": "/errors",
         })  # fmt: skip
 
 

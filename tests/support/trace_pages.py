@@ -81,7 +81,7 @@ class Pages:
         return self._post(path, form, {"HX-Request": "true"})
 
     def _post(self, path: str, form: dict[str, str], headers: dict[str, str]) -> httpx.Response:
-        page = self.client.get("/live").text
+        page = self.client.get("/errors").text
         token = page.partition('X-CSRF-Token": "')[2].partition('"')[0]
         return self.client.post(path, data={"csrf": token, **form}, headers=headers)
 

@@ -7,7 +7,7 @@ from memory_api import KNOWN, Api, row
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/traces", "/live", "/api/traces", "/api/errors?limit=1", "/healthz", "/metrics", "/openapi.json"]
+    "path", ["/", "/traces", "/errors", "/api/traces", "/api/errors?limit=1", "/healthz", "/metrics", "/openapi.json"]
 )
 def test_head_is_get_without_a_body(api: Api, path: str) -> None:
     """The same status and headers."""

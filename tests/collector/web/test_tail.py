@@ -175,7 +175,7 @@ def test_an_error_is_shown_once_and_updated(api: Api, site: Watched) -> None:
     first = at(1, 0)
     second = replace(first, id="b" * 32, first_seen=NOW + MILLISECOND, confidence=0.9, title="Told apart")
     api.reader.found = [at(0, 0), first]
-    site.open("/live")
+    site.open("/errors")
     page.locator("#tail-status:has-text('live')").wait_for()
     assert page.locator("#tail .tail-row").count() == 2
     api.reader.found.append(second)
@@ -198,7 +198,7 @@ def test_an_error_is_shown_once_and_updated(api: Api, site: Watched) -> None:
 def test_the_page_says_how_many_it_does_not_show(api: Api, site: Watched) -> None:
     """In the place of those that went by, with a link to the list; while it is paused, once it goes on."""
     page = site.page
-    site.open("/live?severity=MEDIUM")
+    site.open("/errors?severity=MEDIUM")
     page.locator("#tail-status:has-text('live')").wait_for()
     api.reader.found = [at(n, n) for n in range(3_000)]
     api.change_feed.publish("")

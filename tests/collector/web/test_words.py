@@ -36,7 +36,7 @@ def test_criteria_show_no_backticks(api: Api) -> None:
         assert "`" not in text
 
 
-@pytest.mark.parametrize("path", ["/", "/live", "/labels", "/explain"])
+@pytest.mark.parametrize("path", ["/", "/errors", "/labels", "/explain"])
 def test_who_skips_to_the_content_sees_its_title(api: Api, site: Watched, path: str) -> None:
     """The bar at the top, which stays in sight, does not hide it."""
     api.reader.rows, api.reader.found = [row(0)], [finding(-n) for n in range(1, 90)]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 WIDTHS = (1400, 390)
 PAGES = (
     "/", "/?unit=turn&range=7d", "/traces", "/traces?severity=MEDIUM&q=order", "/traces?agent=nobody", "/sessions",
-    "/sessions/talk%2F1?service=help-desk", "/live", "/labels", "/labels?purpose=learning", "/judges",
+    "/sessions/talk%2F1?service=help-desk", "/errors", "/labels", "/labels?purpose=learning", "/judges",
     "/judges/plan-quality", "/explain", "/explain/calibrated", "/traces/{trace}", "/traces/{trace}?span={span}",
     "/spans/{span}", "/traces/{trace}/spans/{span}/raw", "/nowhere",
 )  # fmt: skip

@@ -93,7 +93,7 @@ def test_provisional_findings_are_marked(empty_house: House, open_site: Callable
     site = open_site(empty_house.url)
     page = site.page
     page.set_default_timeout(30_000)
-    site.open("/live")
+    site.open("/errors")
     page.locator("#tail-status:has-text('live')").wait_for()
     empty_house.put(part(shown, shown.spans[:helper]))
     row = page.locator(f"#tail .tail-row:has(a[href*='{shown.trace_id}'])").first

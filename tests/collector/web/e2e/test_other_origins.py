@@ -66,7 +66,7 @@ def elsewhere(browser: Browser, house: House) -> Iterator[Page]:
     app = FastAPI()
     app.get("/", response_class=HTMLResponse)(lambda: PAGE)
     with served(app) as url, watched(browser, house.url) as ours:
-        ours.open("/live")
+        ours.open("/errors")
         ours.page.context.add_cookies([{"name": "annotator", "value": "Ada", "url": house.url}])
         assert ours.page.context.cookies(house.url)
         page = ours.page.context.new_page()
@@ -121,7 +121,7 @@ def test_nothing_changes_by_a_form(elsewhere: Page, house: House, untouched: dic
     assert led.value.status == 403
 
 
-@pytest.mark.parametrize("path", ["/", "/traces", "/api/traces", "/live", "/metrics", "/openapi.json"])
+@pytest.mark.parametrize("path", ["/", "/traces", "/api/traces", "/errors", "/metrics", "/openapi.json"])
 def test_nothing_is_readable(elsewhere: Page, house: House, path: str) -> None:
     """Pages, answers and exports stay with their own origin, in a frame, too."""
     address = house.url + path

@@ -218,7 +218,7 @@ def test_the_live_tail(pages: Pages, open_site: Callable[[str], Watched]) -> Non
     """Findings come in as they are made; while it is paused they wait."""
     site = open_site(pages.url)
     page = site.page
-    site.open("/live")
+    site.open("/errors")
     page.locator("text=Nothing was found yet").wait_for()
     pages.put(*failing_run())
     page.locator("#tail .tail-row").first.wait_for()

@@ -69,7 +69,7 @@ def test_markup_and_controls_show_as_text(name: str, pages: Pages, open_site: Ca
         f"/traces/{TRACE_ID}?span={TOOL}",
         f"/spans/{TOOL}",
         f"/traces/{TRACE_ID}/spans/{CALL}/raw",
-        "/live",
+        "/errors",
     ):
         site.open(path)
         assert site.page.locator("main").is_visible()

@@ -64,6 +64,6 @@ def test_a_trace_that_streams_in_over_otlp(tmp_path: Path, open_site: Callable[[
         page.locator('#trace-facts[data-state="settled"]').wait_for()
         assert page.evaluate("window.stayed")
         site.check_quiet()
-        site.open("/live")
+        site.open("/errors")
         page.locator("#tail .tail-row").first.wait_for()
         assert collector.stop() == 0

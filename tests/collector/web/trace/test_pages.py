@@ -292,12 +292,20 @@ def test_the_tail_is_filtered_by_its_address(pages: Pages) -> None:
     """By severity, service, judge and category; a severity that there is not is refused."""
     pages.put(*failing_run())
     rows = 'class="tail-row'
-    assert rows in pages.get("/live").text
-    assert rows in pages.get("/live", service="shop", severity="medium", profile="recall").text
+    assert rows in pages.get("/errors").text
+    assert rows in pages.get("/errors", service="shop", severity="medium", profile="recall").text
     for name, value in (("service", "other"), ("judge", "none"), ("category", "Rate Limiting")):
-        assert rows not in pages.get("/live", **{name: value}).text
-    assert pages.get("/live", severity="bad").status_code == 422
+        assert rows not in pages.get("/errors", **{name: value}).text
+    assert pages.get("/errors", severity="bad").status_code == 422
     assert pages.get("/live/events", severity="bad").status_code == 422
+
+
+def test_the_earlier_address_of_the_list_of_errors_leads_to_it(pages: Pages) -> None:
+    """For good, with its filters as they were written."""
+    for query in ("", "?severity=HIGH&category=Formatting%20Errors&judge=a%26b"):
+        answer = pages.client.get(f"/live{query}")
+        assert (answer.status_code, answer.headers["location"]) == (308, f"/errors{query}")
+        assert pages.client.get(answer.headers["location"]).status_code == 200
 
 
 def test_a_stream_of_findings_brings_what_came_while_one_was_away(pages: Pages) -> None:
