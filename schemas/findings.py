@@ -83,8 +83,9 @@ class Finding:
 
     @property
     def of_pack(self) -> bool:
-        """Whether a check of a pack made it: such a judge has the pack's name, its taxonomy, before its own."""
-        return self.judge.startswith(f"{self.taxonomy}-")
+        """Whether a check of a pack made it: such a judge has the pack's name and a hyphen before its own."""
+        pack, hyphen, _ = self.judge.partition("-")
+        return bool(hyphen) and pack == self.taxonomy
 
     @property
     def shown_title(self) -> str:
@@ -114,7 +115,7 @@ def digest(parts: Iterable[str]) -> str:
     return hashlib.blake2b(measured, digest_size=16).hexdigest()
 
 
-OF_PACK: Final = "startsWith(Judge, concat(Taxonomy, '-'))"
+OF_PACK: Final = "(position(Judge, '-') > 0 AND splitByChar('-', Judge)[1] = Taxonomy)"
 """`Finding.of_pack` of a row of the table."""
 
 LIVE = frozenset({FindingState.CURRENT, FindingState.PROVISIONAL})

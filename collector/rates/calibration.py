@@ -89,7 +89,7 @@ def refusal(q: Question) -> str:
     """Why no labels can correct what is asked, "" where they can."""
     if q.unit is not Unit.RUN:
         return f"people review agent runs: there is no calibrated share of {q.unit.value}s"
-    if q.judge is not None or q.by is By.JUDGE:
+    if q.judge is not None or q.pack or q.by is By.JUDGE:
         return "people look for errors, not for those of one judge: see its precision and recall instead"
     if By.TOOL in q.findings or q.by is By.TOOL:
         return "labels do not name tools"

@@ -20,9 +20,9 @@ RULE, SCORED, LEAST = "rule", "scored", "least"
 
 
 def has_sums(question: Question) -> bool:
-    """Whether its sums are stored: at most one attribute of findings, no sessions, a profile with a name."""
+    """Whether its sums are stored: at most one attribute of findings, no sessions or pack, a profile with a name."""
     q = question
-    if q.profile is None or q.unit is Unit.SESSION or q.by is By.SESSION or OF_RUNS[By.SESSION] in q.runs:
+    if q.pack or q.profile is None or q.unit is Unit.SESSION or q.by is By.SESSION or OF_RUNS[By.SESSION] in q.runs:
         return False
     return len(q.findings) + (q.severity > 0) + (q.judge is not None) + q.of_findings <= 1
 

@@ -27,12 +27,13 @@ class FactKey:
 
 
 class ErrorScope(IntFlag):
-    """Whose findings alone make an error what it is: those of a population, or of its one judge."""
+    """Whose findings alone make an error what it is: those of a population, of its one judge, or of its pack."""
 
     DETECTORS = 1
     JUDGES = 2
     BOTH = 4
     ITS_JUDGE = 8
+    ITS_PACK = 16
 
 
 SCOPE: Final = {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 
 from ...judges.grouping import group
 from ...schemas.agent_errors import AgentError, ErrorSummary, summary
@@ -11,7 +12,7 @@ from ...schemas.rates import Population, Unit
 from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import TraceState
 from ...schemas.verdicts import Outcome
-from .base import BaseRun, BaseTrace
+from .base import BaseRun, BaseTrace, BaseWord
 from .facts import HOUR, ErrorScope, Fact, FactError, FactKey, Standing, short
 from .judge_coverage import OPEN, JudgeCoverage, run_coverage, trace_coverage
 
@@ -29,13 +30,15 @@ def fold(trace: BaseTrace) -> tuple[Fact, ...]:
         of_run.setdefault(run_id, []).append(error)
     runs = {run.id: run for run in trace.runs}
     words = {run_id: run_coverage((w for w in trace.words if w.subject_id == run_id), trace.scored) for run_id in runs}
+    exchanges = _exchanges(trace)
     facts = [
-        _fact(trace, Unit.RUN, run_id, run, detectors, words[run_id], failed, of_run.get(run_id, ()))
+        _fact(trace, Unit.RUN, run_id, run, detectors, words[run_id], exchanges[run_id], failed, of_run.get(run_id, ()))
         for run_id, run in runs.items()
     ]
     first = next((run for run in trace.runs if not run.parent_id), next(iter(trace.runs), None))
-    said = trace_coverage(list(words.values()))
-    return (*facts, _fact(trace, Unit.TRACE, "", first, detectors, said, failed, (e for _, e in errors)))
+    said, all_exchanges = trace_coverage(list(words.values())), [e for run_id in runs for e in exchanges[run_id]]
+    of_trace = (e for _, e in errors)
+    return (*facts, _fact(trace, Unit.TRACE, "", first, detectors, said, all_exchanges, failed, of_trace))
 
 
 def errors_of(trace: BaseTrace) -> list[ErrorSummary]:
@@ -46,8 +49,20 @@ def errors_of(trace: BaseTrace) -> list[ErrorSummary]:
 def current_errors(trace: BaseTrace, population: Population) -> list[ErrorSummary]:
     """The current errors that the findings of a population make."""
     llm = {Population.DETECTORS: (False,), Population.JUDGES: (True,), Population.BOTH: (False, True)}[population]
-    current = (f.finding for f in trace.findings if f.finding.state is FindingState.CURRENT and f.llm in llm)
-    return [summary(error) for error in group(current, [run.id for run in trace.runs])]
+    current = (f for f in trace.findings if f.finding.state is FindingState.CURRENT and not f.finding.of_pack)
+    found = group((f.finding for f in current if f.llm in llm), [run.id for run in trace.runs])
+    return [summary(error) for error in found]
+
+
+def _exchanges(trace: BaseTrace) -> defaultdict[str, list[JudgeCoverage]]:
+    """The coverage of each exchange, by its run."""
+    words: defaultdict[str, list[BaseWord]] = defaultdict(list)
+    for word in trace.exchange_words:
+        words[word.subject_id].append(word)
+    found: defaultdict[str, list[JudgeCoverage]] = defaultdict(list)
+    for exchange_id, own in words.items():
+        found[exchange_id.rpartition(":")[0]].append(run_coverage(own, trace.scored))
+    return found
 
 
 def _fact(
@@ -57,9 +72,12 @@ def _fact(
     run: BaseRun | None,
     detectors: Standing,
     said: JudgeCoverage,
+    exchanges: Sequence[JudgeCoverage],
     failed: tuple[str, ...],
     errors: Iterable[FactError],
 ) -> Fact:
+    # Judges of exchanges decide nothing of a population: a pack may be switched on or off.
+    beside = trace_coverage(exchanges)
     judges = Standing(0.0, OPEN) if trace.state is TraceState.OPEN else said.standing
     return Fact(
         key=FactKey(unit, trace.at // HOUR, trace.trace_id, run_id),
@@ -77,8 +95,8 @@ def _fact(
             Population.JUDGES: judges,
             Population.BOTH: judges if detectors.weight else detectors,
         },
-        scored=said.scored if judges.why != OPEN else (),
-        missed=tuple(sorted({*said.missed, *map(short, failed)})),
+        scored=tuple(sorted((*said.scored, *beside.scored))) if judges.why != OPEN else (),
+        missed=tuple(sorted({*said.missed, *beside.missed, *map(short, failed)})),
         errors=tuple(errors),
         parts=trace.parts or (trace.trace_id,),
     )
@@ -98,20 +116,26 @@ def _detectors(trace: BaseTrace) -> Standing:
 def _errors(trace: BaseTrace) -> Iterator[tuple[AgentError, ErrorScope, bool]]:
     """The current errors, each with where it counts and whether an LLM judge's finding leads it.
 
-    Each population, and each judge, has the errors that its own findings make.
+    Each population, each judge and each pack has the errors that its own findings make; packs are of no population.
     """
     current = [f for f in trace.findings if f.finding.state is FindingState.CURRENT]
+    usual = [f for f in current if not f.finding.of_pack]
     runs = [run.id for run in trace.runs]
     of_llm = {f.finding.id for f in current if f.llm}
     groups: list[tuple[ErrorScope, list[Finding]]] = [
-        (ErrorScope.DETECTORS, [f.finding for f in current if not f.llm]),
-        (ErrorScope.JUDGES, [f.finding for f in current if f.llm]),
-        (ErrorScope.BOTH, [f.finding for f in current]),
+        (ErrorScope.DETECTORS, [f.finding for f in usual if not f.llm]),
+        (ErrorScope.JUDGES, [f.finding for f in usual if f.llm]),
+        (ErrorScope.BOTH, [f.finding for f in usual]),
     ]
     own: dict[tuple[str, bool], list[Finding]] = {}
     for f in current:
         own.setdefault((f.finding.judge, f.llm), []).append(f.finding)
+    packs: dict[str, list[Finding]] = {}
+    for f in current:
+        if f.finding.of_pack:
+            packs.setdefault(f.finding.taxonomy, []).append(f.finding)
     groups += [(ErrorScope.ITS_JUDGE, findings) for findings in own.values()]
+    groups += [(ErrorScope.ITS_PACK, findings) for findings in packs.values()]
     # Most traces have findings of detectors alone: the same findings are grouped once.
     alike: dict[tuple[str, ...], tuple[ErrorScope, list[Finding]]] = {}
     for scope, findings in groups:

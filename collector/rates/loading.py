@@ -30,12 +30,12 @@ _JOINED: Final = f"SELECT DISTINCT TraceId FROM traces WHERE {TENANT} AND Joined
 
 _WORDS: Final = f"""
 SELECT TraceId, SubjectKind, SubjectId, Judge, Outcome, Probability, Failures.Judge, TraceState
-FROM judgements FINAL WHERE {_THESE} AND SubjectKind IN ('trace', 'agent-run') {LATEST}
+FROM judgements FINAL WHERE {_THESE} AND SubjectKind IN ('trace', 'agent-run', 'exchange') {LATEST}
 """
 
 _SCORED: Final = (
-    f"SELECT TraceId, SubjectId, Judge FROM verdicts FINAL WHERE {_THESE} AND SubjectKind = 'agent-run' "
-    "AND isNotNull(Score)"
+    f"SELECT TraceId, SubjectId, Judge FROM verdicts FINAL WHERE {_THESE} "
+    "AND (SubjectKind = 'agent-run' AND isNotNull(Score) OR SubjectKind = 'exchange' AND isNotNull(Value))"
 )
 
 _FINDINGS: Final = f"SELECT {FINDING_SELECT}, JudgedBy FROM findings FINAL WHERE {_THESE} AND {HOLDS} ORDER BY Id"
@@ -50,6 +50,8 @@ _ERRORS: Final = f"""
 SELECT {ERROR_SELECT}, Whole, toUnixTimestamp64Nano(ReceivedAt) FROM errors FINAL
 WHERE {TENANT} AND (Whole IN {{trace_ids:Array(String)}} OR TraceId IN {{trace_ids:Array(String)}})
 """
+
+_Words = defaultdict[str, list[BaseWord]]
 
 
 class Loading:
@@ -97,7 +99,7 @@ class Loading:
 
     def _built(self, heads: Mapping[str, Sequence[Any]], parts: Mapping[str, Sequence[str]]) -> list[BaseTrace]:
         ids, everything = sorted(heads), sorted({i for own in parts.values() for i in own})
-        words, states = self._words(ids)
+        words, exchanges, states = self._words(ids)
         scored: dict[str, set[tuple[str, str]]] = defaultdict(set)
         for trace_id, run_id, judge in self._scope.select(_SCORED, trace_ids=ids):
             scored[trace_id].add((run_id, judge))
@@ -111,6 +113,7 @@ class Loading:
                 row,
                 tuple(parts[trace_id]),
                 words[trace_id],
+                exchanges[trace_id],
                 states.get(trace_id, TraceState.OPEN),
                 frozenset(scored[trace_id]),
                 [f for part in parts[trace_id] for f in findings[part]],
@@ -118,9 +121,10 @@ class Loading:
             for trace_id, row in heads.items()
         ]
 
-    def _words(self, trace_ids: Sequence[str]) -> tuple[dict[str, list[BaseWord]], dict[str, TraceState]]:
-        """The last words by trace; and the state each trace was in when detectors last spoke of it."""
-        words: dict[str, list[BaseWord]] = defaultdict(list)
+    def _words(self, trace_ids: Sequence[str]) -> tuple[_Words, _Words, dict[str, TraceState]]:
+        """The last words by trace, on it and its runs and on its exchanges; its state when detectors last spoke."""
+        words: _Words = defaultdict(list)
+        exchanges: _Words = defaultdict(list)
         states: dict[str, TraceState] = {}
         for trace_id, kind, subject_id, judge, outcome, probability, failed, state in self._scope.select(
             _WORDS, trace_ids=trace_ids
@@ -128,10 +132,11 @@ class Loading:
             detectors = judge == DETECTORS
             if detectors != (kind == "trace"):
                 continue
-            words[trace_id].append(BaseWord(subject_id, judge, Outcome(outcome), probability, tuple(failed)))
+            own = exchanges if kind == "exchange" else words
+            own[trace_id].append(BaseWord(subject_id, judge, Outcome(outcome), probability, tuple(failed)))
             if detectors:
                 states[trace_id] = TraceState(state)
-        return words, states
+        return words, exchanges, states
 
 
 def _trace(
@@ -139,6 +144,7 @@ def _trace(
     row: Sequence[Any],
     parts: tuple[str, ...],
     words: Iterable[BaseWord],
+    exchange_words: Sequence[BaseWord],
     state: TraceState,
     scored: frozenset[tuple[str, str]],
     findings: Sequence[BaseFinding],
@@ -161,6 +167,7 @@ def _trace(
         parts=parts,
         detectors=next((w for w in words if w.judge == DETECTORS), None),
         words=[w for w in words if w.judge != DETECTORS],
+        exchange_words=exchange_words,
         scored=scored,
         findings=findings,
     )

@@ -42,7 +42,7 @@ class Question:
     """`runs`: values by column; `findings`: values by attribute, at most one of each; `severity`: the least rank.
 
     `least`: confidence for traces of a recognised and an unrecognised convention; `profile`: its name, None for a
-    number of one's own.
+    number of one's own. `pack`: whose checks the question is about, "" for none.
     """
 
     tenant: str
@@ -58,6 +58,7 @@ class Question:
     findings: Mapping[By, str]
     severity: int
     judge: AskedJudge | None
+    pack: str = ""
 
     @property
     def of_findings(self) -> bool:
@@ -83,8 +84,8 @@ class Question:
         return replace(self, step=0, by=None)
 
 
-def exact(query: RateQuery, population: Population, rules: Collection[str]) -> Question:
-    """The question behind a query, for one population; `rules`: the names of all detectors.
+def exact(query: RateQuery, population: Population, rules: Collection[str], packs: Collection[str] = ()) -> Question:
+    """The question behind a query, for one population; `rules`, `packs`: the names of all detectors and packs.
 
     Raises:
         ConfigError: the query means nothing.
@@ -103,7 +104,8 @@ def exact(query: RateQuery, population: Population, rules: Collection[str]) -> Q
     told = {OF_RUNS[by]: short(value) for by, value in runs.items() if value}
     if query.session:
         told[OF_RUNS[By.SESSION]] = query.session
-    name = short(query.judge)
+    name, findings = short(query.judge), dict(_of_findings(query))
+    taxonomy = short(query.taxonomy) or findings.get(By.CATEGORY, "").partition("/")[0]
     return Question(
         tenant=query.tenant,
         since=since,
@@ -115,9 +117,10 @@ def exact(query: RateQuery, population: Population, rules: Collection[str]) -> Q
         profile=_profile(query.profile),
         least=Confidence.of(query.profile),
         runs=told,
-        findings=dict(_of_findings(query)),
+        findings=findings,
         severity=_rank(query.severity),
         judge=AskedJudge(name, name in rules) if name else None,
+        pack=taxonomy if taxonomy in packs and not name else "",
     )
 
 

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Final, TypeVar
 
 from ...judges.measures.rates import effective, mean, mean_difference, share, share_difference
+from ...judges.packs.loader import pack_names
 from ...judges.registry import default_suite
 from ...schemas.rates import (
     Estimate,
@@ -28,7 +29,7 @@ from ..store.lists import TraceLists
 from .calibration import Calibration
 from .calls import CallSums, calls_by_tool
 from .folding import Folding
-from .question import AskedJudge, Question, exact
+from .question import Question, exact
 from .reading import Read, Reading
 
 Calibrate = Callable[[Question], Calibration]
@@ -44,7 +45,7 @@ Answer = TypeVar("Answer")
 
 
 class StoredRates:
-    """Error rates of one store. Any thread; blocks. `rules`: names of all detectors, by default those installed."""
+    """Error rates of one store. Any thread; blocks. `rules`, `packs`: names of all, by default of those installed."""
 
     def __init__(
         self,
@@ -52,11 +53,12 @@ class StoredRates:
         clock: Callable[[], int] = time.time_ns,
         *,
         rules: Collection[str] | None = None,
+        packs: Collection[str] | None = None,
         calibrate: Calibrate | None = None,
     ) -> None:
         self.folding = Folding(store, clock)
         self.calibrate = calibrate
-        self._store, self._reading, self._rules = store, Reading(store), rules
+        self._store, self._reading, self._rules, self._packs = store, Reading(store), rules, packs
 
     def ask(self, query: RateQuery) -> RateAnswer:
         """Rates as they stand now.
@@ -121,7 +123,7 @@ class StoredRates:
 
     def _resolved(self, query: RateQuery) -> tuple[Population, Read]:
         asked = self._exact(query, query.population or Population.BOTH)
-        population = query.population or _told(asked.judge)
+        population = query.population or _told(asked)
         if population is None:
             read = self._reading.read(asked, query.limit)
             if read.total.n:
@@ -130,7 +132,8 @@ class StoredRates:
         return population, self._reading.read(replace(asked, population=population), query.limit)
 
     def _exact(self, query: RateQuery, population: Population) -> Question:
-        return exact(query, population, _installed() if self._rules is None else self._rules)
+        rules = _installed() if self._rules is None else self._rules
+        return exact(query, population, rules, _packs() if self._packs is None else self._packs)
 
     def _answer(self, query: RateQuery, population: Population, read: Read) -> RateAnswer:
         labels = Calibration()
@@ -165,13 +168,18 @@ def _rate(sums: Sums, calibrated: Estimate | None = None) -> Rate:
     )
 
 
-def _told(judge: AskedJudge | None) -> Population | None:
-    """The population that a question about one judge is of."""
-    if judge is None:
-        return None
-    return Population.DETECTORS if judge.rule else Population.JUDGES
+def _told(q: Question) -> Population | None:
+    """The population that a question about one judge or pack is of."""
+    if q.judge is None:
+        return Population.JUDGES if q.pack else None
+    return Population.DETECTORS if q.judge.rule else Population.JUDGES
 
 
 @cache
 def _installed() -> frozenset[str]:
     return frozenset(detector.name for detector in default_suite().detectors)
+
+
+@cache
+def _packs() -> frozenset[str]:
+    return pack_names()

@@ -44,7 +44,7 @@ def values_of(q: Question, hours: Sequence[int], keys: Sequence[str] | None = No
     values: dict[str, Any] = {"recognised": q.least.recognised, "unrecognised": q.least.unrecognised}
     values |= dict(q.runs) | {by.value: value for by, value in q.findings.items()}
     values |= {"since": q.since, "until": q.until, "hours": list(hours)}
-    optional = {"step": q.step, "severity": q.severity, "judge": q.judge.name if q.judge else ""}
+    optional = {"step": q.step, "severity": q.severity, "judge": q.judge.name if q.judge else "", "pack": q.pack}
     values |= {name: value for name, value in optional.items() if value}
     return values | ({"keys": keys} if keys is not None else {})
 
@@ -88,6 +88,7 @@ def _by_judge(q: Question, *, keyed: bool) -> str:
     own = f"{sql.OF_ITS_JUDGE} AND l AND j = said.1"
     found = sql.vals(f"{_condition(q, judged=False)} AND {own}", "[toString(j)]", q.unit)
     of_keys = " AND own IN {keys:Array(String)}" if keyed else ""
+    of_keys += f" AND {_of_pack('own')}" if q.pack else ""
     said = "arrayConcat(arrayZip(Scored.Judge, Scored.Weight), arrayMap(v -> (v, toFloat64(0)), Missed))"
     row = (
         f"SELECT {_at(q)} AS at, '' AS key, said.2 AS W, {sql.units(q.unit)} AS t, {found} AS vals, "
@@ -115,6 +116,8 @@ def _unjudged(q: Question) -> str:
 def _weight(q: Question) -> tuple[str, str, str]:
     """The weight of a fact; whether, without weight, it hides what its session is; a condition on it."""
     column = sql.WEIGHT[q.population]
+    if q.judge is None and q.pack:
+        return *_weight_of_pack(q.population), ""
     if q.judge is None:
         return column, f"{column} = 0 AND {column}Why NOT IN {_LEFT_OUT}", ""
     if q.judge.rule:
@@ -129,13 +132,21 @@ def _weight(q: Question) -> tuple[str, str, str]:
     return f"if({at} = 0, 0, Scored.Weight[{at}])", "has(Missed, {judge:String})", ""
 
 
+def _weight_of_pack(population: Population) -> tuple[str, str]:
+    if population is Population.DETECTORS:
+        return "toFloat64(0)", "0"
+    missed = f"arrayExists(v -> {_of_pack('v')}, Missed)"
+    weights = f"arrayFilter((w, v) -> {_of_pack('v')}, Scored.Weight, Scored.Judge)"
+    return f"if({missed} OR empty({weights}), 0, arrayMax({weights}))", missed
+
+
 def _condition(q: Question, *, judged: bool = True) -> str:
     """Whether an error counts."""
     parts = [f"{'fmh'[q.severity]} >= {_LEAST}"]
     if q.judge is not None:
         parts += [sql.OF_ITS_JUDGE, f"{'NOT ' if q.judge.rule else ''}l", "j = {judge:String}"]
     elif judged and not q.of_judges:  # whose errors count there differs by value: see `_values`
-        parts.append(sql.OF_POPULATION[q.population])
+        parts.append(_counts(q))
     if By.DIMENSION in q.findings:
         parts.append("has(d, {dimension:String})")
     if By.TAXONOMY in q.findings:
@@ -147,11 +158,21 @@ def _condition(q: Question, *, judged: bool = True) -> str:
     return " AND ".join(parts)
 
 
+def _counts(q: Question) -> str:
+    """Which errors are of the population, or of those checks of the pack that judged there."""
+    own = f"{sql.OF_ITS_PACK} AND x = {{pack:String}} AND has(Scored.Judge, j)"
+    return own if q.pack else sql.OF_POPULATION[q.population]
+
+
+def _of_pack(judge: str) -> str:
+    return f"startsWith({judge}, concat({{pack:String}}, '-'))"
+
+
 def _values(q: Question) -> str:
     """The values that an error counts under: "" for the whole, and the groups that it is of."""
     if not q.of_findings:
         return "['']"
-    whole = f"if({sql.OF_POPULATION[q.population]}, [''], {_NONE})" if q.of_judges else "['']"
+    whole = f"if({_counts(q)}, [''], {_NONE})" if q.of_judges else "['']"
     return f"arrayConcat({whole}, {_listed(q)})"
 
 

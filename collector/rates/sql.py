@@ -40,6 +40,9 @@ OF_POPULATION: Final = {population: f"bitAnd(p, {scope:d}) > 0" for population, 
 OF_ITS_JUDGE: Final = f"bitAnd(p, {ErrorScope.ITS_JUDGE:d}) > 0"
 """Which errors count where one judge's are asked for."""
 
+OF_ITS_PACK: Final = f"bitAnd(p, {ErrorScope.ITS_PACK:d}) > 0"
+"""Which errors count where those of all checks of a pack are asked for."""
+
 WEIGHT: Final = {
     Population.DETECTORS: "Detectors",
     Population.JUDGES: "Judges",

@@ -35,17 +35,13 @@ def load_packs(
     if unknown := [name for name in chosen if name not in packages]:
         raise ConfigError(f"judges.pack_settings: {_no_pack(unknown[0], packages)}")
     packs: list[Pack] = []
-    taken = dict.fromkeys(judges, "a judge")
     for name in dict.fromkeys(names):
         if name not in packages:
             raise ConfigError(f"judges.packs: {_no_pack(name, packages)}")
         pack = _configured(name, packages[name], chosen.get(name, {}))
         for check in pack.checks:
-            if check.name in taken:
-                raise ConfigError(
-                    f"judges.packs: the check {check.name!r} of {name} is the name of {taken[check.name]}"
-                )
-            taken[check.name] = f"a check of {name}"
+            if check.name in judges:
+                raise ConfigError(f"judges.packs: the check {check.name!r} of {name} is the name of a judge")
         packs.append(pack)
     return tuple(packs)
 
@@ -60,6 +56,11 @@ def known_packs(offered: Iterable[EntryPoint] | None = None) -> tuple[tuple[Pack
         except ConfigError as error:
             broken.append((name, str(error)))
     return tuple(packs), tuple(broken)
+
+
+def pack_names(offered: Iterable[EntryPoint] | None = None) -> frozenset[str]:
+    """The names of all packs there are, whether they can be loaded or not."""
+    return frozenset(_packages(offered))
 
 
 def _packages(offered: Iterable[EntryPoint] | None) -> dict[str, str]:
@@ -98,7 +99,11 @@ def _read(name: str, package: str) -> tuple[PackFile, Mapping[str, Formula]]:
     file = read_model(folder / "pack.yaml", PackFile)
     if file.name != name:
         raise ConfigError(f"{folder / 'pack.yaml'}: name: must be {name!r}, as the pack is offered under it")
+    if "-" in name:
+        raise ConfigError(f"{folder / 'pack.yaml'}: name: {name!r} must have no hyphen: what follows one is a check's")
     names = {check.name for check in file.checks}
+    if foreign := sorted(check for check in names if not check.startswith(f"{name}-")):
+        raise ConfigError(f"{folder / 'pack.yaml'}: checks: {foreign[0]!r} must begin with {f'{name}-'!r}")
     if odd := sorted(names ^ set(formulas)):
         why = "has no formula" if odd[0] in names else "is no check of pack.yaml"
         raise ConfigError(f"{folder / 'measures.py'}: FORMULAS: {odd[0]!r} {why}")

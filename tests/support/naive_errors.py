@@ -22,15 +22,23 @@ def table(store: Store, name: str, columns: str) -> list[Row]:
 
 
 def errors_by_scope(findings: list[tuple[Finding, bool]], trace: Row) -> dict[Any, list[Row]]:
-    """The errors that the findings of each population, and of each judge, make by themselves."""
+    """The errors that the findings of each population, each judge and each pack make by themselves."""
     scopes: dict[Any, list[Finding]] = defaultdict(list)
     for finding, llm in findings:
-        for scope in (Population.BOTH, Population.JUDGES if llm else Population.DETECTORS, (finding.judge, llm)):
+        population = Population.JUDGES if llm else Population.DETECTORS
+        pack = pack_of(finding)
+        for scope in (f"pack {pack}",) if pack else (Population.BOTH, population):
             scopes[scope].append(finding)
+        scopes[finding.judge, llm].append(finding)
     return {
         scope: [with_tool(row_of(error), error, trace) for error in group(own, trace["Runs.Id"])]
         for scope, own in scopes.items()
     }
+
+
+def pack_of(finding: Finding) -> str:
+    """The pack whose check made it, "" for none."""
+    return finding.taxonomy if finding.judge.split("-")[0] == finding.taxonomy != finding.judge else ""
 
 
 def expected_errors(store: Store) -> dict[tuple[str, str], tuple[str, tuple[str, ...]]]:

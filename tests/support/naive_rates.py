@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from naive_errors import Row, errors_by_scope, table
@@ -62,8 +62,8 @@ def items(store: Store, unit: Unit) -> list[Item]:
     ))  # fmt: skip
     scored = {
         (v["TraceId"], v["SubjectId"], v["Judge"])
-        for v in table(store, "verdicts", "TraceId, SubjectKind, SubjectId, Judge, Score")
-        if v["SubjectKind"] == "agent-run" and v["Score"] is not None
+        for v in table(store, "verdicts", "TraceId, SubjectKind, SubjectId, Judge, Score, Value")
+        if v.get({"agent-run": "Score", "exchange": "Value"}.get(v["SubjectKind"], "")) is not None
     }
     made: list[Item] = []
     for trace in traces:
@@ -105,6 +105,7 @@ def of_trace(
     ]
     common = {"service": trace["ServiceName"], "version": trace["Version"], "session": trace["SessionId"]}
     of_runs = []
+    checked: dict[str, dict[str, tuple[str, float]]] = {}
     for run in runs:
         said = {
             judge: verdict_of(w, (trace_id, subject, judge) in scored)
@@ -112,6 +113,15 @@ def of_trace(
             if owner == trace_id and kind == "agent-run" and subject == run["id"] and w["Outcome"] != "superseded"
         }
         of_runs.append((run, said))
+        checked[run["id"]] = together_by_judge(
+            {
+                w["Judge"]: verdict_of(w, (trace_id, exchange, w["Judge"]) in scored)
+                for (owner, kind, subject, _), w in words.items()
+                if (owner, kind, subject) == (trace_id, "exchange", exchange) and w["Outcome"] != "superseded"
+            }
+            for exchange in {s for owner, kind, s, _ in words if (owner, kind) == (trace_id, "exchange")}
+            if exchange.rpartition(":")[0] == run["id"]
+        )
     known = any(trace["Conventions"])
     if unit in (Unit.RUN, Unit.TURN):
         return [
@@ -120,10 +130,10 @@ def of_trace(
                 trace["At"],
                 known,
                 run["turns"],
-                {} if opened else said,
+                {} if opened else said | checked[run["id"]],
                 detectors,
                 ("open", 0.0) if opened else all_together(said.values()),
-                broken | ({j for j, (w, _) in said.items() if w not in HARMLESS}),
+                broken | ({j for j, (w, _) in (said | checked[run["id"]]).items() if w not in HARMLESS}),
                 {scope: [f for f in own if f["AgentRunId"] == run["id"]] for scope, own in findings.items()},
             )
             for run, said in of_runs
@@ -140,13 +150,7 @@ def of_trace(
         judges = ("", max(w for _, w in looked_at))
     else:
         judges = (worst(why for why, _ in together if why), 0.0)
-    merged: dict[str, tuple[str, float]] = {}
-    for _, said in of_runs:
-        for judge, (why, weight) in said.items():
-            if why in ("filtered", "not-applicable"):
-                continue
-            before = merged.get(judge, ("", 0.0))
-            merged[judge] = (why or before[0], max(weight, before[1]))
+    merged = together_by_judge([*(said for _, said in of_runs), *checked.values()])
     missing = {j for j, (why, _) in merged.items() if why}
     return [
         Item(
@@ -161,6 +165,18 @@ def of_trace(
             findings,
         )
     ]
+
+
+def together_by_judge(parts: Iterable[dict[str, tuple[str, float]]]) -> dict[str, tuple[str, float]]:
+    """Of each judge of several runs or exchanges: why it is missing at one, else its highest weight."""
+    merged: dict[str, tuple[str, float]] = {}
+    for said in parts:
+        for judge, (why, weight) in said.items():
+            if why in ("filtered", "not-applicable"):
+                continue
+            before = merged.get(judge, ("", 0.0))
+            merged[judge] = (why or before[0], max(weight, before[1]))
+    return merged
 
 
 def said_by_detectors(word: Row | None) -> tuple[str, float]:
@@ -200,10 +216,13 @@ def all_together(said: Iterable[tuple[str, float]]) -> tuple[str, float]:
     return worst(why for why, _ in said if why), 0.0
 
 
-def expected(store: Store, query: RateQuery, rules: Collection[str]) -> Answer:
+def expected(store: Store, query: RateQuery, rules: Collection[str], packs: Collection[str] = ()) -> Answer:
     """The answer to a query that names its population."""
     assert query.population is not None
     q, population = query, query.population
+    taxonomy = q.taxonomy or q.category.partition("/")[0]
+    if taxonomy in packs and not q.judge:
+        q = replace(q, judge=f"pack {taxonomy}")
     filters = {"service": q.service, "version": q.version, "agent": q.agent, "role": q.role, "model": q.model}
     filters["session"] = q.session
     chosen = [
@@ -243,7 +262,9 @@ def groups(q: RateQuery, everything: list[Item], chosen: list[Item], rules: Coll
         names = {j for i in everything for j in i.words} | {
             s[0] for i in everything for s, own in i.findings.items() if own and isinstance(s, tuple)
         }
-        if q.judge:
+        if q.judge.startswith("pack "):
+            names = {n for n in names if n.startswith(q.judge.removeprefix("pack ") + "-")}
+        elif q.judge:
             names = {q.judge}
         return {n: counted(q, chosen, n, rules, lambda _: True) for n in names}
     keys = {key for i in everything for own in i.findings.values() for f in own for key in keys_of(q, i, f)}
@@ -293,12 +314,21 @@ def weight_for(item: Item, q: RateQuery, judge: str, rules: Collection[str]) -> 
     if not judge:
         return standing(item, q.population)
     if judge in rules:
-        if q.population is Population.JUDGES:
-            return "not-asked", 0.0
-        return ("failed", 0.0) if judge in item.broken else standing(item, q.population)
+        rule = ("failed", 0.0) if judge in item.broken else standing(item, q.population)
+        return ("not-asked", 0.0) if q.population is Population.JUDGES else rule
     if q.population is Population.DETECTORS:
         return "not-asked", 0.0
+    if judge.startswith("pack "):
+        return weight_for_pack(item, judge.removeprefix("pack "))
     return item.words.get(judge, ("failed" if judge in item.broken else "filtered", 0.0))
+
+
+def weight_for_pack(item: Item, pack: str) -> tuple[str, float]:
+    """The same where all checks of a pack are asked about."""
+    if any(judge.startswith(f"{pack}-") for judge in item.broken):
+        return "failed", 0.0
+    weights = [w for judge, (why, w) in item.words.items() if judge.startswith(f"{pack}-") and not why]
+    return ("", max(weights)) if weights else ("filtered", 0.0)
 
 
 def counted(q: RateQuery, chosen: list[Item], judge: str, rules: Collection[str], of_group: Any) -> Sums:
@@ -334,7 +364,10 @@ def counted(q: RateQuery, chosen: list[Item], judge: str, rules: Collection[str]
 def errors(item: Item, q: RateQuery, judge: str, rules: Collection[str], of_group: Any) -> list[Row]:
     """The findings that count."""
     kept: list[Row] = []
-    for f in item.findings.get((judge, judge not in rules) if judge else q.population, ()):
+    whole = not judge or judge.startswith("pack ")
+    for f in item.findings.get((judge or q.population) if whole else (judge, judge not in rules), ()):
+        if judge and whole and item.words.get(f["Judge"], ("failed", 0.0))[0]:
+            continue
         category = q.category if "/" in q.category else f"{q.taxonomy or 'trail'}/{q.category}"
         if (
             max(confidence for _, confidence in f["said"]) >= least_of(q, item)

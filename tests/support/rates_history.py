@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -23,13 +24,24 @@ from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.rates import RateAnswer, RateQuery
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.trajectory import AgentRun, ToolCall, TraceState, Turn, TurnKind
-from tracejury.schemas.verdicts import JudgedSubject, JudgedTrace, Judgement, Outcome, Subject, SubjectKind, Verdict
+from tracejury.schemas.verdicts import (
+    JudgedSubject,
+    JudgedTrace,
+    Judgement,
+    Outcome,
+    Subject,
+    SubjectKind,
+    Verdict,
+    session_subject_id,
+)
 
 HOUR = 3_600_000_000_000
 BASE = 497_232 * HOUR  # the first hour of a day
 SECOND = 1_000_000_000
 RULES = ("loops", "schema")
 JUDGES = ("goal", "plans")
+CHECKS = ("club-state", "club-tools")
+PACKS = ("club",)
 TRACES = tuple(f"{n:032x}" for n in range(1, 5))
 CLAIMS = 8
 """Findings that a detector or judge may make in a run or beside it."""
@@ -109,6 +121,14 @@ def claim(trace_id: str, number: int, judge: str, state: FindingState = FindingS
     )
 
 
+def of_check(trace_id: str, number: int, check: str) -> Finding:
+    """The same of a pack's check."""
+    found = claim(trace_id, number, check)
+    of_pack = {"taxonomy": "club", "category": f"bad {check}", "judge": check, "evidence": f"{check} {number}"}
+    fields = {f.name: getattr(found, f.name) for f in dataclasses.fields(found) if f.name not in ("id", "fingerprint")}
+    return a_finding(**fields | of_pack)
+
+
 @dataclass
 class World:
     """One store through its life. `now`: unix nanos, which every act moves on."""
@@ -124,7 +144,7 @@ class World:
         self._begin()
 
     def _begin(self) -> None:
-        self.rates = StoredRates(self.store, lambda: self.now, rules=RULES)
+        self.rates = StoredRates(self.store, lambda: self.now, rules=RULES, packs=PACKS)
         self.upkeep = RateUpkeep(self.store, self.rates.folding, clock=lambda: self.now)
 
     def tick(self, seconds: int = 1) -> int:
@@ -180,6 +200,36 @@ class World:
             verdicts=(verdict,) if said else (), probability=about["p"],
         )  # fmt: skip
         self._save(JudgedSubject(TraceState.SETTLED, (judgement,), change.written, change.retracted))
+
+    def check(
+        self, trace: int, exchange: str, check: str, outcome: Outcome, claims: Sequence[int], **about: Any
+    ) -> None:
+        """A pack's check says something of an exchange; `about`: p, value."""
+        trace_id, now = TRACES[trace], self.tick()
+        subject = Subject(SubjectKind.EXCHANGE, exchange, trace_id)
+        stored = StoredLlmJudging(self.store).run_findings([trace_id]).get(trace_id, [])
+        before = {f.id: f for f in stored if f.judge == check}
+        said = outcome in (Outcome.DONE, Outcome.CACHED, Outcome.NOT_APPLICABLE)
+        found = [of_check(trace_id, n, check) for n in claims] if said else []
+        change = compare(found, before if said else {}, FindingState.CURRENT, now)
+        value = about["value"] if outcome is not Outcome.NOT_APPLICABLE else None
+        verdict = Verdict(check, "v1", subject, None, value=value, sampling_probability=about["p"])
+        judgement = Judgement(
+            subject, check, "v1", "content", now, BASE, outcome, findings=change.findings,
+            verdicts=(verdict,) if said else (), probability=about["p"],
+        )  # fmt: skip
+        self._save(JudgedSubject(TraceState.SETTLED, (judgement,), change.written, change.retracted))
+
+    def close(self, trace: int, session: str) -> None:
+        """A check says something of a session, or of a trace that is one of its own: no run is judged by that."""
+        trace_id = "" if session else TRACES[trace]
+        subject_id = session_subject_id("shop", session) if session else trace_id
+        subject = Subject(SubjectKind.SESSION, subject_id, trace_id)
+        verdict = Verdict("club-state", "v1", subject, 3, value=0.5)
+        judgement = Judgement(
+            subject, "club-state", "v1", "content", self.tick(), BASE, Outcome.DONE, verdicts=(verdict,)
+        )
+        self._save(JudgedSubject(TraceState.SETTLED, (judgement,)))
 
     def resend(self, which: int) -> None:
         """Something is stored once more, however old it is."""

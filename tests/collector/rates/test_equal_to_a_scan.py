@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from naive_errors import expected_errors, stored_errors
 from naive_rates import expected
-from rates_history import BASE, CLAIMS, HOUR, JUDGES, RULES, MortalStore, World
+from rates_history import BASE, CHECKS, CLAIMS, HOUR, JUDGES, PACKS, RULES, MortalStore, World
 from sizes import sized
 
 from tracejury.collector.rates import reading
@@ -60,7 +60,21 @@ hear = st.fixed_dictionaries(
         "version": st.sampled_from(["v1", "v2"]),
     }
 )
+check_ = st.fixed_dictionaries(
+    {
+        "trace": st.integers(0, 3),
+        "exchange": st.sampled_from(["run-0:0-0", "run-0:0-0", "run-0:1-1", "gone:0-0"]),
+        "check": st.sampled_from(CHECKS),
+        "outcome": st.sampled_from([Outcome.DONE] * 8 + list(Outcome)),
+        "claims": FEW,
+        "p": st.sampled_from([1.0, 1.0, 0.5, 0.0]),
+        "value": st.sampled_from([1.0, 0.0, 0.5, None]),
+    }
+)
 acts = st.one_of(
+    check_.map(lambda given: ("check", given)),
+    check_.map(lambda given: ("check", given)),
+    st.builds(lambda n, s: ("close", {"trace": n, "session": s}), st.integers(0, 3), st.sampled_from(["", "s1"])),
     judge.map(lambda given: ("judge", given)),
     judge.map(lambda given: ("judge", given)),
     hear.map(lambda given: ("hear", given)),
@@ -89,7 +103,10 @@ filters = st.sampled_from(
         {"dimension": "TC"}, {"taxonomy": "own"}, {"category": "Goal Deviation"}, {"category": "own/Resource Abuse"},
         {"severity": "medium"}, {"severity": "HIGH", "dimension": "PQ"}, {"tool": "search"}, {"judge": "loops"},
         {"judge": "goal"}, {"judge": "goal", "service": "desk"}, {"tool": "sum", "agent": "coder"},
-        {"taxonomy": "trail", "category": "Timeout Issues"},
+        {"taxonomy": "trail", "category": "Timeout Issues"}, {"judge": "club-state"}, {"taxonomy": "club"},
+        {"taxonomy": "club", "agent": "planner"}, {"category": "club/bad club-state"},
+        {"taxonomy": "club", "tool": "sum"}, {"taxonomy": "club", "severity": "medium"},
+        {"judge": "club-tools", "taxonomy": "club"},
     ]
 )  # fmt: skip
 
@@ -125,6 +142,7 @@ def histories(draw: st.DrawFn) -> list[tuple[str, dict[str, Any]]]:
     """Every trace is judged to its end first; then anything happens."""
     begun = [("judge", draw(judge) | {"trace": n, "state": TraceState.SETTLED, "joined": None}) for n in range(4)]
     heard = [("hear", given_) for given_ in draw(st.lists(hear, max_size=6))]
+    heard += [("check", given_) for given_ in draw(st.lists(check_, max_size=4))]
     return begun + heard + draw(st.lists(acts, max_size=12))
 
 
@@ -165,7 +183,7 @@ def fresh(dsn: str) -> World:
 
 def check(world: World, query: RateQuery) -> None:
     """The answer is the expected one, to the last row and sum."""
-    wanted, answer = expected(world.store, query, RULES), world.ask(query)
+    wanted, answer = expected(world.store, query, RULES, PACKS), world.ask(query)
     note(f"{query}\n{answer}\n{wanted}")
     same(answer.total, wanted.total)
     assert answer.unjudged.counts == dict(wanted.unjudged)

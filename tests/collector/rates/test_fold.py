@@ -156,3 +156,42 @@ def test_what_is_provisional_counts_nowhere_but_stands_as_an_error() -> None:
     )
     assert [fact.errors for fact in fold(open_trace)] == [(), (), ()]
     assert [(e.state, e.title) for e in errors_of(open_trace)] == [(FindingState.PROVISIONAL, "Tasks: goal deviation")]
+
+
+def checked(exchange: str, outcome: Outcome = Outcome.DONE, check: str = "club-state", p: float = 0.5) -> BaseWord:
+    return BaseWord(exchange, check, outcome, p)
+
+
+def of_pack(check: str = "club-state", **changes: Any) -> BaseFinding:
+    return finding(judge=check, taxonomy="club", category=f"bad {check}", llm=True, **changes)
+
+
+def test_errors_of_packs_are_of_their_judge_and_their_pack_alone() -> None:
+    """A pack's finding that shares a cause with a detector's is part of that error, and one of its own judge."""
+    found = facts(findings=[finding(), of_pack(), of_pack("club-tools", span_id="s2", turn=1)])["r1"].errors
+    assert sorted((e.judge, e.scopes) for e in found) == [
+        ("club-state", ErrorScope.ITS_JUDGE | ErrorScope.ITS_PACK),
+        ("club-tools", ErrorScope.ITS_JUDGE | ErrorScope.ITS_PACK),
+        ("loops", ErrorScope.DETECTORS | ErrorScope.BOTH | ErrorScope.ITS_JUDGE),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "scored", "missed"),
+    [
+        ([checked("r1:0-0"), checked("r1:1-2", p=0.25)], (("club-state", 4.0),), ()),
+        ([checked("r1:0-0"), checked("r1:1-2", Outcome.NOT_APPLICABLE)], (("club-state", 2.0),), ()),
+        ([checked("r1:0-0"), checked("r1:1-2", Outcome.PENDING)], (), ("club-state",)),
+        ([checked("r1:0-0"), checked("r1:1-2", Outcome.FAILED, "club-tools")], (("club-state", 2.0),), ("club-tools",)),
+        ([checked("r1:0-0", p=0.0)], (), ("club-state",)),
+        ([checked("r1:0-0", Outcome.SUPERSEDED), checked("gone:0-0")], (), ()),
+    ],
+)
+def test_a_run_is_judged_by_a_check_that_judged_its_exchanges(
+    words: list[BaseWord], scored: tuple[tuple[str, float], ...], missed: tuple[str, ...]
+) -> None:
+    """Whatever it says of exchanges, the run counts for no population by that."""
+    found = facts(exchange_words=words, scored=frozenset((w.subject_id, w.judge) for w in words))
+    assert [(f.scored, f.missed) for f in found.values()] == [(scored, missed), ((), ()), (scored, missed)]
+    assert {f.standings[Population.JUDGES].weight for f in found.values()} == {0.0}
+    assert {f.standings[Population.DETECTORS].weight for f in found.values()} == {1.0}

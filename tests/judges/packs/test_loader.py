@@ -192,12 +192,20 @@ def test_the_pack_of_the_guide_works(offer: Offer) -> None:
     assert acme.formulas["acme-tone"]([answers]).value == 0.5
 
 
-def test_a_check_has_no_name_of_a_judge_or_of_another_pack(offer: Offer) -> None:
+def test_a_check_has_no_name_of_a_judge() -> None:
     taken = "judges.packs: the check 'pipa-state' of pipa is the name of a judge"
     assert refusal(["pipa"], judges=["pipa-state"]) == taken
+
+
+def test_a_check_has_the_name_of_its_pack_before_its_own(offer: Offer) -> None:
+    """So that a finding tells by itself that a pack made it."""
     other = offer(PACK | {"checks": [{**CHECK, "name": "pipa-tools"}]}, FORMULA.replace("acme-tone", "pipa-tools"))
-    told = "judges.packs: the check 'pipa-tools' of acme is the name of a check of pipa"
-    assert refusal(["pipa", "acme"], offered=other) == told
+    assert "pack.yaml: checks: 'pipa-tools' must begin with 'acme-'" in refusal(["acme"], offered=other)
+
+
+def test_the_name_of_a_pack_has_no_hyphen(offer: Offer) -> None:
+    other = offer(PACK | {"name": "acme-shop"}, name="acme-shop")
+    assert "pack.yaml: name: 'acme-shop' must have no hyphen" in refusal(["acme-shop"], offered=other)
 
 
 def test_no_package_replaces_a_built_in_pack() -> None:
