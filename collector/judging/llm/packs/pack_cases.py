@@ -90,18 +90,7 @@ def without_detected(said: Deliberation, detected: Iterable[Finding], packs: Ite
 
 
 def _calls(check: Check, subject: RecordedSubject, trace: Trace) -> Iterator[ItemAnswer]:
-    """Each attempted call of the exchange: the scale's best word, or its last with the reason."""
+    """Each attempted call of the exchange, on the scale of the check."""
     last = subject.last
     steps = subject.record.transcript.steps[last.first : last.last]
-    for call in attempted_calls(trace, last.exchange, steps):
-        item = call.item
-        yield ItemAnswer(
-            item=item.text,
-            answer=check.answers[-1 if call.failed else 0],
-            best=not call.failed,
-            reason=call.why,
-            label=item.label,
-            trace_id=item.trace_id,
-            span_id=item.span_id,
-            quote=call.quote,
-        )
+    return (call.answered(check) for call in attempted_calls(trace, last.exchange, steps))
