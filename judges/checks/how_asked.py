@@ -42,7 +42,7 @@ def check_version(
 
     `pack`: its name, and whatever else of it decides, such as the text of its formulas.
     """
-    parts = [check.model_dump_json(exclude={"explain"}), pack, str(CHECK_ANSWER_VERSION)]
+    parts = [check.model_dump_json(exclude={"title", "definition", "explain"}), pack, str(CHECK_ANSWER_VERSION)]
     if check.asks:
         sent = json.dumps(dict(parameters), sort_keys=True, default=str)
         parts += [str(CHECK_PROMPT_VERSION), model, sent, mode, str(max_answer_tokens)]

@@ -79,7 +79,7 @@ def _cut(value: str) -> str:
 def _asked(case: CheckCase, question: Question) -> str:
     check = question.asked.check
     words = check.answers
-    lines = [f"# {check.name}: {check.title}", check.definition, check.question or ""]
+    lines = [f"# {check.name}", check.question or ""]
     lines.append(text.SCALE.format(answers=", ".join(words), first=words[0], best=(check.best or "").rstrip(".")))
     numbers = [*question.numbered]
     if question.lists:

@@ -83,10 +83,11 @@ def _dealt(
     if asked.check.items is ItemSource.OBSERVATIONS:
         yield max(number for number, labels in enumerate(shown) if number == 0 or case.answered in labels), ()
         return
+    items = asked.items[: taken(asked)]
     for number, labels in enumerate(shown):
         positions = [
             at
-            for at, item in enumerate(asked.items[: taken(asked)])
+            for at, item in enumerate(items)
             if (first.get(item.label, 0) == number if item.label else not labels.isdisjoint(wide))
         ]
         if positions:
@@ -111,12 +112,19 @@ def _calls(shares: Sequence[Share], mode: Mode) -> list[Call]:
 
 def _chunks(asked: AskedCheck, positions: Sequence[int]) -> list[list[int]]:
     chunks: list[list[int]] = []
+    size = 0
     for at in positions:
-        if not chunks or not _fit([asked.items[i] for i in (*chunks[-1], at)]):
+        size += _size(asked.items[at])
+        if not chunks or len(chunks[-1]) == MOST_A_CALL or size > MOST_CHARACTERS:
             chunks.append([])
+            size = _size(asked.items[at])
         chunks[-1].append(at)
     return chunks
 
 
 def _fit(items: Sequence[CheckItem]) -> bool:
-    return len(items) <= MOST_A_CALL and sum(min(len(i.text), MOST_ITEM) for i in items) <= MOST_CHARACTERS
+    return len(items) <= MOST_A_CALL and sum(map(_size, items)) <= MOST_CHARACTERS
+
+
+def _size(item: CheckItem) -> int:
+    return min(len(item.text), MOST_ITEM)

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Sequence
 
 import litellm
-from check_cases import numbers, reply
+from check_replies import numbers, reply
 from deliberations import rehearse
 from sessions import Asked, Layout, session
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tracejury.judges.llm.client import Prompt
 
-_BLOCK: Final = re.compile(r"^# (?P<check>[a-z0-9-]+): .*\n(?:(?!^# ).*\n?)*", re.MULTILINE)
+_BLOCK: Final = re.compile(r"^# (?P<check>[a-z0-9-]+)\n(?:(?!^# ).*\n?)*", re.MULTILINE)
 _NUMBERS: Final = re.compile(r"^Items? (\d+)(?: to (\d+))?\.$", re.MULTILINE)
 
 

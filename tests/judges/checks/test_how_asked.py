@@ -36,7 +36,8 @@ def test_whatever_may_change_an_answer_changes_the_version(changes: dict[str, An
 
 def test_texts_for_people_change_nothing() -> None:
     """Nor does the order of parameters."""
-    assert version(STATES.model_copy(update={"explain": "Look elsewhere."})) == version()
+    told = {"title": "Soundness", "definition": "Sound ones of all.", "explain": "Look elsewhere."}
+    assert version(STATES.model_copy(update=told)) == version()
     assert version(parameters={"a": 1, "b": 2}) == version(parameters={"b": 2, "a": 1})
 
 

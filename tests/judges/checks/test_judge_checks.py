@@ -17,7 +17,7 @@ from tracejury.judges.checks.check_types import ItemSource
 from tracejury.judges.checks.deliberation import judge_checks
 from tracejury.judges.llm.client import Prompt, Reply
 from tracejury.processors.exchanges import find_exchanges
-from tracejury.processors.transcript import session_record
+from tracejury.processors.transcript import session_record, split
 from tracejury.schemas.checks import CheckItem, ItemAnswer
 from tracejury.schemas.errors import LlmError, OverBudgetError, PromptTooLongError, RetryableError, TracejuryError
 from tracejury.schemas.findings import FindingState
@@ -173,6 +173,14 @@ def test_long_items_fill_calls_sooner() -> None:
     _, client = asked_of(check_case(None, policies(*("long " * 1000 for _ in range(30)))))
     assert [len(own) for p in client.prompts for own in numbers_of(p).values()] == [12, 12, 6]
     assert all(p.characters < 40_000 for p in client.prompts)
+
+
+def test_thousands_of_items_and_chapters_stay_bounded() -> None:
+    """What is asked does not grow with them."""
+    case = check_case(1, AskedCheck(STATES, check_case(1, STATES).checks[0].items * 2500, "pack"))
+    said, client = asked_of(case, chapters=split(case.record.transcript, 700, len))
+    assert len(client.prompts) <= 10
+    assert (len(only(said).items), only(said).reasons) == (300, "yes for 300 of 300 states; 4700 left out")
 
 
 def test_a_prompt_says_for_whom_it_is_and_which_asking_it_is() -> None:
