@@ -108,7 +108,7 @@ class _Recorder:
         steps, answered = self._written(f"{label}.", placed)
         home = placed.trace.home
         self.steps += (replace(step, trace_id=home(step.span_id)) for step in steps)
-        asked = steps[0].label if steps and placed.exchange.asked else ""
+        asked = steps[0].label if steps and placed.exchange.asked.strip() else ""
         self.exchanges.append(
             RecordedExchange(
                 label, placed.trace.trace_id, placed.exchange, first, len(self.steps), asked=asked, answered=answered
