@@ -88,3 +88,5 @@ async def test_a_label_lowers_a_rule_on_its_service_and_holds_after_a_restart(
                 await asyncio.sleep(0.05)
         await sent(collector, 4)
         assert await confidences(client) == {}
+        told = (await client.get(f"/api/explain/{RULE}", params={"service": "shop"})).json()
+        assert told["sections"][-1]["lines"][0].startswith("switched off on this service by detectors.rules")
