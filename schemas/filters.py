@@ -214,6 +214,8 @@ EXPORT_FILTERS: Final = tuple(
 )
 """Of exports: errors and findings as in their lists, agent runs and traces by trace, service, agent and session."""
 
+_JUDGED_OF_SERVICE: Final = f"({OF_SERVICE} OR TraceId = '' AND JSONExtractString(SubjectId, 1) = {{service:String}})"
+
 LEDGER_FILTERS: Final = (
     Filter(
         "trace",
@@ -230,7 +232,7 @@ LEDGER_FILTERS: Final = (
         condition=_OF_JUDGE,
     ),
     Filter("outcome", "Only what ended like this.", choices=Outcome, default=None),
-    Filter("service", "Only of this service.", condition=OF_SERVICE),
+    Filter("service", "Only of this service.", condition=_JUDGED_OF_SERVICE),
 )
 """Of the ledger of judges; `outcome` is asked of the last words only."""
 

@@ -41,6 +41,13 @@ class Subject:
     trace_id: str
     tenant: str = ""
 
+    @property
+    def run_id(self) -> str:
+        """The agent run that it is, or is part of; "" for a trace and a session."""
+        if self.kind in (SubjectKind.TURN_WINDOW, SubjectKind.EXCHANGE):
+            return self.id.rpartition(":")[0]
+        return self.id if self.kind is SubjectKind.AGENT_RUN else ""
+
 
 def session_subject_id(service: str, session_id: str) -> str:
     """The subject id of a session: a JSON list, as sessions of one id in two services are two."""

@@ -40,12 +40,10 @@ class MeasureParams(_MeasureFilters):
 
     def query(self, now: int) -> MeasureQuery:
         """As the question. Raises ConfigError on a value that means nothing."""
-        if self.by not in ("", *GROUPS) and not (self.by.startswith(ATTRIBUTE) and self.by != ATTRIBUTE):
-            raise ConfigError(f"by: {self.by[:40]!r} is no group: use one of {', '.join(GROUPS)}, {ATTRIBUTE}KEY")
         return MeasureQuery(
             since=moment("since", self.since or DEFAULT_SINCE, now),
             until=late_moment("until", self.until, now) or now,
-            by=self.by,
+            by=checked_group(self.by),
             step=step_length(self.step),
             pooled=self.pooled,
             limit=self.limit,
@@ -56,3 +54,10 @@ class MeasureParams(_MeasureFilters):
         """What a query is compared to, None for nothing. Raises as `query`."""
         to = self.compare_to.strip()
         return other_query(query, to, now, "compare_to") if to else None
+
+
+def checked_group(by: str) -> str:
+    """The group as it is, "" for none. Raises ConfigError where there is no such group."""
+    if by in ("", *GROUPS) or (by.startswith(ATTRIBUTE) and by != ATTRIBUTE):
+        return by
+    raise ConfigError(f"by: {by[:40]!r} is no group: use one of {', '.join(GROUPS)}, {ATTRIBUTE}KEY")

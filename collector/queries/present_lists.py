@@ -28,6 +28,7 @@ def present_session(view: SessionView) -> SessionJson:
         services=list(view.services),
         exchanges=[_exchange(exchange) for exchange in view.exchanges],
         left=view.left,
+        verdicts=list(view.verdicts),
         **_of_session(view.session),
     )
 

@@ -19,7 +19,9 @@ DAY: Final = 24 * HOUR
 def present_entry(entry: LedgerEntry) -> LedgerJson:
     """One word of a judge."""
     word, verdict = entry.word, entry.verdict
-    subject = LedgerSubjectJson(kind=word.kind, id=word.subject_id, trace_id=word.trace_id, agent=entry.agent)
+    subject = LedgerSubjectJson(
+        kind=word.kind, id=word.subject_id, trace_id=word.trace_id, agent=entry.agent, session_id=entry.session_id
+    )
     return fill(
         LedgerJson,
         word,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ...schemas.findings import LIVE, Finding
 from ...schemas.queries.conversation import SessionView
 from ...schemas.queries.reader import Confidence
-from ...schemas.verdicts import Verdict
+from ...schemas.verdicts import Verdict, session_subject_id
 from ..store.client import Store
 from ..store.lists import SessionLists
 from ..store.lists.conversation import pinned, together
@@ -45,4 +45,6 @@ def stored_session(
         for one in said
         for exchange in pinned(one, findings[one.trace_id], least[one.trace_id], verdicts[one.trace_id], names)
     ]
-    return SessionView(whole, [r.service for r in rows], exchanges, max(0, whole.traces - len(said)))
+    services = [r.service for r in rows]
+    measures = reading.load_session_verdicts([session_subject_id(one, session_id) for one in services], tenant)
+    return SessionView(whole, services, exchanges, max(0, whole.traces - len(said)), measures)

@@ -10,7 +10,7 @@ from ...schemas.filters import LEDGER_FILTERS, conditions
 from ...schemas.llm_rows import LATEST, LEDGER_SELECT, LedgerRow, Spend, ledger_from_row
 from ...schemas.queries.ledger import JudgedState, LedgerEntry, LedgerQuery
 from ...schemas.trajectory import TraceState
-from ...schemas.verdicts import DETECTORS, Outcome, SubjectKind
+from ...schemas.verdicts import DETECTORS, Outcome, Subject, SubjectKind, session_of
 from .answers import StoredAnswers
 from .client import Store
 from .pending_traces import JUDGED
@@ -113,20 +113,20 @@ class StoredLedger:
         return StoredAnswers(self._store, tenant).spend(since)
 
     def _placed(self, words: Sequence[tuple[LedgerRow, str]], tenant: str) -> list[LedgerEntry]:
-        ids = {word.trace_id for word, _ in words}
+        ids = {word.trace_id for word, _ in words if word.trace_id}
         names = places(self._store, ids, tenant)
-        found = StoredReading(self._store).load_verdicts(sorted(ids), tenant) if ids else {}
-        verdicts = {(v.subject.trace_id, v.subject.kind, v.subject.id, v.judge): v for vs in found.values() for v in vs}
-        return [
-            LedgerEntry(
-                word,
-                place,
-                names.get((word.trace_id, ""), ""),
-                names.get((word.trace_id, _run_id(word)), "") if _run_id(word) else "",
-                verdicts.get((word.trace_id, word.kind, word.subject_id, word.judge)),
-            )
-            for word, place in words
-        ]
+        reading = StoredReading(self._store)
+        found = [v for verdicts in reading.load_verdicts(sorted(ids), tenant).values() for v in verdicts] if ids else []
+        found += reading.load_session_verdicts(sorted({w.subject_id for w, _ in words if not w.trace_id}), tenant)
+        verdicts = {(v.subject.trace_id, v.subject.kind, v.subject.id, v.judge): v for v in found}
+        entries = []
+        for word, place in words:
+            subject = Subject(word.kind, word.subject_id, word.trace_id)
+            service, session_id = session_of(subject) or (names.get((word.trace_id, ""), ""), "")
+            agent = names.get((word.trace_id, subject.run_id), "") if subject.run_id else ""
+            verdict = verdicts.get((word.trace_id, word.kind, word.subject_id, word.judge))
+            entries.append(LedgerEntry(word, place, service, agent, verdict, session_id))
+        return entries
 
 
 def _latest(query: LedgerQuery) -> tuple[str, dict[str, Any]]:
@@ -147,9 +147,3 @@ def _shown(query: LedgerQuery) -> str:
         return "1"
     windows = "SubjectKind = 'turn-window' AND " if query.outcome is Outcome.SUPERSEDED else ""
     return f"NOT ({windows}Outcome = '{Outcome.SUPERSEDED}')"
-
-
-def _run_id(word: LedgerRow) -> str:
-    if word.kind is SubjectKind.AGENT_RUN:
-        return word.subject_id
-    return word.subject_id.rpartition(":")[0] if word.kind is SubjectKind.TURN_WINDOW else ""

@@ -100,6 +100,15 @@ class StoredReading:
             found.setdefault(verdict.subject.trace_id, []).append(verdict)
         return found
 
+    def load_session_verdicts(self, subject_ids: Sequence[str], tenant: str = "") -> list[Verdict]:
+        """The latest verdict of each judge on each of these sessions (`session_subject_id`)."""
+        sql = (
+            f"SELECT {VERDICT_SELECT} FROM verdicts FINAL WHERE {TENANT} AND TraceId = '' AND SubjectKind = 'session' "
+            f"AND SubjectId IN {{subject_ids:Array(String)}} AND {STANDS} ORDER BY SubjectId, Judge"
+        )
+        rows = Scope(self._store, tenant).select(sql, subject_ids=subject_ids) if subject_ids else ()
+        return [verdict_from_row(row) for row in rows]
+
     def knows(self, trace_id: str, span_id: str, tenant: str = "") -> bool:
         """Whether such a trace, such a span, or (both given) such a span of that trace is stored."""
         if not trace_id and not span_id:

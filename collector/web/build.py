@@ -20,6 +20,7 @@ from .judges import add_judges
 from .labels import add_labels_page
 from .live import add_live
 from .overview import add_overview
+from .packs import add_packs
 from .rendering import make_templates
 from .sessions import add_sessions
 from .site import Site
@@ -43,7 +44,7 @@ def add_pages(app: FastAPI, services: Services) -> None:
     app.state.refusal_page = refusal_pages(templates, services.clock)
     app.add_middleware(SecureHeaders)
     add_assets(app, assets)
-    for add in (add_overview, add_explain_pages, add_judges, add_labels_page, add_traces, add_sessions):
+    for add in (add_overview, add_explain_pages, add_judges, add_packs, add_labels_page, add_traces, add_sessions):
         add(app, site)
     few = CapacityLimiter(REBUILDING_THREADS)
     add_trace(app, site, few)

@@ -105,12 +105,12 @@ def add_judges(app: FastAPI, site: Site) -> None:
         term = find_term(name)
         seen = reader.pipeline_stats.versions(name, window.since, window.until, window.service)
         outcomes = reader.pipeline_stats.outcomes(window.since, window.until, window.service).get(name, {})
-        if not (outcomes or seen or (term and term.kind in ("judge", "detector"))):
-            raise NotFoundError(f"no judge {name[:60]!r} has said anything in {window.words}")
         wanted = request.query_params.get("outcome")
         outcome = choice(Outcome, "outcome", wanted) if wanted else None
         before = read_cursor("cursor", request.query_params.get("cursor", ""))
         words = _words(site, window, name, outcome, before)
+        if not (outcomes or seen or words or (term and term.kind in ("judge", "detector"))):
+            raise NotFoundError(f"no judge {name[:60]!r} has said anything in {window.words}")
         quality = reader.labels.quality(window.since, window.until, window.service)
         return site.render(
             request,

@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from ...schemas.taxonomy import with_group
+from ...schemas.text.scores import score_words
 from .assets import Asset
 from .filters import FILTERS
 from .links import session_link, trace_link
@@ -27,6 +28,7 @@ def make_templates(assets: Mapping[str, Asset], explained: Callable[[str], Any],
     )
     environment.filters.update(FILTERS)
     environment.filters["json"] = partial(json.dumps, separators=(",", ":"))
+    environment.globals.update(score_words=score_words)
     environment.globals.update(session_link=session_link, trace_link=trace_link, with_group=with_group)
     environment.globals.update(asset=lambda path: assets[path].url, explained=explained, version=version)
     return environment

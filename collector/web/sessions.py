@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Final
 from urllib.parse import urlencode
 
@@ -11,9 +13,10 @@ from pydantic import ConfigDict
 from ...schemas.errors import NotFoundError
 from ...schemas.queries.conversation import SessionExchange
 from ...schemas.queries.listing import SessionRow, Sort
+from ...schemas.queries.measures import MeasuredPack, PackMeasure
 from ...schemas.queries.reader import Confidence
 from ...schemas.text.naming import is_whole
-from ...schemas.verdicts import Verdict
+from ...schemas.verdicts import Verdict, session_of
 from ..api.lists import sessions_page
 from ..api.params import Text
 from ..api.params_lists import SessionParams
@@ -76,7 +79,37 @@ def add_sessions(app: FastAPI, site: Site) -> None:
             profile=asked.profile,
             traces=traces_link(found.session, asked.profile),
             lowest_scores=lowest_scores,
+            measures=session_measures(found.verdicts, site.reader.measures.packs),
+            item_verdicts=item_verdicts,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMeasure:
+    """A measure of a session. `service`: of the session that has it."""
+
+    letter: str
+    title: str
+    definition: str
+    service: str
+    verdict: Verdict
+
+
+def session_measures(verdicts: Sequence[Verdict], packs: Sequence[MeasuredPack]) -> Sequence[ShownMeasure]:
+    """The measures of a session in order of packs; those of packs that are gone come last, by judge."""
+    known = {measure.judge: (at, measure) for at, measure in enumerate(m for pack in packs for m in pack.measures)}
+    shown: list[tuple[tuple[str, int, str], ShownMeasure]] = []
+    for verdict in verdicts:
+        service, _ = session_of(verdict.subject) or ("", "")
+        at, measure = known.get(verdict.judge, (len(known), PackMeasure("", verdict.judge, verdict.judge, "")))
+        one = ShownMeasure(measure.letter, measure.title, measure.definition, service, verdict)
+        shown.append(((service, at, verdict.judge), one))
+    return [one for _, one in sorted(shown, key=lambda pair: pair[0])]
+
+
+def item_verdicts(exchange: SessionExchange) -> Sequence[Verdict]:
+    """The verdicts of checks on an exchange that have an item below its best answer."""
+    return [v for v in exchange.verdicts if any(not item.best for item in v.items)]
 
 
 def traces_link(session: SessionRow, profile: str) -> str:

@@ -42,9 +42,13 @@ class SessionExchange:
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """A session with its conversation in order of time. `left`: traces that came later and are not shown."""
+    """A session with its conversation in order of time. `left`: traces that came later and are not shown.
+
+    `verdicts`: on the session as a whole, its measures.
+    """
 
     session: SessionRow
     services: Sequence[str]
     exchanges: Sequence[SessionExchange]
     left: int = 0
+    verdicts: Sequence[Verdict] = ()

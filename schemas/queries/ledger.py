@@ -56,13 +56,17 @@ class LedgerQuery:
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """A word with where it belongs ("" unknown) and the verdict that stands, if any; `id` its place among equals."""
+    """A word with where it belongs ("" unknown) and the verdict that stands, if any; `id` its place among equals.
+
+    `session_id`: of a session of several traces, which has no trace.
+    """
 
     word: LedgerRow
     id: str
     service: str = ""
     agent: str = ""
     verdict: Verdict | None = None
+    session_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,11 +64,15 @@ class ExchangeJson(WireModel):
 
 
 class SessionJson(SessionRowJson):
-    """A session as a conversation in order of time; `left`: traces beyond those that are shown."""
+    """A session as a conversation in order of time; `left`: traces beyond those that are shown.
+
+    `verdicts`: on the session as a whole, its measures.
+    """
 
     services: list[str]
     exchanges: list[ExchangeJson]
     left: int
+    verdicts: list[VerdictJson]
 
 
 class SessionPage(WireModel):

@@ -212,9 +212,10 @@ class DeletedJson(WireModel):
 
 
 class LedgerSubjectJson(SubjectJson):
-    """The subject of a verdict with the agent whose run it is."""
+    """The subject of a verdict with the agent whose run it is, or the session that it is where no trace is named."""
 
     agent: OptionalText
+    session_id: OptionalText
 
 
 class LedgerJson(WireModel):

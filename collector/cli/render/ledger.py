@@ -10,6 +10,7 @@ from rich.text import Text
 
 from ....schemas.text.counting import counted
 from ....schemas.text.naming import agent_name
+from ....schemas.text.scores import score_words
 from ....schemas.text.terminal import safe
 from ....schemas.wire.traces import ArchitectureJson, JudgesJson, LedgerJson, LedgerPage, SpendJson, SpentJson
 from .tables import content, moment, plain_table, rows_table
@@ -68,15 +69,16 @@ def architecture_text(row: ArchitectureJson) -> RenderableType:
 
 def _cells(row: LedgerJson) -> Iterator[Text]:
     subject = row.subject
-    yield content(row.trace_id)
+    yield content(row.trace_id or "-")
     yield moment(row.at)
-    agent = agent_name(subject.agent or "") if subject.kind == "agent-run" else "-"
+    agent = agent_name(subject.agent or "") if subject.kind in ("agent-run", "exchange") else "-"
     yield content(f"{row.service or 'unknown service'} / {agent}", 60)
-    yield content(subject.kind if subject.kind == "trace" else f"{subject.kind} {subject.id}", 60)
+    yield content(subject.kind if subject.kind == "trace" else f"{subject.kind} {subject.session_id or subject.id}", 60)
     yield content(row.judge, 40)
     yield Text(row.outcome, OUTCOME_STYLE.get(row.outcome, ""))
     dropped = " (quote dropped)" if row.quote_dropped else ""
-    yield Text("n/a" if row.not_applicable else "-" if row.score is None else f"{row.score} of 3{dropped}")
+    said = score_words(row.score, row.value)
+    yield Text("n/a" if row.not_applicable else f"{said}{dropped}" if said else "-")
     yield content(row.reason, WHY)
 
 

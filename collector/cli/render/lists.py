@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ....schemas.text.counting import counted
 from ....schemas.text.naming import agent_name
+from ....schemas.text.scores import score_words
 from ....schemas.wire.lists import ExchangeJson, SessionJson, SessionRowJson
 from ....schemas.wire.traces import TraceRowJson, VerdictJson
 from .rows_list import RowsList
@@ -79,7 +80,7 @@ def session_view(session: SessionJson) -> RenderableType:
         counts(session.errors),
     )
     services = Text.assemble("of ", content(", ".join(session.services), 200))
-    parts: list[RenderableType] = [head, services, Text()]
+    parts: list[RenderableType] = [head, services, *_scores(session.verdicts, {}), Text()]
     parts += [part for exchange in session.exchanges for part in _exchange(exchange)]
     if session.left:
         parts.append(Text(f"{counted(session.left, 'later trace')} not shown", "dim"))
@@ -143,9 +144,9 @@ def _scores(verdicts: Sequence[VerdictJson], agents: Mapping[str, str]) -> Itera
     """A line an agent run, with the agent's name; what is of no run (the trace, the session) has a line of its own."""
     scored: dict[str, list[str]] = {}
     for verdict in verdicts:
-        if verdict.score is not None:
+        if said := score_words(verdict.score, verdict.value):
             dropped = " (its quote was dropped)" if verdict.quote_dropped else ""
-            scored.setdefault(verdict.subject.id, []).append(f"{verdict.judge} {verdict.score} of 3{dropped}")
+            scored.setdefault(verdict.subject.id, []).append(f"{verdict.judge} {said}{dropped}")
     for run_id, words in scored.items():
         who = content(agent_name(agents[run_id]), 60).append(": ") if run_id in agents else Text()
         yield Text.assemble(who, content(", ".join(words)), style="dim")

@@ -11,6 +11,7 @@ from rich.tree import Tree
 
 from ....schemas.text.counting import counted
 from ....schemas.text.naming import agent_name
+from ....schemas.text.scores import score_words
 from ....schemas.wire.errors import ErrorJson
 from ....schemas.wire.traces import (
     AgentRunJson,
@@ -42,7 +43,7 @@ class _Pinned:
                 self._elsewhere[span_id].append(("repeated", error))
         self._verdicts: dict[str, list[VerdictJson]] = defaultdict(list)
         for verdict in verdicts:
-            self._verdicts[verdict.subject.id].append(verdict)
+            self._verdicts[run_of(verdict)].append(verdict)
 
     def pin(self, span_id: str | None, node: Tree) -> None:
         """Hang the errors of a span under its node: those made there in full, of others that they show there."""
@@ -84,7 +85,7 @@ def trace_tree(trace: TraceJson) -> Tree:
         for span_id in rest:
             pinned.pin(span_id, outside.add(Text.assemble("span ", content(span_id, style="bold"))))
     for verdict in trace.verdicts:
-        if verdict.subject.id not in known:
+        if run_of(verdict) not in known:
             root.add(_verdict(verdict))
     return root
 
@@ -180,6 +181,12 @@ def _call_title(call: ToolCallJson) -> Text:
     return title
 
 
+def run_of(verdict: VerdictJson) -> str:
+    """The id of the run that a verdict is of, or that has its exchange; else of its trace or session."""
+    subject = verdict.subject
+    return subject.id.rpartition(":")[0] if subject.kind == "exchange" else subject.id
+
+
 def _verdict(verdict: VerdictJson) -> Text:
     return Text.assemble("verdict ", content(verdict.judge, 60), "  ", _score(verdict))
 
@@ -187,6 +194,7 @@ def _verdict(verdict: VerdictJson) -> Text:
 def _score(verdict: VerdictJson) -> Text:
     if verdict.not_applicable:
         return Text("not applicable", style="dim")
-    if verdict.score is None:
+    said = score_words(verdict.score, verdict.value)
+    if not said:
         return content(f"unscored: {verdict.unscored_reason or 'no reason given'}", TEXT, "yellow")
-    return Text.assemble(f"{verdict.score} of 3", *((" (its quote was dropped)", "yellow"),) * verdict.quote_dropped)
+    return Text.assemble(said, *((" (its quote was dropped)", "yellow"),) * verdict.quote_dropped)

@@ -30,16 +30,16 @@ ON_SPANS: Final = (
 )
 """Attributes that are written on spans with findings."""
 
-_WHOLE: Final = frozenset({SubjectKind.AGENT_RUN, SubjectKind.TRACE, SubjectKind.SESSION})
+_WHOLE: Final = frozenset({SubjectKind.AGENT_RUN, SubjectKind.EXCHANGE, SubjectKind.TRACE, SubjectKind.SESSION})
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
     """An error or verdict about one span. `id`: 32 hex digits, the same whenever the same is said of it again.
 
-    `score`: of a verdict 0 to 3 (3 best); of an error its severity, 1 LOW to 3 HIGH, and 0 once it is retracted.
-    `label`: of an error its category. `error`: why there is no score, a class. `kind`: CODE or LLM. `at`: unix nanos.
-    `live`: False where it only takes back what was sent before.
+    `score`: of a verdict 0 to 3 (3 best), of a check's its value, 0 to 1; of an error its severity, 1 LOW to 3 HIGH,
+    and 0 once it is retracted. `label`: of an error its category. `error`: why there is no score, a class. `kind`: CODE
+    or LLM. `at`: unix nanos. `live`: False where it only takes back what was sent before.
     """
 
     id: str
@@ -92,13 +92,14 @@ def verdict_evaluations(record: TraceRecord) -> Iterator[Evaluation]:
 
 
 def _of_verdict(record: TraceRecord, opinion: JudgedOpinion, verdict: Verdict) -> Evaluation | None:
-    span_id = record.run_spans.get(verdict.subject.id, "") or record.top
+    span_id = record.run_spans.get(verdict.subject.run_id, "") or record.top
     trace_id = record.holder(span_id)
     if not trace_id:
         return None
     subject = verdict.subject
     parts = (subject.tenant, subject.trace_id, subject.kind, subject.id, verdict.judge)
-    unscored = verdict.score is None and not verdict.not_applicable
+    score = verdict.value if verdict.score is None else float(verdict.score)
+    unscored = score is None and not verdict.not_applicable
     return Evaluation(
         id=hashlib.blake2b(orjson.dumps(parts), digest_size=16).hexdigest(),
         trace_id=trace_id,
@@ -107,7 +108,7 @@ def _of_verdict(record: TraceRecord, opinion: JudgedOpinion, verdict: Verdict) -
         name=verdict.judge,
         kind="LLM",
         at=opinion.at,
-        score=None if verdict.score is None else float(verdict.score),
+        score=score,
         label=NOT_APPLICABLE if verdict.not_applicable else UNSCORED if unscored else "",
         explanation=verdict.unscored_reason if unscored else verdict.reasons,
         error=UNSCORED if unscored else "",

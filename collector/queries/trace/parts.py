@@ -104,7 +104,7 @@ def present_part(
         remainder=[] if after else [span.span_id for span in outline.remainder],
         errors=[present_error(located) for located in marked(errors, calibrations, outline.tenant)],
         findings=by_place((f for f in found.findings if belongs(f.agent_run_id, f.turn)), order),
-        verdicts=[v for v in found.verdicts if belongs(v.subject.id)],
+        verdicts=[v for v in found.verdicts if belongs(v.subject.run_id)],
         part=TracePartJson(
             rebuilt=outline.rebuilt, first=part.first, agent_runs=len(outline.runs), next=after, stored_spans=stored
         ),

@@ -14,7 +14,7 @@ from ....schemas.queries.listing import SessionRow
 from ....schemas.queries.reader import LocatedError
 from ....schemas.taxonomy import Severity
 from ....schemas.trajectory import TraceState
-from ....schemas.verdicts import SubjectKind, Verdict
+from ....schemas.verdicts import Subject, SubjectKind, Verdict
 from .errors import SEVERITIES, worst_error
 
 _ORDER: Final = (TraceState.OPEN, TraceState.FAILED, TraceState.INCOMPLETE, TraceState.SETTLED)
@@ -34,6 +34,15 @@ class TraceExchanges:
         at = self.began.get(run_id, 0)
         later = (i for i, one in enumerate(self.exchanges) if one.run_id == run_id and one.first_turn <= (turn or 0))
         return max(later, default=at)
+
+    def at_subject(self, subject: Subject) -> int:
+        """The position of the exchange that a subject is, or in which its run began; the first for others."""
+        same = (i for i, one in enumerate(self.exchanges) if f"{one.run_id}:{one.first_turn}" == _beginning(subject))
+        return next(same, self.at(subject.run_id))
+
+
+def _beginning(subject: Subject) -> str:
+    return subject.id.rpartition("-")[0] if subject.kind is SubjectKind.EXCHANGE else ""
 
 
 def session_row(row: Sequence[Any]) -> SessionRow:
@@ -138,8 +147,7 @@ def pinned(
             errors[said.at(run_id, error.lead.turn)].append(located)
     words: defaultdict[int, list[Verdict]] = defaultdict(list)
     for verdict in verdicts:
-        of_run = verdict.subject.kind in (SubjectKind.AGENT_RUN, SubjectKind.TURN_WINDOW)
-        words[said.at(verdict.subject.id) if of_run else 0].append(verdict)
+        words[said.at_subject(verdict.subject)].append(verdict)
     for at, exchange in enumerate(said.exchanges):
         ordered = sorted(found[at], key=lambda f: (-f.severity.rank, f.first_seen, f.id))
         worst_first = sorted(errors[at], key=lambda one: -one.severity.rank)

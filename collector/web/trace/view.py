@@ -224,7 +224,7 @@ def view_of(
         opened=opened,
         tree=TreeView(trace_index, choice).top(),
         opinions=Opinions.of(labelled, map(summary, assessment.errors)),
-        verdicts=grouped(assessment.verdicts, lambda verdict: verdict.subject.id),
+        verdicts=grouped(assessment.verdicts, lambda verdict: verdict.subject.run_id or verdict.subject.id),
     )
 
 

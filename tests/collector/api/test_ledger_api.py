@@ -33,7 +33,7 @@ def test_a_word_in_full(api: Api) -> None:
     (item,) = api.get("/api/ledger")["items"]
     assert item == {
         "trace_id": KNOWN, "service": "svc",
-        "subject": {"kind": "agent-run", "id": "run-1", "trace_id": KNOWN, "agent": "agent"},
+        "subject": {"kind": "agent-run", "id": "run-1", "trace_id": KNOWN, "agent": "agent", "session_id": None},
         "judge": "goal-fulfilment", "version": "v1", "outcome": "done", "reason": None, "model": "some/model",
         "score": 2, "value": None, "not_applicable": False, "quote_dropped": False,
         "sampling_probability": 0.25, "findings": 2, "at": "2026-11-20T10:09:47.000000Z",

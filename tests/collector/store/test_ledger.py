@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from measured_sessions import a_value, of_session, save
 from store_parts import TRACE_ID, a_judged_subject, a_judged_trace, a_run
 
 from tracejury.collector.store.client import Store
@@ -96,6 +97,26 @@ def test_a_word_has_its_place_and_the_verdict_that_stands(ledger: StoredLedger) 
     assert (found[LOGIC, "run-1:0-4"].agent, found[LOGIC, "run-1:0-4"].verdict) == ("planner", None)
     assert (found["detectors", TRACE_ID].service, found["detectors", TRACE_ID].agent) == ("shop", "")
     assert (found[GOAL, "run-9"].service, found[GOAL, "run-9"].agent) == ("desk", "")
+
+
+def test_words_of_exchanges_and_sessions_have_their_place(store: Store, ledger: StoredLedger) -> None:
+    """An exchange has the agent of its run; a session of several traces its service and id, and no trace."""
+    whole, lone = of_session("desk", "talk/1"), Subject(SubjectKind.SESSION, TRACE_ID, TRACE_ID)
+    exchange = Subject(SubjectKind.EXCHANGE, "run-1:0-4", TRACE_ID)
+    values = ((whole, 0.25), (lone, 0.5), (exchange, 0.75))
+    save(store, *(a_value(LOGIC, subject, value) for subject, value in values), received=1, judged_at=9)
+    save(store, a_value(LOGIC, of_session("shop", "other"), 0), received=1, judged_at=9)
+    found = {e.word.subject_id: e for e in ledger.entries(LedgerQuery(100)) if e.verdict and e.verdict.value}
+    places = [
+        (e.word.trace_id, e.service, e.agent, e.session_id, e.verdict and e.verdict.value) for e in found.values()
+    ]
+    assert sorted(places) == [
+        ("", "desk", "", "talk/1", 0.25),
+        (TRACE_ID, "shop", "", "", 0.5),
+        (TRACE_ID, "shop", "planner", "", 0.75),
+    ]
+    of_desk = ledger.entries(LedgerQuery(100, service="desk"))
+    assert {e.word.subject_id for e in of_desk} == {whole.id, "run-9"}
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])

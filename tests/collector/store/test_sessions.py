@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from listed_traces import SECOND, Listed, Mark, store_all
-from store_parts import a_finding, a_judged_trace, a_run
+from measured_sessions import a_value, of_session, save
+from store_parts import TRACE_ID, a_finding, a_judged_trace, a_run
 
 from tracejury.collector.queries.stored_sessions import stored_session
 from tracejury.collector.store.client import Store
@@ -18,6 +19,7 @@ from tracejury.schemas.queries.listing import SessionRow, Sort
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, Position, TraceQuery
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import Exchange, TraceState, Turn, TurnKind
+from tracejury.schemas.verdicts import Subject, SubjectKind
 
 pytestmark = pytest.mark.store
 
@@ -225,8 +227,14 @@ def test_a_run_in_which_the_user_writes_again_shows_as_several_exchanges(store: 
     below = a_finding(span_id="b" * 16, id="f9", agent_run_id="h", turn=0, explanation="below")
     judged = a_judged_trace(*of_turns, below, session_id="s", runs=runs, exchanges=told, service="shop")
     StoredJudging(store).save([judged])
+    subjects = [Subject(SubjectKind.EXCHANGE, one.id, TRACE_ID) for one in told]
+    values = [a_value("states", subject, at / 4) for at, subject in enumerate(subjects)]
+    whole = a_value("states", of_session("shop", "s"), 0.5)
+    save(store, *values, whole, a_value("states", of_session("shop", "other"), 0), received=1)
     view = stored_session(store, "s", ALL)
     assert view is not None
+    assert [list(e.verdicts) for e in view.exchanges] == [[one] for one in values]
+    assert view.verdicts == [whole]
     assert [(e.goal, e.answer, e.first_turn, e.turns) for e in view.exchanges] == [
         ("A table?", "Yes.", 0, 2),
         ("A chair?", "Yes, too.", 2, 3),

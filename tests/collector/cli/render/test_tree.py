@@ -11,7 +11,7 @@ from rich.console import Console
 from sizes import sized
 
 from tracejury.collector.cli.render.tables import counts, moment
-from tracejury.collector.cli.render.tree import _score, trace_tree
+from tracejury.collector.cli.render.tree import _score, run_of, trace_tree
 from tracejury.schemas.wire.errors import ErrorJson
 from tracejury.schemas.wire.traces import (
     AgentRunJson,
@@ -287,6 +287,13 @@ def test_a_verdict_without_its_quote_says_so() -> None:
     """Beside its score."""
     marked = _score(verdict("goal", "r", score=1, quote_dropped=True))
     assert (marked.plain, _score(verdict("goal", "r", score=1)).plain) == ("1 of 3 (its quote was dropped)", "1 of 3")
+
+
+def test_a_check_shows_its_value() -> None:
+    """Instead of a score; of an exchange below its run."""
+    assert _score(verdict("state", "r", value=2 / 3)).plain == "0.667"
+    of_exchange = verdict("state", "a", value=0.5, subject={"kind": "exchange", "id": "r:0-4", "trace_id": "t"})
+    assert run_of(of_exchange) == "r"
 
 
 def verdict(judge: str, run_id: str, **changes: Any) -> VerdictJson:

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 import pytest
+from measured_sessions import a_value
 from otlp_backend import Backend, grpc_backend, http_backend
 from store_parts import TRACE_ID, a_finding
 
@@ -17,7 +18,7 @@ from tracejury.collector.otlp.client.connect import client_of
 from tracejury.collector.outbound.otlp.batch import ExportBatch, ExportOptions
 from tracejury.collector.outbound.otlp.config import Annotations, SamplingConfig
 from tracejury.collector.outbound.otlp.evaluation_formats import Installation
-from tracejury.collector.outbound.otlp.evaluations import hash64, told_key
+from tracejury.collector.outbound.otlp.evaluations import hash64, told_key, verdict_evaluations
 from tracejury.collector.outbound.otlp.tail_sampler import TailSampler
 from tracejury.judges.causes import led_by
 from tracejury.judges.grouping import group
@@ -26,6 +27,7 @@ from tracejury.schemas.queries.export_record import JudgedOpinion, TraceRecord
 from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.verdicts import Subject, SubjectKind
 
 S1, S2, S3 = "1" * 16, "2" * 16, "3" * 16
 FIRST = a_finding(span_id=S1, judge="service-error", category="Service Errors", confidence=0.6, first_seen=10)
@@ -39,6 +41,9 @@ JOINS = a_finding(
 )  # fmt: skip
 """Declares APART as its repeat: the errors of FIRST and APART become one."""
 GONE = FindingState.RETRACTED
+RECORD = TraceRecord(
+    TRACE_ID, "settled", judged_at=1, seen=1, received_at=1, rows=3, ends={(TRACE_ID, s): 5 for s in (S1, S2, S3)}
+)
 
 
 class Content:
@@ -139,6 +144,23 @@ async def test_an_error_of_three_findings_arrives_once(backend_of: Any) -> None:
     assert said["gen_ai.evaluation.explanation"].endswith(f"Evidence: {quote}")
     metadata = orjson.loads(plain(carrier)["evaluations.0.evaluation.metadata"])
     assert (metadata["title"], metadata["error.id"]) == (title, error.id)
+
+
+def test_verdicts_of_checks_are_told_with_their_value() -> None:
+    """Of an exchange at the span of its run, of a lone trace's session at its topmost span; unscored ones with why."""
+    exchange = Subject(SubjectKind.EXCHANGE, "run-1:0-4", TRACE_ID)
+    lone = Subject(SubjectKind.SESSION, TRACE_ID, TRACE_ID)
+    record = replace(RECORD, run_spans={"run-1": S2}, top=S1, opinions=tuple(
+        JudgedOpinion(verdict, verdict.judge, 1) for verdict in (
+            a_value("states", exchange, 1, 4), a_value("policy", lone, 0), a_value("tools", lone, None),
+            a_value("reports", lone, None, not_applicable=False, unscored_reason="no answer"),
+        )
+    ))  # fmt: skip
+    told = [(one.name, one.span_id, one.score, one.label) for one in verdict_evaluations(record)]
+    assert told == [
+        ("states", S2, 0.25, ""), ("policy", S1, 0, ""), ("tools", S1, None, "not_applicable"),
+        ("reports", S1, None, "unscored"),
+    ]  # fmt: skip
 
 
 def test_nothing_is_told_twice() -> None:

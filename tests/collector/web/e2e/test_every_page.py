@@ -20,7 +20,8 @@ WIDTHS = (1400, 390)
 PAGES = (
     "/", "/?unit=turn&range=7d", "/traces", "/traces?severity=MEDIUM&q=order", "/traces?agent=nobody", "/sessions",
     "/sessions/talk%2F1?service=help-desk", "/errors", "/labels", "/labels?purpose=learning", "/judges",
-    "/judges/plan-quality", "/explain", "/explain/calibrated", "/traces/{trace}", "/traces/{trace}?span={span}",
+    "/judges/plan-quality", "/packs", "/packs/pipa", "/explain", "/explain/calibrated", "/traces/{trace}",
+    "/traces/{trace}?span={span}",
     "/spans/{span}", "/traces/{trace}/spans/{span}/raw", "/nowhere",
 )  # fmt: skip
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"

@@ -1,0 +1,115 @@
+"""Pages of packs: the measures of sessions, over time and by group, and the worst sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from fastapi import FastAPI, Request, Response
+
+from ...schemas.errors import NotFoundError
+from ...schemas.queries.measures import MeasuredPack, MeasureQuery
+from ...schemas.rates import Estimate
+from ..api.params_measures import GROUPS, checked_group
+from ..queries.measures import MeasureAnswer, MeasureFigure, MeasureGroup, Measures
+from .filters import SECOND, counted
+from .headline import points
+from .site import Site, page
+from .window import Window
+
+MOST_GROUPS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureRow:
+    """A measure with its difference to the time before, in words; "" where there is nothing to compare."""
+
+    figure: MeasureFigure
+    trend: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class PackView:
+    """The measures of a pack, each against the time before."""
+
+    pack: MeasuredPack
+    answer: MeasureAnswer
+    rows: Sequence[MeasureRow]
+
+
+def add_packs(app: FastAPI, site: Site) -> None:
+    """`/packs` and `/packs/{name}`."""
+
+    @page(app, "/packs")
+    def packs(request: Request) -> Response:
+        window, measures = site.window(request), site.reader.measures
+        views = [pack_view(measures, answer, window) for answer in measures.ask(asked(window))]
+        return site.render(request, "packs.html", views=views)
+
+    @page(app, "/packs/{name}")
+    def pack(request: Request, name: str) -> Response:
+        window, measures = site.window(request), site.reader.measures
+        if name not in {one.name for one in measures.packs}:
+            raise NotFoundError(f"no pack {name[:60]!r} is installed")
+        by = request.query_params.get("by") or GROUPS[1]
+        query = replace(asked(window), pack=name)
+        (answer,) = measures.ask(replace(query, step=window.step))
+        (grouped,) = measures.ask(replace(query, by=checked_group(by), limit=MOST_GROUPS))
+        letters = [measure.letter for measure in answer.pack.measures]
+        letter = request.query_params.get("measure", "")
+        chosen = letters.index(letter) if letter in letters else 0
+        return site.render(
+            request,
+            "pack.html",
+            view=pack_view(measures, answer, window),
+            grouped=grouped,
+            by=by,
+            groups=GROUPS,
+            chosen=answer.pack.measures[chosen],
+            chart=chart(answer.rows, chosen, window),
+        )
+
+
+def asked(window: Window) -> MeasureQuery:
+    """The question of a page: the measures of its time and service."""
+    return MeasureQuery(window.since, window.until, service=window.service)
+
+
+def pack_view(measures: Measures, answer: MeasureAnswer, window: Window) -> PackView:
+    """An answer against the time before."""
+    before = replace(asked(window), since=window.before.since, until=window.before.until)
+    compared = measures.compare(answer, before).differences if answer.total.sessions else {}
+    rows = [measure_row(figure, compared.get(figure.measure.letter)) for figure in answer.total.figures]
+    return PackView(answer.pack, answer, rows)
+
+
+def measure_row(figure: MeasureFigure, difference: Estimate | None) -> MeasureRow:
+    """A figure beside its difference to the time before."""
+    if difference is None:
+        return MeasureRow(figure, "", "")
+    words = f"{points(difference.value)} points ({points(difference.low)} to {points(difference.high)})"
+    return MeasureRow(figure, words, "bad" if difference.high < 0 else "fine" if difference.low > 0 else "")
+
+
+def chart(rows: Sequence[MeasureGroup], measure: int, window: Window) -> Mapping[str, Any]:
+    """One measure over time with its interval; a step without a session that has it is a gap."""
+    step = window.step
+    shown = {row.at: row.figures[measure] for row in rows}
+    times = range(window.since // step * step, window.until, step)
+    figures = [shown.get(at) for at in times]
+    estimates = [figure.estimate if figure else None for figure in figures]
+    return {
+        "times": [at // SECOND for at in times],
+        "percent": True,
+        "series": [
+            {
+                "name": rows[0].figures[measure].measure.title if rows else "",
+                "values": [e and e.value for e in estimates],
+                "low": [e and e.low for e in estimates],
+                "high": [e and e.high for e in estimates],
+                "marks": [counted(figure.n, "session") if figure else "" for figure in figures],
+            }
+        ],
+    }
