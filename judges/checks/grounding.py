@@ -155,7 +155,7 @@ class Grounds:
             agent_run_id=placed.run_id or self._run(placed.label),
             turn=placed.turn,
             judge=check.name,
-            dimensions=(),
+            dimensions=(check.dimension,) if check.dimension else (),
             taxonomy=asked.pack,
             category=category,
             severity=check.severity,

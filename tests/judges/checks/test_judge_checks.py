@@ -21,6 +21,7 @@ from tracejury.processors.transcript import session_record, split
 from tracejury.schemas.checks import CheckItem, ItemAnswer
 from tracejury.schemas.errors import LlmError, OverBudgetError, PromptTooLongError, RetryableError, TracejuryError
 from tracejury.schemas.findings import FindingState
+from tracejury.schemas.taxonomy import Dimension
 
 WRONG = {"answer": "no", "reason": "It looked in vain.", "label": "E2.S2", "quote": "I look at Rome now."}
 
@@ -55,6 +56,13 @@ def test_an_item_below_its_best_answer_is_a_finding_of_its_pack() -> None:
     item = case.checks[0].items[1]
     assert (found.trace_id, found.span_id) == (item.trace_id, item.span_id)
     assert found.agent_run_id == case.traces[found.trace_id].runs[0].id
+
+
+def test_a_finding_has_the_dimension_of_its_check() -> None:
+    """By which it may be part of an error of others."""
+    consistent = check(ItemSource.STATES, dimension=Dimension.LOGICAL_CONSISTENCY)
+    said, _ = asked_of(check_case(1, consistent), lambda p: reply(p, {2: WRONG}))
+    assert [found.dimensions for found in said.findings] == [(Dimension.LOGICAL_CONSISTENCY,)]
 
 
 def test_separate_items_have_a_call_each() -> None:
