@@ -23,8 +23,6 @@ from ..llm.data_files import model_of, read_data
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 """A larger file holds no task cards."""
-MOST_POLICIES: Final = 200
-"""Policies that one session is judged by."""
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 
 
@@ -81,11 +79,10 @@ def load_cards(paths: Iterable[str]) -> Mapping[str, TaskCard]:
     return {name: card for name, (card, _) in found.items()}
 
 
-def policies_of(card: Terms | None, service: Terms | None) -> tuple[tuple[str, ...], int]:
-    """The policies of the card, then those of the service, each once and on one line; and how many were left out."""
+def policies_of(card: Terms | None, service: Terms | None) -> tuple[str, ...]:
+    """The policies of the card, then those of the service, each once and on one line."""
     stated = (policy for terms in (card, service) if terms is not None for policy in terms.policies)
-    distinct = tuple(dict.fromkeys(" ".join(policy.split()) for policy in stated))
-    return distinct[:MOST_POLICIES], max(0, len(distinct) - MOST_POLICIES)
+    return tuple(dict.fromkeys(" ".join(policy.split()) for policy in stated))
 
 
 def _files(path: str) -> list[Path]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tracejury.judges.packs.task_cards import MOST_POLICIES, TaskCard, Terms, load_cards, policies_of
+from tracejury.judges.packs.task_cards import TaskCard, Terms, load_cards, policies_of
 from tracejury.schemas.errors import ConfigError
 
 CARD = """
@@ -89,17 +89,9 @@ def test_no_such_file_no_json_no_cards(tmp_path: Path) -> None:
 
 def test_policies_of_card_and_service_are_joined_once_each() -> None:
     card = TaskCard(id="a", policies=("Ask  for\nthe id.", "Be brief."))
-    assert policies_of(card, Terms(policies=("Be brief.", "Be kind."))) == (
-        ("Ask for the id.", "Be brief.", "Be kind."),
-        0,
-    )
-    assert policies_of(None, None) == ((), 0)
-
-
-def test_policies_beyond_the_bound_are_counted() -> None:
-    card = TaskCard(id="a", policies=tuple(f"Rule {n}." for n in range(MOST_POLICIES + 5)))
-    kept, left_out = policies_of(card, None)
-    assert (len(kept), left_out) == (200, 5)
+    joined = policies_of(card, Terms(policies=("Be brief.", "Be kind.")))
+    assert joined == ("Ask for the id.", "Be brief.", "Be kind.")
+    assert policies_of(None, None) == ()
 
 
 def test_the_card_of_the_guide_is_one(tmp_path: Path) -> None:

@@ -71,4 +71,4 @@ class SessionTerms:
 
     def policies(self, pack: Pack) -> tuple[str, ...]:
         """The policies of the task and of the service."""
-        return policies_of(self.match.card, pack.settings.terms(self.service))[0]
+        return policies_of(self.match.card, pack.settings.terms(self.service))
