@@ -42,7 +42,7 @@ class Grounds:
         self._placer = QuotePlacer(traces)
         self._steps = [step for step in case.steps if self._placer.known(step)]
         self._labels = {step.label: step for step in self._steps}
-        self._shown: dict[str, str] = {}
+        self._texts: list[str] = []
 
     def answer(self, asked: AskedCheck, said: Said) -> Grounded | None:
         """The answer to one item, with its finding where it is below the best; None for a listed item that is none."""
@@ -91,26 +91,26 @@ class Grounds:
             return self._placer.at(step, said.quote)
         if step is None:
             return None if item.label else self._standing(said, self._steps)
-        if self._standing(said, [s for s in self._case.record.transcript.steps if self._placer.known(s)]) is None:
-            return None
-        return self._placer.at(step, item.text) or self._placer.at(step, said.quote)
+        proof = self._placer.at(step, said.quote)
+        proven = proof or any(self._placer.at(s, said.quote) for s in self._showing(said.quote))
+        return (self._placer.at(step, item.text) or proof) if proven else None
 
     def _standing(self, said: Said | AlsoSaid, steps: Sequence[Step]) -> ClaimLocation | None:
         """Where a quote stands among these steps: at a step that was named, or the only one."""
         if not said.quote:
             return None
-        wanted = folded(said.quote)
         # A quote with gaps is shown nowhere as it stands.
-        shown = {step.label for step in self._case.record.transcript.steps if wanted in self._text(step)}
+        shown = {step.label for step in self._showing(said.quote)}
         possible = [step for step in steps if step.label in shown] if shown else steps
         named = [step for step in self._named(said.label) if step in possible]
         return self._placer.place(said.quote, named, possible)
 
-    def _text(self, step: Step) -> str:
-        """What the record shows at the step, folded."""
-        if step.label not in self._shown:
-            self._shown[step.label] = folded(step.text)
-        return self._shown[step.label]
+    def _showing(self, quote: str) -> list[Step]:
+        """The steps of the whole record that show the quote."""
+        steps = self._case.record.transcript.steps
+        self._texts = self._texts or [folded(step.text) for step in steps]
+        wanted = folded(quote)
+        return [step for step, text in zip(steps, self._texts, strict=True) if wanted and wanted in text]
 
     def _drop(self, asked: AskedCheck) -> None:
         self.dropped["no-evidence"] += 1
@@ -119,13 +119,8 @@ class Grounds:
     def _listed(self, mention: str) -> CheckItem | None:
         """A listed item, if the answer mentions it."""
         step = self._labels.get(self._case.answered)
-        judged = self._case.judged
-        if (
-            step is None
-            or judged is None
-            or not folded(mention)
-            or folded(mention) not in folded(judged.exchange.answer)
-        ):
+        said = folded(self._case.judged.exchange.answer) if self._case.judged else ""
+        if step is None or not folded(mention) or folded(mention) not in said:
             return None
         return CheckItem(mention, step.label, step.trace_id, step.span_id)
 

@@ -58,8 +58,8 @@ class QuotePlacer:
         return self._location(step, evidence)
 
     def at(self, step: Step, quote: str) -> ClaimLocation | None:
-        """Where the quote stands at that step; None where it does not."""
-        evidence = self.evidence(step, quote) if quote else ""
+        """Where the quote stands at that step; None where it does not, or where the step's span is gone."""
+        evidence = self.evidence(step, quote) if quote and self.known(step) else ""
         return self._location(step, evidence) if evidence else None
 
     def evidence(self, step: Step, quote: str) -> str:

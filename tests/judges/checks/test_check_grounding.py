@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from check_cases import ANSWERS, CHAT, OBSERVATIONS, STATES, asked_of, check_case, only, policies
 from check_replies import entry, reply
-from sessions import Layout
+from sessions import Asked, Layout
 
 from tracejury.judges.checks.case import AskedCheck, CheckCase
 from tracejury.judges.llm.case import Deliberation
@@ -141,7 +141,7 @@ def test_a_step_without_its_exchange_is_meant_where_it_is_the_only_one() -> None
 
 @LAYOUTS
 @pytest.mark.parametrize(
-    "quote", ["more come on Monday", "0 on order", "I look at Rome … ", "12 parts", "7 parts in Oslo"]
+    "quote", ["more come on Monday", "0 on order", "I look at Rome now.", "12 parts", "7 parts in Oslo"]
 )
 def test_a_listed_item_is_at_fault_by_its_own_words(layout: Layout, quote: str) -> None:
     """What proves it may stand at any step of the record: it was settled before, perhaps."""
@@ -194,3 +194,23 @@ def test_a_trace_that_is_gone_proves_nothing() -> None:
     changed = {1: wrong("more come on Monday", "E2.S3"), 2: wrong("There are 7 in Oslo.", "E1.S2")}
     came, _ = asked_of(case, lambda p: reply(p, changed))
     assert [found.evidence for found in came.findings] == ["There are 7 in Oslo."]
+
+
+def test_a_proof_in_a_trace_that_is_gone_is_none() -> None:
+    """The observation is ungrounded."""
+    case = check_case(1, OBSERVATIONS, layout=Layout.KEPT)
+    kept = {i: t for i, t in case.traces.items() if i != case.record.exchanges[0].trace_id}
+    listed = [entry("check-observations", mention="more come on Monday") | wrong("7 parts in Oslo", "E1.S2")]
+    for traces, proven in ((case.traces, True), (kept, False)):
+        asked = check_case(1, OBSERVATIONS, layout=Layout.KEPT, traces=traces)
+        came, _ = asked_of(asked, lambda p: reply(p, {}, listed))
+        assert bool(came.findings) is proven
+
+
+@LAYOUTS
+def test_words_that_answer_and_result_share_are_proof(layout: Layout) -> None:
+    """Without a label, too: what is wrong are the words of the answer."""
+    chat = (Asked("How many?", "There are 7 parts in Oslo.", ["7 parts in Oslo are reserved"]),)
+    listed = [entry("check-observations", mention="7 parts") | wrong("7 parts in Oslo")]
+    came, _ = asked_of(check_case(0, OBSERVATIONS, chat=chat, layout=layout), lambda p: reply(p, {}, listed))
+    assert [found.evidence for found in came.findings] == ["7 parts"]
