@@ -75,7 +75,7 @@ def refusal_of(call: ToolCall, failure: StepFailure | None, turn: Turn, run: Age
 
     Of a call without an outcome only structure tells.
     """
-    has_outcome = call.result is not None or call.executed is True
+    has_outcome = (call.result is not None or call.executed is True) and not _passed_whole(call)
     if call.closing or call.sub_run_id or role_of(call.name) is not Role.ACCESS or (failure is None and has_outcome):
         return None
     low = failure.text[:_READ].lower() if failure else ""
@@ -168,6 +168,12 @@ def plain(name: str) -> str:
 def is_text(arguments: Json) -> bool:
     """Whether arguments were meant as a JSON object or list and are none."""
     return isinstance(arguments, str) and arguments.lstrip()[:1] in ("{", "[")
+
+
+def _passed_whole(call: ToolCall) -> bool:
+    """Whether a tool was given arguments that are no JSON as text, as the value of one of its parameters."""
+    given = call.span.tool_arguments if call.span is not None else None
+    return is_text(call.arguments) and isinstance(given, Mapping) and list(given.values()) == [call.arguments]
 
 
 def _is_whole(arguments: Json) -> bool:

@@ -118,6 +118,13 @@ def _delegated(
     return found, list(free.values())
 
 
+def _is_passed_whole(recorded: Json, requested: Json) -> bool:
+    """Whether a text that opens an object and names an argument was recorded as the value of this one argument."""
+    if not isinstance(recorded, Mapping) or not isinstance(requested, str) or requested.lstrip()[:1] != "{":
+        return False
+    return any(recorded == {name: requested} and f'"{name}"' in requested for name in recorded)
+
+
 def _first_left(keys: deque[str] | None, free: Mapping[str, AgentRun]) -> str:
     """The first of `keys` that is still free, "" without one; drops those that are not."""
     while keys and keys[0] not in free:
@@ -140,9 +147,10 @@ def _joined(request: ToolRequest, call: ToolCall, context: CallContext) -> ToolC
 def _fuller(recorded: Json, requested: Json) -> Json:
     """Arguments as the span records them, unless it has none, or less or more than the request names.
 
-    Some write a lone string argument bare, and of a hand-off who made it; some add what the framework passes.
+    Some write a lone string argument bare, and of a hand-off who made it; some add what the framework passes. Arguments
+    that are no JSON stay as the model wrote them, also where their text was passed on as the value of one argument.
     """
-    if recorded in (None, ""):
+    if recorded in (None, "") or _is_passed_whole(recorded, requested):
         return {} if requested == "" else requested
     if not isinstance(requested, Mapping):
         return {} if requested == "" and not isinstance(recorded, Mapping) else recorded

@@ -161,7 +161,7 @@ RULES: Final = (
         "MEDIUM",
         partial(_made, kind=FailureKind.MALFORMED),
         confidence=0.6,
-        version=3,
+        version=4,
         title="Arguments that are no JSON",
     ),
     rule(
