@@ -213,7 +213,8 @@ class Collector:
         self._stops.append(writer.stop)
         self._stops += outputs.start_background(self.judges, judging.ask)
         drops = (outputs.stop_sending, self._llm.drop) if self._llm else (outputs.stop_sending,)
-        delete = Deletion(store, judging, drops, self._clock, self._health.record).delete
+        reopen = self._llm.close_session if self._llm else None
+        delete = Deletion(store, judging, drops, self._clock, self._health.record, reopen).delete
         services = Services(
             outputs.reader,
             self.judge_again,

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from ...processors.assemble import TraceKey
-from ...schemas.llm_rows import ANSWER_COLUMNS
 from ...schemas.queries.deletion import DeleteQuery
 from .client import Store
 from .lists.pending import list_pending
 from .scope import TENANT, Scope
+from .session_deletion import QuotedAt, delete_quotes, empty_answers
 
 PAGE: Final = 500
 """Traces that are deleted together."""
@@ -42,16 +42,8 @@ _LABELS: Final = ("annotations", "human_scores", "reviews")
 
 _ANYTHING: Final = ("spans", "logs", "traces")
 
-_THESE: Final = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
-
-# The answers go; that judges were asked, and what that cost, stays for the budget.
-_EMPTIED: Final = {"Key": "''", "Text": "''"}
-_KEEP_COSTS: Final = (
-    f"INSERT INTO answers ({', '.join(ANSWER_COLUMNS)}) "
-    f"SELECT {', '.join(_EMPTIED.get(name, name) for name in ANSWER_COLUMNS)} "
-    f"FROM answers FINAL WHERE {_THESE} AND (Key != '' OR Text != '')"
-)
-_DROP_ANSWERS: Final = f"DELETE FROM answers WHERE {_THESE} AND (Key != '' OR Text != '')"
+_IN_THESE: Final = "TraceId IN {trace_ids:Array(String)}"
+_THESE: Final = f"{TENANT} AND {_IN_THESE}"
 
 _REMEMBER: Final = """
 INSERT INTO deletions (tenant, TraceId, At, ReceivedAt)
@@ -88,7 +80,8 @@ class TraceMemory(Protocol):
 class Deletion:
     """Deletes traces of a running collector. Any thread; blocks. `drops`: remove what waits to be judged or sent.
 
-    `deleted` is called when some traces are gone, before the next ones are deleted.
+    `deleted` is called when some traces are gone, before the next ones are deleted; `reopen` (service, session id,
+    project) for each closed session that held some, so that it is judged again by what is left of it.
     """
 
     def __init__(
@@ -98,9 +91,10 @@ class Deletion:
         drops: Sequence[Callable[[Collection[TraceKey]], None]] = (),
         clock: Callable[[], int] = time.time_ns,
         deleted: Callable[[], None] = lambda: None,
+        reopen: Callable[[str, str, str], object] | None = None,
     ) -> None:
         self._store, self._judging, self._drops, self._clock = store, judging, drops, clock
-        self._deleted = deleted
+        self._deleted, self._reopen = deleted, reopen
 
     def delete(self, query: DeleteQuery) -> int:
         """Delete the traces of a query; returns their number. Spans that arrive later begin their trace anew.
@@ -118,14 +112,18 @@ class Deletion:
             keys, through = [(query.tenant, i) for i in ids], self._clock()
             changes = self._store.changes
             changes.hold(keys, through)
+            quoted = QuotedAt()
             try:
                 self._judging.forget(keys, through)
                 for drop in self._drops:
                     drop(set(keys))
-                deleter.delete(ids, through, labels=query.labels)
+                quoted = deleter.delete(ids, through, labels=query.labels)
             finally:
                 changes.let_go(keys)
-                self._judging.ask(keys)
+                self._judging.ask([*keys, *((query.tenant, i) for i in quoted.trace_ids)])
+            if self._reopen is not None:
+                for service, session in quoted.sessions:
+                    self._reopen(service, session, query.tenant)
             self._deleted()
             count += len(ids)
         return count
@@ -177,10 +175,10 @@ class TraceDeleter:
         found = self._scope.select(_SERVICE, service=service, before=before)
         return [row[0] for row in found or self._scope.select(_UNJUDGED, service=service, before=before)]
 
-    def delete(self, trace_ids: Collection[str], through: int, *, labels: bool = False) -> None:
+    def delete(self, trace_ids: Collection[str], through: int, *, labels: bool = False) -> QuotedAt:
         """Delete rows that arrived by `through` (unix nanos) and all derived from them; with `labels`, labels too.
 
-        Safe to repeat after a failure.
+        Returns which sessions and other traces lost judgements by that. Safe to repeat after a failure.
         """
         values = {"tenant": self._tenant, "trace_ids": sorted(trace_ids), "through": through, "now": self._clock()}
         self._store.command(_REMEMBER, values)
@@ -188,7 +186,8 @@ class TraceDeleter:
             self._store.command(
                 f"DELETE FROM {table} WHERE {_THESE} AND toUnixTimestamp64Nano(ReceivedAt) <= {{through:Int64}}", values
             )
-        self._store.command(_KEEP_COSTS, values)
-        self._store.command(_DROP_ANSWERS, values)
+        quoted = delete_quotes(self._store, self._tenant, trace_ids)
+        empty_answers(self._store, _IN_THESE, values)
         for table in (*(_LABELS if labels else ()), *_MADE):
             self._store.command(f"DELETE FROM {table} WHERE {_THESE}", values)
+        return quoted

@@ -73,10 +73,12 @@ class StoredLlmJudging:
             insert_rows(self._store, "judgements", JUDGEMENT_COLUMNS, (judgement_row(j, state) for j, state in said))
 
     def _stays(self, subject: JudgedSubject) -> bool:
-        """Whether its trace was not deleted meanwhile."""
+        """Whether its trace, and those that it quotes, were not deleted meanwhile."""
         changes = self._store.changes
         return all(
-            changes.stays((j.subject.tenant, j.subject.trace_id), j.received_through) for j in subject.judgements
+            changes.stays((j.subject.tenant, trace_id), j.received_through)
+            for j in subject.judgements
+            for trace_id in {j.subject.trace_id, *(item.trace_id for v in j.verdicts for item in v.items)}
         )
 
     def pending(self, limit: int) -> list[PendingRow]:

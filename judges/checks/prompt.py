@@ -37,7 +37,7 @@ def check_prompt(
         purpose=case.subject.kind.value,
         service=case.service,
         trace_id=case.subject.trace_id,
-        run_id=case.judged.exchange.run_id if case.judged else "",
+        run_id=case.judged.exchange.run_id if case.judged else case.subject.id,
         repeat=how.repeat,
     )
 

@@ -1,4 +1,4 @@
-"""Runs that moved to another trace or no longer exist: their former ledger entries and scores are withdrawn."""
+"""Runs and exchanges that moved or no longer exist: their former ledger entries and scores are withdrawn."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _withdrawn(key: LedgerKey, word: LedgerRecord, trace: Trace, now: int) -> Ju
         judged_at=now,
         received_through=trace.received_through,
         outcome=Outcome.SUPERSEDED,
-        verdicts=(blank,) if subject.kind is SubjectKind.AGENT_RUN else (),
+        verdicts=() if subject.kind is SubjectKind.TURN_WINDOW else (blank,),
         reason=_GONE,
         probability=word.probability,
     )

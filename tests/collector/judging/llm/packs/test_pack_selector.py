@@ -13,7 +13,16 @@ from tracejury.collector.judging.llm.packs.session_closing import WHILE_OPEN, Se
 from tracejury.collector.judging.llm.packs.stored_sessions import StoredSessions
 from tracejury.judges.llm.selection import Policy, Rule
 from tracejury.schemas.trajectory import AgentRun, Exchange, Trace, TraceState
-from tracejury.schemas.verdicts import DETECTORS, JudgedTrace, Judgement, LedgerEntries, Outcome, Subject, SubjectKind
+from tracejury.schemas.verdicts import (
+    DETECTORS,
+    TAKEN_BACK,
+    JudgedTrace,
+    Judgement,
+    LedgerEntries,
+    Outcome,
+    Subject,
+    SubjectKind,
+)
 
 OF_EXCHANGES = {"state": "v1", "tools": "v1"}
 OF_SESSIONS = {"policy": "v1"}
@@ -89,6 +98,8 @@ def test_an_exchange_that_is_none_any_more_is_withdrawn_and_the_runs_ledger_is_l
     rows = one.select(whole, (), ledger, 2).rows
     gone = {(row.subject.id, row.outcome) for row in rows if row.outcome is Outcome.SUPERSEDED}
     assert gone == {("m:0-0", Outcome.SUPERSEDED), ("m:1-1", Outcome.SUPERSEDED)}
+    blank = {(v.subject.id, v.value, v.unscored_reason) for row in rows for v in row.verdicts}
+    assert blank == {("m:0-0", None, TAKEN_BACK), ("m:1-1", None, TAKEN_BACK)}
     assert words(tuple(row for row in rows if row.outcome is Outcome.PENDING)) == pending("m:0-1")
     assert ledger[SubjectKind.AGENT_RUN, "m", "plan-quality"] is of_run
 
