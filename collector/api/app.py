@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated
 
 from anyio import CapacityLimiter, to_thread
@@ -13,9 +12,9 @@ from starlette.exceptions import HTTPException
 from ... import __version__
 from ...schemas.errors import NotFoundError, TracejuryError
 from ...schemas.filters import an_id
-from ...schemas.queries.reader import Confidence, TraceQuery
-from ...schemas.wire.traces import JudgedPage, PartedTraceJson, TraceJson
-from ..queries.present import present_judged, present_trace
+from ...schemas.queries.reader import Confidence
+from ...schemas.wire.traces import PartedTraceJson, TraceJson
+from ..queries.present import present_trace
 from ..queries.reader import Reader
 from ..queries.trace.parts import PARTED, part_of, present_part
 from .addresses import Heads, Slashes
@@ -26,22 +25,19 @@ from .doctor import add_doctor
 from .errors import add_errors
 from .explain import add_explain
 from .guard import Guard
+from .judging import add_judging
 from .labels import add_labels
-from .lists import add_lists, traces_page
+from .lists import add_lists
 from .llm import add_architectures, add_ledger
 from .measures import add_measures
 from .params import (
-    JudgeBody,
     TraceParams,
-    moment,
-    read_cursor,
 )
 from .prefixes import whole_trace_id
 from .rates import add_rates
 from .received import add_received
 from .services import Services
 
-JUDGING_THREADS = 4
 REBUILDING_THREADS = 4
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -58,7 +54,7 @@ def create_app(services: Services) -> FastAPI:
     add_lists(app, reader, clock)
     _add_reading(app, reader)
     add_errors(app, reader, clock)
-    _add_judging(app, services)
+    add_judging(app, services)
     add_doctor(app, reader, clock)
     add_export(app, reader, clock)
     add_explain(app, reader, services.settings)
@@ -106,41 +102,6 @@ def _add_reading(app: FastAPI, reader: Reader) -> None:
         """
         confidence = Confidence.of(params.profile)
         return await to_thread.run_sync(presented, an_id(trace_id), confidence, params, limiter=few)
-
-
-def _add_judging(app: FastAPI, services: Services) -> None:
-    reader = services.reader
-    # Judging blocks for long: with threads of its own it cannot take those that reads need.
-    few = CapacityLimiter(JUDGING_THREADS)
-
-    @app.post("/api/judge", responses=documented(JudgedPage, 404))
-    async def judge_again(body: JudgeBody) -> Response:
-        """Judge stored traces again; `next` is the cursor of those that `limit` left."""
-        more = None
-        if body.trace_id:
-            wanted = [an_id(body.trace_id)]
-        else:
-            query = TraceQuery(
-                Confidence.of(""),
-                body.limit,
-                since=moment("since", body.since, services.clock()),
-                before=read_cursor("cursor", body.cursor),
-            )
-            rows, more = await to_thread.run_sync(traces_page, reader, query)
-            wanted = [row.trace_id for row in rows]
-        judged = await to_thread.run_sync(services.judge, wanted, bool(body.trace_id), limiter=few)
-        if body.trace_id and not judged:
-            wanted = [await to_thread.run_sync(whole_trace_id, reader, body.trace_id)]
-            judged = await to_thread.run_sync(services.judge, wanted, True, limiter=few)  # noqa: FBT003  positional
-        if body.trace_id and not judged:
-            raise NotFoundError(f"no trace {wanted[0][:64]!r} is stored")
-        ids = [j.subject.trace_id for j in judged]
-        shown = await to_thread.run_sync(reader.shown_errors, ids, Confidence.of(""))
-        left: Mapping[str, int] = {}
-        if services.judges().on and judged:
-            left = await to_thread.run_sync(reader.ledger.pending_runs, ids)
-        items = [present_judged(j, shown.get(i, 0), left.get(i, 0)) for i, j in zip(ids, judged, strict=True)]
-        return json_answer({"items": items, "next": more})
 
 
 def _add_watching(app: FastAPI, services: Services) -> None:

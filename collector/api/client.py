@@ -100,11 +100,7 @@ class ApiClient:
         return self._parsed(PartedTraceJson if "part" in answer else TraceJson, answer)
 
     def whole_trace_id(self, given: str) -> str:
-        """The id of the trace whose id is, or alone begins like, what was given.
-
-        Raises:
-            NotFoundError: none does. ConfigError: several do; names them.
-        """
+        """The id of the trace whose id is, or alone begins like, `given`; ConfigError where several do."""
         part = self._get(PartedTraceJson, f"/api/traces/{in_path(given)}", {"limit": "1"})
         prefix = an_id(given).removesuffix(CUT)
         return next(trace_id for trace_id in part.trace_ids if trace_id.startswith(prefix))
@@ -219,12 +215,11 @@ class ApiClient:
         """Let the derived description hold again."""
         return self._send(ClearedJson, "DELETE", _architecture(service), {})
 
-    def judge(self, *, trace_id: str = "", since: str = "") -> Iterator[JudgedJson]:
-        """Judge one stored trace, or all that arrived since a point in time (ISO 8601), again; what was judged."""
+    def judge(self, named: Mapping[str, str]) -> Iterator[JudgedJson]:
+        """Judge again one `trace_id`, a `session` (of a `service`), or all `since` a time (ISO 8601)."""
         cursor: str | None = ""
         while cursor is not None:
-            body = {"trace_id": trace_id, "since": since, "cursor": cursor, "limit": JUDGE_PAGE}
-            page = self._send(JudgedPage, "POST", "/api/judge", body)
+            page = self._send(JudgedPage, "POST", "/api/judge", {**named, "cursor": cursor, "limit": JUDGE_PAGE})
             yield from page.items
             cursor = page.next
 

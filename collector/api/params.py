@@ -179,17 +179,25 @@ class ArchitectureBody(Params):
 
 
 class JudgeBody(Params):
-    """The traces to judge again: one trace, or, latest first and `limit` at a time, all that arrived since."""
+    """The traces to judge again.
+
+    One trace; all of a session (of `service`, where several have one of that id), which is closed then; or, latest
+    first and `limit` at a time, all that arrived since.
+    """
 
     trace_id: Text = ""
+    session: Text = ""
+    service: Text = ""
     since: Since = ""
     limit: Limit = 100
     cursor: Cursor = ""
 
     @model_validator(mode="after")
-    def _one_of_two(self) -> Self:
-        if bool(self.trace_id) == bool(self.since):
-            raise ValueError("name either trace_id or since")
+    def _one_of_three(self) -> Self:
+        if [bool(self.trace_id), bool(self.session), bool(self.since)].count(True) != 1:
+            raise ValueError("name one of trace_id, session and since")
+        if self.service and not self.session:
+            raise ValueError("service goes with session")
         return self
 
 

@@ -41,6 +41,7 @@ class Services:
         endpoints: bound receivers; empty until they listen.
         losses: lost rows of the store, a line each; empty where nothing is known to be.
         settings: rules of detectors that are switched off or lowered.
+        close_session: has a session (service, id) closed and judged at once; False where nobody judges sessions.
     """
 
     reader: Reader
@@ -56,3 +57,4 @@ class Services:
     endpoints: Callable[[], Sequence[Endpoint]] = tuple
     losses: Callable[[], Sequence[str]] = tuple
     settings: RuleSettings = NO_SETTINGS
+    close_session: Callable[[str, str], bool] = lambda _service, _session_id: False

@@ -167,6 +167,9 @@ class Collector:
         except TimeoutError:
             raise RetryableError("judging takes longer than expected; it goes on") from None
 
+    def _close_session(self, service: str, session_id: str) -> bool:
+        return self._llm is not None and self._llm.close_session(service, session_id)
+
     async def _start(self) -> None:
         config = self.config
         opening = asyncio.get_running_loop().run_in_executor(None, open_store, config.store)
@@ -228,6 +231,7 @@ class Collector:
             endpoints=self._receivers,
             losses=self.losses,
             settings=config.detectors.settings(),
+            close_session=self._close_session,
         )
         self._stops += await outputs.serve(services)
         self.api_port = outputs.api_port

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -70,7 +70,10 @@ class FairChecker:
     def __call__(self, prompt: Prompt) -> str:
         """The reply."""
         self.prompts.append(prompt)
-        text = prompt.messages[-1].text
+        return self.reply(prompt.messages[-1].text)
+
+    def reply(self, text: str) -> str:
+        """The reply to a prompt that ends with this message."""
         items = {int(number): (label, said) for number, label, said in _ITEM.findall(text)}
         answers: list[dict[str, Any]] = []
         for block in _BLOCK.finditer(text.rpartition("===\n")[2]):
@@ -108,14 +111,21 @@ class Called:
 
 
 def exchange(
-    name: str, asked: str, calls: Sequence[Called], answer: str, *, session: str = CHAT, at: int = 0, **extra: str
+    name: str,
+    asked: str,
+    calls: Sequence[Called],
+    answer: str,
+    *,
+    session: str = CHAT,
+    at: int = 0,
+    extra: Mapping[str, str] | None = None,
 ) -> list[Span]:
     """Spans of a trace (id: `name` repeated) with one exchange, in OpenInference; `at`: seconds; `extra` attributes."""
     trace_id, start = name * 32, T0 + at * SECOND
     root = f"{name}a".rjust(16, "0")
     attributes = {
-        "openinference.span.kind": "AGENT", "agent.name": "clerk", "input.value": asked, "output.value": answer, **extra
-    }  # fmt: skip
+        "openinference.span.kind": "AGENT", "agent.name": "clerk", "input.value": asked, "output.value": answer,
+    } | dict(extra or {})  # fmt: skip
     if session:
         attributes["session.id"] = session
     spans = [Span(trace_id, root, "", "clerk", start, start + 900_000_000, attributes, service=SERVICE)]
@@ -164,14 +174,15 @@ class PackBench:
         *,
         client: Client | None = None,
         policy: Policy | None = None,
-        **config: Any,
+        config: Mapping[str, object] | None = None,
     ) -> None:
         self.checker = checker or FairChecker()
         self.client = client or ScriptedClient(self.checker)
         self.store, self.queue, self.watch = store, JudgeQueue(), Watch()
         self.stored = StoredLlmJudging(store)
         self.cases = StoredCases(store, AssemblerConfig(), lambda _span: False, self.clock)
-        settings = LlmConfig(**{"model": "scripted", "packs": ("pipa",), "session_quiet_seconds": QUIET} | config)
+        asked: dict[str, Any] = {"model": "scripted", "packs": ("pipa",), "session_quiet_seconds": QUIET}
+        settings = LlmConfig(**asked | dict(config or {}))
         packs = load_packs(settings.packs, settings.pack_settings)
         built = build_packs(packs, settings, store, self.cases, policy or Policy(), self.queue, self.clock)
         assert built is not None

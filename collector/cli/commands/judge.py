@@ -9,21 +9,26 @@ from ..options import format_option, show_rows, since_option, url_option
 
 @click.command("judge")
 @click.option("--trace", "trace_id", default="", metavar="ID", help="This trace.")
+@click.option("--session", default="", metavar="ID", help="This session, which is closed then.")
+@click.option("--service", default="", help="With --session: of this service, where several have one of that id.")
 @since_option
 @format_option
 @url_option
-def judge_command(*, trace_id: str, since: str, style: str, url: str) -> None:
-    """Judge one stored trace again, or all that arrived since a point in time."""
+def judge_command(*, trace_id: str, session: str, service: str, since: str, style: str, url: str) -> None:
+    """Judge one stored trace or session again, or all that arrived since a point in time."""
     from ...api.client import ApiClient
     from .. import output
     from ..render.tables import judged_table
 
-    if bool(trace_id) == bool(since):
-        raise click.UsageError("name either --trace ID or --since TIME")
+    if [bool(trace_id), bool(session), bool(since)].count(True) != 1:
+        raise click.UsageError("name one of --trace ID, --session ID and --since TIME")
+    if service and not session:
+        raise click.UsageError("--service goes with --session ID")
+    named = {"trace_id": trace_id, "session": session, "service": service, "since": since}
     with ApiClient(url) as client, output.progress() as bar:
         task = bar.add_task("judging", total=None)
         judged = []
-        for item in client.judge(trace_id=trace_id, since=since):
+        for item in client.judge(named):
             judged.append(item)
             bar.update(task, completed=len(judged))
     show_rows(judged, judged_table, style)

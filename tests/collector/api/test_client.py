@@ -31,7 +31,7 @@ def test_judging_since_goes_through_all_pages(api: Api) -> None:
     """Every trace once, in requests small enough to answer in time."""
     api.reader.rows = [row(n) for n in range(JUDGE_PAGE * 2 + 1)]
     with ApiClient(api.url) as client:
-        judged = list(client.judge(since="1970-01-01"))
+        judged = list(client.judge({"since": "1970-01-01"}))
     assert [j.trace_id for j in judged] == [row(n).trace_id for n in range(JUDGE_PAGE * 2 + 1)]
     assert max(len(asked) for asked in api.judge.asked) == JUDGE_PAGE
 
@@ -62,7 +62,7 @@ def test_refusals_become_errors_by_what_to_do(api: Api) -> None:
         lambda client, text: client.session("s", service=text),
         lambda client, text: client.errors({"service": text}, 1),
         lambda client, text: client.doctor(trace=text),
-        lambda client, text: list(client.judge(trace_id=text)),
+        lambda client, text: list(client.judge({"trace_id": text})),
         lambda client, text: client.architecture(text),
         lambda client, text: client.rates({"agent": text}),
         lambda client, text: client.compare_rates({}, f"version={text}"),
