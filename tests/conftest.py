@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+import certifi
 import pytest
 from hypothesis import settings
 from sizes import FULL
@@ -29,6 +30,17 @@ KEEP_ALL = StoreConfig(retention_days=None)
 def pytest_xdist_auto_num_workers() -> int:
     """Half as many again as there are cores: many tests wait for processes and browsers."""
     return (os.cpu_count() or 1) * 3 // 2
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Of the authorities that certifi trusts, one: httpx reads all of them for each client, a fortieth of a second."""
+    file = tmp_path_factory.mktemp("certifi") / "one.pem"
+    first, end, _ = Path(certifi.where()).read_text("utf-8").partition("-----END CERTIFICATE-----\n")
+    file.write_text(first + end, "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(certifi, "where", lambda: str(file))
+        yield
 
 
 @pytest.fixture(scope="session")

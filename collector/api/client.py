@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
@@ -74,8 +75,11 @@ class ApiClient:
         if base.scheme not in {"http", "https"} or not base.host or (base.port or 0) > MAX_PORT:
             raise ConfigError(f"{url!r} is no address of a collector: write it as {DEFAULT_URL}")
         # A proxy that the environment names is for the outside world, not for a collector on this machine.
+        local = _is_loopback(base.host)
+        # Reading the certificates that are trusted takes longer than most answers.
+        verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if local and base.scheme == "http" else True
         self._http = httpx.Client(
-            base_url=base, timeout=timeout, transport=transport, trust_env=not _is_loopback(base.host)
+            base_url=base, timeout=timeout, transport=transport, trust_env=not local, verify=verify
         )
         self.url = url
 

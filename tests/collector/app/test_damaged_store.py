@@ -43,16 +43,26 @@ def trace_id(number: int) -> str:
     return f"{number:032x}"
 
 
-@pytest.fixture
-def stopped(tmp_path: Path) -> Path:
-    """The folder of a collector that judged two traces, each in a part of its own, and was stopped."""
-    with open_house(tmp_path) as house:
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The folder of a collector that judged two traces, each in a part of its own, and was stopped, and a copy."""
+    folder = tmp_path_factory.mktemp("left") / "folder"
+    folder.mkdir()
+    with open_house(folder) as house:
         for number in (1, 2):
             house.put(request(number))
             house.wait_until_settled(number)
         assert ready(house).json() == {"status": "ready"}
         assert house.serving.stop() == 0
-    return tmp_path
+    return folder, Path(shutil.copytree(folder, folder.with_name("copy"), symlinks=True))
+
+
+@pytest.fixture
+def stopped(left: tuple[Path, Path]) -> Path:
+    """That folder as it was left; the engine's links hold its path, so a store works in its own place only."""
+    folder, copy = left
+    shutil.rmtree(folder)
+    return Path(shutil.copytree(copy, folder, symlinks=True))
 
 
 def test_a_folder_that_is_removed(tmp_path: Path) -> None:

@@ -318,6 +318,13 @@ def test_a_second_collector_on_the_same_ports_or_store_is_refused(world: World) 
         assert pid in result.stderr
 
 
+def test_a_demo_in_a_store_that_is_in_use_is_one_line(world: World) -> None:
+    """The line names the collector that holds it, nothing else is printed."""
+    result = tracejury("demo", "--exit", folder=world.folder)
+    assert (result.returncode, result.stdout, len(result.stderr.splitlines())) == (1, "", 1)
+    assert str(world.serving.process.pid) in result.stderr
+
+
 def test_metrics_and_openapi_are_served(world: World) -> None:
     """Spans that were accepted are counted; the API documents itself."""
     metrics = httpx.get(f"{world.serving.url}/metrics", trust_env=False).text

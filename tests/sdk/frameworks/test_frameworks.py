@@ -37,6 +37,8 @@ PACKAGES = {
     "pydantic_ai": ("pydantic_ai",),
     "strands": ("strands",),
 }
+PAUSE = 0.25
+"""Seconds between looks: asking more often, the collector would do little but answer."""
 DELEGATIONS = ("ask_researcher", "researcher")
 
 
@@ -163,7 +165,7 @@ def until(client: ApiClient, before: set[str], wanted: Callable[[TraceJson], boo
             trace = client.trace(rows[0].trace_id)
             if wanted(trace):
                 return trace
-        time.sleep(0.05)
+        time.sleep(PAUSE)
     raise AssertionError(f"not seen; last: {trace}")
 
 

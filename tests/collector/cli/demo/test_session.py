@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from memory_api import memory_api
-from processes import COMMAND, PATIENCE, serving, tracejury, until
+from processes import COMMAND, PATIENCE, until
 
 from tracejury.collector.api.client import ApiClient
 from tracejury.collector.cli.demo.report import next_steps
@@ -91,12 +91,3 @@ def test_stopping_ends_the_watch() -> None:
     with memory_api() as api, ApiClient(api.url) as client:
         assert watch_program(client, os.environ, stopping, lambda row, _seconds: told.append(row)) == []
     assert told == []
-
-
-@pytest.mark.store
-def test_a_store_that_is_in_use_is_one_line(tmp_path: Path) -> None:
-    """Another collector in the same folder: the line names it, nothing else is printed."""
-    with serving(tmp_path) as collector:
-        result = tracejury("demo", "--exit", folder=tmp_path)
-        assert (result.returncode, result.stdout, len(result.stderr.splitlines())) == (1, "", 1)
-        assert str(collector.process.pid) in result.stderr

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import tracejury
+from click.testing import CliRunner
 from pydantic import SecretStr
 
+from tracejury.collector.cli.root import root
 from tracejury.collector.config import load_config
 from tracejury.collector.otlp.secrets import without
 from tracejury.collector.outbound.otlp.backend_connection import check_exports, connection_of
@@ -93,8 +94,8 @@ def test_what_is_missing_is_one_line(changes: dict[str, Any], line: str, tmp_pat
     assert "\n" not in str(caught.value)
     file = tmp_path / "c.yaml"
     file.write_text(f"export: {{otlp: [{{name: a, endpoint: 'https://h:1', {_yaml(changes)}}}]}}\n")
-    result = tracejury("validate", str(file), folder=tmp_path)
-    assert result.returncode != 0
+    result = CliRunner().invoke(root, ["validate", str(file)])
+    assert result.exit_code != 0
     assert line in result.stderr
 
 
