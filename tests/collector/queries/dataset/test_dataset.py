@@ -302,6 +302,7 @@ def test_a_trace_that_expires_meanwhile_is_left_out(store: Store) -> None:
             return None if trace_id == "1" * 32 else super().trace(trace_id, confidence, tenant)
 
     whole = stored_reader(store, AssemblerConfig())
-    forgetful = Forgetful(store, AssemblerConfig(), whole.labels, whole.rates, whole.calibrations, lambda: 10**18)
+    parts = (whole.labels, whole.rates, whole.calibrations, whole.measures)
+    forgetful = Forgetful(store, AssemblerConfig(), *parts, clock=lambda: 10**18)
     rows = Exporter(forgetful).findings(ErrorQuery(Confidence.of("0"), 0), 0)
     assert [row.trace_id for row in rows] == ["2" * 32]
