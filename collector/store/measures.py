@@ -16,7 +16,7 @@ from .client import Store
 from .lists.names import short
 from .scope import TENANT, Scope
 
-MOST_SESSIONS: Final = 20_000
+MOST_SESSIONS: Final = 10_000
 """Sessions that one answer reads, the latest of its time."""
 ATTRIBUTE: Final = "attribute:"
 
@@ -33,7 +33,8 @@ _THEIRS: Final = f"(ServiceName, SessionId) IN (SELECT {_PAIR} FROM ({_SUBJECTS}
 
 _SESSIONS: Final = f"""
 SELECT SubjectId, max({_ARRIVED}) AS At,
-    groupArray((Judge, Value, Raw, Numerator, Denominator, isNull(Value) AND NOT NotApplicable, SamplingProbability)),
+    groupArray((Judge, Value, Raw, Numerator, Denominator, isNull(Value) AND NOT NotApplicable,
+        if(SamplingProbability > 0, 1 / SamplingProbability, 0))),
     groupArray((Judge, countEqual(Items.Grounded, false)))
 FROM verdicts FINAL WHERE {_OF_SESSIONS} AND {STANDS} AND SubjectId IN ({_SUBJECTS}) GROUP BY SubjectId
 """
@@ -113,6 +114,7 @@ def measured_sessions(
             *at,
             arrived,
             at[0] if query.by == "service" else facts.get(at, {}).get(query.by, ""),
+            max(one.weight for one in measures.values()),
             measures,
             {judge: own + ungrounded[at].get(judge, 0) for judge, own in unproven.items()},
             items[at],

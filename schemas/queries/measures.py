@@ -53,37 +53,33 @@ class MeasureQuery:
 
 @dataclass(frozen=True, slots=True)
 class SessionMeasure:
-    """One measure of one session. `value` None: not applicable, or `unscored`; `probability`: of being judged."""
+    """One measure of one session. `value` None: not applicable, or `unscored`.
+
+    `weight`: sessions that it stands for, 1 / the probability of being judged; 0 where somebody asked for it by hand,
+    as chance did not choose it.
+    """
 
     value: float | None
     raw: float | None
     numerator: float
     denominator: float
     unscored: bool
-    probability: float
-
-    @property
-    def weight(self) -> float:
-        """Sessions that it stands for; 0 where somebody asked for it by hand, as chance did not choose it."""
-        return 1 / self.probability if self.probability > 0 else 0.0
+    weight: float
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredSession:
     """A session with its measures by judge. `at`: arrival of its last span; `key`: its group, "" for none.
 
-    `ungrounded`: items by judge, also of its exchanges; `items`: by judge, how many each of its exchanges has.
+    `weight`: the largest of its measures. `ungrounded`: items by judge, also of its exchanges; `items`: by judge, how
+    many each of its exchanges has.
     """
 
     service: str
     session_id: str
     at: int
     key: str
+    weight: float
     measures: Mapping[str, SessionMeasure]
     ungrounded: Mapping[str, int] = field(default_factory=dict)
     items: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-
-    @property
-    def weight(self) -> float:
-        """Sessions that it stands for."""
-        return max((one.weight for one in self.measures.values()), default=0.0)

@@ -79,7 +79,7 @@ class PackMeasuresJson(WireModel):
     """The measures of one pack over sessions.
 
     `items`: by group, the lowest average first, and point in time; `worst`: sessions with the lowest average; `left`:
-    groups beyond the limit; `unread`: sessions beyond the latest 20,000; `compared`: null unless it was asked for.
+    groups beyond the limit; `unread`: sessions beyond the latest 10,000; `compared`: null unless it was asked for.
     """
 
     pack: str
