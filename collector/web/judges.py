@@ -28,6 +28,9 @@ from .window import HOUR, Window
 
 WORDS: Final = 30
 """Ledger entries on one page."""
+_OF_JUDGES: Final = ("judge", "detector", "check")
+"""Kinds of terms that are judges."""
+
 SILENT: Final = (Outcome.FAILED, Outcome.OVER_BUDGET)
 """Outcomes that may need action."""
 
@@ -109,7 +112,7 @@ def add_judges(app: FastAPI, site: Site) -> None:
         outcome = choice(Outcome, "outcome", wanted) if wanted else None
         before = read_cursor("cursor", request.query_params.get("cursor", ""))
         words = _words(site, window, name, outcome, before)
-        if not (outcomes or seen or words or (term and term.kind in ("judge", "detector"))):
+        if not (outcomes or seen or words or (term and term.kind in _OF_JUDGES)):
             raise NotFoundError(f"no judge {name[:60]!r} has said anything in {window.words}")
         quality = reader.labels.quality(window.since, window.until, window.service)
         return site.render(
@@ -194,4 +197,4 @@ def _is_rule(name: str) -> bool:
 
 def _about(name: str) -> str:
     term = find_term(name)
-    return term.text if term and term.kind == "judge" else ""
+    return term.text if term and term.kind in ("judge", "check") else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
@@ -15,12 +14,15 @@ from ....judges.base import scope_of
 from ....judges.detectors import BUILT_IN as RULES
 from ....judges.llm.criteria import BUILT_IN, GPA_JUDGES, load_set, offered_judges
 from ....judges.llm.criteria_types import Criteria
+from ....judges.packs.loader import known_packs
 from ....judges.registry import default_suite
 from ....schemas.errors import NotFoundError
 from ....schemas.queries.glossary import Term, TermSection
 from ....schemas.taxonomy import Dimension
+from .pack_terms import CATEGORY, CHECK, PACK, pack_names, pack_terms
 from .rule_record import record_lines
 from .shown_names import JOINT, joined_dimensions, shown_names
+from .slugs import slug
 
 KINDS: Final[Mapping[str, str]] = {
     "figure": "Figures",
@@ -29,6 +31,9 @@ KINDS: Final[Mapping[str, str]] = {
     "severity": "Severities",
     "judge": "LLM judges",
     "detector": "Detectors",
+    PACK: "Packs",
+    CHECK: "Checks of packs",
+    CATEGORY: "Categories of packs",
     "outcome": "Outcomes of judging",
     "why": "Why a run stands in no rate",
     "profile": "Profiles",
@@ -38,23 +43,16 @@ KINDS: Final[Mapping[str, str]] = {
 """Kinds of terms with their headings, in the order in which they are listed."""
 _NEAR: Final = 5
 _MOST_JOINED: Final = len(Dimension)
-_NO_WORD: Final = re.compile(r"[^a-z0-9*]+")
-"""A star stays: it tells a family of detectors, `model-*`, from a word."""
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-def slug(name: str) -> str:
-    """A name as keys are written: `Formatting Errors` is `formatting-errors`."""
-    return _NO_WORD.sub("-", name.lower()).strip("-")
 
 
 @cache
 def glossary() -> Mapping[str, Term]:
     """All terms by key, in the order in which they are listed."""
-    terms = [*_words(), *_scales(), *_judges(), *_detectors()]
+    # Packs first: where a package names one as something else, that keeps its meaning.
+    terms = [*pack_terms(known_packs()[0]), *_words(), *_scales(), *_judges(), *_detectors()]
     order = list(KINDS)
-    terms.sort(key=lambda term: order.index(term.kind))
-    return {term.key: term for term in terms}
+    return {t.key: t for t in sorted({t.key: t for t in terms}.values(), key=lambda term: order.index(term.kind))}
 
 
 def find_term(name: str) -> Term | None:
@@ -100,9 +98,10 @@ def by_kind(terms: Iterable[Term]) -> Mapping[str, Sequence[Term]]:
 def _names() -> Mapping[str, Term]:
     terms = glossary()
     titles = {d.name: str(title) for d in default_suite().detectors if (title := getattr(d, "title", ""))}
-    names = {slug(name): term for name, term in shown_names(list(terms.values()), titles)}
+    names = {slug(name): term for name, term in pack_names(known_packs()[0], terms)}
+    names |= {slug(name): term for name, term in shown_names(list(terms.values()), titles)}
     names |= {slug(name): terms[key] for key, others in read_data("other_names.yaml").items() for name in others}
-    return names | {slug(term.title): term for term in terms.values()} | dict(terms)
+    return names | {slug(term.title): term for term in terms.values() if term.kind != CATEGORY} | dict(terms)
 
 
 def _words() -> Iterator[Term]:

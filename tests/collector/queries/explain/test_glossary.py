@@ -17,10 +17,12 @@ from tracejury.collector.queries.explain.glossary import (
     near_terms,
     read_data,
     rule_texts,
-    slug,
 )
+from tracejury.collector.queries.explain.slugs import slug
 from tracejury.collector.rates.judge_coverage import BY_HAND, NOT_ASKED, OPEN
+from tracejury.judges.checks.check_types import Check
 from tracejury.judges.llm.criteria import BUILT_IN, load_set
+from tracejury.judges.packs.loader import known_packs
 from tracejury.judges.records import FAMILY_NAMES, family
 from tracejury.judges.registry import default_suite, priors
 from tracejury.schemas.agent_errors import ErrorRole
@@ -48,6 +50,41 @@ def test_whatever_is_named_is_explained_as_what_it_is(kind: str, name: str) -> N
     term = explain(name)
     assert term.kind == kind
     assert len(term.text) > 20
+
+
+PIPA = next(pack for pack in known_packs()[0] if pack.name == "pipa")
+
+
+@pytest.mark.parametrize("check", PIPA.checks, ids=lambda check: check.name)
+def test_a_check_of_a_built_in_pack_is_explained_by_each_of_its_names(check: Check) -> None:
+    """Whether the pack is switched on or not: its name, its measure's name and letter, and what it finds."""
+    term = explain(check.name)
+    assert (term.kind, term.title) == ("check", f"{check.title} (PIPA {check.measure})")
+    for name in (check.title, f"PIPA {check.measure}", f"pipa {check.measure.lower()}", f"PIPA {check.title}"):
+        assert explain(name) is term
+    lines = [line for section in term.sections for line in section.lines]
+    assert check.explain in lines
+    assert {check.question, check.best} - {None} <= set(lines)
+    for category in (check.category, *check.also):
+        found = explain(category)
+        assert (found.kind, found.see) == ("pack-category", (check.name,))
+        assert explain(f"pipa/{category}") is found
+        assert found.key in term.see
+
+
+def test_a_built_in_pack_is_explained() -> None:
+    """With its measures, the words that it uses, and their mean."""
+    term = explain("PIPA")
+    assert (term.key, term.kind, term.text) == ("pipa", "pack", PIPA.description)
+    (measures, words) = term.sections
+    assert [line.split(",")[0] for line in measures.lines] == ["S", "A", "O", "P", "R"]
+    assert len(words.lines) == len(PIPA.definitions)
+    assert "S (State consistency)" in explain("PIPA AVG").text
+
+
+@pytest.mark.parametrize("name", ["exchange", "pack", "check", "measure", "ungrounded"])
+def test_words_of_packs_are_explained(name: str) -> None:
+    assert explain(name).kind == "word"
 
 
 @pytest.mark.parametrize("name", [*PROFILES, *By, "population", "error-rate", "interval", "p-value"])

@@ -1,0 +1,14 @@
+"""Names as keys of terms."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_NO_WORD: Final = re.compile(r"[^a-z0-9*]+")
+"""A star stays: it tells a family of detectors, `model-*`, from a word."""
+
+
+def slug(name: str) -> str:
+    """A name as keys are written: `Formatting Errors` is `formatting-errors`."""
+    return _NO_WORD.sub("-", name.lower()).strip("-")
