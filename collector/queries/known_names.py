@@ -11,6 +11,7 @@ from ...schemas.verdicts import DETECTORS
 from ..store.client import Store
 from ..store.lists.known import KINDS, StoredNames
 from .explain.glossary import glossary
+from .explain.pack_terms import CATEGORY, CHECK, PACK
 
 MOST: Final = 20
 """Known names of a kind that are listed."""
@@ -32,11 +33,15 @@ def unknown_names(store: Store, asked: Mapping[str, str], tenant: str = "") -> d
 def _own(kind: str) -> Collection[str]:
     """Names that are known without any data."""
     if kind == "category":
-        return [*TRAIL_CATEGORIES, *(f"{TRAIL}/{name}" for name in TRAIL_CATEGORIES)]
+        of_packs = [
+            (term.see[0].partition("-")[0], term.title) for term in glossary().values() if term.kind == CATEGORY
+        ]
+        trail = [*TRAIL_CATEGORIES, *(f"{TRAIL}/{name}" for name in TRAIL_CATEGORIES)]
+        return [*trail, *(name for pack, one in of_packs for name in (one, f"{pack}/{one}"))]
     if kind == "taxonomy":
-        return [TRAIL]
+        return [TRAIL, *(term.key for term in glossary().values() if term.kind == PACK)]
     if kind == "judge":
-        return [DETECTORS, *(term.key for term in glossary().values() if term.kind in ("judge", "detector"))]
+        return [DETECTORS, *(term.key for term in glossary().values() if term.kind in ("judge", "detector", CHECK))]
     return ()
 
 

@@ -19,6 +19,7 @@ from ...schemas.trajectory import Trace
 from ...schemas.transcript import Step
 from ..llm.placing import ClaimLocation, QuotePlacer
 from .case import AskedCheck, CheckCase
+from .check_types import ItemSource
 from .reply import AlsoSaid, Said
 
 _LABEL: Final = re.compile(r"(?:(?<![a-z0-9])e(\d{1,6})[\s.:/-]{0,2})?(?<![a-z])s(\d{1,6})(?!\d)", re.IGNORECASE)
@@ -157,6 +158,7 @@ class Grounds:
             confidence=check.confidence,
             evidence=placed.evidence,
             explanation=reason,
+            tool_span_id=placed.span_id if check.items is ItemSource.CALLS else "",
             state=FindingState.PROVISIONAL,
         )
 

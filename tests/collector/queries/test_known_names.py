@@ -27,6 +27,7 @@ def test_what_is_stored_is_known(store: Store) -> None:
     for kind, name in (
         ("judge", "schema-violation"), ("judge", "goal-fulfilment"), ("judge", "detectors"), ("judge", "strict-judge"),
         ("category", "Goal Deviation"), ("category", "trail/Goal Deviation"), ("trace", "x"), ("service", ""),
+        ("judge", "pipa-state"), ("taxonomy", "pipa"), ("category", "pipa/inconsistent state"),
     ):  # fmt: skip
         assert unknown_names(store, {kind: name}) == {}
 

@@ -145,8 +145,8 @@ def test_structure_answers_without_a_call() -> None:
     )
     said, client = asked_of(check_case(1, calls))
     assert (only(said).value, only(said).items, client.prompts) == (1 / 3, calls.answers, [])
-    assert [(f.span_id, f.evidence, f.category) for f in said.findings] == [
-        (item.span_id, "I look at Rome now.", "unsound calls")
+    assert [(f.span_id, f.tool_span_id, f.evidence, f.category) for f in said.findings] == [
+        (item.span_id, item.span_id, "I look at Rome now.", "unsound calls")
     ]
 
 
