@@ -65,7 +65,7 @@ class LlmJudgingMetrics:
                 self._findings.add(len(subject.retracted), {"state": FindingState.RETRACTED.value})
             last = subject.judgements[-1]
             kind = last.subject.kind
-            if kind in (SubjectKind.AGENT_RUN, SubjectKind.TURN_WINDOW):
+            if kind in (SubjectKind.AGENT_RUN, SubjectKind.TURN_WINDOW, SubjectKind.EXCHANGE):
                 self._delay.record(max(now - last.received_through, 0) / NANOS, {"subject": kind.value})
 
     def put_back(self, reason: str) -> None:

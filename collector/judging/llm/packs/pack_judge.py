@@ -127,7 +127,7 @@ class PackJudge:
                 else:
                     asked.append(asked_of(pack, check, recorded, terms.policies(pack)))
             said.append(self._asked(task, subject, recorded, pack, tuple(asked)))
-        found = self._sessions.findings(tenant, ids)
+        found = self._sessions.findings(tenant, [*recorded.traces])
         stored = [f for f in found if f.judge not in self._panel.of_exchanges]
         now = task.judged_at(self._clock())
         return checked(task, subject, TraceState.SETTLED, joined(said), stored, found, self._panel.versions, now)

@@ -169,14 +169,19 @@ class SessionClosing:
 
 
 def _content(rows: Iterable[LedgerRow]) -> str:
-    """Hash of the session's exchanges: of what each shows, and of which could not be judged."""
-    told = sorted(
-        {
-            (row.trace_id, row.subject_id, row.input_hash.removesuffix(WHILE_OPEN), row.judge, row.outcome in RETRIED)
-            for row in rows
-        }
-    )
-    return hashlib.blake2b(repr(told).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    """Hash of the session's exchanges: of what each shows, by which version it is judged, and whether it could be."""
+    told = {
+        (
+            row.trace_id,
+            row.subject_id,
+            row.input_hash.removesuffix(WHILE_OPEN),
+            row.judge,
+            row.version,
+            row.outcome in RETRIED,
+        )
+        for row in rows
+    }
+    return hashlib.blake2b(repr(sorted(told)).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _decision(rows: Sequence[LedgerRow]) -> Decision:

@@ -199,3 +199,17 @@ def test_a_session_is_judged_as_its_exchanges_are_with_the_weight_of_the_least_l
     (row,) = StoredSessions(scene.store, cases).session_rows(CHAT)
     assert row.outcome is (Outcome.PENDING if closed else outcomes[0])
     assert row.probability == probability
+
+
+def test_exchanges_that_another_version_has_judged_have_the_session_judged_again(scene: Scene) -> None:
+    """Its measures are made of their answers."""
+    scene.judged("a")
+    (task,) = scene.closed(20 * SECOND)
+    scene.done(task)
+    subject = Subject(SubjectKind.EXCHANGE, "m:0-0", "a" * 32)
+    again = a_judged_subject(
+        "pipa-state", subject=subject, version="v2", content="h", received=SECOND, judged_at=30 * SECOND
+    )
+    StoredLlmJudging(scene.store).save([again])
+    scene.closing.note(scene.judged("a"))
+    assert len(scene.closed(100 * SECOND)) == 1
