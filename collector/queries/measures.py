@@ -27,7 +27,7 @@ WORST: Final = 20
 class MeasureFigure:
     """One measure over sessions. `n`: where it is defined, as counted; `raw`: ungrounded items taken as failed.
 
-    `not_applicable` and `unscored`: sessions without a value; `ungrounded`: items, also of exchanges.
+    `not_applicable` and `unscored`: sessions without a value; `ungrounded`: items of sessions or their exchanges.
     """
 
     measure: PackMeasure

@@ -35,7 +35,7 @@ _SESSIONS: Final = f"""
 SELECT SubjectId, max({_ARRIVED}) AS At,
     groupArray((Judge, Value, Raw, Numerator, Denominator, isNull(Value) AND NOT NotApplicable,
         if(SamplingProbability > 0, 1 / SamplingProbability, 0))),
-    groupArray((Judge, countEqual(Items.Grounded, false)))
+    groupArrayIf((Judge, countEqual(Items.Grounded, false)), notEmpty(Items.Item))
 FROM verdicts FINAL WHERE {_OF_SESSIONS} AND {STANDS} AND SubjectId IN ({_SUBJECTS}) GROUP BY SubjectId
 """
 
@@ -68,15 +68,21 @@ SELECT ServiceName, SessionId, {_first("Said")} AS Said
 FROM (SELECT TraceId, ServiceName, SessionId, StartNanos FROM traces FINAL WHERE {TENANT} AND {_THEIRS}) AS own
 JOIN ({_STATED}) AS stated ON own.TraceId = stated.SpanTraceId GROUP BY ServiceName, SessionId
 """
+# An exchange that late spans made longer has verdicts under the id that it had before, too.
+_IDS: Final = """arrayConcat(
+    arrayMap((run, first, last) -> format('{}:{}-{}', run, toString(first), toString(last)),
+        Exchanges.Run, Exchanges.First, Exchanges.Last),
+    arrayMap((run, last) -> format('{}:{}-{}', run, toString(least(0, last)), toString(last)),
+        Runs.Id, arrayMap(turns -> toInt64(turns) - 1, Runs.Turns)))"""
 _EXCHANGES: Final = f"""
 SELECT ServiceName, SessionId, Judge, groupArray(Count), sum(Ungrounded)
-FROM (SELECT TraceId, ServiceName, SessionId FROM traces FINAL WHERE {TENANT} AND {_THEIRS}) AS own
+FROM (SELECT TraceId, ServiceName, SessionId, {_IDS} AS Ids FROM traces FINAL WHERE {TENANT} AND {_THEIRS}) AS own
 JOIN
 (
-    SELECT TraceId, Judge, length(Items.Item) AS Count, countEqual(Items.Grounded, false) AS Ungrounded
+    SELECT TraceId, SubjectId, Judge, length(Items.Item) AS Count, countEqual(Items.Grounded, false) AS Ungrounded
     FROM verdicts FINAL WHERE {TENANT} AND SubjectKind = 'exchange' AND Judge IN {{judges:Array(String)}} AND {STANDS}
     AND TraceId IN (SELECT TraceId FROM traces WHERE {TENANT} AND {_THEIRS})
-) AS said ON own.TraceId = said.TraceId
+) AS said ON own.TraceId = said.TraceId WHERE has(Ids, SubjectId)
 GROUP BY ServiceName, SessionId, Judge
 """
 
@@ -116,7 +122,7 @@ def measured_sessions(
             at[0] if query.by == "service" else facts.get(at, {}).get(query.by, ""),
             max(one.weight for one in measures.values()),
             measures,
-            {judge: own + ungrounded[at].get(judge, 0) for judge, own in unproven.items()},
+            ungrounded[at] | unproven,
             items[at],
         )
         for at, (arrived, measures, unproven) in kept.items()

@@ -18,7 +18,7 @@ class SessionExchange:
 
     `findings`, `errors` (the worst first) and `verdicts`: of the run and the runs below it; of the whole trace at its
     first exchange. `agents`: the name of each of these runs by its id. `judged`: whether the trace was; else its runs
-    and messages are not known. `first_turn`: of its run, where it begins.
+    and messages are not known. `first_turn`, `last_turn`: of its run, where it begins and ends.
     """
 
     trace_id: str
@@ -38,6 +38,12 @@ class SessionExchange:
     agents: Mapping[str, str] = field(default_factory=dict)
     judged: bool = True
     first_turn: int = 0
+    last_turn: int = -1
+
+    @property
+    def id(self) -> str:
+        """As of `trajectory.Exchange`."""
+        return f"{self.run_id}:{min(self.first_turn, self.last_turn)}-{self.last_turn}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,8 +71,8 @@ class SessionMeasure:
 class MeasuredSession:
     """A session with its measures by judge. `at`: arrival of its last span; `key`: its group, "" for none.
 
-    `weight`: the largest of its measures. `ungrounded`: items by judge, also of its exchanges; `items`: by judge, how
-    many each of its exchanges has.
+    `weight`: the largest of its measures. `ungrounded`: items by judge, those of exchanges where it has none itself;
+    `items`: by judge, how many each of its exchanges has.
     """
 
     service: str

@@ -27,7 +27,7 @@ class MeasureFigureJson(WireModel):
     """One measure over sessions; `estimate` null where it is defined in none.
 
     `n`: sessions where it is defined; `raw`: with ungrounded items taken as failed; `not_applicable`, `unscored`:
-    sessions without a value; `ungrounded`: items whose quote was not found, also of exchanges.
+    sessions without a value; `ungrounded`: items whose quote was not found.
     """
 
     letter: str

@@ -35,14 +35,14 @@ class TraceExchanges:
         later = (i for i, one in enumerate(self.exchanges) if one.run_id == run_id and one.first_turn <= (turn or 0))
         return max(later, default=at)
 
-    def at_subject(self, subject: Subject) -> int:
-        """The position of the exchange that a subject is, or in which its run began; the first for others."""
-        same = (i for i, one in enumerate(self.exchanges) if f"{one.run_id}:{one.first_turn}" == _beginning(subject))
-        return next(same, self.at(subject.run_id))
+    def at_subject(self, subject: Subject) -> int | None:
+        """The position of the exchange that a subject is, or in which its run began; the first for others.
 
-
-def _beginning(subject: Subject) -> str:
-    return subject.id.rpartition("-")[0] if subject.kind is SubjectKind.EXCHANGE else ""
+        None for an exchange that is part of another one by now.
+        """
+        if subject.kind is SubjectKind.EXCHANGE:
+            return next((at for at, one in enumerate(self.exchanges) if one.id == subject.id), None)
+        return self.at(subject.run_id)
 
 
 def session_row(row: Sequence[Any]) -> SessionRow:
@@ -116,7 +116,7 @@ def exchanges_of(row: Sequence[Any]) -> TraceExchanges:
             count = last - first + 1 + sum(counted[one] for one in own[1:])
             named = (trace_id, run_id, name, asked, told, status, TraceState(state), start, end, count, None)
             agents = {one: called[one] for one in own}
-            exchanges.append(SessionExchange(*named, agents=agents, first_turn=first))
+            exchanges.append(SessionExchange(*named, agents=agents, first_turn=first, last_turn=last))
     exchanges = exchanges or [SessionExchange(trace_id, "", "", "", "", "", TraceState(state), start, end, 0, None)]
     exchanges[0] = replace(exchanges[0], usd=usd, judged=bool(judged))
     return TraceExchanges(trace_id, tuple(exchanges), began, conventions)
@@ -147,7 +147,8 @@ def pinned(
             errors[said.at(run_id, error.lead.turn)].append(located)
     words: defaultdict[int, list[Verdict]] = defaultdict(list)
     for verdict in verdicts:
-        words[said.at_subject(verdict.subject)].append(verdict)
+        if (at := said.at_subject(verdict.subject)) is not None:
+            words[at].append(verdict)
     for at, exchange in enumerate(said.exchanges):
         ordered = sorted(found[at], key=lambda f: (-f.severity.rank, f.first_seen, f.id))
         worst_first = sorted(errors[at], key=lambda one: -one.severity.rank)

@@ -98,14 +98,17 @@ def test_lone_traces_and_other_subjects_are_no_sessions(store: Store) -> None:
 
 def test_what_is_unscored_and_ungrounded_is_counted(store: Store) -> None:
     """Of the session itself and of its exchanges, whose numbers and states are averaged, too."""
-    trace = a_session(store, 1, 0.5, None)
+    traces = a_session(store, 1, 0.5, None), Listed(2, session="s1", received=NOW - HOUR)
+    store_all(store, traces[1:])
     whole = of_session("shop", "s1")
     loose = an_item(answer="no", best=False, grounded=False)
     save(
         store,
         a_value(POLICY, whole, None, not_applicable=False, unscored_reason="no answer", items=(loose,)),
-        a_value(STATES, of_exchange(trace), 1, items=(an_item(), loose)),
-        a_value(STATES, of_exchange(trace, 1), 1, items=(an_item(), an_item(), an_item(), loose)),
+        a_value(STATES, of_exchange(traces[0]), 1, items=(an_item(), loose)),
+        a_value(STATES, of_exchange(traces[1]), 1, items=(an_item(), an_item(), an_item(), loose)),
+        a_value(STATES, of_exchange(traces[1], 1), 0, items=(loose,)),  # it was one before late spans came
+        a_value(POLICY, of_exchange(traces[0]), 0, items=(loose,)),  # the session's own item, asked early
         received=NOW - HOUR,
         judged_at=2,
     )

@@ -218,7 +218,7 @@ def test_a_run_in_which_the_user_writes_again_shows_as_several_exchanges(store: 
     told = (
         Exchange("p", 0, 1, "A table?", "Yes."),
         Exchange("p", 2, 3, "A chair?", "Yes, too."),
-        Exchange("q", 0, 0, "And you?", "Fine."),
+        Exchange("q", -1, -1, "And you?", "Fine."),
     )
     of_turns = [
         a_finding(span_id=f"{turn:016x}", id=f"f{turn}", agent_run_id="p", turn=turn, explanation=f"in {turn}")
@@ -230,7 +230,8 @@ def test_a_run_in_which_the_user_writes_again_shows_as_several_exchanges(store: 
     subjects = [Subject(SubjectKind.EXCHANGE, one.id, TRACE_ID) for one in told]
     values = [a_value("states", subject, at / 4) for at, subject in enumerate(subjects)]
     whole = a_value("states", of_session("shop", "s"), 0.5)
-    save(store, *values, whole, a_value("states", of_session("shop", "other"), 0), received=1)
+    gone = a_value("states", Subject(SubjectKind.EXCHANGE, "p:0-0", TRACE_ID), 0)
+    save(store, *values, whole, gone, a_value("states", of_session("shop", "other"), 0), received=1)
     view = stored_session(store, "s", ALL)
     assert view is not None
     assert [list(e.verdicts) for e in view.exchanges] == [[one] for one in values]
