@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from .....judges.checks.case import AskedCheck, CheckCase
@@ -31,7 +31,7 @@ from ..watch import LlmJudgingObserver
 from .pack_cases import RecordedSubject, asked_of, by_trace_id, completed, without_detected
 from .pack_panel import PackPanel
 from .session_closing import SessionKey
-from .session_verdicts import joined, session_verdict, worst_answers
+from .session_verdicts import joined, session_verdict, violated, with_earlier
 from .stored_sessions import StoredSessions
 
 GOAL: Final = "goal-fulfilment"
@@ -117,18 +117,29 @@ class PackJudge:
         recorded = RecordedSubject(session.record, by_trace_id(session.traces))
         exchanges = _in_order(verdicts, session.record)
         said: list[Deliberation] = []
+        before: set[tuple[str, str, str]] = set()  # judge, span and quote of what was found in exchanges
         for pack in self._panel.packs:
+            earlier = {check.name: violated(exchanges.get(check.name, ())) for check in pack.checks}
             asked: list[AskedCheck] = []
             for check in pack.checks:
-                if check.name in self._panel.of_exchanges:
+                if check.subject == "exchange":
                     said.append(Deliberation((self._sum(task, pack, check, subject, exchanges),)))
                 elif check.items is ItemSource.COMPLETION:
                     asked.append(completed(pack, check, recorded, terms, goal))
                 else:
-                    asked.append(asked_of(pack, check, recorded, terms.policies(pack)))
-            said.append(self._asked(task, subject, recorded, pack, tuple(asked)))
+                    known = {answer.item for answer in earlier[check.name]}
+                    left = [policy for policy in terms.policies(pack) if policy not in known]
+                    asked.append(asked_of(pack, check, recorded, left))
+            told = self._asked(task, subject, recorded, pack, tuple(asked))
+            for one in asked:
+                name = one.check.name
+                told = with_earlier(told, one.check, pack.formulas[name], earlier[name])
+                before.update((name, answer.span_id, answer.quote) for answer in earlier[name])
+            said.append(told)
         found = self._sessions.findings(tenant, [*recorded.traces])
-        stored = [f for f in found if f.judge not in self._panel.of_exchanges]
+        stored = [
+            f for f in found if f.judge in self._panel.of_sessions and (f.judge, f.span_id, f.evidence) not in before
+        ]
         now = task.judged_at(self._clock())
         return checked(task, subject, TraceState.SETTLED, joined(said), stored, found, self._panel.versions, now)
 
@@ -158,8 +169,8 @@ class PackJudge:
     def _violated(self, task: JudgeTask, before: Sequence[tuple[str, str]]) -> frozenset[str]:
         """Policies that were violated in earlier exchanges: they are not asked about again."""
         verdicts = self._sessions.verdicts(task.key[0], sorted({trace_id for trace_id, _ in before}))
-        earlier = (v for v in verdicts if (v.subject.trace_id, v.subject.id) in before and v.judge in self._panel.early)
-        return frozenset(item.item for v in earlier for item in v.items if item.grounded and not item.best)
+        earlier = [v for v in verdicts if (v.subject.trace_id, v.subject.id) in before and v.judge in self._panel.early]
+        return frozenset(answer.item for answer in violated(earlier))
 
     def _own_findings(self, task: JudgeTask, trace: Trace) -> list[Finding]:
         """Earlier findings of the task's judges in its exchange, or where no exchange is any more."""
@@ -210,8 +221,7 @@ class PackJudge:
     ) -> Verdict:
         """The session's verdict of a check that was asked of its exchanges."""
         version, said = self._panel.versions[check.name], exchanges.get(check.name, ())
-        verdict = session_verdict(check, version, pack.formulas[check.name], subject, said, task.probability)
-        return replace(verdict, items=worst_answers(said)) if check.subject == "session" else verdict
+        return session_verdict(check, version, pack.formulas[check.name], subject, said, task.probability)
 
     def _not_judged(self, task: JudgeTask, outcome: Outcome, why: str) -> JudgedSubject:
         return unjudged(task, outcome, why, self._panel.versions, task.judged_at(self._clock()))

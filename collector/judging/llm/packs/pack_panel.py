@@ -47,6 +47,11 @@ class PackPanel:
         return frozenset(c.name for p in self.packs for c in p.checks if p.settings.asks_early(c))
 
     @cached_property
+    def of_sessions(self) -> frozenset[str]:
+        """Names of checks of sessions."""
+        return frozenset(c.name for p in self.packs for c in p.checks if c.subject == "session")
+
+    @cached_property
     def of_exchanges(self) -> Mapping[str, str]:
         """The versions of the checks that are asked of exchanges, by name."""
         names = {c.name for p in self.packs for c in p.checks if c.subject == "exchange"} | self.early

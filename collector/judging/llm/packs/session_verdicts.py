@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from .....judges.checks.check_types import Check
 from .....judges.checks.formula import Formula, measured
@@ -41,12 +42,38 @@ def session_verdict(
     )
 
 
-def worst_answers(said: Sequence[Verdict]) -> tuple[ItemAnswer, ...]:
-    """One answer an item over several verdicts: the first below the best, else the first."""
-    answers = [answer for verdict in said for answer in verdict.items]
-    first = {answer.item: answer for answer in reversed(answers)}
-    worst = {answer.item: answer for answer in reversed(answers) if answer.grounded and not answer.best}
-    return tuple(worst.get(item, first[item]) for item in dict.fromkeys(answer.item for answer in answers))
+def violated(said: Iterable[Verdict]) -> tuple[ItemAnswer, ...]:
+    """The first answer below the best to each item of these verdicts, as far as its quote stands."""
+    found: dict[str, ItemAnswer] = {}
+    for answer in (answer for verdict in said for answer in verdict.items):
+        if answer.grounded and not answer.best:
+            found.setdefault(answer.item, answer)
+    return tuple(found.values())
+
+
+def with_earlier(said: Deliberation, check: Check, formula: Formula, earlier: Sequence[ItemAnswer]) -> Deliberation:
+    """The answer with what was found before about items that were not asked about again."""
+    return replace(
+        said, verdicts=tuple(_with(v, formula, earlier) if v.judge == check.name else v for v in said.verdicts)
+    )
+
+
+def _with(verdict: Verdict, formula: Formula, earlier: Sequence[ItemAnswer]) -> Verdict:
+    if verdict.unscored_reason or not earlier:
+        return verdict
+    items = (*earlier, *verdict.items)
+    counted = measured(formula, [items])
+    told = f"{len(earlier)} found before" + (f"; {verdict.reasons}" if verdict.items else "")
+    return replace(
+        verdict,
+        items=items,
+        value=counted.verified.value,
+        raw=counted.raw.value,
+        numerator=counted.verified.numerator,
+        denominator=counted.verified.denominator,
+        not_applicable=counted.verified.value is None,
+        reasons=told,
+    )
 
 
 def joined(said: Sequence[Deliberation]) -> Deliberation:

@@ -121,7 +121,7 @@ def test_after_a_restart_and_by_hand_the_measures_are_the_same(store: Store) -> 
 
 
 def test_a_policy_that_was_violated_is_not_asked_again_where_exchanges_are_asked_about_policies(store: Store) -> None:
-    """At the close nothing is left to ask."""
+    """At the close neither."""
     checker = FairChecker(faults=(Fault("pipa-policy", "100 EUR", "229", label="E1.S1"),))
     bench = PackBench(store, checker, config=settings(policies_at="exchange"))
     with bench.running():
@@ -129,10 +129,12 @@ def test_a_policy_that_was_violated_is_not_asked_again_where_exchanges_are_asked
         bench.say(exchange("b", "Thanks.", [], "You are welcome.", at=60))
         bench.close()
     items = [prompt.messages[-1].text.rpartition("=== items ")[2] for prompt in checker.prompts]
-    assert ["100 EUR" in text.partition("=== end of items")[0] for text in items] == [True, False]
+    assert ["100 EUR" in text.partition("=== end of items")[0] for text in items] == [True, False, False]
+    assert POLICIES[0] in items[-1]
     session = bench.session()["pipa-policy"]
     assert session.value == 0.5
     assert {item.item: item.best for item in session.items} == {POLICIES[0]: True, POLICIES[1]: False}
+    assert [(f.evidence, f.state) for f in bench.findings("a", "b")] == [("229", FindingState.CURRENT)]
 
 
 def test_a_session_that_names_two_tasks_is_filtered_with_the_reason(store: Store, tmp_path: Path) -> None:
