@@ -12,7 +12,7 @@ from ...schemas.queries.deletion import DeleteQuery
 from .client import Store
 from .lists.pending import list_pending
 from .scope import TENANT, Scope
-from .session_deletion import QuotedAt, delete_quotes, empty_answers
+from .session_deletion import SessionName, delete_sessions, empty_answers
 
 PAGE: Final = 500
 """Traces that are deleted together."""
@@ -112,17 +112,17 @@ class Deletion:
             keys, through = [(query.tenant, i) for i in ids], self._clock()
             changes = self._store.changes
             changes.hold(keys, through)
-            quoted = QuotedAt()
+            sessions: tuple[SessionName, ...] = ()
             try:
                 self._judging.forget(keys, through)
                 for drop in self._drops:
                     drop(set(keys))
-                quoted = deleter.delete(ids, through, labels=query.labels)
+                sessions = deleter.delete(ids, through, labels=query.labels)
             finally:
                 changes.let_go(keys)
-                self._judging.ask([*keys, *((query.tenant, i) for i in quoted.trace_ids)])
+                self._judging.ask(keys)
             if self._reopen is not None:
-                for service, session in quoted.sessions:
+                for service, session in sessions:
                     self._reopen(service, session, query.tenant)
             self._deleted()
             count += len(ids)
@@ -175,10 +175,10 @@ class TraceDeleter:
         found = self._scope.select(_SERVICE, service=service, before=before)
         return [row[0] for row in found or self._scope.select(_UNJUDGED, service=service, before=before)]
 
-    def delete(self, trace_ids: Collection[str], through: int, *, labels: bool = False) -> QuotedAt:
+    def delete(self, trace_ids: Collection[str], through: int, *, labels: bool = False) -> tuple[SessionName, ...]:
         """Delete rows that arrived by `through` (unix nanos) and all derived from them; with `labels`, labels too.
 
-        Returns which sessions and other traces lost judgements by that. Safe to repeat after a failure.
+        Returns the closed sessions that lost their judgements by that. Safe to repeat after a failure.
         """
         values = {"tenant": self._tenant, "trace_ids": sorted(trace_ids), "through": through, "now": self._clock()}
         self._store.command(_REMEMBER, values)
@@ -186,8 +186,8 @@ class TraceDeleter:
             self._store.command(
                 f"DELETE FROM {table} WHERE {_THESE} AND toUnixTimestamp64Nano(ReceivedAt) <= {{through:Int64}}", values
             )
-        quoted = delete_quotes(self._store, self._tenant, trace_ids)
+        sessions = delete_sessions(self._store, self._tenant, trace_ids)
         empty_answers(self._store, _IN_THESE, values)
         for table in (*(_LABELS if labels else ()), *_MADE):
             self._store.command(f"DELETE FROM {table} WHERE {_THESE}", values)
-        return quoted
+        return sessions

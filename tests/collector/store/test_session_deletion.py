@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from tracejury.collector.store.client import Store
 from tracejury.collector.store.deletion import Deletion, TraceDeleter
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
-from tracejury.collector.store.session_deletion import QuotedAt
 from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.errors import StoreError
@@ -57,23 +55,19 @@ def reply(trace_id: str, purpose: str, run_id: str = "") -> AnswerRow:
     return AnswerRow(key, "m", "it said my card", "stop", 10, 0, 5, 0.25, T0, "shop", trace_id, run_id, purpose)
 
 
-@dataclass
-class AskedAgain:
-    """The judging thread, as a deletion sees it."""
-
-    asked: list[TraceKey] = field(default_factory=list)
+class Nobody:
+    """No judging thread."""
 
     def forget(self, keys: Collection[TraceKey], through: int) -> None:
         """Nothing is held."""
 
     def ask(self, keys: list[TraceKey]) -> None:
-        """Remember."""
-        self.asked += keys
+        """Nothing is judged."""
 
 
 @pytest.fixture
 def talked(store: Store) -> Store:
-    """A session of two traces, whose second quotes the first; one of another service; a trace without a session."""
+    """A session of two traces, one of another service, and a trace without a session."""
     places = {FIRST: ("shop", "chat"), SECOND: ("shop", "chat"), OTHER: ("desk", "chat"), LONE: ("shop", "")}
     StoredJudging(store).save(
         [
@@ -86,7 +80,7 @@ def talked(store: Store) -> Store:
         [
             judged(CHAT, [FIRST, SECOND]), judged(ELSEWHERE, [OTHER]), judged(LONELY, [LONE]),
             judged(of_exchange(FIRST), [FIRST]), judged(of_exchange(SECOND), [SECOND]),
-            judged(of_exchange(SECOND, 1), [FIRST]), judged(of_exchange(OTHER)), judged(of_exchange(LONE)),
+            judged(of_exchange(SECOND, 1), [SECOND]), judged(of_exchange(OTHER)), judged(of_exchange(LONE)),
         ]
     )  # fmt: skip
     llm.keep(
@@ -108,21 +102,29 @@ def pairs(*subjects: Subject) -> set[tuple[str, str]]:
     return {(subject.trace_id, subject.id) for subject in subjects}
 
 
-def test_what_quotes_a_deleted_trace_goes_with_it(talked: Store) -> None:
-    """The session's rows, its own exchanges, and that exchange of another trace which quotes it."""
-    told = TraceDeleter(talked).delete([FIRST], T0 + 1)
-    assert told == QuotedAt((("shop", "chat"),), (SECOND,))
-    stays = pairs(ELSEWHERE, LONELY, of_exchange(SECOND), of_exchange(OTHER), of_exchange(LONE))
-    assert left(talked, "verdicts") == left(talked, "judgements") == stays
-    texts = {row[0] for row in talked.rows("SELECT concat(TraceId, Purpose) FROM answers FINAL WHERE Text != ''")}
-    assert texts == {"session", SECOND + "panel", OTHER + "exchange"}
-    assert talked.rows("SELECT RunId FROM answers FINAL WHERE Text != '' AND Purpose = 'session'") == [(ELSEWHERE.id,)]
+def test_what_is_said_of_its_session_and_its_exchanges_goes_with_a_trace(talked: Store) -> None:
+    """What models answered about them, too; what it cost stays."""
+    assert TraceDeleter(talked).delete([FIRST], T0 + 1) == (("shop", "chat"),)
+    others = [of_exchange(SECOND), of_exchange(SECOND, 1), of_exchange(OTHER), of_exchange(LONE)]
+    assert left(talked, "verdicts") == left(talked, "judgements") == pairs(ELSEWHERE, LONELY, *others)
+    texts = talked.rows("SELECT TraceId, Purpose, RunId FROM answers FINAL WHERE Text != '' ORDER BY ALL")
+    assert [tuple(row) for row in texts] == [
+        ("", "session", ELSEWHERE.id), (SECOND, "exchange", ""), (SECOND, "panel", ""), (OTHER, "exchange", "")
+    ]  # fmt: skip
     assert sum(spend.usd for spend in StoredLlmJudging(talked).spend(0)) == 6 * 0.25
-    assert TraceDeleter(talked).delete([FIRST], T0 + 1) == QuotedAt()
+    assert TraceDeleter(talked).delete([FIRST], T0 + 1) == ()
+
+
+def test_a_session_that_the_trace_names_no_longer_goes_where_it_quotes_it(talked: Store) -> None:
+    """A late span may name another session."""
+    moved = a_judged_trace(trace_id=FIRST, service="shop", session_id="new", judged_at=T0 + 1, received=T0 + 1)
+    StoredJudging(talked).save([moved])
+    assert TraceDeleter(talked).delete([FIRST], T0 + 2) == (("shop", "chat"),)
+    assert not left(talked, "verdicts") & pairs(CHAT)
 
 
 def test_a_trace_that_is_a_session_of_its_own_takes_its_rows_along(talked: Store) -> None:
-    assert TraceDeleter(talked).delete([LONE], T0 + 1) == QuotedAt()
+    assert TraceDeleter(talked).delete([LONE], T0 + 1) == ()
     assert {trace_id for trace_id, _ in left(talked, "verdicts")} == {"", FIRST, SECOND, OTHER}
 
 
@@ -151,33 +153,31 @@ def test_a_deletion_that_was_interrupted_is_finished_by_the_next(
         with pytest.raises(StoreError):
             TraceDeleter(talked).delete([FIRST], T0 + 1)
     TraceDeleter(talked).delete([FIRST], T0 + 1)
-    quoting = pairs(CHAT, of_exchange(FIRST), of_exchange(SECOND, 1))
+    quoting = pairs(CHAT, of_exchange(FIRST))
     assert not quoting & (left(talked, "verdicts") | left(talked, "judgements"))
 
 
 @pytest.mark.parametrize(
-    ("query", "asked", "reopened"),
+    ("query", "reopened"),
     [
-        (DeleteQuery(FIRST), [FIRST, SECOND], [("shop", "chat", "")]),
-        (DeleteQuery(OTHER), [OTHER], [("desk", "chat", "")]),
-        (DeleteQuery(LONE), [LONE], []),
-        (DeleteQuery(session="chat"), [FIRST, SECOND, OTHER], [("desk", "chat", ""), ("shop", "chat", "")]),
-        (DeleteQuery(service="shop", before=T0 + 1), [FIRST, SECOND, LONE], [("shop", "chat", "")]),
+        (DeleteQuery(FIRST), [("shop", "chat", "")]),
+        (DeleteQuery(OTHER), [("desk", "chat", "")]),
+        (DeleteQuery(LONE), []),
+        (DeleteQuery(session="chat"), [("desk", "chat", ""), ("shop", "chat", "")]),
+        (DeleteQuery(service="shop", before=T0 + 1), [("shop", "chat", "")]),
     ],
 )
-def test_sessions_are_re_opened_and_quoting_traces_judged_again(
-    talked: Store, query: DeleteQuery, asked: Sequence[str], reopened: Sequence[tuple[str, str, str]]
+def test_closed_sessions_are_re_opened(
+    talked: Store, query: DeleteQuery, reopened: Sequence[tuple[str, str, str]]
 ) -> None:
     """By trace, by session and by service."""
-    judging, told = AskedAgain(), list[tuple[str, str, str]]()
-    deletion = Deletion(talked, judging, clock=lambda: T0 + 5, reopen=lambda *session: told.append(session))
-    deletion.delete(query)
-    assert sorted(trace_id for _, trace_id in judging.asked) == sorted(asked)
+    told = list[tuple[str, str, str]]()
+    Deletion(talked, Nobody(), clock=lambda: T0 + 5, reopen=lambda *session: told.append(session)).delete(query)
     assert sorted(told) == list(reopened)
 
 
 def test_nothing_is_stored_that_quotes_what_was_deleted_meanwhile(talked: Store) -> None:
     """A session that was being judged while one of its traces was deleted."""
-    Deletion(talked, AskedAgain(), clock=lambda: T0 + 5).delete(DeleteQuery(FIRST))
+    Deletion(talked, Nobody(), clock=lambda: T0 + 5).delete(DeleteQuery(FIRST))
     StoredLlmJudging(talked).save([judged(CHAT, [FIRST, SECOND]), judged(of_exchange(SECOND, 1), [SECOND])])
     assert left(talked, "verdicts") & pairs(CHAT, of_exchange(SECOND, 1)) == pairs(of_exchange(SECOND, 1))

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from pack_bench import Called, FairChecker, Fault, PackBench, exchange
 
+from tracejury.collector.judging.llm.packs.session_closing import SessionKey
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.deletion import Deletion
 from tracejury.judges.llm.client import Prompt
@@ -67,6 +68,24 @@ def test_of_a_trace_that_is_deleted_before_the_close_nothing_is_measured(store: 
         bench.close()
     assert bench.session()["pipa-state"].denominator == 2
     assert {finding.trace_id for finding in bench.findings("a", "b")} == {"a" * 32}
+
+
+def test_a_closed_session_is_judged_again_by_what_a_deletion_leaves(store: Store) -> None:
+    """Nothing that quotes the deleted trace is left meanwhile."""
+    bench = PackBench(store, WRONG)
+
+    def reopen(service: str, session_id: str, tenant: str) -> None:
+        bench.packs.closing.close(SessionKey(tenant, service, session_id))
+
+    with bench.running():
+        bench.say(FIRST, SECOND)
+        bench.close()
+        assert bench.session()["pipa-state"].denominator == 4
+        deletion = Deletion(store, bench.detecting.judging, (), bench.clock, reopen=reopen)
+        assert deletion.delete(DeleteQuery(trace_id="a" * 32)) == 1
+        assert bench.session() == {}
+        bench.close()
+    assert bench.session()["pipa-state"].denominator == 2
 
 
 def test_a_budget_that_is_spent_in_mid_session_leaves_the_rest_unscored_until_it_is_caught_up(store: Store) -> None:
