@@ -97,7 +97,7 @@ async def shoot(into: Path, only: str) -> None:
     """All pictures whose names fit."""
     with tempfile.TemporaryDirectory() as folder:
         async with gallery_world(Path(folder), NOW) as world, async_playwright() as playwright:
-            browser = await playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+            browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
             for picture in await pictures(world):
                 if re.search(only, picture.name):
                     page = await browser.new_page(viewport=SIZE)  # type: ignore[arg-type]  # a ViewportSize
