@@ -17,6 +17,7 @@ from ...schemas.findings import Finding, FindingState, finding_id, fingerprint
 from ...schemas.shown import folded
 from ...schemas.trajectory import Trace
 from ...schemas.transcript import Step
+from ..llm import leniency
 from ..llm.placing import ClaimLocation, QuotePlacer
 from .case import AskedCheck, CheckCase
 from .check_types import ItemSource
@@ -66,7 +67,8 @@ class Grounds:
         if placed is None:
             self._drop(asked)
             return replace(given, grounded=False), None
-        return at(given, placed), self._finding(asked, placed, asked.check.category, said.reason)
+        policy = "" if item.label or said.position is None else item.text
+        return at(given, placed), self._finding(asked, placed, asked.check.category, said.reason, policy)
 
     def by_structure(self, asked: AskedCheck, answer: ItemAnswer) -> Finding | None:
         """The finding of an answer that was read from the trace, None for the best, or where nothing can be quoted."""
@@ -139,7 +141,9 @@ class Grounds:
             found += [step for step in steps if step is not None and len(steps) == 1]
         return found
 
-    def _finding(self, asked: AskedCheck, placed: ClaimLocation, category: str, reason: str) -> Finding:
+    def _finding(
+        self, asked: AskedCheck, placed: ClaimLocation, category: str, reason: str, policy: str = ""
+    ) -> Finding:
         check, trace = asked.check, placed.trace
         home = trace.home(placed.span_id)
         return Finding(
@@ -160,12 +164,19 @@ class Grounds:
             explanation=reason,
             tool_span_id=placed.span_id if check.items is ItemSource.CALLS else "",
             state=FindingState.PROVISIONAL,
+            title=_title(category, policy),
         )
 
     def _run(self, label: str) -> str:
         """The run of the exchange that a step of no run was recorded with."""
         at_label = next((i for i, step in enumerate(self._case.record.transcript.steps) if step.label == label), -1)
         return next((e.exchange.run_id for e in self._case.record.exchanges if e.first <= at_label < e.last), "")
+
+
+def _title(category: str, policy: str) -> str:
+    """The category as people write it, with the policy that it is about."""
+    told = category[:1].upper() + category[1:]
+    return leniency.title(f"{told}: {policy}") if policy else told
 
 
 def at(answer: ItemAnswer, placed: ClaimLocation) -> ItemAnswer:

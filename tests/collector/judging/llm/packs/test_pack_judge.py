@@ -69,6 +69,11 @@ def test_a_fault_of_each_measure_is_found_at_its_step_and_quoted(store: Store) -
     assert found["pipa-observation"].category == "misaligned observation"
     assert (found["pipa-policy"].trace_id, found["pipa-policy"].evidence) == ("b" * 32, "229")
     assert {f.taxonomy for f in found.values()} == {"pipa"}
+    assert {f.title for f in found.values()} == {
+        "Inconsistent state",
+        "Misaligned observation",
+        "Policy violated: Refund at most 100 EUR",
+    }
     assert len(bench.checker.prompts) == 3  # T + 1
 
 
