@@ -51,7 +51,7 @@ class WebhookConfig(Section):
     categories: tuple[str, ...] = ()
     """Only these; none named: all."""
     judges: tuple[str, ...] = ()
-    """Only findings of these detectors and judges; none named: of all."""
+    """Only findings of these detectors and judges; none named: of all but the checks of packs."""
     services: tuple[str, ...] = ()
     """Only of these services, exactly; none named: of all."""
     agents: tuple[str, ...] = ()
