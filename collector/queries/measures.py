@@ -179,11 +179,9 @@ def answer_of(pack: MeasuredPack, query: MeasureQuery, sessions: Sequence[Measur
     rows = whole[: query.limit]
     if query.step:
         rows = [one for row in rows for one in _over_time(query.step, by_key[row.key], group)]
-    worst = sorted((_values(pack, one) for one in sessions), key=lambda one: (one.average or 0.0, -one.at))
-    defined = [one for one in worst if one.average is not None]
-    return MeasureAnswer(
-        pack, group("", query.since, sessions), rows, defined[:WORST], max(0, len(whole) - query.limit)
-    )
+    defined = [one for one in (_values(pack, one) for one in sessions) if one.average is not None]
+    worst = sorted(defined, key=lambda one: (one.average, -one.at, one.service, one.session_id))[:WORST]
+    return MeasureAnswer(pack, group("", query.since, sessions), rows, worst, max(0, len(whole) - query.limit))
 
 
 def _over_time(

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from listed_traces import SECOND, Listed, store_all
 from measured_sessions import PACK, POLICY, STATES, a_value, an_item, of_exchange, of_session, save
 from store_parts import a_span
 
-from tracejury.collector.queries.measures import MeasureAnswer, StoredMeasures, installed_packs
+from tracejury.collector.queries.measures import MeasureAnswer, StoredMeasures, answer_of, installed_packs
 from tracejury.collector.store.client import Store
 from tracejury.schemas.errors import ConfigError
-from tracejury.schemas.queries.measures import MeasureQuery
+from tracejury.schemas.queries.measures import MeasuredSession, MeasureQuery, SessionMeasure
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.verdicts import Subject, SubjectKind
 
@@ -178,6 +180,36 @@ def test_differences(store: Store) -> None:
 def test_other_tenants_are_not_read(store: Store) -> None:
     a_session(store, 1, 0.2, None)
     assert ask(store, tenant="other").total.sessions == 0
+
+
+@given(st.data())
+def test_measures_stay_within_bounds_whatever_the_order(data: st.DataObject) -> None:
+    """No order of sessions changes a figure; a value that becomes smaller raises none."""
+    parts = st.one_of(st.none(), st.integers(0, 4))
+    drawn = data.draw(st.lists(st.tuples(parts, parts, st.sampled_from([0.0, 1.0, 4.0])), min_size=1, max_size=8))
+    sessions = [drawn_session(at, *one) for at, one in enumerate(drawn)]
+    query = MeasureQuery(0, NOW, pooled=data.draw(st.booleans()))
+    answer = answer_of(PACK, query, sessions)
+    assert answer_of(PACK, query, data.draw(st.permutations(sessions))) == answer
+    for figure in answer.total.figures:
+        if figure.estimate is not None:
+            assert 0 <= figure.estimate.low <= figure.estimate.value <= figure.estimate.high <= 1
+    at = data.draw(st.integers(0, len(drawn) - 1))
+    states, policies, weight = drawn[at]
+    if states:
+        sessions[at] = drawn_session(at, states - 1, policies, weight)
+        (lower, _), (before, _) = (one.total.figures for one in (answer_of(PACK, query, sessions), answer))
+        assert (lower.value or 0) <= (before.value or 0) + 1e-9
+
+
+def drawn_session(at: int, states: int | None, policies: int | None, weight: float) -> MeasuredSession:
+    """Of four states and four policies; None: not applicable."""
+    measures = {
+        judge: SessionMeasure(None, None, 0, 0, False, weight) if part is None  # noqa: FBT003  in order of columns
+        else SessionMeasure(part / 4, part / 4, part, 4, False, weight)  # noqa: FBT003
+        for judge, part in ((STATES, states), (POLICY, policies))
+    }  # fmt: skip
+    return MeasuredSession("shop", f"s{at}", at, "", weight, measures)
 
 
 def test_an_unknown_pack_is_refused(store: Store) -> None:
