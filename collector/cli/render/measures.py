@@ -29,11 +29,12 @@ def _pack(pack: PackMeasuresJson, page: MeasuresJson) -> Iterator[RenderableType
     yield Text.assemble(
         content(pack.title, 80, "bold"), f"  {counted(pack.total.sessions, 'session')}{pooled}", *_counts(pack.total)
     )
-    if not pack.total.sessions:
-        yield Text("no session was measured in this time", "dim")
-        return
-    yield _figures(pack)
-    if page.by or page.step_seconds:
+    if pack.total.sessions:
+        yield _figures(pack)
+    else:
+        only = "only sessions judged by hand, which count in no figure" if pack.worst else "no session was measured"
+        yield Text(f"{only} in this time", "dim")
+    if pack.total.sessions and (page.by or page.step_seconds):
         yield _groups(pack, page)
     if pack.left:
         yield Text(f"{counted(pack.left, 'more group')}: narrow with filters, or raise --limit", "dim")

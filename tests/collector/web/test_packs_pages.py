@@ -106,6 +106,16 @@ def test_hostile_texts_stay_texts(packs: Watched, path: str) -> None:
     packs.check_accessible()
 
 
+def test_sessions_judged_by_hand_are_named_without_figures(store: Store, packs: Watched) -> None:
+    """They are among the worst ones, and the page says why there is no figure."""
+    store_all(store, [Listed(9, session="asked", service="desk", received=NOW - HOUR)])
+    save(store, a_value(STATES, of_session("desk", "asked"), 0.5, sampling_probability=0), received=NOW - HOUR)
+    packs.open("/packs/demo?service=desk")
+    text = packs.page.locator("main").inner_text()
+    assert "somebody asked for by hand" in text
+    assert packs.page.get_by_role("link", name="asked").count() == 1
+
+
 def test_an_unknown_pack_is_not_there(packs: Watched) -> None:
     answer = packs.open("/packs/nothing")
     assert answer is not None
