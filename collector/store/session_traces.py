@@ -20,6 +20,7 @@ _TRACES: Final = f"""
 SELECT TraceId, StartNanos, State, toUnixTimestamp64Nano(ReceivedAt) FROM traces FINAL
 WHERE {TENANT} AND {_OWN} AND JoinedTo = '' ORDER BY StartNanos DESC, TraceId DESC LIMIT {{limit:UInt64}}
 """
+_COUNT: Final = f"SELECT uniqExact(TraceId) FROM traces FINAL WHERE {TENANT} AND {_OWN} AND JoinedTo = ''"
 _EXCHANGES: Final = f"""
 SELECT {LEDGER_SELECT} FROM judgements FINAL WHERE {TENANT} AND SubjectKind = '{SubjectKind.EXCHANGE}'
 AND TraceId IN (SELECT TraceId FROM traces WHERE {TENANT} AND {_OWN}) {LATEST}
@@ -70,10 +71,15 @@ class StoredSessionTraces:
     def __init__(self, store: Store, tenant: str = "") -> None:
         self._store, self._scope = store, Scope(store, tenant)
 
-    def traces(self, service: str, session_id: str, limit: int = MOST_TRACES) -> list[SessionTrace]:
+    def traces(self, service: str, session_id: str) -> list[SessionTrace]:
         """The latest traces of a session in order of time; joined ones under the first of them."""
-        rows = self._scope.select(_TRACES, service=service, session=session_id, limit=limit)
+        rows = self._scope.select(_TRACES, service=service, session=session_id, limit=MOST_TRACES)
         return [SessionTrace(row[0], row[1], TraceState(row[2]), row[3]) for row in reversed(rows)]
+
+    def left_out(self, service: str, session_id: str) -> int:
+        """How many traces of a session are earlier than those that are looked at."""
+        ((count,),) = self._scope.select(_COUNT, service=service, session=session_id)
+        return max(int(count) - MOST_TRACES, 0)
 
     def exchange_rows(self, service: str, session_id: str) -> list[LedgerRow]:
         """The latest entry of each judge on each exchange of the session."""

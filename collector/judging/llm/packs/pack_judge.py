@@ -40,11 +40,15 @@ GOAL: Final = "goal-fulfilment"
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """The traces of a session in order of time, and its record. `detected`: findings of detectors in the last trace."""
+    """The traces of a session in order of time, and its record.
+
+    `detected`: findings of detectors in the last trace; `left_out`: number of earlier traces that are not looked at.
+    """
 
     traces: tuple[Trace, ...]
     record: SessionRecord
     detected: tuple[Finding, ...] = ()
+    left_out: int = 0
 
 
 class PackJudge:
@@ -123,7 +127,7 @@ class PackJudge:
             asked: list[AskedCheck] = []
             for check in pack.checks:
                 if check.subject == "exchange":
-                    said.append(Deliberation((self._sum(task, pack, check, subject, exchanges),)))
+                    said.append(Deliberation((self._sum(task, pack, check, subject, session, exchanges),)))
                 elif check.items is ItemSource.COMPLETION:
                     asked.append(completed(pack, check, recorded, terms, goal))
                 else:
@@ -152,7 +156,8 @@ class PackJudge:
             found = session_of(Subject(task.kind, task.subject_id, ""))
             key = SessionKey(tenant, *found) if found else None
             traces = self._sessions.load(tenant, self._sessions.traces(key)) if key else []
-            return _Session(tuple(traces), session_record(key.session_id if key else "", traces))
+            record = session_record(key.session_id if key else "", traces)
+            return _Session(tuple(traces), record, left_out=self._sessions.left_out(key) if key else 0)
         loaded = (task.trace, task.findings) if task.trace is not None else self._sessions.case(task.key)
         if loaded is None:
             return None
@@ -217,11 +222,19 @@ class PackJudge:
             return said
 
     def _sum(
-        self, task: JudgeTask, pack: Pack, check: Check, subject: Subject, exchanges: Mapping[str, Sequence[Verdict]]
+        self,
+        task: JudgeTask,
+        pack: Pack,
+        check: Check,
+        subject: Subject,
+        session: _Session,
+        exchanges: Mapping[str, Sequence[Verdict]],
     ) -> Verdict:
         """The session's verdict of a check that was asked of its exchanges."""
         version, said = self._panel.versions[check.name], exchanges.get(check.name, ())
-        return session_verdict(check, version, pack.formulas[check.name], subject, said, task.probability)
+        unjudged = len(session.record.exchanges) - len(said)
+        missing = {"exchanges not judged": unjudged, "earlier traces left out": session.left_out}
+        return session_verdict(check, version, pack.formulas[check.name], subject, said, task.probability, missing)
 
     def _not_judged(self, task: JudgeTask, outcome: Outcome, why: str) -> JudgedSubject:
         return unjudged(task, outcome, why, self._panel.versions, task.judged_at(self._clock()))

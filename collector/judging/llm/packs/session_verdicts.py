@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from .....judges.checks.check_types import Check
@@ -14,9 +14,18 @@ from .....schemas.verdicts import Subject, Verdict
 
 
 def session_verdict(
-    check: Check, version: str, formula: Formula, subject: Subject, said: Sequence[Verdict], probability: float
+    check: Check,
+    version: str,
+    formula: Formula,
+    subject: Subject,
+    said: Sequence[Verdict],
+    probability: float,
+    missing: Mapping[str, int] | None = None,
 ) -> Verdict:
-    """A measure of the session. `said`: the verdicts of its exchanges, in order; their items stay with them."""
+    """A measure of the session. `said`: the verdicts of its exchanges, in order; their items stay with them.
+
+    `missing`: how many of what are not among them.
+    """
     scored = [verdict for verdict in said if not verdict.unscored_reason]
     counted = measured(formula, [verdict.items for verdict in scored])
     unscored = len(said) - len(scored)
@@ -24,7 +33,8 @@ def session_verdict(
     why = "no exchange could be scored" if unscored and not scored else ""
     items = sum(len(verdict.items) for verdict in scored)
     told = [f"{items} {check.items.value} of {len(scored)} exchanges"]
-    told += [f"{n} {what}" for n, what in ((counted.ungrounded, "ungrounded"), (unscored, "exchanges unscored")) if n]
+    counts = {"ungrounded": counted.ungrounded, "exchanges unscored": unscored, **(missing or {})}
+    told += [f"{count} {what}" for what, count in counts.items() if count]
     return Verdict(
         judge=check.name,
         version=version,

@@ -54,6 +54,10 @@ class StoredSessions:
         """The latest traces of the session in order of time."""
         return self._of(session).traces(session.service, session.session_id)
 
+    def left_out(self, session: SessionKey) -> int:
+        """How many earlier traces `traces` leaves out."""
+        return self._of(session).left_out(session.service, session.session_id)
+
     def load(self, tenant: str, traces: Sequence[SessionTrace]) -> list[Trace]:
         """These traces as they are now; those that are gone are left out."""
         found = (self._load((tenant, trace.trace_id), trace.received) for trace in traces)
