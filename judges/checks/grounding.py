@@ -25,6 +25,7 @@ from .reply import AlsoSaid, Said
 
 _LABEL: Final = re.compile(r"(?:(?<![a-z0-9])e(\d{1,6})[\s.:/-]{0,2})?(?<![a-z])s(\d{1,6})(?!\d)", re.IGNORECASE)
 _MOST_LABELS: Final = 20
+_MARKS: Final = re.compile("[*_`#]+")
 
 Grounded = tuple[ItemAnswer, Finding | None]
 
@@ -122,8 +123,8 @@ class Grounds:
     def _listed(self, mention: str) -> CheckItem | None:
         """A listed item, if the answer mentions it."""
         step = self._labels.get(self._case.answered)
-        said = folded(self._case.judged.exchange.answer) if self._case.judged else ""
-        if step is None or not folded(mention) or folded(mention) not in said:
+        said = _unmarked(self._case.judged.exchange.answer) if self._case.judged else ""
+        if step is None or not _unmarked(mention) or _unmarked(mention) not in said:
             return None
         return CheckItem(mention, step.label, step.trace_id, step.span_id)
 
@@ -177,6 +178,11 @@ def _title(category: str, policy: str) -> str:
     """The category as people write it, with the policy that it is about."""
     told = category[:1].upper() + category[1:]
     return leniency.title(f"{told}: {policy}") if policy else told
+
+
+def _unmarked(text: str) -> str:
+    """Folded text without the marks of Markdown, which judges leave out when they copy."""
+    return " ".join(_MARKS.sub("", folded(text)).split())
 
 
 def at(answer: ItemAnswer, placed: ClaimLocation) -> ItemAnswer:

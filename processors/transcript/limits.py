@@ -30,5 +30,6 @@ class TranscriptLimits:
     line: int = 90
 
 
-SESSION: Final = TranscriptLimits(system=8_000)
-"""Of a session's record, which has the prompt once: agents that serve users have their policy there."""
+SESSION: Final = TranscriptLimits(system=8_000, result=4_000)
+"""Of a session's record. It has the prompt once: agents that serve users have their policy there. Answers are compared
+with the results that they report, of which the middle counts as much as the ends."""

@@ -127,6 +127,15 @@ def test_other_messages_of_the_first_call_are_shown() -> None:
     assert "input user:\n Oil\n" in text
 
 
+def test_a_result_is_shown_whole_as_far_as_answers_can_report_it() -> None:
+    """A list of records, of which the answer may name one in the middle."""
+    stock = ", ".join(f'"part {number}": {{"item_id": "{number:010}", "price": {number}.5}}' for number in range(70))
+    record = session_record("s", session([Asked("What is there?", "Part 35.", [stock])], Layout.RESENT))
+    text = "".join(step.text for step in record.transcript.steps)
+    assert len(stock) > 3000
+    assert stock in text
+
+
 def test_the_same_short_question_is_shown_in_each_exchange() -> None:
     record = session_record("s", session([Asked("More?", "One."), Asked("More?", "Two.")], Layout.RESENT))
     assert text_of(record).count("the user:\n More?\n") == 2

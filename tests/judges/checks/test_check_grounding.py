@@ -153,6 +153,25 @@ def test_a_listed_item_is_at_fault_by_its_own_words(layout: Layout, quote: str) 
     assert (only(came).value, only(came).items[0].quote) == (0, "more come on Monday")
 
 
+@pytest.mark.parametrize("mention", ["# parts: **7**", "parts: 7"])
+def test_a_listed_item_may_be_copied_without_its_markup(mention: str) -> None:
+    chat = [Asked("How many parts are there?", "# Parts: **7**\n", ["7 parts in Oslo"])]
+    said = asked_of(
+        check_case(0, OBSERVATIONS, chat=chat),
+        lambda p: reply(p, listed=[entry("check-observations", mention=mention)]),
+    )[0]
+    assert [item.best for item in only(said).items] == [True]
+    assert not said.dropped
+
+
+def test_a_listed_item_of_markup_alone_is_none() -> None:
+    chat = [Asked("How many parts are there?", "**7**", ["7 parts in Oslo"])]
+    said = asked_of(
+        check_case(0, OBSERVATIONS, chat=chat), lambda p: reply(p, listed=[entry("check-observations", mention="**")])
+    )[0]
+    assert said.dropped == {"not-in-answer": 1}
+
+
 def test_a_listed_item_needs_a_quote_that_stands() -> None:
     """Else it is ungrounded, although the answer mentions it."""
     listed = [entry("check-observations", mention="more come on Monday") | wrong("8 parts in Oslo", "E1.S2")]
