@@ -55,7 +55,7 @@ def until(client: ApiClient, trace_id: str, wanted: Callable[[TraceJson], bool])
             found = None
         if found is not None and wanted(found):
             return found
-        time.sleep(0.02)
+        time.sleep(0.1)
     raise AssertionError(found)
 
 

@@ -125,4 +125,4 @@ async def counted(collector: Collector, name: str, least: float) -> None:
     """Wait until a figure has come to at least that."""
     async with asyncio.timeout(60):
         while figures(collector)[name] < least:  # noqa: ASYNC110  figures are asked for, as Prometheus does
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.1)

@@ -114,11 +114,11 @@ async def test_a_missing_key_is_named_at_the_start(
     usual = {"api_base": "", "api_key_env": "", "fallbacks": ["anthropic/claude-sonnet-4-5"]}
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     async with Collector(config(served_dsn, model, **usual)) as collector:
-        for _ in range(3000):
+        for _ in range(300):
             told = (await get(collector, "/api/ledger"))["judges"]["missing_keys"]
             if told:
                 break
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.1)
     assert told == "the environment holds no key for anthropic/claude-sonnet-4-5 (not set: ANTHROPIC_API_KEY)"
     assert f"LLM judges: {told}" in caplog.text
 
@@ -160,8 +160,8 @@ async def test_the_spans_of_our_own_calls_are_stored_and_never_judged(served_dsn
     async with Collector(looped) as collector:
         await send(collector, 1)
         await idle(collector)
-        for _ in range(1000):
-            await asyncio.sleep(0.02)
+        for _ in range(200):
+            await asyncio.sleep(0.1)
             rows = (await get(collector, "/api/traces"))["items"]
             if len(rows) > 1 and all(row["state"] != "open" for row in rows):
                 break
@@ -181,8 +181,8 @@ async def test_a_window_of_a_live_run_is_judged_before_its_root_arrives(served_d
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.http_port}") as client:
             kind = {"Content-Type": "application/x-protobuf"}
             await client.post("/v1/traces", content=whole.SerializeToString(), headers=kind)
-        for _ in range(3000):
-            await asyncio.sleep(0.01)
+        for _ in range(300):
+            await asyncio.sleep(0.1)
             found = (await get(collector, "/api/findings?profile=recall"))["items"]
             if any(f["state"] == "provisional" and f["judge"] != "detectors" for f in found):
                 break

@@ -167,7 +167,7 @@ async def waiting_for(collector: Collector, enough: Callable[[float], bool]) -> 
             values = [line.rpartition(" ")[2] for line in lines if line.startswith("tracejury_webhook_waiting{")]
             if values and enough(float(values[0])):
                 return
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.1)
 
 
 async def test_judging_again_through_the_api_changes_nothing(served_dsn: str) -> None:

@@ -100,7 +100,7 @@ def eventually(condition: Any) -> None:
     deadline = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.05)
+        time.sleep(0.2)
 
 
 def test_ready_names_every_endpoint_and_the_store(world: World) -> None:

@@ -73,7 +73,7 @@ async def test_a_label_lowers_a_rule_on_its_service_and_holds_after_a_restart(
             (await client.post("/api/annotations", json={"items": [said]})).raise_for_status()
             async with asyncio.timeout(60):
                 while await confidences(client) != {first: lowered, second: lowered}:  # noqa: ASYNC110  as a user asks
-                    await asyncio.sleep(0.05)
+                    await asyncio.sleep(0.2)
             await sent(collector, 3)
             assert (await confidences(client))[third] == lowered
             told = (await client.get(f"/api/explain/{RULE}", params={"service": "shop"})).json()
@@ -85,7 +85,7 @@ async def test_a_label_lowers_a_rule_on_its_service_and_holds_after_a_restart(
     ):
         async with asyncio.timeout(60):
             while await confidences(client):  # noqa: ASYNC110  as a user asks
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0.2)
         await sent(collector, 4)
         assert await confidences(client) == {}
         told = (await client.get(f"/api/explain/{RULE}", params={"service": "shop"})).json()

@@ -379,7 +379,7 @@ async def test_traces_that_are_one_run_go_together(served_dsn: str) -> None:
 
         async with asyncio.timeout(60):
             while passed() < 3 * runs:  # noqa: ASYNC110  figures are asked for, as Prometheus does
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(0.1)
     arrived: dict[int, list[Span]] = {}
     for found in users(backend):
         number = int.from_bytes(found.trace_id[:9])
