@@ -30,6 +30,6 @@ class TranscriptLimits:
     line: int = 90
 
 
-SESSION: Final = TranscriptLimits(system=8_000, result=4_000)
+SESSION: Final = TranscriptLimits(system=8_000, message=4_000, result=4_000)
 """Of a session's record. It has the prompt once: agents that serve users have their policy there. Answers are compared
-with the results that they report, of which the middle counts as much as the ends."""
+with the results that they report (messages, where tools have no spans), of which the middle counts as well."""
