@@ -92,10 +92,10 @@ class Grounds:
         """
         step = self._labels.get(item.label)
         if step and said.position is not None:
-            return self._placer.at(step, said.quote)
+            return self._at(step, said.quote)
         if step is None:
             return None if item.label else self._standing(said, self._steps)
-        proof = self._placer.at(step, said.quote)
+        proof = self._at(step, said.quote)
         proven = proof or any(self._placer.at(s, said.quote) for s in self._showing(said.quote))
         return (self._placer.at(step, item.text) or proof) if proven else None
 
@@ -107,7 +107,12 @@ class Grounds:
         shown = {step.label for step in self._showing(said.quote)}
         possible = [step for step in steps if step.label in shown] if shown else steps
         named = [step for step in self._named(said.label) if step in possible]
-        return self._placer.place(said.quote, named, possible)
+        placed = self._placer.place(said.quote, named, possible)
+        return placed or next((self._placer.told(step) for step in named if _shows(step, said.quote)), None)
+
+    def _at(self, step: Step, quote: str) -> ClaimLocation | None:
+        """Where a quote stands at a step that records it, or shows it from other spans, as what the user asked."""
+        return self._placer.at(step, quote) or (self._placer.told(step) if _shows(step, quote) else None)
 
     def _showing(self, quote: str) -> list[Step]:
         """The steps of the whole record that show the quote."""
@@ -183,6 +188,12 @@ def _title(category: str, policy: str) -> str:
 def _unmarked(text: str) -> str:
     """Folded text without the marks of Markdown, which judges leave out when they copy."""
     return " ".join(_MARKS.sub("", folded(text)).split())
+
+
+def _shows(step: Step, quote: str) -> bool:
+    """Whether a step (`known`) shows the quote in its recorded lines, which are indented."""
+    wanted = folded(quote)
+    return bool(wanted) and wanted in folded("\n".join(line for line in step.text.split("\n") if line[:1] == " "))
 
 
 def at(answer: ItemAnswer, placed: ClaimLocation) -> ItemAnswer:

@@ -62,6 +62,10 @@ class QuotePlacer:
         evidence = self.evidence(step, quote) if quote and self.known(step) else ""
         return self._location(step, evidence) if evidence else None
 
+    def told(self, step: Step) -> ClaimLocation:
+        """The step (`known`) as the place of what it shows of other spans, with words of its own as evidence."""
+        return self._location(step, self._words(step))
+
     def evidence(self, step: Step, quote: str) -> str:
         """The quote as it stands at the span; of an absence, or of a tool's line, the name of a tool it was given.
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from check_cases import ANSWERS, CHAT, OBSERVATIONS, STATES, asked_of, check_case, only, policies
+from check_cases import ANSWERS, CHAT, OBSERVATIONS, STATES, asked_of, check_case, only, policies, states_of
 from check_replies import entry, reply
-from sessions import Asked, Layout
+from sessions import Asked, Layout, session
 
 from tracejury.judges.checks.case import AskedCheck, CheckCase
 from tracejury.judges.llm.case import Deliberation
+from tracejury.processors.rebuild import rebuild
+from tracejury.processors.transcript import session_record
 from tracejury.schemas.checks import CheckItem
 from tracejury.schemas.findings import Finding
+from tracejury.schemas.normalized import Kind
 
 LAYOUTS = pytest.mark.parametrize("layout", list(Layout))
 
@@ -77,6 +81,36 @@ def test_without_a_quote_there_an_item_is_ungrounded(layout: Layout, said: dict[
     assert [(i.best, i.grounded, i.quote) for i in verdict.items] == [(True, True, ""), (False, False, "")]
     assert verdict.reasons == "yes for 1 of 2 states; 1 ungrounded"
     assert came.dropped == {"no-evidence": 1}
+
+
+def asked_at_the_agent() -> CheckCase:
+    """An exchange whose calls hold no messages: what the user asked stands in the agent's span, not in E1.S1's."""
+    (trace,) = session(CHAT[:1], Layout.KEPT)
+    spans = [
+        replace(span, input_text=CHAT[0].said) if span.kind is Kind.AGENT else replace(span, input_messages=())
+        for span in trace.spans.values()
+    ]
+    whole = rebuild(spans)
+    record = session_record("chat", [whole])
+    asked = (AskedCheck(STATES, states_of(record, 0), "pack"), policies("Count where you are asked to."))
+    return check_case(0, *asked, chat=CHAT[:1], layout=Layout.KEPT, record=record, traces={whole.trace_id: whole})
+
+
+@pytest.mark.parametrize("number", [1, 2], ids=["a state", "a policy"])
+def test_a_step_may_be_quoted_with_what_it_shows_of_other_spans(number: int) -> None:
+    """The evidence is then words of the step's own span."""
+    case = asked_at_the_agent()
+    said = wrong("How many brake pads are there in Oslo?", label="E1.S1")
+    came, _ = asked_of(case, lambda p: reply(p, {number: said}))
+    (found,) = came.findings
+    assert (label_of(case, found), found.evidence) == ("E1.S1", "I count in Oslo.")
+
+
+@pytest.mark.parametrize("quote", ["the user:", "E1.S1 llm", "wrote:", "How many wheels are there?"])
+def test_headings_of_ours_and_words_of_nobody_are_no_quotes(quote: str) -> None:
+    case = asked_at_the_agent()
+    came, _ = asked_of(case, lambda p: reply(p, dict.fromkeys((1, 2), wrong(quote, label="E1.S1"))))
+    assert came.findings == ()
 
 
 def test_where_every_item_is_ungrounded_there_is_no_value() -> None:
