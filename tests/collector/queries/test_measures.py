@@ -12,6 +12,7 @@ from measured_sessions import PACK, POLICY, STATES, a_value, an_item, of_exchang
 from store_parts import a_span
 
 from tracejury.collector.queries.measures import MeasureAnswer, StoredMeasures, answer_of, installed_packs
+from tracejury.collector.store import measures
 from tracejury.collector.store.client import Store
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.queries.measures import MeasuredSession, MeasureQuery, SessionMeasure
@@ -167,14 +168,23 @@ def test_differences(store: Store) -> None:
     """Of two versions, with an interval; None where one has no value."""
     for number in range(1, 21):
         a_session(store, number, 0.9 if number % 2 else 0.1, None, version=str(number % 2))
-    measures = StoredMeasures(store, lambda: [PACK])
+    stored = StoredMeasures(store, lambda: [PACK])
     query = MeasureQuery(0, NOW, version="1")
-    (answer,) = measures.ask(query)
-    compared = measures.compare(answer, MeasureQuery(0, NOW, version="0"))
+    (answer,) = stored.ask(query)
+    compared = stored.compare(answer, MeasureQuery(0, NOW, version="0"))
     states = compared.differences["S"]
     assert states is not None
     assert 0 < states.low < round(states.value, 9) == 0.8 < states.high
     assert compared.differences["P"] is None
+
+
+def test_what_is_read_at_once_is_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The latest sessions of the time are read, the others counted."""
+    monkeypatch.setattr(measures, "MOST_SESSIONS", 2)
+    for number in (1, 2, 3):
+        a_session(store, number, number / 4, None, at=NOW - number * HOUR)
+    answer = ask(store)
+    assert (answer.unread, sorted(one.session_id for one in answer.worst)) == (1, ["s1", "s2"])
 
 
 def test_other_tenants_are_not_read(store: Store) -> None:
@@ -204,12 +214,12 @@ def test_measures_stay_within_bounds_whatever_the_order(data: st.DataObject) -> 
 
 def drawn_session(at: int, states: int | None, policies: int | None, weight: float) -> MeasuredSession:
     """Of four states and four policies; None: not applicable."""
-    measures = {
+    values = {
         judge: SessionMeasure(None, None, 0, 0, False, weight) if part is None  # noqa: FBT003  in order of columns
         else SessionMeasure(part / 4, part / 4, part, 4, False, weight)  # noqa: FBT003
         for judge, part in ((STATES, states), (POLICY, policies))
     }  # fmt: skip
-    return MeasuredSession("shop", f"s{at}", at, "", weight, measures)
+    return MeasuredSession("shop", f"s{at}", at, "", weight, values)
 
 
 def test_an_unknown_pack_is_refused(store: Store) -> None:
