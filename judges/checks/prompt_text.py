@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-CHECK_PROMPT_VERSION: Final = 2
+CHECK_PROMPT_VERSION: Final = 3
 """Counts changes of the prompts apart from the checks."""
 
 ROLE: Final = (
@@ -52,7 +52,7 @@ EXCHANGE: Final = "Answer for exchange {label} ({span}) only; what stands before
 SESSION: Final = "Answer for the session as a whole ({span})."
 PART: Final = (
     " This is part {number} of {count} of the record, which is too long to be shown at once: answer by what this part "
-    "shows, and by the notes on earlier parts."
+    "shows, and by the notes on earlier parts. What other parts show is not missing."
 )
 NOTES: Final = (
     " In `summary`, note for the reader of the next part in at most 250 words what it needs: what the user wants, what "
