@@ -15,7 +15,7 @@ import httpx
 import pytest
 from memory_api import KNOWN, NOW, PLAIN, QUIET, SECOND, SPAN, Api, MemoryReader, apart, finding, row
 
-from tracejury.collector.api.app import JUDGING_THREADS
+from tracejury.collector.api.judging import JUDGING_THREADS
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
 from tracejury.judges.causes import led_by
