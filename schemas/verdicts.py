@@ -163,13 +163,15 @@ class JudgedTrace:
 class JudgedSubject:
     """A subject judged by LLM judges as it is stored, the judgements last.
 
-    `changed` and `retracted` as in `JudgedTrace`. `state`: the trace's when it was judged.
+    `changed` and `retracted` as in `JudgedTrace`. `state`: the trace's when it was judged. `shown`: the traces of its
+    session that it is judged by, each with its latest arrival (unix nanos).
     """
 
     state: TraceState
     judgements: tuple[Judgement, ...]
     changed: tuple[Finding, ...] = ()
     retracted: tuple[Finding, ...] = ()
+    shown: tuple[tuple[str, int], ...] = ()
 
 
 LedgerKey = tuple[str, str, str]  # (subject kind, subject id, judge)

@@ -22,7 +22,7 @@ from ...schemas.judged_rows import (
     verdict_row,
 )
 from ...schemas.llm_rows import AnswerRow, Architecture, LedgerRow, Source, Spend
-from ...schemas.verdicts import DETECTORS, JudgedSubject
+from ...schemas.verdicts import DETECTORS, JudgedSubject, SubjectKind
 from . import install, ledger
 from .answers import DAY, StoredAnswers
 from .architectures import StoredArchitectures
@@ -30,6 +30,7 @@ from .client import Store
 from .inserting import insert_rows, storing
 from .ledger import LedgerKey
 from .scope import TENANT, Scope
+from .session_deletion import empty_answers
 
 PendingRow = LedgerRow
 """A pending entry of the ledger."""
@@ -64,7 +65,7 @@ class StoredLlmJudging:
             StoreError: something in it can never be stored.
         """
         with storing("what LLM judges said"), self._store.changes.touching(set(_keys(subjects))):
-            kept = [s for s in subjects if self._stays(s)]
+            kept = [s for s in subjects if self.stays(s)]
             said = [(judgement, s.state) for s in kept for judgement in s.judgements]
             insert_rows(self._store, "findings", FINDING_COLUMNS, [row for s in kept for row in _finding_rows(s)])
             insert_rows(
@@ -72,14 +73,26 @@ class StoredLlmJudging:
             )
             insert_rows(self._store, "judgements", JUDGEMENT_COLUMNS, (judgement_row(j, state) for j, state in said))
 
-    def _stays(self, subject: JudgedSubject) -> bool:
-        """Whether its trace, and those that it quotes, were not deleted meanwhile."""
-        changes = self._store.changes
+    def stays(self, subject: JudgedSubject) -> bool:
+        """Whether its trace, and those that it shows or quotes, were not deleted meanwhile."""
+        shown = dict(subject.shown)
         return all(
-            changes.stays((j.subject.tenant, trace_id), j.received_through)
+            self._store.changes.stays((j.subject.tenant, trace_id), received)
             for j in subject.judgements
-            for trace_id in {j.subject.trace_id, *(item.trace_id for v in j.verdicts for item in v.items)}
+            for trace_id, received in (
+                (j.subject.trace_id, j.received_through),
+                *((i.trace_id, shown.get(i.trace_id, j.received_through)) for v in j.verdicts for i in v.items),
+                *subject.shown,
+            )
         )
+
+    def empty_answers(self, kind: SubjectKind, subject_id: str, trace_id: str) -> None:
+        """Delete the texts of the answers about a subject, or about all of its trace."""
+        where = "TraceId = {trace_id:String}"
+        if not trace_id:
+            where += " AND Purpose = {purpose:String} AND RunId = {subject_id:String}"
+        values = {"tenant": self._tenant, "trace_id": trace_id, "purpose": kind.value, "subject_id": subject_id}
+        empty_answers(self._store, where, values)
 
     def pending(self, limit: int) -> list[PendingRow]:
         """Pending entries of all tenants, the oldest first; about `limit`, all judges of a subject together."""

@@ -200,10 +200,16 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
         assert self._judge is not None  # noqa: S101  the threads start after it
         try:
             for subject in self._judge.ask(task):
-                if self._queue.replaced(task):  # the ledger says so already, and later than this
+                replaced = self._queue.replaced(task)  # the ledger says so already, and later than this
+                if not replaced and self._store.stays(subject):
+                    self.health.note(subject.judgements, self._clock())
+                    yield subject  # it is stored when this goes on
+                if not self._store.stays(subject):
+                    self._store.empty_answers(task.kind, task.subject_id, task.key)
+                    self._put_again(task, WAIT_SECONDS)
                     return
-                self.health.note(subject.judgements, self._clock())
-                yield subject
+                if replaced:
+                    return
         except NotYetError:
             self._put_again(task, WAIT_SECONDS)
         except OverBudgetError as error:

@@ -55,6 +55,14 @@ class StoredCases:
         """Pending ledger entries of all tenants, the oldest first."""
         return StoredLlmJudging(self._store).pending(limit)
 
+    def stays(self, subject: JudgedSubject) -> bool:
+        """Whether none of the traces that it is judged by was deleted meanwhile: else it is not stored."""
+        return StoredLlmJudging(self._store).stays(subject)
+
+    def empty_answers(self, kind: SubjectKind, subject_id: str, key: TraceKey) -> None:
+        """Delete the texts of the answers about a subject, or about all of its trace."""
+        StoredLlmJudging(self._store, key[0]).empty_answers(kind, subject_id, key[1])
+
     def save(self, subjects: Sequence[JudgedSubject]) -> None:
         """Store judgements with their findings and verdicts."""
         StoredLlmJudging(self._store).save(subjects)

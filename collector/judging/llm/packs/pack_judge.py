@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from .....judges.checks.case import AskedCheck, CheckCase
@@ -80,10 +80,10 @@ class PackJudge:
         session = self._session_of(task)
         if session is None or not session.record.exchanges:
             yield self._not_judged(task, Outcome.SUPERSEDED, "its spans are gone")
-        elif task.kind is SubjectKind.EXCHANGE:
-            yield self._exchange(task, session)
         else:
-            yield self._session(task, session)
+            judge = self._exchange if task.kind is SubjectKind.EXCHANGE else self._session
+            shown = ((i, trace.received_through) for trace in session.traces for i in trace.trace_ids)
+            yield replace(judge(task, session), shown=tuple(shown))
 
     def _exchange(self, task: JudgeTask, session: _Session) -> JudgedSubject:
         trace = session.traces[-1]
