@@ -21,11 +21,13 @@ from ..llm import leniency
 from ..llm.placing import ClaimLocation, QuotePlacer
 from .case import AskedCheck, CheckCase
 from .check_types import ItemSource
+from .markup import Unmarked
 from .reply import AlsoSaid, Said
 
 _LABEL: Final = re.compile(r"(?:(?<![a-z0-9])e(\d{1,6})[\s.:/-]{0,2})?(?<![a-z])s(\d{1,6})(?!\d)", re.IGNORECASE)
 _MOST_LABELS: Final = 20
-_MARKS: Final = re.compile("[*_`#]+")
+_LEAST: Final = 8
+"""Letters of a quote that is looked for without its markup; shorter ones stand anywhere by chance."""
 
 Grounded = tuple[ItemAnswer, Finding | None]
 
@@ -46,6 +48,7 @@ class Grounds:
         self._steps = [step for step in case.steps if self._placer.known(step)]
         self._labels = {step.label: step for step in self._steps}
         self._texts: list[str] = []
+        self._unmarked: dict[str, Unmarked] = {}
 
     def answer(self, asked: AskedCheck, said: Said) -> Grounded | None:
         """The answer to one item, with its finding where it is below the best; None for a listed item that is none."""
@@ -64,6 +67,7 @@ class Grounds:
         )
         if given.best:
             return given, None
+        said = replace(said, quote=self._recorded(said.quote, item.label or said.label))
         placed = self._place(item, said) if said.reason else None
         if placed is None:
             self._drop(asked)
@@ -79,6 +83,7 @@ class Grounds:
 
     def also(self, asked: AskedCheck, said: AlsoSaid) -> Finding | None:
         """The finding of a report beside the items."""
+        said = replace(said, quote=self._recorded(said.quote, said.label))
         placed = self._standing(said, self._steps)
         if placed is None:
             self._drop(asked)
@@ -121,6 +126,16 @@ class Grounds:
         wanted = folded(quote)
         return [step for step, text in zip(steps, self._texts, strict=True) if wanted and wanted in text]
 
+    def _recorded(self, quote: str, label: str) -> str:
+        """The quote with the markup that was left out of it, by the step that the label names, else by any other."""
+        if self._showing(quote):
+            return quote
+        for step in dict.fromkeys([*self._named(label), *self._case.record.transcript.steps]):
+            text = self._unmarked.get(step.label) or self._unmarked.setdefault(step.label, Unmarked(step.text))
+            if found := text.find(quote, _LEAST):
+                return found
+        return quote
+
     def _drop(self, asked: AskedCheck) -> None:
         self.dropped["no-evidence"] += 1
         self.unquoted[asked.check.name] += 1
@@ -128,10 +143,10 @@ class Grounds:
     def _listed(self, mention: str) -> CheckItem | None:
         """A listed item, if the answer mentions it."""
         step = self._labels.get(self._case.answered)
-        said = _unmarked(self._case.judged.exchange.answer) if self._case.judged else ""
-        if step is None or not _unmarked(mention) or _unmarked(mention) not in said:
-            return None
-        return CheckItem(mention, step.label, step.trace_id, step.span_id)
+        answer = self._case.judged.exchange.answer if self._case.judged else ""
+        said = folded(mention)
+        words = mention if said and said in folded(answer) else Unmarked(answer).find(mention)
+        return CheckItem(words, step.label, step.trace_id, step.span_id) if step and words else None
 
     def _named(self, label: str) -> list[Step]:
         """The steps that a label names, in any spelling; without its exchange only where one step can be meant."""
@@ -183,11 +198,6 @@ def _title(category: str, policy: str) -> str:
     """The category as people write it, with the policy that it is about."""
     told = category[:1].upper() + category[1:]
     return leniency.title(f"{told}: {policy}") if policy else told
-
-
-def _unmarked(text: str) -> str:
-    """Folded text without the marks of Markdown, which judges leave out when they copy."""
-    return " ".join(_MARKS.sub("", folded(text)).split())
 
 
 def _shows(step: Step, quote: str) -> bool:

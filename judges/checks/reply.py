@@ -20,7 +20,7 @@ from ..llm.answer_types import AnswerError
 from .check_types import Check
 from .questions import Question
 
-CHECK_ANSWER_VERSION: Final = 2
+CHECK_ANSWER_VERSION: Final = 3
 """Counts changes of the schema or of what is made of a reply; part of a check's version."""
 
 MOST_LISTED: Final = 100

@@ -187,23 +187,39 @@ def test_a_listed_item_is_at_fault_by_its_own_words(layout: Layout, quote: str) 
     assert (only(came).value, only(came).items[0].quote) == (0, "more come on Monday")
 
 
-@pytest.mark.parametrize("mention", ["# parts: **7**", "parts: 7"])
-def test_a_listed_item_may_be_copied_without_its_markup(mention: str) -> None:
-    chat = [Asked("How many parts are there?", "# Parts: **7**\n", ["7 parts in Oslo"])]
-    said = asked_of(
-        check_case(0, OBSERVATIONS, chat=chat),
-        lambda p: reply(p, listed=[entry("check-observations", mention=mention)]),
-    )[0]
-    assert [item.best for item in only(said).items] == [True]
-    assert not said.dropped
+MARKED = (Asked("How many parts are there?", "# Parts: **7**\n\nAll *in* the `north_hall`.", ["7 parts in Oslo"]),)
 
 
-def test_a_listed_item_of_markup_alone_is_none() -> None:
-    chat = [Asked("How many parts are there?", "**7**", ["7 parts in Oslo"])]
-    said = asked_of(
-        check_case(0, OBSERVATIONS, chat=chat), lambda p: reply(p, listed=[entry("check-observations", mention="**")])
-    )[0]
-    assert said.dropped == {"not-in-answer": 1}
+@pytest.mark.parametrize("mention", ["# Parts: **7**", "# parts:  **7**", "Parts: 7", "*Parts*: 7"])
+@pytest.mark.parametrize("quote", ["All *in* the `north_hall`.", "All in the north_hall.", "7 parts in Oslo"])
+def test_what_is_copied_without_markup_stands(mention: str, quote: str) -> None:
+    """The evidence is what the span has."""
+    listed = [entry("check-observations", mention=mention) | wrong(quote)]
+    came, _ = asked_of(check_case(0, OBSERVATIONS, chat=MARKED), lambda p: reply(p, {}, listed))
+    (found,) = came.findings
+    assert found.evidence == "# Parts: **7**" if mention.startswith("#") else found.evidence == "Parts: **7"
+    assert not came.dropped
+
+
+@pytest.mark.parametrize("mention", ["***", "Parts: 8", "Parts 7"])
+def test_other_words_than_those_of_the_answer_are_no_listed_item(mention: str) -> None:
+    listed = [entry("check-observations", mention=mention)]
+    came, _ = asked_of(check_case(0, OBSERVATIONS, chat=MARKED), lambda p: reply(p, {}, listed))
+    assert came.dropped == {"not-in-answer": 1}
+
+
+@pytest.mark.parametrize("quote", ["All in the south_hall.", "A l l i n", "***"])
+def test_a_quote_of_other_words_or_of_few_letters_does_not_stand_without_markup(quote: str) -> None:
+    listed = [entry("check-observations", mention="Parts: 7") | wrong(quote)]
+    came, _ = asked_of(check_case(0, OBSERVATIONS, chat=MARKED), lambda p: reply(p, {}, listed))
+    assert came.dropped == {"no-evidence": 1}
+
+
+def test_a_report_beside_the_items_may_leave_out_markup() -> None:
+    also = [{"check": "check-observations", "category": "omitted observation", "reason": "It says not which.",
+             "label": None, "quote": "All in the north_hall"}]  # fmt: skip
+    came, _ = asked_of(check_case(0, OBSERVATIONS, chat=MARKED), lambda p: reply(p, {}, also=also))
+    assert [found.evidence for found in came.findings] == ["All *in* the `north_hall"]
 
 
 def test_a_listed_item_needs_a_quote_that_stands() -> None:
