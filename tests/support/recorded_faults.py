@@ -27,6 +27,7 @@ from tracejury.schemas.trajectory import Trace
 from tracejury.schemas.transcript import SessionRecord, Step
 from tracejury.schemas.verdicts import Subject, SubjectKind, Verdict, session_subject_id
 
+OMITTED: Final = "omitted observation"
 INVENTED: Final = "this was written down by nobody, 5b1f"
 POLICIES: Final = tuple(f"Rule {number}: state no figure that nothing shows." for number in range(1, 6))
 
@@ -36,7 +37,7 @@ _LEAST: Final = 10  # characters of a quote
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What the model says is wrong: at which step, with which quote. `item`: as the prompt shows it."""
+    """What the model says is wrong: at which step, with which quote. `item`: as the prompt shows it, "" beside them."""
 
     check: str
     item: str
@@ -51,7 +52,10 @@ class Fault:
 
 @dataclass
 class FaultFinder:
-    """Answers the prompts of one subject: about every fourth item is at fault, every fourth fault is invented."""
+    """Answers the prompts of one subject: about every fourth item is at fault, every fourth fault is invented.
+
+    Beside the items of about every fourth answer it reports an omission.
+    """
 
     seed: str
     record: SessionRecord
@@ -64,10 +68,12 @@ class FaultFinder:
         text = prompt.messages[-1].text
         items = {int(number): (label, said) for number, label, said in _ITEM.findall(text)}
         answers: list[dict[str, Any]] = []
+        also: list[dict[str, Any]] = []
         for check, own in numbers(text).items():
             listed = [(None, ("", mention)) for mention in self._mentions()] if not own else []
             answers += [self._answer(check, n, *at) for n, at in [*((n, items[n]) for n in own), *listed]]
-        return json.dumps({"answers": answers, "also": [], "summary": None}, ensure_ascii=False)
+            also += self._omitted(check) if not own else []
+        return json.dumps({"answers": answers, "also": also, "summary": None}, ensure_ascii=False)
 
     def _answer(self, check: str, number: int | None, label: str, said: str) -> dict[str, Any]:
         self.asked[check] += 1
@@ -77,14 +83,24 @@ class FaultFinder:
         steps = [s for s in self._steps() if not label or s.label == label]
         if number is None:
             steps = [s for s in steps if s.label == self._answered()]
+        fault = self._fault(check, key, said, steps)
+        if fault is None:
+            return entry(check, number, best, mention=mention)
+        return entry(check, number, worst, mention=mention, label=fault.step.label, quote=fault.quote)
+
+    def _omitted(self, check: str) -> list[dict[str, Any]]:
+        """What the answer leaves out: at any step."""
+        fault = self._fault(check, f"{check} also", "", self._steps())
+        said = {"check": check, "category": OMITTED, "reason": "It is left out."}
+        return [said | {"label": fault.step.label, "quote": fault.quote}] if fault else []
+
+    def _fault(self, check: str, key: str, said: str, steps: Sequence[Step]) -> Fault | None:
         step = self._chosen(f"step {key}", [s for s in steps if quotable(s)])
         if step is None or self._hash(key) % 4:
-            return entry(check, number, best, mention=mention)
-        quote = INVENTED
-        if self._hash(f"real {key}") % 4:
-            quote = self._chosen(f"quote {key}", quotable(step)) or INVENTED
-        self.faults.append(Fault(check, said, step, quote))
-        return entry(check, number, worst, mention=mention, label=step.label, quote=quote)
+            return None
+        real = self._hash(f"real {key}") % 4
+        self.faults.append(Fault(check, said, step, self._chosen(f"quote {key}", quotable(step)) if real else INVENTED))
+        return self.faults[-1]
 
     def _steps(self) -> Sequence[Step]:
         steps = self.record.transcript.steps
@@ -137,7 +153,7 @@ def sessions_of(traces: Iterable[Trace]) -> list[tuple[str, list[Trace]]]:
 def judged(name: str, traces: Sequence[Trace], pack: Pack, room: int = 10**9) -> JudgedRecord:
     """The session's exchanges one by one, then the session, as the collector judges them; `room`: of a chapter."""
     by_id, whole = by_trace_id(traces), session_record(name, traces)
-    how = HowAsked(pack.formulas, {check.name: "v" for check in pack.checks})
+    how = HowAsked(pack.formulas, {check.name: "v" for check in pack.checks}, mode=pack.settings.mode)
     said: list[tuple[FaultFinder, Deliberation]] = []
     exchanges: dict[str, list[Verdict]] = {}
     for number in [*range(len(whole.exchanges)), None]:

@@ -10,7 +10,7 @@ from math import fsum, isclose
 from pathlib import Path
 
 import pytest
-from recorded_faults import Fault, FaultFinder, JudgedRecord, judged, sessions_of
+from recorded_faults import OMITTED, FaultFinder, JudgedRecord, judged, sessions_of
 from sizes import sized
 from trajectories import FRAMEWORKS, SHARED, TRAIL, load
 
@@ -26,7 +26,7 @@ from tracejury.schemas.verdicts import Verdict
 TAU, CHATS = ("agentrx-tau", "tau-ok"), ("agentrx-magentic", "whowhen-hand", "whowhen-algorithm")
 SOURCES = pytest.mark.parametrize("source", ["frameworks", "trail", *TAU, *CHATS])
 STATES, OBSERVATIONS, POLICIES, CALLS = "pipa-state", "pipa-observation", "pipa-policy", "pipa-tools"
-(PACK,) = load_packs(["pipa"])
+(PACK,), (SEPARATE,) = load_packs(["pipa"]), load_packs(["pipa"], {"pipa": {"mode": "separate"}})
 
 Session = tuple[str, list[Trace], JudgedRecord]
 
@@ -49,10 +49,6 @@ def _of(file: Path) -> Iterator[Session]:
 
 def by_check(said: Deliberation) -> dict[str, Verdict]:
     return {verdict.judge: verdict for verdict in said.verdicts}
-
-
-def of_check(finder: FaultFinder, check: str) -> list[Fault]:
-    return [fault for fault in finder.faults if fault.check == check]
 
 
 @SOURCES
@@ -101,12 +97,16 @@ def test_findings_stand_where_the_script_finds_fault_and_nowhere_else(source: st
     """Each fault with a quote from its step is one, no invented quote is; beside them only calls that failed."""
     for _, _, came in sessions(source):
         for finder, said in came.subjects:
-            found = {(f.judge, f.trace_id, f.span_id) for f in said.findings if f.judge != CALLS}
-            assert found == {(f.check, f.step.trace_id, f.step.span_id) for f in finder.faults if f.real}
-            assert {f.category for f in said.findings} <= {check.category for check in PACK.checks}
+            found = {(f.judge, f.category, f.trace_id, f.span_id) for f in said.findings if f.judge != CALLS}
+            assert found == {
+                (f.check, PACK.check(f.check).category if f.item else OMITTED, f.step.trace_id, f.step.span_id)
+                for f in finder.faults
+                if f.real
+            }
             below = [i for v in said.verdicts for i in v.items if v.judge != CALLS and not i.best]
-            assert len(below) == len(finder.faults)
-            assert sum(not item.grounded for item in below) == sum(not fault.real for fault in finder.faults)
+            of_items = [fault for fault in finder.faults if fault.item]
+            assert len(below) == len(of_items)
+            assert sum(not item.grounded for item in below) == sum(not fault.real for fault in of_items)
             calls = by_check(said)[CALLS].items if finder.number is not None else ()
             failed = Counter((c.trace_id, c.span_id) for c in calls if not c.best and c.label)
             assert Counter((f.trace_id, f.span_id) for f in said.findings if f.judge == CALLS) <= failed
@@ -139,7 +139,7 @@ def test_measures_follow_from_the_script(source: str) -> None:
 
 def tally(finder: FaultFinder, check: str) -> tuple[int, int]:
     """Sound items, and all of them, of those that were asked about; an invented quote decides nothing."""
-    faults = of_check(finder, check)
+    faults = [fault for fault in finder.faults if fault.check == check and fault.item]
     asked = finder.asked[check]
     return asked - len(faults), asked - sum(not fault.real for fault in faults)
 
@@ -149,14 +149,15 @@ def same(verdict: Verdict, numerator: float, denominator: float) -> bool:
 
 
 @SOURCES
-def test_judging_again_and_reading_in_chapters_change_nothing(source: str) -> None:
+def test_judging_again_in_chapters_or_item_by_item_changes_nothing(source: str) -> None:
+    """Nor does the order of the traces."""
     for name, traces, came in sessions(source):
         again = judged(name, traces[::-1], PACK)
         assert again == came
         room = max(2000, came.record.transcript.characters // 12)
-        parts = judged(name, traces, PACK, room)
-        assert [said.findings for _, said in parts.subjects] == [said.findings for _, said in came.subjects]
-        assert parts.measures == came.measures
+        for other in (judged(name, traces, PACK, room), judged(name, traces, SEPARATE)):
+            assert [said.findings for _, said in other.subjects] == [said.findings for _, said in came.subjects]
+            assert other.measures == came.measures
 
 
 @SOURCES
