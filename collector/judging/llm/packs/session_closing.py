@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import heapq
 import threading
 import time
 from collections import OrderedDict
@@ -29,7 +30,7 @@ MOST_SESSIONS: Final = 100_000
 """Sessions that are watched; beyond it the longest quiet are forgotten until they are looked for in the store."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class SessionKey:
     """A session of a tenant."""
 
@@ -52,9 +53,11 @@ class SessionState:
     ended: bool = False
     by_hand: bool = False
 
-    def due(self, now: int, quiet: int) -> bool:
-        """Whether it is to be closed, `quiet` nanos after the latest arrival."""
-        return self.by_hand or (not self.open and (self.ended or now - self.received >= quiet))
+    def due(self, quiet: int) -> int | None:
+        """When it is to be closed, `quiet` nanos after the latest arrival; None while it waits for a trace."""
+        if self.by_hand or self.open:
+            return 0 if self.by_hand else None
+        return 0 if self.ended else self.received + quiet
 
 
 class SessionStore(Protocol):
@@ -90,6 +93,8 @@ class SessionClosing:
         self._store, self._judges, self._queue, self._clock = store, judges, queue, clock
         self._quiet = round(quiet * SECOND)
         self._watched: OrderedDict[SessionKey, SessionState] = OrderedDict()
+        self._due: list[tuple[int, SessionKey]] = []  # a heap: when to look at which session
+        self._looks: dict[SessionKey, int] = {}  # the next look at each; another entry of the heap is out of date
         self._complete = False  # whether every unclosed session of the store is watched
         self._lock = threading.Lock()
 
@@ -105,7 +110,7 @@ class SessionClosing:
             alone = frozenset(trace.trace_ids)
             still = old.open | {trace.trace_id} if trace.state is TraceState.OPEN else old.open - alone
             received = max(old.received, trace.received_through)
-            self._watched[key] = replace(old, received=received, open=still, ended=old.ended or ended)
+            self._watch(key, replace(old, received=received, open=still, ended=old.ended or ended))
             while len(self._watched) > MOST_SESSIONS:
                 self._watched.popitem(last=False)
                 self._complete = False
@@ -114,14 +119,14 @@ class SessionClosing:
         """Somebody asks for it: close the session at the next look."""
         with self._lock:
             old = self._watched.get(session, SessionState())
-            self._watched[session] = replace(old, by_hand=True)
+            self._watch(session, replace(old, by_hand=True))
 
     def forget_traces(self, trace_ids: Collection[str]) -> None:
         """These traces are deleted: no session waits for them."""
         with self._lock:
             for key, state in self._watched.items():
                 if state.open & set(trace_ids):
-                    self._watched[key] = replace(state, open=state.open - set(trace_ids))
+                    self._watch(key, replace(state, open=state.open - set(trace_ids)))
 
     def tick(self, now: int) -> None:
         """Close the sessions that are due.
@@ -137,18 +142,48 @@ class SessionClosing:
                 self._complete = False
                 raise
         with self._lock:
-            due = [(key, state) for key, state in self._watched.items() if state.due(now, self._quiet)]
-        for key, state in due:
-            self._close(key, state, now)
+            due = self._take(now)
+        try:
+            while due:
+                key, state = due[-1]
+                self._close(key, state, now)
+                with self._lock:
+                    if self._watched.get(key) == state:
+                        del self._watched[key]
+                due.pop()
+        finally:
             with self._lock:
-                if self._watched.get(key) == state:
-                    del self._watched[key]
+                for key, state in due:
+                    self._watch(key, self._watched.get(key, state))
+
+    def _watch(self, session: SessionKey, state: SessionState) -> None:
+        """Look at the session when it is due. Under the lock, as `_take`."""
+        self._watched[session] = state
+        due = state.due(self._quiet)
+        if due is not None and due < self._looks.get(session, due + 1):
+            self._looks[session] = due
+            heapq.heappush(self._due, (due, session))
+
+    def _take(self, now: int) -> list[tuple[SessionKey, SessionState]]:
+        """The sessions that are due; their looks are taken, too."""
+        found: list[tuple[SessionKey, SessionState]] = []
+        while self._due and self._due[0][0] <= now:
+            look, session = heapq.heappop(self._due)
+            if self._looks.get(session) == look:
+                del self._looks[session]
+                if state := self._watched.get(session):
+                    due = state.due(self._quiet)
+                    if due is not None and due <= now:
+                        found.append((session, state))
+                    else:
+                        self._watch(session, state)  # it went on since
+        return found[::-1]
 
     def _look(self) -> None:
         """Watch what an earlier process left, or what was forgotten."""
         for key, state in self._store.unclosed(self._judges, MOST_SESSIONS // 2):
             with self._lock:
-                self._watched.setdefault(key, state)
+                self._watch(key, self._watched.get(key, state))
 
     def _close(self, session: SessionKey, state: SessionState, now: int) -> None:
         said = [row for row in self._store.exchange_rows(session) if row.outcome is not Outcome.SUPERSEDED]
