@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -19,6 +20,8 @@ from .transcribe import calls_outside, start_of, write_turns
 from .writer import Writer
 
 _USERS: Final = ("user", "human")
+_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
+_LEAST_PRINTED: Final = 20  # characters of an answer by which it is known within what was printed
 _HEAD_OF_ASKED: Final = 0.4  # a question mostly follows what was pasted
 
 
@@ -87,7 +90,7 @@ def _ordered(traces: Iterable[Trace]) -> list[_Placed]:
         for position, exchange in enumerate(trace.exchanges):
             run = runs[exchange.run_id]
             latest[run.id] = max(latest.get(run.id, 0), start_of(run, exchange.first))
-            found.append((latest[run.id], trace.trace_id, position, _Placed(trace, run, exchange)))
+            found.append((latest[run.id], trace.trace_id, position, _Placed(trace, run, _in_words(run, exchange))))
     return [placed for *_, placed in sorted(found, key=lambda one: one[:3])]
 
 
@@ -215,6 +218,24 @@ def _last_words(turn: Turn) -> Iterator[tuple[str, str]]:
             values = request.arguments.values() if isinstance(request.arguments, Mapping) else (request.arguments,)
             yield from ((turn.llm.span_id, value) for value in values if isinstance(value, str))
     yield from ((c.span.span_id, c.result) for c in turn.tool_calls if c.span is not None and c.result)
+
+
+def _in_words(run: AgentRun, exchange: Exchange) -> Exchange:
+    """The exchange with the answer as the agent wrote it, where the run's is an object that holds it as printed."""
+    turns = (t for t in reversed(run.turns[: exchange.last + 1]) if t.llm is not None and t.kind is not TurnKind.INNER)
+    last = next(turns, None)
+    if last is None or last.tool_requests or last.sub_run_ids or not _is_printed(exchange.answer, last.text):
+        return exchange
+    return replace(exchange, answer=last.text)
+
+
+def _is_printed(answer: str, text: str) -> bool:
+    """Whether the text stands within the answer, which may be cut, as programs print objects."""
+    printed = _plain(_ESCAPED.sub(lambda found: " " if found[1] in "nt" else found[1], answer))
+    words = _plain(text)
+    at = printed.find(words[:_LEAST_PRINTED])
+    rest = printed[at:].removesuffix("...").removesuffix("…")
+    return len(words) >= _LEAST_PRINTED and at > 0 and (rest.startswith(words) or words.startswith(rest))
 
 
 def _plain(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from trajectories import FRAMEWORKS, TRAIL, load, normalise_all, span
 
 from tracejury.processors.joining import rebuild_joined
 from tracejury.processors.rebuild import rebuild
+from tracejury.processors.session_states import states
 from tracejury.processors.transcript import TranscriptLimits, session_record, split, upto
 from tracejury.schemas.normalized import Kind, Message, NormalizedSpan
 from tracejury.schemas.trajectory import Trace, TraceState
@@ -208,6 +210,39 @@ def test_an_answer_that_only_the_agents_span_holds_is_shown_there() -> None:
     assert exchange.answered == last.label == "E1.S3"
     assert last.span_id == "a" * 16
     assert "It stands in Oslo." in last.text
+
+
+WORDS_OF_CLERK = 'It stands in Oslo.\nThe clerk\'s list has it on "page 7".'
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        f"Result(text={WORDS_OF_CLERK!r}, done=True)",
+        f"Result(text={WORDS_OF_CLERK!r}, done=True)"[:40] + "...",
+        json.dumps({"text": WORDS_OF_CLERK}),
+    ],
+    ids=["an object", "an object, cut", "JSON"],
+)
+def test_an_answer_within_a_printed_object_is_the_agents_words(printed: str) -> None:
+    """It stands where the agent wrote it, which is no state."""
+    spans = run_of("1" * 32, "a" * 16, [10, 40], "Where is it?", WORDS_OF_CLERK)
+    spans[0] = replace(spans[0], output_text=printed)
+    whole = rebuild(spans)
+    record = session_record("s", [whole])
+    (exchange,) = record.exchanges
+    assert (exchange.exchange.answer, exchange.answered) == (WORDS_OF_CLERK, "E1.S2")
+    assert exchange.exchange.id == whole.exchanges[0].id
+    assert labels(record) == ["E1.S1", "E1.S2"]
+    assert [state.text for state in states(record, 0, whole)] == ["thought: I think at 10."]
+
+
+@pytest.mark.parametrize("answer", [f"{WORDS_OF_CLERK} Yours, the clerk.", "Result(text='It was sold.')"])
+def test_another_answer_than_the_agents_last_words_stays(answer: str) -> None:
+    spans = run_of("1" * 32, "a" * 16, [10, 40], "Where is it?", WORDS_OF_CLERK)
+    spans[0] = replace(spans[0], output_text=answer)
+    (exchange,) = session_record("s", [rebuild(spans)]).exchanges
+    assert (exchange.exchange.answer, exchange.answered) == (answer, "E1.S3")
 
 
 @LAYOUTS
