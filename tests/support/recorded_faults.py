@@ -54,7 +54,7 @@ class Fault:
 class FaultFinder:
     """Answers the prompts of one subject: about every fourth item is at fault, every fourth fault is invented.
 
-    Beside the items of about every fourth answer it reports an omission.
+    Beside the items of about every fourth answer it reports an omission. `asked`: items by check; `calls`: prompts.
     """
 
     seed: str
@@ -62,9 +62,11 @@ class FaultFinder:
     number: int | None
     faults: list[Fault] = field(default_factory=list)
     asked: Counter[str] = field(default_factory=Counter)
+    calls: int = 0
 
     def __call__(self, prompt: Prompt) -> str:
         """The reply."""
+        self.calls += 1
         text = prompt.messages[-1].text
         items = {int(number): (label, said) for number, label, said in _ITEM.findall(text)}
         answers: list[dict[str, Any]] = []

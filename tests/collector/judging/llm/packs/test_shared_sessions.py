@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from math import fsum, isclose
+from math import ceil, fsum, isclose
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from recorded_faults import OMITTED, FaultFinder, JudgedRecord, judged, sessions
 from sizes import sized
 from trajectories import FRAMEWORKS, SHARED, TRAIL, load
 
+from tracejury.judges.checks.questions import MOST_A_CALL
 from tracejury.judges.evidence import message_texts
 from tracejury.judges.llm.case import Deliberation
 from tracejury.judges.packs.loader import load_packs
@@ -170,6 +171,14 @@ def test_exchanges_are_those_of_the_script(source: str) -> None:
         elif source in TAU:
             expected = written(traces)
         assert len(came.record.exchanges) == expected
+
+
+@SOURCES
+def test_an_exchange_takes_one_call_and_the_session_another(source: str) -> None:
+    """More only where an exchange has more states than a call holds."""
+    for _, _, came in sessions(source):
+        for finder, _ in came.subjects:
+            assert finder.calls <= max(1, ceil(finder.asked[STATES] / MOST_A_CALL))
 
 
 def written(traces: list[Trace]) -> int:
