@@ -48,13 +48,13 @@ def test_a_message_is_new_as_often_as_it_was_not_sent_or_written_before(
 def test_a_history_that_grows_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The messages that are looked up grow with the history, not with how often it is sent."""
     looked_up: list[Message] = []
-    key = novelty._key
+    key = novelty.message_key
 
     def counted(message: Message) -> object:
         looked_up.append(message)
         return key(message)
 
-    monkeypatch.setattr(novelty, "_key", counted)
+    monkeypatch.setattr(novelty, "message_key", counted)
     found, history = Novelty(), [f"Message {i}." for i in range(80)]
     new = [found.of_turn(call(history[: i + 1]), inner=False) for i in range(80)]
     assert [[m.text for m in one] for one in new] == [[text] for text in history]

@@ -156,7 +156,7 @@ def test_errors_stand_at_spans_of_their_trace(world: World) -> None:
         assert [e for e in trace["errors"] if e["id"] == row["id"]] == [row]
         assert row["finding_ids"][0] in {f["id"] for f in trace["findings"]}
         whole = world.get(f"/api/errors/{row['id'][:12]}?profile=recall")
-        assert whole == row | {"findings": whole["findings"]}
+        assert whole == row | {"findings": whole["findings"], "least_confidence": whole["least_confidence"]}
         assert [f["id"] for f in whole["findings"]] == row["finding_ids"]
         assert world.get(f"/api/errors/{row['finding_ids'][-1]}?profile=recall") == whole
         assert row["service"] == "almanac-agents"
