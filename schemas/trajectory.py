@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -169,15 +169,17 @@ class Trace:
 
     def exchange_at(self, run_id: str, turn: int | None) -> Exchange | None:
         """The exchange of a manager's turn; its first without a turn, None for another run."""
-        own = [e for e in self.exchanges if e.run_id == run_id]
-        return next((e for e in reversed(own) if turn is not None and e.first <= turn), own[0] if own else None)
+        return _exchange_at([e for e in self.exchanges if e.run_id == run_id], turn)
 
     def exchange_by_run(self) -> dict[str, Exchange]:
         """The exchange in which each run began, by its id; a run that no manager caused is in none."""
+        own: dict[str, list[Exchange]] = {}
+        for exchange in self.exchanges:
+            own.setdefault(exchange.run_id, []).append(exchange)
         found: dict[str, Exchange] = {}
         for run in self.runs:  # managers before their sub-agents
-            at = self.exchange_at(run.parent_id, run.parent_turn) or found.get(run.parent_id)
-            at = at if run.parent_id else self.exchange_at(run.id, None)
+            at = _exchange_at(own.get(run.parent_id, ()), run.parent_turn) or found.get(run.parent_id)
+            at = at if run.parent_id else _exchange_at(own.get(run.id, ()), None)
             if at is not None:
                 found[run.id] = at
         return found
@@ -185,3 +187,8 @@ class Trace:
     def run(self, run_id: str) -> AgentRun | None:
         """The run with that id, or None."""
         return next((r for r in self.runs if r.id == run_id), None)
+
+
+def _exchange_at(own: Sequence[Exchange], turn: int | None) -> Exchange | None:
+    """Of a run's exchanges the one of a turn, the first without a turn."""
+    return next((e for e in reversed(own) if turn is not None and e.first <= turn), own[0] if own else None)

@@ -14,7 +14,7 @@ from .....judges.llm.case import Deliberation
 from .....judges.llm.client import Client
 from .....judges.packs.pack_types import Pack
 from .....processors.transcript import split
-from .....processors.transcript.session_record import session_record, upto
+from .....processors.transcript.session_record import upto
 from .....schemas.errors import PromptTooLongError
 from .....schemas.findings import Finding
 from .....schemas.llm_rows import LedgerRow
@@ -156,7 +156,7 @@ class PackJudge:
             found = session_of(Subject(task.kind, task.subject_id, ""))
             key = SessionKey(tenant, *found) if found else None
             traces = self._sessions.load(tenant, self._sessions.traces(key)) if key else []
-            record = session_record(key.session_id if key else "", traces)
+            record = self._sessions.record(key.session_id if key else "", traces)
             return _Session(tuple(traces), record, left_out=self._sessions.left_out(key) if key else 0)
         loaded = (task.trace, task.findings) if task.trace is not None else self._sessions.case(task.key)
         if loaded is None:
@@ -164,12 +164,13 @@ class PackJudge:
         trace, detected = loaded
         before: Sequence[Trace] = ()
         if trace.session_id:
+            self._sessions.keep(trace)
             listed = self._sessions.traces(SessionKey(tenant, trace.service, trace.session_id))
             others = [one for one in listed if one.trace_id not in trace.trace_ids]
             earlier = [one for one in others if (one.start, one.trace_id) < (trace.start, trace.trace_id)]
             before = self._sessions.load(tenant, earlier)
         traces = [*before, trace]
-        return _Session(tuple(traces), session_record(trace.session_id or trace.trace_id, traces), detected)
+        return _Session(tuple(traces), self._sessions.record(trace.session_id or trace.trace_id, traces), detected)
 
     def _violated(self, task: JudgeTask, before: Sequence[tuple[str, str]]) -> frozenset[str]:
         """Policies that were violated in earlier exchanges: they are not asked about again."""

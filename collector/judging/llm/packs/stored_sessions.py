@@ -9,9 +9,11 @@ from typing import Final
 from cachetools import LRUCache
 
 from .....processors.assemble import TraceKey, span_size
+from .....processors.transcript.session_record import session_record
 from .....schemas.findings import Finding
 from .....schemas.llm_rows import LedgerRow
-from .....schemas.trajectory import Trace
+from .....schemas.trajectory import Trace, TraceState
+from .....schemas.transcript import SessionRecord
 from .....schemas.verdicts import JudgedSubject, Verdict
 from ....store.client import Store
 from ....store.llm_judging import StoredLlmJudging
@@ -21,7 +23,7 @@ from ..stored import StoredCases
 from .session_closing import SessionKey, SessionState
 
 MAX_BYTES: Final = 128 * 1024 * 1024
-"""Of rebuilt traces of sessions that are kept: the next exchange needs them again."""
+"""Of rebuilt traces of sessions that are kept, and of records: the next exchange needs them again."""
 
 
 class StoredSessions:
@@ -29,8 +31,9 @@ class StoredSessions:
 
     def __init__(self, store: Store, cases: StoredCases) -> None:
         self._store, self._cases = store, cases
-        self._kept: LRUCache[tuple[TraceKey, int], Trace] = LRUCache(MAX_BYTES, getsizeof=_size)
-        self._lock = threading.Lock()
+        self._kept: LRUCache[tuple[TraceKey, int, TraceState], Trace] = LRUCache(MAX_BYTES, getsizeof=_size)
+        self._records: LRUCache[tuple[object, ...], SessionRecord] = LRUCache(MAX_BYTES, getsizeof=_length)
+        self._lock, self._recording = threading.Lock(), threading.Lock()
 
     def unclosed(self, judges: Collection[str], limit: int) -> Iterator[tuple[SessionKey, SessionState]]:
         """See `SessionStore`."""
@@ -60,8 +63,20 @@ class StoredSessions:
 
     def load(self, tenant: str, traces: Sequence[SessionTrace]) -> list[Trace]:
         """These traces as they are now; those that are gone are left out."""
-        found = (self._load((tenant, trace.trace_id), trace.received) for trace in traces)
+        found = (self._load((tenant, trace.trace_id), trace.received, trace.state) for trace in traces)
         return [trace for trace in found if trace is not None]
+
+    def record(self, session_id: str, traces: Sequence[Trace]) -> SessionRecord:
+        """The record of these traces, made once for all exchanges that end with the same one."""
+        seen = ((t.tenant, t.trace_id, t.state, t.received_through, t.joined_to, len(t.spans)) for t in traces)
+        key = (session_id, *seen)
+        with self._recording:  # one at a time, so that none is made twice: it is work of the interpreter alone
+            record = self._records.get(key)
+            if record is None:
+                record = session_record(session_id, traces)
+                if _length(record) <= MAX_BYTES:
+                    self._records[key] = record
+            return record
 
     def case(self, key: TraceKey) -> tuple[Trace, tuple[Finding, ...]] | None:
         """A trace and the detectors' findings that hold in it, None where it is gone."""
@@ -85,20 +100,26 @@ class StoredSessions:
     def _of(self, session: SessionKey) -> StoredSessionTraces:
         return StoredSessionTraces(self._store, session.tenant)
 
-    def _load(self, key: TraceKey, received: int) -> Trace | None:
+    def keep(self, trace: Trace) -> None:
+        """Hold a trace in memory for the exchanges that follow in its session."""
+        if _size(trace) <= MAX_BYTES:
+            with self._lock:
+                self._kept[(trace.tenant, trace.trace_id), trace.received_through, trace.state] = trace
+
+    def _load(self, key: TraceKey, received: int, state: TraceState) -> Trace | None:
         with self._lock:
-            kept = self._kept.get((key, received))
+            kept = self._kept.get((key, received, state))
         if kept is not None:
             return kept
         loaded = self._cases.load(key)
         if loaded is None:
             return None
-        trace = loaded[0]
-        size = _size(trace)
-        with self._lock:
-            if size <= MAX_BYTES:
-                self._kept[key, received] = trace
-        return trace
+        self.keep(loaded[0])
+        return loaded[0]
+
+
+def _length(record: SessionRecord) -> int:
+    return sum(len(step.text) + len(step.outline) for step in record.transcript.steps) + 1
 
 
 def _size(trace: Trace) -> int:

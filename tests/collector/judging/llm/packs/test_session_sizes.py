@@ -8,12 +8,18 @@ from dataclasses import replace
 import pytest
 from pack_bench import CHAT, SERVICE, Called, PackBench, exchange
 
-from tracejury.collector.judging.llm.packs import pack_selector
+from tracejury.collector.judging.llm.packs import pack_selector, stored_sessions
 from tracejury.collector.judging.llm.packs.session_closing import SessionKey
+from tracejury.collector.judging.llm.stored import StoredCases
 from tracejury.collector.store import session_traces
 from tracejury.collector.store.client import Store
 from tracejury.judges.checks import questions
+from tracejury.processors.assemble import TraceKey
+from tracejury.processors.transcript import session_record
+from tracejury.schemas.findings import Finding
 from tracejury.schemas.spans import Span
+from tracejury.schemas.trajectory import Trace
+from tracejury.schemas.transcript import SessionRecord
 from tracejury.schemas.verdicts import Outcome, Subject, SubjectKind, Verdict, session_subject_id
 
 pytestmark = pytest.mark.store
@@ -193,3 +199,31 @@ def test_a_session_id_that_comes_late_makes_the_trace_part_of_the_session(bench:
     left = {row.outcome for row in bench.rows("a") if row.kind is SubjectKind.SESSION and row.trace_id}
     assert left == {Outcome.SUPERSEDED}
     assert not [v for v in bench.packs.sessions.verdicts("", ["a" * 32]) if v.subject.kind is SubjectKind.SESSION]
+
+
+def test_what_was_judged_before_is_neither_read_nor_recorded_again(
+    bench: PackBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The traces of a session are at hand for its later exchanges; those of one trace share a record."""
+    read: list[TraceKey] = []
+    recorded: list[int] = []
+    load = StoredCases.load
+
+    def reading(cases: StoredCases, key: TraceKey) -> tuple[Trace, tuple[Finding, ...]] | None:
+        read.append(key)
+        return load(cases, key)
+
+    def recording(session_id: str, traces: Sequence[Trace]) -> SessionRecord:
+        recorded.append(len(traces))
+        return session_record(session_id, traces)
+
+    monkeypatch.setattr(StoredCases, "load", reading)
+    monkeypatch.setattr(stored_sessions, "session_record", recording)
+    for number in range(3):
+        bench.say(run(number, f"{number + 1:032x}"))
+    assert (read, recorded) == ([], [1, 2, 3])
+    bench.close()
+    assert (read, recorded) == ([], [1, 2, 3])
+    bench.say([replace(span, attributes={**span.attributes, "session.id": "other"}) for span in in_one_trace(6)])
+    assert (read, recorded) == ([], [1, 2, 3, 1])
+    assert len(bench.checker.prompts) == 3 + 6
