@@ -31,4 +31,5 @@ def judges_text(config: LlmConfig) -> str:
     if not config.on:
         return "detectors only; --model NAME adds LLM judges"
     where = f" at {config.api_base}" if config.api_base else ""
-    return f"detectors and LLM judges ({config.criteria} criteria, {config.model}{where})"
+    packs = f"; packs: {', '.join(config.packs)}" if config.packs else ""
+    return f"detectors and LLM judges ({config.criteria} criteria, {config.model}{where}{packs})"

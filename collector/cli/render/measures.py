@@ -15,6 +15,11 @@ from .tables import content, moment, plain_table
 
 WORST: Final = 5
 """Sessions that are named."""
+JUDGED_BY_HAND: Final = "only sessions judged by hand, which count in no figure, in this time"
+NONE_CLOSED: Final = (
+    "no session was measured in this time: a session is measured when it closes, "
+    "after judges.session_quiet_seconds without a trace; tracejury judge --session ID closes one at once"
+)
 
 
 def measures_table(page: MeasuresJson) -> RenderableType:
@@ -32,8 +37,7 @@ def _pack(pack: PackMeasuresJson, page: MeasuresJson) -> Iterator[RenderableType
     if pack.total.sessions:
         yield _figures(pack)
     else:
-        only = "only sessions judged by hand, which count in no figure" if pack.worst else "no session was measured"
-        yield Text(f"{only} in this time", "dim")
+        yield Text(JUDGED_BY_HAND if pack.worst else NONE_CLOSED, "dim")
     if pack.total.sessions and (page.by or page.step_seconds):
         yield _groups(pack, page)
     if pack.left:

@@ -230,3 +230,5 @@ def test_who_judges_is_one_line() -> None:
     assert judges_text(load_config(None).judges).startswith("detectors only")
     named = load_config(None, {"judges": {"model": "openai/x", "api_base": "http://127.0.0.1:1/v1"}}).judges
     assert judges_text(named) == "detectors and LLM judges (production criteria, openai/x at http://127.0.0.1:1/v1)"
+    packed = load_config(None, {"judges": {"model": "openai/x", "packs": ["pipa"]}}).judges
+    assert judges_text(packed) == "detectors and LLM judges (production criteria, openai/x; packs: pipa)"
