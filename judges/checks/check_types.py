@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -21,6 +21,11 @@ class ItemSource(StrEnum):
     CALLS = "calls"  # attempted calls; answered by structure
     COMPLETION = "completion"  # whether the task was completed; answered by structure
 
+
+MOST_POINTS: Final = 100
+"""The highest best answer of a scale of numbers."""
+MOST_ANSWERS: Final = 20
+"""Answers of a scale of names."""
 
 ANSWERED_BY_STRUCTURE = frozenset({ItemSource.CALLS, ItemSource.COMPLETION})
 """Sources whose items need no model."""
@@ -42,10 +47,7 @@ class Check(Data):
     """The measure's definition, for people."""
     subject: Literal["exchange", "session"]
     items: ItemSource
-    scale: Annotated[int, Field(ge=1, le=100)] | Annotated[tuple[Name, ...], Field(min_length=2, max_length=20)] = (
-        "yes",
-        "no",
-    )
+    scale: int | tuple[Name, ...] = ("yes", "no")
     question: Text | None = None
     best: Text | None = None
     category: Text
@@ -70,8 +72,12 @@ class Check(Data):
     @classmethod
     def _words(cls, value: Any) -> Any:
         """YAML 1.1 reads yes and no as truth values."""
-        words = {True: "yes", False: "no"}
-        return [words[w] if isinstance(w, bool) else w for w in value] if isinstance(value, list) else value
+        if isinstance(value, list | tuple) and MOST_ANSWERS >= len(value) > 1:
+            words = {True: "yes", False: "no"}
+            return tuple(words[w] if isinstance(w, bool) else w for w in value)
+        if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST_POINTS:
+            return value
+        raise ValueError(f"must be a number from 1 to {MOST_POINTS}, or a list of 2 to {MOST_ANSWERS} names")
 
     @model_validator(mode="after")
     def _sound(self) -> Self:

@@ -56,15 +56,22 @@ def read_data(file: Traversable, *, most_bytes: int = MOST_BYTES, holds: str = "
         return json.loads(text) if kind == "JSON" else yaml.safe_load(text)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise ConfigError(f"{file} is not YAML: {where}{error.problem or error.context}"[:400]) from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise ConfigError(f"{file} is not {kind}: {' '.join(str(error).split())}"[:400]) from None
 
 
 def problems_of(error: ValidationError) -> str:
-    """The first problems in one line, with their places; unknown keys first, as they explain missing ones."""
-    listed = sorted(
-        error.errors(include_url=False, include_context=False), key=lambda p: p["type"] != "extra_forbidden"
-    )
+    """The first problems in one line, with their places; unknown keys first, as they explain missing ones.
+
+    What is wrong with a list because its items are is not told beside these.
+    """
+    found = error.errors(include_url=False, include_context=False)
+    within = {p["loc"][:depth] for p in found for depth in range(len(p["loc"]))}
+    listed = sorted((p for p in found if p["loc"] not in within), key=lambda p: p["type"] != "extra_forbidden")
     lines = [f"{place_of(p)}: {told(p)}" if p["loc"] else told(p) for p in listed[:MOST_PROBLEMS]]
     more = f" (and {len(listed) - len(lines)} more)" if len(listed) > len(lines) else ""
     return "; ".join(lines) + more

@@ -101,6 +101,6 @@ def _cards(file: Path) -> Iterator[tuple[str, TaskCard]]:
     if not isinstance(data, list):
         yield str(file), model_of(data, TaskCard, str(file))
         return
-    for number, one in enumerate(data):
+    for number, one in enumerate(data, 1):
         place = f"{file}: card {number}"
         yield place, model_of(one, TaskCard, place)

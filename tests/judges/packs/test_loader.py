@@ -65,6 +65,9 @@ def refusal(*args: Any, **kwargs: Any) -> str:
     return str(caught.value)
 
 
+SCALE = "must be a number from 1 to 100, or a list of 2 to 20 names"
+
+
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_a_built_in_pack_loads(name: str) -> None:
     (pack,) = load_packs([name])
@@ -144,7 +147,10 @@ def test_a_package_offers_a_pack(offer: Offer) -> None:
         ({"checks": [CHECK, CHECK]}, "pack.yaml: checks: two have the name 'acme-tone'"),
         ({"checks": [CHECK, {**CHECK, "name": "acme-b"}]}, "pack.yaml: checks: two have the measure 'T'"),
         ({"checks": [{**CHECK, "scale": ["a", "a"]}]}, "pack.yaml: checks.0: scale: one answer stands there twice"),
-        ({"checks": [{**CHECK, "scale": 0}]}, "pack.yaml: checks.0.scale"),
+        ({"checks": [{**CHECK, "scale": 0}]}, f"pack.yaml: checks.0.scale: {SCALE}"),
+        ({"checks": [{**CHECK, "scale": "yes"}]}, f"pack.yaml: checks.0.scale: {SCALE}"),
+        ({"checks": [{**CHECK, "scale": ["a"]}]}, f"pack.yaml: checks.0.scale: {SCALE}"),
+        ({"checks": [{**CHECK, "colour": 1}]}, "pack.yaml: checks.0.colour: there is no such key here"),
         ({"checks": [{**CHECK, "question": None}]}, "pack.yaml: checks.0: question and best: "),
         ({"checks": [{**CHECK, "items": "moods"}]}, "pack.yaml: checks.0.items: must be 'states'"),
         ({"name": "acne"}, "pack.yaml: name: must be 'acme'"),
@@ -155,7 +161,9 @@ def test_a_package_offers_a_pack(offer: Offer) -> None:
     ],
 )
 def test_what_is_wrong_in_a_pack_is_one_line(offer: Offer, changes: dict[str, Any], told: str) -> None:
-    assert told in refusal(["acme"], offered=offer(PACK | changes))
+    refused = refusal(["acme"], offered=offer(PACK | changes))
+    assert told in refused
+    assert "at least 1 item" not in refused or changes == {"checks": []}
 
 
 @pytest.mark.parametrize(
