@@ -57,7 +57,9 @@ class Reading:
         if q.step and found.shown:
             stepped = self._tally(q, list(found.shown) if q.by is not None else None)
             order = {key: place for place, key in enumerate(found.shown)}
-            rows = {at: sums for at, sums in stepped.groups(of_findings=q.of_findings).items() if at[1] in order}
+            # An error of a session may lie at a time at which nothing of the session was judged.
+            groups = stepped.groups(of_findings=q.of_findings, shown=order)
+            rows = {at: sums for at, sums in groups.items() if at[1] in order}
             rows = dict(sorted(rows.items(), key=lambda row: (order[row[0][1]], row[0][0])))
         else:
             rows = {(q.since, key): sums for key, sums in found.shown.items()}

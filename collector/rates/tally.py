@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
@@ -83,8 +83,11 @@ class Tally:
         else:
             self.judged[at, key] += units_of(units)
 
-    def groups(self, *, of_findings: bool) -> dict[Place, Sums]:
-        """Sums by place; where groups are told apart by findings, of every value at every time that has units."""
+    def groups(self, *, of_findings: bool, shown: Collection[str] = ()) -> dict[Place, Sums]:
+        """Sums by place; where groups are told apart by findings, of every value at every time that has units.
+
+        `shown`: values that count as found, even where none of these times has them.
+        """
         if not of_findings:
             judged = ((place, units) for place, units in self.judged.items() if units.n)
             return {place: units + self.found.get((*place, ""), _NONE) for place, units in judged}
@@ -92,7 +95,7 @@ class Tally:
             place: units + self.found.get((place[0], "", place[1]), _NONE) for place, units in self.of_judge.items()
         }
         judges = {judge for _, judge in self.of_judge}
-        values = {value for _, _, value in self.found if value} - judges
+        values = {*shown, *(value for _, _, value in self.found if value)} - judges
         for (at, _), units in self.judged.items():
             for value in values:
                 less = self.missed.get((at, value), _NONE)

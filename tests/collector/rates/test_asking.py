@@ -20,7 +20,8 @@ from tracejury.collector.store.client import Store
 from tracejury.collector.store.deletion import TraceDeleter
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.schemas.errors import ConfigError, RetryableError
-from tracejury.schemas.rates import By, Population, RateQuery
+from tracejury.schemas.rates import By, Population, RateQuery, Unit
+from tracejury.schemas.verdicts import Outcome
 
 pytestmark = pytest.mark.store
 
@@ -120,6 +121,20 @@ def test_groups_at_points_in_time_are_bounded(store: Store) -> None:
     answer = rates(store).ask(replace(year, step=HOUR))
     assert (len(answer.rows), answer.left) == (MOST // MAX_POINTS, 100 - MOST // MAX_POINTS)
     assert rates(store).ask(replace(year, step=1000 * HOUR)).left == 0
+
+
+@pytest.mark.parametrize("by", [By.CATEGORY, By.TAXONOMY, By.JUDGE])
+def test_a_group_shows_where_its_session_was_judged(store: Store, by: By) -> None:
+    """Its only error is in a trace that a policy left out; the hour of its judged trace has the group with none."""
+    save(store, 1, hour=1, session_id="s", outcome=Outcome.FILTERED)
+    clean = a_judged_trace(judged_at=T0, received=T0, trace_id=f"{2:032x}", session_id="s")
+    StoredJudging(store).save([clean])
+    query = replace(EVER, since=T0, until=T0 + 2 * HOUR, by=by, unit=Unit.SESSION)
+    (whole,) = rates(store).ask(query).rows
+    assert (whole.rate.judged, whole.rate.errors) == (1, 1)
+    (stepped,) = rates(store).ask(replace(query, step=HOUR)).rows
+    assert (stepped.key, stepped.at) == (whole.key, T0)
+    assert (stepped.rate.judged, stepped.rate.errors) == (1, 0)
 
 
 @pytest.mark.parametrize("name", ["Resource Abuse", "resource abuse", "trail/RESOURCE  ABUSE"])
