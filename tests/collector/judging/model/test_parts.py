@@ -167,7 +167,7 @@ def test_what_looks_like_a_secret_goes_too(text: str) -> None:
 
 def test_secrets_are_found_by_their_names() -> None:
     """Those that are named, and all that sound like one; short values would take out ordinary words."""
-    environ = {"MINE": "value-one", "X_API_KEY": "value-two", "HOME": "/root/home", "A_TOKEN": "abc"}
+    environ = {"MINE": "value-one", "X_API_KEY": "value-two", "HOME": "/home/user", "A_TOKEN": "abc"}
     assert secret_values(["MINE", "ABSENT", ""], environ) == {"value-one", "value-two"}
 
 
