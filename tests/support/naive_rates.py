@@ -176,7 +176,7 @@ def together_by_judge(parts: Iterable[dict[str, tuple[str, float]]]) -> dict[str
                 continue
             before = merged.get(judge, ("", 0.0))
             merged[judge] = (why or before[0], max(weight, before[1]))
-    return merged
+    return {judge: (why, 0.0 if why else weight) for judge, (why, weight) in merged.items()}
 
 
 def said_by_detectors(word: Row | None) -> tuple[str, float]:
