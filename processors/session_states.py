@@ -31,11 +31,11 @@ def states(record: SessionRecord, number: int, trace: Trace) -> tuple[CheckItem,
         steps.setdefault(step.span_id, step)
     run = trace.run(recorded.exchange.run_id)
     turns = run.turns[max(recorded.exchange.first, 0) : recorded.exchange.last + 1] if run else ()
-    reader = _Reader(trace, steps, recorded.answered, _plain(recorded.exchange.answer))
+    reader = _StateReader(trace, steps, recorded.answered, _plain(recorded.exchange.answer))
     return tuple(item for turn in turns if turn.kind is not TurnKind.INNER for item in reader.read(turn))
 
 
-class _Reader:
+class _StateReader:
     """Reads the turns of one exchange."""
 
     def __init__(self, trace: Trace, steps: Mapping[str, Step], answered: str, answer: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
-import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
@@ -44,10 +42,9 @@ from ...schemas.wire.traces import (
     TraceJson,
     TraceRowJson,
 )
+from .client_connection import DEFAULT_URL, opened
 from .client_requests import PAGE, in_path, of_errors, of_page, refuse_unknown, sayable
 
-DEFAULT_URL = "http://127.0.0.1:8321"
-MAX_PORT = 65_535
 JUDGE_PAGE = 20  # small, so that the progress moves and no request runs into the time-out
 MAX_QUEUE = 500
 """Runs of the label queue that can be asked for at once."""
@@ -68,19 +65,7 @@ class ApiClient:
     """Asks the API at `url`; a context manager. `timeout` in seconds, for each read."""
 
     def __init__(self, url: str, *, timeout: float = 60.0, transport: httpx.BaseTransport | None = None) -> None:
-        try:
-            base = httpx.URL(url)
-        except httpx.InvalidURL as error:
-            raise ConfigError(f"{url!r} is no address: {error}") from error
-        if base.scheme not in {"http", "https"} or not base.host or (base.port or 0) > MAX_PORT:
-            raise ConfigError(f"{url!r} is no address of a collector: write it as {DEFAULT_URL}")
-        # A proxy that the environment names is for the outside world, not for a collector on this machine.
-        local = _is_loopback(base.host)
-        # Reading the certificates that are trusted takes longer than most answers.
-        verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if local and base.scheme == "http" else True
-        self._http = httpx.Client(
-            base_url=base, timeout=timeout, transport=transport, trust_env=not local, verify=verify
-        )
+        self._http = opened(url, timeout, transport)
         self.url = url
 
     def __enter__(self) -> Self:
@@ -394,10 +379,3 @@ def _encodable(key: str, value: object) -> None:
 
 def _architecture(service: str) -> str:
     return f"/api/architectures/{in_path(service)}"
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")

@@ -23,6 +23,10 @@ True: these were asked for one by one, so LLM judges look at all of their runs; 
 """
 
 
+def no_sessions(_service: str, _session_id: str, _tenant: str = "") -> None:
+    """Where nobody judges sessions none is closed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
     """Dependencies of the HTTP application.
@@ -41,7 +45,7 @@ class Services:
         endpoints: bound receivers; empty until they listen.
         losses: lost rows of the store, a line each; empty where nothing is known to be.
         settings: rules of detectors that are switched off or lowered.
-        close_session: has a session (service, id) closed and judged at once; False where nobody judges sessions.
+        close_session: has a session (service, id) closed and judged at once.
     """
 
     reader: Reader
@@ -57,4 +61,4 @@ class Services:
     endpoints: Callable[[], Sequence[Endpoint]] = tuple
     losses: Callable[[], Sequence[str]] = tuple
     settings: RuleSettings = NO_SETTINGS
-    close_session: Callable[[str, str], bool] = lambda _service, _session_id: False
+    close_session: Callable[[str, str], None] = no_sessions

@@ -167,13 +167,10 @@ class Collector:
         except TimeoutError:
             raise RetryableError("judging takes longer than expected; it goes on") from None
 
-    def _close_session(self, service: str, session_id: str) -> bool:
-        return self._llm is not None and self._llm.close_session(service, session_id)
-
     async def _start(self) -> None:
         config = self.config
         opening = asyncio.get_running_loop().run_in_executor(None, open_store, config.store)
-        from ..api.services import Services  # meanwhile: neither needs the other
+        from ..api.services import Services, no_sessions  # meanwhile: neither needs the other
         from .output_services import OutputServices
 
         store = await opening
@@ -216,8 +213,8 @@ class Collector:
         self._stops.append(writer.stop)
         self._stops += outputs.start_background(self.judges, judging.ask)
         drops = (outputs.stop_sending, self._llm.drop) if self._llm else (outputs.stop_sending,)
-        reopen = self._llm.close_session if self._llm else None
-        delete = Deletion(store, judging, drops, self._clock, self._health.record, reopen).delete
+        close_session = self._llm.close_session if self._llm else no_sessions
+        delete = Deletion(store, judging, drops, self._clock, self._health.record, close_session).delete
         services = Services(
             outputs.reader,
             self.judge_again,
@@ -231,7 +228,7 @@ class Collector:
             endpoints=self._receivers,
             losses=self.losses,
             settings=config.detectors.settings(),
-            close_session=self._close_session,
+            close_session=close_session,
         )
         self._stops += await outputs.serve(services)
         self.api_port = outputs.api_port

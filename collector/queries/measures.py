@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final, Protocol
 
-from ...judges.checks.aggregate import SessionScore, Spread, average, difference, measure_of, spread
+from ...judges.checks.aggregate import CountSpread, SessionScore, average, difference, measure_of, spread
 from ...judges.checks.check_types import Check, ItemSource
 from ...judges.packs.loader import known_packs
 from ...judges.packs.pack_types import Pack
@@ -18,7 +18,6 @@ from ...schemas.rates import Estimate
 from ..store.client import Store
 from ..store.measures import measured_sessions
 
-TASK_KEYS: Final = ("tracejury.task.id", "task_id")
 WORST: Final = 20
 """Sessions of the lowest average that are named."""
 
@@ -56,8 +55,8 @@ class MeasureGroup:
     sessions: int
     figures: Sequence[MeasureFigure]
     average: float | None
-    exchanges: Spread | None
-    states: Spread | None
+    exchanges: CountSpread | None
+    states: CountSpread | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +131,7 @@ class StoredMeasures:
     Every method blocks.
     """
 
-    def __init__(
-        self, store: Store, packs: Callable[[], Sequence[MeasuredPack]], task_keys: Sequence[str] = TASK_KEYS
-    ) -> None:
+    def __init__(self, store: Store, packs: Callable[[], Sequence[MeasuredPack]], task_keys: Sequence[str]) -> None:
         self._store, self._packs, self._task_keys = store, packs, task_keys
 
     @property

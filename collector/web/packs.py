@@ -22,7 +22,7 @@ MOST_GROUPS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class MeasureRow:
+class PackMeasureRow:
     """A measure with its difference to the time before, in words; "" where there is nothing to compare."""
 
     figure: MeasureFigure
@@ -36,7 +36,7 @@ class PackView:
 
     pack: MeasuredPack
     answer: MeasureAnswer
-    rows: Sequence[MeasureRow]
+    rows: Sequence[PackMeasureRow]
 
 
 def add_packs(app: FastAPI, site: Site) -> None:
@@ -85,12 +85,12 @@ def pack_view(measures: Measures, answer: MeasureAnswer, window: Window) -> Pack
     return PackView(answer.pack, answer, rows)
 
 
-def measure_row(figure: MeasureFigure, difference: Estimate | None) -> MeasureRow:
+def measure_row(figure: MeasureFigure, difference: Estimate | None) -> PackMeasureRow:
     """A figure beside its difference to the time before."""
     if difference is None:
-        return MeasureRow(figure, "", "")
+        return PackMeasureRow(figure, "", "")
     words = f"{points(difference.value)} points ({points(difference.low)} to {points(difference.high)})"
-    return MeasureRow(figure, words, "bad" if difference.high < 0 else "fine" if difference.low > 0 else "")
+    return PackMeasureRow(figure, words, "bad" if difference.high < 0 else "fine" if difference.low > 0 else "")
 
 
 def chart(rows: Sequence[MeasureGroup], measure: int, window: Window) -> Mapping[str, Any]:

@@ -31,7 +31,7 @@ class SessionScore:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class CountSpread:
     """Weighted mean and standard deviation of a count, over `n` units; the deviation of one unit is 0."""
 
     mean: float
@@ -61,7 +61,7 @@ def difference(a: Estimate | None, b: Estimate | None) -> Estimate | None:
     return None if a is None or b is None else hybrid(a, b)
 
 
-def spread(counts: Iterable[tuple[float, float]]) -> Spread | None:
+def spread(counts: Iterable[tuple[float, float]]) -> CountSpread | None:
     """Mean and deviation of (weight, count): exchanges of a session, states of an exchange; None without any."""
     counted = [(weight, count) for weight, count in counts if weight > 0]
     total = fsum(weight for weight, _ in counted)
@@ -69,7 +69,7 @@ def spread(counts: Iterable[tuple[float, float]]) -> Spread | None:
         return None
     mean = fsum(weight * count for weight, count in counted) / total
     squares = fsum(weight * (count - mean) ** 2 for weight, count in counted)
-    return Spread(mean, sqrt(squares / total), len(counted))
+    return CountSpread(mean, sqrt(squares / total), len(counted))
 
 
 def _ratio(parts: list[tuple[float, float]]) -> Estimate | None:

@@ -28,13 +28,12 @@ class AttemptedCall:
 
     `item`: the call in one line, at its tool's span if it has one, else at the LLM call that asked for it. `why`: why
     it failed, in one line, "" where it did not, as far as known. `quote`: of a failed call, what the item's span
-    records of it. `asked_at`: span id of the LLM call that asked for it, "" for none: detectors report some there.
+    records of it.
     """
 
     item: CheckItem
     why: str = ""
     quote: str = ""
-    asked_at: str = ""
 
     @property
     def failed(self) -> bool:
@@ -89,7 +88,6 @@ def _of_turn(trace: Trace, run: AgentRun, turn: Turn, labels: Mapping[str, str])
             item=_item(trace, call, span, labels),
             why=why,
             quote=_quote(turn, facts, span) if why else "",
-            asked_at=turn.llm.span_id if turn.llm is not None and call.requested else "",
         )
 
 

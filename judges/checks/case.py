@@ -30,8 +30,8 @@ class CheckCase:
     """A subject and the checks asked of it in one go.
 
     `record`: the session up to the end of the subject. `exchange`: number of the exchange in the record (from 0), None
-    for the session as a whole. `traces`: by id, those that the record's steps are of. `architecture`: description of
-    the service, "" for none. `probability`: that the subject is judged at all.
+    for the session as a whole. `traces`: those that the record's steps are of, by each id that their spans have.
+    `architecture`: description of the service, "" for none. `probability`: that the subject is judged at all.
     """
 
     subject: Subject

@@ -21,7 +21,7 @@ from .how_asked import HowAsked
 from .prompt import check_prompt
 from .questions import Call, Reading, readings
 from .reply import CheckReply, read
-from .tally import NOTHING, Tally
+from .tally import NOTHING, CheckTally
 
 
 def judge_checks(case: CheckCase, how: HowAsked, chapters: Sequence[Chapter] = ()) -> Deliberating:
@@ -44,13 +44,13 @@ class _Bench:
     case: CheckCase
     how: HowAsked
     chapters: Sequence[Chapter]
-    tallies: Mapping[str, Tally] = field(init=False)
+    tallies: Mapping[str, CheckTally] = field(init=False)
     grounds: Grounds = field(init=False)
     replies: list[Reply] = field(default_factory=list)
     unsound: int = 0
 
     def __post_init__(self) -> None:
-        self.tallies = {asked.check.name: Tally(asked) for asked in self.case.checks}
+        self.tallies = {asked.check.name: CheckTally(asked) for asked in self.case.checks}
         self.grounds = Grounds(self.case)
 
     def conversations(self) -> list[Asking[None]]:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 from ...schemas.checks import CheckItem, ItemAnswer
 from ...schemas.findings import Finding, FindingState, finding_id, fingerprint
 from ...schemas.shown import folded
-from ...schemas.trajectory import Trace
 from ...schemas.transcript import Step
 from ..llm import leniency
 from ..llm.placing import ClaimLocation, QuotePlacer
@@ -40,11 +39,10 @@ class Grounds:
     """
 
     def __init__(self, case: CheckCase) -> None:
-        traces = by_any_id(case.traces)
         self.dropped: Counter[str] = Counter()
         self.unquoted: Counter[str] = Counter()
         self._case = case
-        self._placer = QuotePlacer(traces)
+        self._placer = QuotePlacer(case.traces)
         self._steps = [step for step in case.steps if self._placer.known(step)]
         self._labels = {step.label: step for step in self._steps}
         self._texts: list[str] = []
@@ -210,8 +208,3 @@ def at(answer: ItemAnswer, placed: ClaimLocation) -> ItemAnswer:
     """The answer with the place where it went wrong."""
     home = placed.trace.home(placed.span_id)
     return replace(answer, label=placed.label, trace_id=home, span_id=placed.span_id, quote=placed.evidence)
-
-
-def by_any_id(traces: Mapping[str, Trace]) -> dict[str, Trace]:
-    """Traces by all ids that their spans have: a run written into several traces is one."""
-    return {trace_id: trace for trace in traces.values() for trace_id in trace.trace_ids} | dict(traces)

@@ -14,7 +14,7 @@ from ..llm.record import Part, data, fenced, mark
 from . import prompt_text as text
 from .case import CheckCase
 from .how_asked import HowAsked
-from .questions import MOST_ITEM, Call, Question
+from .questions import MOST_ITEM, Call, CheckQuestion
 from .reply import MOST_LISTED, SCHEMA
 
 
@@ -66,7 +66,7 @@ def _items(case: CheckCase, call: Call) -> str:
     return f"\n=== items {nonce} ===\n{lines}=== end of items {nonce} ===\n" if lines else ""
 
 
-def _numbered(question: Question) -> Iterator[str]:
+def _numbered(question: CheckQuestion) -> Iterator[str]:
     for number, item in question.numbered.items():
         yield f"{number} {item.label}".rstrip() + "\n"
         yield data(_cut(item.text))
@@ -76,7 +76,7 @@ def _cut(value: str) -> str:
     return value if len(value) <= MOST_ITEM else f"{value[: MOST_ITEM - 1]}…"
 
 
-def _asked(case: CheckCase, question: Question) -> str:
+def _asked(case: CheckCase, question: CheckQuestion) -> str:
     check = question.asked.check
     words = check.answers
     lines = [f"# {check.name}", check.question or ""]

@@ -28,7 +28,7 @@ Mode = Literal["together", "separate"]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class CheckQuestion:
     """A check's share of one call: its items at `positions` (none where the judge lists them), from number `first`."""
 
     asked: AskedCheck
@@ -46,7 +46,7 @@ class Question:
         return {number: self.asked.items[at] for number, at in enumerate(self.positions, self.first)}
 
 
-Call = tuple[Question, ...]
+Call = tuple[CheckQuestion, ...]
 
 Reading = Sequence[tuple[int, Call]]
 """Calls that follow one another, each with the number (from 0) of the chapter that it shows."""
@@ -96,7 +96,7 @@ def _dealt(
 
 def _calls(shares: Sequence[Share], mode: Mode) -> list[Call]:
     """Checks share a call as far as their items fit; each item has its own where they are asked about separately."""
-    calls: list[list[Question]] = []
+    calls: list[list[CheckQuestion]] = []
     for asked, positions in shares:
         chunks = [[at] for at in positions] if mode == "separate" else _chunks(asked, positions)
         for chunk in chunks or [[]]:
@@ -106,7 +106,7 @@ def _calls(shares: Sequence[Share], mode: Mode) -> list[Call]:
             if not last or not _fit([*items, *more]):
                 calls.append(last := [])
                 items = []
-            last.append(Question(asked, tuple(chunk), len(items) + 1))
+            last.append(CheckQuestion(asked, tuple(chunk), len(items) + 1))
     return [tuple(call) for call in calls]
 
 

@@ -18,7 +18,7 @@ from ..llm import leniency
 from ..llm.answer import MAX_SUMMARY, json_object, list_of, object_of
 from ..llm.answer_types import AnswerError
 from .check_types import Check
-from .questions import Question
+from .questions import CheckQuestion
 
 CHECK_ANSWER_VERSION: Final = 3
 """Counts changes of the schema or of what is made of a reply; part of a check's version."""
@@ -96,7 +96,7 @@ class CheckReply:
     problem: str = ""
 
 
-def read(text: str, call: Sequence[Question]) -> CheckReply:
+def read(text: str, call: Sequence[CheckQuestion]) -> CheckReply:
     """Read the reply to a call.
 
     Raises:
@@ -105,7 +105,7 @@ def read(text: str, call: Sequence[Question]) -> CheckReply:
     reply = json_object(text)
     if not isinstance(reply.get("answers"), list | dict):
         raise AnswerError('"answers" must be a list with one entry for each item')
-    reader = _Reader({question.asked.check.name: question for question in call})
+    reader = _ReplyReader({question.asked.check.name: question for question in call})
     for entry in islice(_entries(reply["answers"]), MOST_ENTRIES):
         reader.take(entry)
     also = reply.get("also")
@@ -135,10 +135,10 @@ def _entries(listed: object) -> Iterator[object]:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _ReplyReader:
     """Takes entries one by one. `unscored`: the first problem of each check."""
 
-    questions: Mapping[str, Question]
+    questions: Mapping[str, CheckQuestion]
     unscored: dict[str, str] = field(default_factory=dict)
     also: dict[str, list[AlsoSaid]] = field(default_factory=dict)
     beyond: dict[str, int] = field(default_factory=dict)
@@ -173,7 +173,7 @@ class _Reader:
             return
         self._take(question, number, entry)
 
-    def _owner(self, number: int | None, named: Question | None) -> Question | None:
+    def _owner(self, number: int | None, named: CheckQuestion | None) -> CheckQuestion | None:
         """The question that an entry answers: the one that has its number; without a number the only one possible."""
         possible = [named] if named else [*self.questions.values()]
         if number is not None:
@@ -181,7 +181,7 @@ class _Reader:
         open_ = [q for q in possible if q.lists] or [q for q in possible if len(q.positions) == 1]
         return open_[0] if len(open_) == 1 else None
 
-    def _take(self, question: Question, number: int | None, entry: Mapping[str, Any]) -> None:
+    def _take(self, question: CheckQuestion, number: int | None, entry: Mapping[str, Any]) -> None:
         check = question.asked.check
         mention = _verbatim(entry.get("mention")) if question.lists else ""
         number = number if number is not None or question.lists else question.first
@@ -220,7 +220,7 @@ class _Reader:
                 return
         self.unsound += 1
 
-    def _named(self, value: object) -> Question | None:
+    def _named(self, value: object) -> CheckQuestion | None:
         """The question of the check of that name, in any spelling; the only one there is."""
         written = leniency.letters(value) if isinstance(value, str) else ""
         for name, question in self.questions.items():
@@ -229,7 +229,7 @@ class _Reader:
         return self._only([*self.questions.values()])
 
     @staticmethod
-    def _only(questions: Sequence[Question]) -> Question | None:
+    def _only(questions: Sequence[CheckQuestion]) -> CheckQuestion | None:
         return questions[0] if len(questions) == 1 else None
 
     def _wrong(self, check: str, why: str) -> None:
@@ -240,7 +240,7 @@ class _Reader:
         self.problem = self.problem or why
 
 
-def _also(question: Question) -> Mapping[str, str]:
+def _also(question: CheckQuestion) -> Mapping[str, str]:
     return question.asked.check.also
 
 

@@ -30,7 +30,7 @@ NOTHING: Final[Mapping[ItemSource, str]] = {
 
 
 @dataclass(slots=True)
-class Tally:
+class CheckTally:
     """Collects what is said of one check. `beyond`: listed items above the limit; `unasked`: why nothing was asked.
 
     `found`: findings that are no item's answer.

@@ -102,20 +102,20 @@ def content_hash(trace: Trace, run: AgentRun) -> str:
     return digest.hexdigest()[:32]
 
 
-def exchange_hash(trace: Trace, exchange: Exchange) -> str:
-    """The same of one exchange; of what stands before it, nothing."""
-    run = trace.run(exchange.run_id)
+def exchange_hash(trace: Trace, run: AgentRun | None, exchange: Exchange) -> str:
+    """The same of one exchange of the run; of what stands before it, nothing."""
     digest = hashlib.blake2b(f"{exchange.id} {exchange.asked}\n{exchange.answer}".encode(errors="replace"))
     if run is not None:
         _add_turns(digest, trace, run.turns[max(exchange.first, 0) : exchange.last + 1])
     return digest.hexdigest()[:32]
 
 
-def has_ended(trace: Trace, exchange: Exchange) -> bool:
-    """Whether the exchange is over: a later one of its run has begun, or the trace has settled."""
-    return trace.state is not TraceState.OPEN or any(
-        other.run_id == exchange.run_id and other.first > exchange.last for other in trace.exchanges
-    )
+def ended_exchanges(trace: Trace) -> tuple[Exchange, ...]:
+    """The exchanges that are over: a later one of their run has begun, or the trace has settled."""
+    if trace.state is not TraceState.OPEN:
+        return trace.exchanges
+    latest = {exchange.run_id: exchange for exchange in trace.exchanges}
+    return tuple(exchange for exchange in trace.exchanges if latest[exchange.run_id] is not exchange)
 
 
 def _add_turns(digest: hashlib.blake2b, trace: Trace, turns: Iterable[Turn]) -> None:

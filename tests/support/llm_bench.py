@@ -91,7 +91,27 @@ class Watch:
         self.retries += 1
 
 
-class LlmBench:
+class WorkerBench:
+    """LLM judges on their threads beside detectors of which only the test moves the clock."""
+
+    worker: JudgeWorker
+    detecting: Detecting
+
+    def clock(self) -> int:
+        """The detectors'."""
+        return self.detecting.now if hasattr(self, "detecting") else T0
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """With the judges' threads."""
+        self.worker.start()
+        try:
+            yield
+        finally:
+            self.worker.stop(PATIENCE)
+
+
+class LlmBench(WorkerBench):
     """One collector's judging without receivers. `detecting` moves the clock; judges answer by `script`."""
 
     def __init__(
@@ -123,19 +143,6 @@ class LlmBench:
             yield RunJudge(self.client, runner.run, how, self.cases, no_description, versions, self.watch, self.clock)
 
         self.worker = JudgeWorker(self.cases, self.queue, windows, open_judge, versions, self.watch, clock=self.clock)
-
-    def clock(self) -> int:
-        """The detectors'."""
-        return self.detecting.now if hasattr(self, "detecting") else T0
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """With the judges' thread."""
-        self.worker.start()
-        try:
-            yield
-        finally:
-            self.worker.stop(PATIENCE)
 
     def settle(self) -> None:
         """Wait until the judges have nothing left to do."""

@@ -22,6 +22,7 @@ from tracejury.schemas.verdicts import (
 )
 
 STATES, POLICY = "demo-state", "demo-policy"
+TASK_KEYS = ("tracejury.task.id", "task_id")
 PACK = MeasuredPack(
     "demo",
     "Demo pack",

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from judging_bench import T0
 from judging_bench import Bench as Detecting
-from llm_bench import PATIENCE, Watch, until
+from llm_bench import Watch, WorkerBench, until
 
 from tracejury.collector.judging.llm.descriptions import no_description
 from tracejury.collector.judging.llm.judge_queue import JudgeQueue, JudgeTask
 from tracejury.collector.judging.llm.judge_request import PromptBudget
 from tracejury.collector.judging.llm.judge_worker import JudgeWorker
 from tracejury.collector.judging.llm.packs.build import PackJudging, build_packs
+from tracejury.collector.judging.llm.packs.pack_judge import PackJudge
 from tracejury.collector.judging.llm.stored import StoredCases
 from tracejury.collector.judging.model.config import LlmConfig
 from tracejury.collector.judging.pipeline import Judge
@@ -164,7 +165,7 @@ def exchange(
     return spans
 
 
-class PackBench:
+class PackBench(WorkerBench):
     """A collector's judging by packs, without receivers. `detecting` moves the clock; `checker` answers."""
 
     def __init__(
@@ -192,24 +193,13 @@ class PackBench:
 
         @asynccontextmanager
         async def open_judge(runner: LoopRunner) -> AsyncIterator[Judge[JudgeTask, JudgedSubject]]:
-            yield built.judge(self.client, runner.run, how, no_description, self.watch, self.clock)
+            yield PackJudge(
+                built.panel, built.sessions, self.client, runner.run, how, no_description, self.watch, self.clock
+            )
 
         self.worker = JudgeWorker(
             self.cases, self.queue, None, open_judge, built.panel.versions, self.watch, clock=self.clock
         )
-
-    def clock(self) -> int:
-        """The detectors'."""
-        return self.detecting.now if hasattr(self, "detecting") else T0
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """With the judges' thread."""
-        self.worker.start()
-        try:
-            yield
-        finally:
-            self.worker.stop(PATIENCE)
 
     def settle(self) -> None:
         """Wait until the judges have nothing left to do; time passes where a subject waits for others."""

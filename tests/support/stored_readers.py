@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
+from measured_sessions import TASK_KEYS
+
 from tracejury.collector.labels.stored_labels import StoredLabels
 from tracejury.collector.queries.measures import StoredMeasures
 from tracejury.collector.queries.stored_reader import StoredReader
@@ -27,4 +29,4 @@ def stored_reader(
     rates = StoredRates(store, clock, calibrate=LabelCalibration(store, labels))
     calibrations = RuleCalibrations(store, clock)
     calibrations.load()
-    return StoredReader(store, config, labels, rates, calibrations, StoredMeasures(store, packs), clock)
+    return StoredReader(store, config, labels, rates, calibrations, StoredMeasures(store, packs, TASK_KEYS), clock)

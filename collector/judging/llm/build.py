@@ -38,6 +38,7 @@ from .judge_queue import JudgeQueue, JudgeTask
 from .judge_worker import JudgeWorker
 from .metrics import LlmJudgingMetrics, watch_llm_judging
 from .packs.build import PackJudging, build_packs
+from .packs.pack_judge import PackJudge
 from .packs.pack_selector import PackSelector
 from .packs.session_closing import SessionKey
 from .prompt_budget import prompt_budget
@@ -70,11 +71,10 @@ class LlmJudging:
         for selector in self.selectors:
             selector.request(keys, by_hand=by_hand)
 
-    def close_session(self, service: str, session_id: str, tenant: str = "") -> bool:
-        """Have a session closed and judged at once; whether there are judges of sessions."""
+    def close_session(self, service: str, session_id: str, tenant: str = "") -> None:
+        """Have a session closed and judged at once, where there are judges of sessions."""
         if self.packs is not None:
             self.packs.closing.close(SessionKey(tenant, service, session_id))
-        return self.packs is not None
 
 
 def build_llm_judging(
@@ -122,7 +122,7 @@ def build_llm_judging(
             if packs is None:
                 yield runs
                 return
-            of_packs = packs.judge(model.client, runner.run, how, describe, metrics, clock)
+            of_packs = PackJudge(packs.panel, packs.sessions, model.client, runner.run, how, describe, metrics, clock)
             yield SubjectJudge(runs, {SubjectKind.EXCHANGE: of_packs, SubjectKind.SESSION: of_packs})
 
     worker = JudgeWorker(

@@ -11,51 +11,28 @@ from typing import Any
 
 import httpx
 import pytest
-from llm_scripts import Call, Play
 from llm_server import LlmServer, llm_server
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans
-from pack_bench import CHAT, SERVICE, Called, FairChecker, Fault, exchange
+from pack_bench import CHAT, SERVICE
+from pack_service import CONVERSATION, VALUES, judges, otlp, script
 from processes import Serving, serving
 
-from tracejury.collector.otlp.codec.encode import resource_of, span_message
 from tracejury.schemas.spans import Span
 
 pytest.importorskip("chdb", reason="the embedded engine is not installed")
-ORDERS = Called("look_up_order", '{"order": "latest"}', "order 17: a lamp", thought="I look at the latest order.")
-CHECKER = FairChecker(faults=(Fault("pipa-state", "look_up_order", "look_up_order", "Nobody asked for an order."),))
-CONVERSATION = (
-    exchange("a", "What do you sell?", [ORDERS], "Lamps."),
-    exchange("b", "Thanks.", [], "You are welcome.", at=30),
-)
-
-
-def script(call: Call) -> Play:
-    """Checks are answered by CHECKER, the judge of goals by what fits the schema."""
-    last = call.prompt.rpartition("user\n")[2]
-    return Play(text=CHECKER.reply(last)) if "# pipa-" in last else Play(findings=0)
 
 
 def configured(folder: Path, model: LlmServer) -> str:
-    """The path of a configuration: quick to settle, one model and one judge beside the pack."""
-    terms = {"policies": ["Ask for the user id before anything else."]}
-    judges = {
-        "model": "openai/scripted", "api_base": model.base, "api_key_env": "SCRIPTED_KEY", "packs": ["pipa"],
-        "judges": ["goal-fulfilment"], "pack_settings": {"pipa": {"services": {SERVICE: terms}}},
-    }  # fmt: skip
+    """The path of a configuration: quick to settle."""
     path = folder / "tracejury.json"
-    path.write_text(json.dumps({"judging": {"quiet_seconds": 0.2}, "judges": judges}))
+    path.write_text(json.dumps({"judging": {"quiet_seconds": 0.2}, "judges": judges(model.base)}))
     return str(path)
 
 
 def send(collector: Serving, spans: Sequence[Span]) -> None:
     """A trace over OTLP/HTTP."""
-    scopes = [ScopeSpans(spans=[span_message(span, "") for span in spans])]
-    resource = resource_of({"service.name": SERVICE}, {})
-    body = ExportTraceServiceRequest(resource_spans=[ResourceSpans(resource=resource, scope_spans=scopes)])
     headers = {"Content-Type": "application/x-protobuf"}
     url = f"http://127.0.0.1:{collector.ports['http']}/v1/traces"
-    httpx.post(url, content=body.SerializeToString(), headers=headers).raise_for_status()
+    httpx.post(url, content=otlp(spans), headers=headers).raise_for_status()
 
 
 def ask(collector: Serving, path: str) -> Any:
@@ -100,5 +77,5 @@ def test_a_session_is_measured_after_a_kill_and_no_exchange_is_asked_about_twice
         calls = model.counts.calls
         with serving(tmp_path, *options) as collector:
             values = measured(collector)
-        assert values == {"S": 0.5, "A": 1, "O": None, "P": 1, "R": 0}
+        assert values == VALUES
         assert model.counts.calls == calls + 1

@@ -8,47 +8,30 @@ from typing import Any
 
 import httpx
 import pytest
-from llm_scripts import Call, Play
 from llm_server import LlmServer, llm_server
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans
-from pack_bench import CHAT, SERVICE, Called, FairChecker, Fault, exchange
+from pack_bench import CHAT, SERVICE
+from pack_service import CONVERSATION, VALUES, judges, otlp, script
 
 from tracejury.collector.app.service import Collector
 from tracejury.collector.config import CollectorConfig, load_config
-from tracejury.collector.otlp.codec.encode import resource_of, span_message
 from tracejury.schemas.spans import Span
 
 pytestmark = pytest.mark.store
-ORDERS = Called("look_up_order", '{"order": "latest"}', "order 17: a lamp", thought="I look at the latest order.")
-CHECKER = FairChecker(faults=(Fault("pipa-state", "look_up_order", "look_up_order", "Nobody asked for an order."),))
-
-
-def script(call: Call) -> Play:
-    """Checks are answered by CHECKER, other judges by what fits the schema."""
-    last = call.prompt.rpartition("user\n")[2]
-    return Play(text=CHECKER.reply(last)) if "# pipa-" in last else Play(findings=0)
 
 
 def config(dsn: str, model: LlmServer) -> CollectorConfig:
-    """Free ports, quick to settle, one model and one judge beside the pack."""
+    """Free ports, quick to settle."""
     free = {name: {"endpoint": "127.0.0.1:0"} for name in ("grpc", "http", "api")}
-    terms = {"policies": ["Ask for the user id before anything else."]}
-    judges = {
-        "model": "openai/scripted", "api_base": model.base, "api_key_env": "SCRIPTED_KEY", "packs": ["pipa"],
-        "judges": ["goal-fulfilment"], "pack_settings": {"pipa": {"services": {SERVICE: terms}}},
-    }  # fmt: skip
-    return load_config(None, {"store": {"dsn": dsn}, "judging": {"quiet_seconds": 0.2}, **free, "judges": judges})
+    return load_config(
+        None, {"store": {"dsn": dsn}, "judging": {"quiet_seconds": 0.2}, **free, "judges": judges(model.base)}
+    )
 
 
 async def send(collector: Collector, spans: Sequence[Span]) -> None:
     """A trace over OTLP/HTTP."""
-    scopes = [ScopeSpans(spans=[span_message(span, "") for span in spans])]
-    resource = resource_of({"service.name": SERVICE}, {})
-    body = ExportTraceServiceRequest(resource_spans=[ResourceSpans(resource=resource, scope_spans=scopes)])
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.http_port}") as client:
         headers = {"Content-Type": "application/x-protobuf"}
-        answer = await client.post("/v1/traces", content=body.SerializeToString(), headers=headers)
+        answer = await client.post("/v1/traces", content=otlp(spans), headers=headers)
         assert answer.status_code == httpx.codes.OK
 
 
@@ -79,8 +62,8 @@ async def test_a_conversation_sent_over_otlp_is_measured_and_its_fault_found(ser
     """Exchanges are judged as they end; somebody closes the session; a restart changes nothing."""
     with llm_server(script) as model:
         async with Collector(config(served_dsn, model)) as collector:
-            await send(collector, exchange("a", "What do you sell?", [ORDERS], "Lamps."))
-            await send(collector, exchange("b", "Thanks.", [], "You are welcome.", at=30))
+            for spans in CONVERSATION:
+                await send(collector, spans)
             await idle(collector)
             assert (await ask(collector, "/api/measures?pack=pipa"))["items"][0]["worst"] == []
             judged = await ask(collector, "/api/judge", {"session": CHAT, "service": SERVICE})
@@ -90,7 +73,7 @@ async def test_a_conversation_sent_over_otlp_is_measured_and_its_fault_found(ser
         async with Collector(config(served_dsn, model)) as collector:
             await idle(collector)
             (again,) = await closed(collector)
-    assert measured["values"] == again["values"] == {"S": 0.5, "A": 1, "O": None, "P": 1, "R": 0}
+    assert measured["values"] == again["values"] == VALUES
     assert (measured["service"], measured["session_id"]) == (SERVICE, CHAT)
     ((title, quote),) = {(error["category"], error["evidence"]) for error in found}
     assert (title, quote) == ("inconsistent state", "look_up_order")

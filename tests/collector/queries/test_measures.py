@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from listed_traces import SECOND, Listed, store_all
-from measured_sessions import PACK, POLICY, STATES, a_value, an_item, of_exchange, of_session, save
+from measured_sessions import PACK, POLICY, STATES, TASK_KEYS, a_value, an_item, of_exchange, of_session, save
 from store_parts import a_span
 
 from tracejury.collector.queries.measures import MeasureAnswer, StoredMeasures, answer_of, installed_packs
@@ -26,7 +26,7 @@ HOUR = 3_600 * SECOND
 
 
 def ask(store: Store, **asked: Any) -> MeasureAnswer:
-    (answer,) = StoredMeasures(store, lambda: [PACK]).ask(MeasureQuery(**{"since": 0, "until": NOW} | asked))
+    (answer,) = StoredMeasures(store, lambda: [PACK], TASK_KEYS).ask(MeasureQuery(**{"since": 0, "until": NOW} | asked))
     return answer
 
 
@@ -168,7 +168,7 @@ def test_differences(store: Store) -> None:
     """Of two versions, with an interval; None where one has no value."""
     for number in range(1, 21):
         a_session(store, number, 0.9 if number % 2 else 0.1, None, version=str(number % 2))
-    stored = StoredMeasures(store, lambda: [PACK])
+    stored = StoredMeasures(store, lambda: [PACK], TASK_KEYS)
     query = MeasureQuery(0, NOW, version="1")
     (answer,) = stored.ask(query)
     compared = stored.compare(answer, MeasureQuery(0, NOW, version="0"))

@@ -137,7 +137,7 @@ def test_a_call_stands_at_its_tools_span_with_the_records_label() -> None:
     record = session_record("s", [whole])
     (call,) = attempted_calls(whole, whole.exchanges[0], record.transcript.steps)
     item = call.item
-    assert (item.label, item.trace_id, item.span_id, call.asked_at) == ("E1.S2", whole.trace_id, "t", "l1")
+    assert (item.label, item.trace_id, item.span_id) == ("E1.S2", whole.trace_id, "t")
     assert item.text == 'search({"q": "Rhine"})'
     assert "the index is down" in call.quote
 

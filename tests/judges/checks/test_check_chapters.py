@@ -16,7 +16,7 @@ from tracejury.processors.transcript import split
 from tracejury.schemas.transcript import Chapter
 
 CHAT = [
-    Asked(f"Question {n}?", f"Answer {n}.", [f"result {n} {k} " + "x" * 400 for k in range(3)], f"I think of {n}.")
+    Asked(f"CheckQuestion {n}?", f"Answer {n}.", [f"result {n} {k} " + "x" * 400 for k in range(3)], f"I think of {n}.")
     for n in range(6)
 ]
 

@@ -89,7 +89,7 @@ def long_chat(count: int) -> Sequence[Asked]:
     def results(number: int) -> list[str]:
         return [" ".join(f"{number}-{k}-{i}" for i in range(300)) for k in range(5)]
 
-    return [Asked(f"Question {n}?", f"Answer {n}.", results(n), f"I think about {n}.") for n in range(count)]
+    return [Asked(f"CheckQuestion {n}?", f"Answer {n}.", results(n), f"I think about {n}.") for n in range(count)]
 
 
 @pytest.mark.parametrize("mode", ["together", "separate"])

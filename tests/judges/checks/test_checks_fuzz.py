@@ -110,7 +110,7 @@ BROKEN = {"answer": "no", "reason": "It did not.", "quote": "Answer 1 was given.
 
 def _verdict_of(texts: list[str], broken: set[str]) -> Any:
     """Of a session with these policies, the broken ones proven."""
-    case = check_case(None, policies(*texts), chat=[Asked("Question?", "Answer 1 was given.")])
+    case = check_case(None, policies(*texts), chat=[Asked("CheckQuestion?", "Answer 1 was given.")])
 
     def script(prompt: Prompt) -> str:
         return reply(prompt, {number: BROKEN for number, text in enumerate(texts, 1) if text in broken})

@@ -5,20 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .....judges.llm.client import Client
 from .....judges.llm.selection import Policy
 from .....judges.packs.pack_types import Pack
 from .....judges.packs.task_cards import load_cards
-from .....schemas.trajectory import AgentRun, Trace
 from ....store.client import Store
 from ...model.build import parameters
 from ...model.config import LlmConfig
 from ..judge_queue import JudgeQueue
-from ..judge_request import PromptBudget
-from ..run_judge import Call
 from ..stored import StoredCases
-from ..watch import LlmJudgingObserver
-from .pack_judge import PackJudge
 from .pack_panel import PackPanel
 from .pack_selector import PackSelector
 from .session_closing import SessionClosing
@@ -33,18 +27,6 @@ class PackJudging:
     selector: PackSelector
     closing: SessionClosing
     sessions: StoredSessions
-
-    def judge(
-        self,
-        client: Client,
-        call: Call,
-        how: PromptBudget,
-        describe: Callable[[Trace, AgentRun], str],
-        observer: LlmJudgingObserver,
-        clock: Callable[[], int],
-    ) -> PackJudge:
-        """The judge of exchanges and sessions, once there is a client."""
-        return PackJudge(self.panel, self.sessions, client, call, how, describe, observer, clock)
 
 
 def build_packs(

@@ -93,11 +93,12 @@ class PackJudge:
         number = places.index(own)
         recorded = RecordedSubject(upto(session.record, number), by_trace_id(session.traces), number)
         subject = Subject(SubjectKind.EXCHANGE, task.subject_id, trace.trace_id, trace.tenant)
-        terms = self._panel.terms(session.traces)
-        violated = self._violated(task, places[:number]) if self._panel.early.intersection(task.judges) else frozenset()
+        early = self._panel.early.intersection(task.judges)
+        terms = self._panel.terms(session.traces) if early else None  # it takes a look at all spans of the session
+        violated = self._violated(task, places[:number]) if early else frozenset()
         said = []
         for pack in self._panel.packs:
-            policies = tuple(policy for policy in terms.policies(pack) if policy not in violated)
+            policies = [policy for policy in terms.policies(pack) if policy not in violated] if terms else []
             checks = [check for check in pack.checks if check.name in task.judges]
             asked = tuple(asked_of(pack, check, recorded, policies) for check in checks)
             said.append(self._asked(task, subject, recorded, pack, asked))

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from .....judges.llm.schedule import exchange_hash, has_ended
+from .....judges.llm.schedule import ended_exchanges, exchange_hash
 from .....judges.llm.selection import Decision, Policy, decide_session
 from .....processors.assemble import TraceKey
 from .....schemas.findings import Finding
-from .....schemas.trajectory import Exchange, Trace, TraceState
+from .....schemas.trajectory import AgentRun, Trace, TraceState
 from .....schemas.verdicts import JudgedTrace, Judgement, LedgerEntries, LedgerKey, LedgerRecord, Outcome, Subject
 from .....schemas.verdicts import SubjectKind as Kind
 from ...ledger import stands
@@ -68,27 +68,31 @@ class PackSelector:
         """See `Selector`. An exchange is considered once it has ended, and again when it has changed."""
         by_hand = self._requested.take((trace.tenant, trace.trace_id))
         rows: list[Judgement] = []
+        runs = {run.id: run for run in trace.runs}
+        whole = hashlib.blake2b(digest_size=16)
+        ended = {exchange.id for exchange in ended_exchanges(trace)}
         for number, exchange in enumerate(trace.exchanges[:MAX_NOTED]):
-            if has_ended(trace, exchange):
-                subject = Subject(Kind.EXCHANGE, exchange.id, trace.trace_id, trace.tenant)
-                content = exchange_hash(trace, exchange) + (WHILE_OPEN if trace.state is TraceState.OPEN else "")
-                revision = Revision(subject, content, trace.received_through)
-                decide = partial(self._decide, trace, exchange, number, by_hand=by_hand)
-                rows += new_entries(revision, self._of_exchanges, ledger, now, decide, by_hand=by_hand)
+            if exchange.id not in ended:
+                continue
+            run = runs.get(exchange.run_id)
+            content = exchange_hash(trace, run, exchange)
+            whole.update(content.encode())
+            subject = Subject(Kind.EXCHANGE, exchange.id, trace.trace_id, trace.tenant)
+            state = WHILE_OPEN if trace.state is TraceState.OPEN else ""
+            revision = Revision(subject, f"{content}{state}", trace.received_through)
+            decide = partial(self._decide, trace, run, number, by_hand=by_hand)
+            rows += new_entries(revision, self._of_exchanges, ledger, now, decide, by_hand=by_hand)
         if trace.exchanges and not trace.session_id and trace.state is not TraceState.OPEN:
             subject = Subject(Kind.SESSION, trace.trace_id, trace.trace_id, trace.tenant)
-            hashes = "".join(exchange_hash(trace, exchange) for exchange in trace.exchanges)
-            content = hashlib.blake2b(hashes.encode(), digest_size=16).hexdigest()
-            revision = Revision(subject, content, trace.received_through)
-            decide = partial(self._decide, trace, trace.exchanges[0], 0, by_hand=by_hand)
+            revision = Revision(subject, whole.hexdigest(), trace.received_through)
+            decide = partial(self._decide, trace, runs.get(trace.exchanges[0].run_id), 0, by_hand=by_hand)
             rows += new_entries(revision, self._of_sessions, ledger, now, decide, by_hand=by_hand)
         known = frozenset(subject_id for _, subject_id, _ in ledger)
         gone = self._take_back(trace, ledger, {e.id for e in trace.exchanges}, now)
         ledger.update(keyed((*rows, *gone)))
         return Selection((*rows, *gone), known)
 
-    def _decide(self, trace: Trace, exchange: Exchange, number: int, *, by_hand: bool | None) -> Decision:
-        run = trace.run(exchange.run_id)
+    def _decide(self, trace: Trace, run: AgentRun | None, number: int, *, by_hand: bool | None) -> Decision:
         if number >= MAX_EXCHANGES or run is None:
             return _BEYOND
         decision = decide_session(self._policy, trace, run)

@@ -123,10 +123,11 @@ class SessionClosing:
 
     def forget_traces(self, trace_ids: Collection[str]) -> None:
         """These traces are deleted: no session waits for them."""
+        gone = frozenset(trace_ids)
         with self._lock:
             for key, state in self._watched.items():
-                if state.open & set(trace_ids):
-                    self._watch(key, replace(state, open=state.open - set(trace_ids)))
+                if not state.open.isdisjoint(gone):
+                    self._watch(key, replace(state, open=state.open - gone))
 
     def tick(self, now: int) -> None:
         """Close the sessions that are due.
