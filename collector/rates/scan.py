@@ -144,7 +144,9 @@ def _condition(q: Question, *, judged: bool = True) -> str:
     """Whether an error counts."""
     parts = [f"{'fmh'[q.severity]} >= {_LEAST}"]
     if q.judge is not None:
-        parts += [sql.OF_ITS_JUDGE, f"{'NOT ' if q.judge.rule else ''}l", "j = {judge:String}"]
+        # Of a session's traces, an LLM judge's errors count in those that it scored.
+        whose = "NOT l" if q.judge.rule else "l AND has(Scored.Judge, j)"
+        parts += [sql.OF_ITS_JUDGE, whose, "j = {judge:String}"]
     elif judged and not q.of_judges:  # whose errors count there differs by value: see `_values`
         parts.append(_counts(q))
     if By.DIMENSION in q.findings:

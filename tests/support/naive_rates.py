@@ -365,6 +365,8 @@ def errors(item: Item, q: RateQuery, judge: str, rules: Collection[str], of_grou
     """The findings that count."""
     kept: list[Row] = []
     whole = not judge or judge.startswith("pack ")
+    if not whole and judge not in rules and item.words.get(judge, ("failed", 0.0))[0]:
+        return []
     for f in item.findings.get((judge or q.population) if whole else (judge, judge not in rules), ()):
         if judge and whole and item.words.get(f["Judge"], ("failed", 0.0))[0]:
             continue

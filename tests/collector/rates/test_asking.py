@@ -19,9 +19,11 @@ from tracejury.collector.rates.upkeep import RateUpkeep
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.deletion import TraceDeleter
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.schemas.errors import ConfigError, RetryableError
 from tracejury.schemas.rates import By, Population, RateQuery, Unit
-from tracejury.schemas.verdicts import Outcome
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind, Verdict
 
 pytestmark = pytest.mark.store
 
@@ -135,6 +137,27 @@ def test_a_group_shows_where_its_session_was_judged(store: Store, by: By) -> Non
     (stepped,) = rates(store).ask(replace(query, step=HOUR)).rows
     assert (stepped.key, stepped.at) == (whole.key, T0)
     assert (stepped.rate.judged, stepped.rate.errors) == (1, 0)
+
+
+@pytest.mark.parametrize("asked", [{"by": By.JUDGE}, {"judge": "goal"}])
+def test_an_llm_judges_errors_count_where_it_scored(store: Store, asked: dict[str, Any]) -> None:
+    """A trace of the session was rebuilt without the run in which the judge had found an error."""
+    for number, runs in ((1, (a_run(),)), (2, ())):
+        trace_id = f"{number:032x}"
+        trace = a_judged_trace(judged_at=T0, received=T0, trace_id=trace_id, session_id="s", runs=runs)
+        StoredJudging(store).save([trace])
+        found = a_finding(trace_id=trace_id, judge="goal") if number == 2 else None
+        subject = Subject(SubjectKind.AGENT_RUN, "run-1", trace_id)
+        judgement = Judgement(
+            subject, "goal", "v1", "content", T0 + 1, T0, Outcome.DONE,
+            findings=(found,) if found else (), verdicts=(Verdict("goal", "v1", subject, 3),),
+        )  # fmt: skip
+        changed = (found,) if found else ()
+        StoredLlmJudging(store).save([JudgedSubject(TraceState.SETTLED, (judgement,), changed)])
+    query = replace(EVER, population=Population.JUDGES, unit=Unit.SESSION, **asked)
+    answer = rates(store).ask(query)
+    found_rates = [row.rate for row in answer.rows] or [answer.total]
+    assert [(rate.judged, rate.errors) for rate in found_rates] == [(1, 0)]
 
 
 @pytest.mark.parametrize("name", ["Resource Abuse", "resource abuse", "trail/RESOURCE  ABUSE"])
