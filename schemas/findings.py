@@ -19,6 +19,15 @@ class FindingState(StrEnum):
     RETRACTED = "retracted"
 
 
+class Verification(StrEnum):
+    """What came of a second look at a finding by a judge that had not made it."""
+
+    NONE = ""  # nobody was asked
+    VERIFIED = "verified"
+    REFUTED = "refuted"
+    UNVERIFIED = "unverified"  # asked for, without an answer that decides
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A detector's or judge's claim, before the evidence gate.
@@ -50,7 +59,8 @@ class Draft:
 class Finding:
     """A draft that passed the gate, with its identity. `first_seen`: unix nanos, the fingerprint's.
 
-    `linked` holds finding ids here (other anchors of the same claim).
+    `linked` holds finding ids here (other anchors of the same claim). `verification`: what a judge that did not make
+    it says of it, by `verified_by` for `verification_reason`; `confidence` follows from it (`judges/verification.py`).
     """
 
     id: str
@@ -75,6 +85,9 @@ class Finding:
     state: FindingState = FindingState.CURRENT
     first_seen: int = 0
     title: str = ""
+    verification: Verification = Verification.NONE
+    verified_by: str = ""
+    verification_reason: str = ""
 
     @property
     def dimension(self) -> Dimension | None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from .agent_errors import ErrorSummary
 from .checks import ItemAnswer
 from .columns import ColumnTable, Row, StoredColumn, array_column, enum_column
-from .findings import Finding, FindingState
+from .findings import Finding, FindingState, Verification
 from .normalized import NormalizedSpan
 from .taxonomy import Dimension, Severity
 from .trajectory import AgentRun, Exchange, Trace, TraceState, Turn
@@ -68,6 +68,9 @@ _FINDINGS: Final = ColumnTable(
     array_column("Linked", "linked"),
     StoredColumn("FirstSeen", "first_seen"),
     StoredColumn("Title", "title"),
+    enum_column("Verification", "verification", Verification),
+    StoredColumn("VerifiedBy", "verified_by"),
+    StoredColumn("VerificationReason", "verification_reason"),
 )
 FINDING_COLUMNS: Final = (*_FINDINGS.names, "JudgedBy", "JudgeVersion", *_STAMPS, "ErrorId")
 FINDING_SELECT: Final = _FINDINGS.select

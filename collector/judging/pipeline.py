@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, Protocol, TypeVar
 
+from ...judges.verification import kept
 from ...schemas.errors import RetryableError, TracejuryError
 from ...schemas.findings import LIVE, Finding, FindingState
 from ...schemas.trajectory import Trace
@@ -90,6 +91,8 @@ def compare(
 ) -> Change:
     """Give each finding its state and first sight, and retract the stored ones that no longer hold.
 
+    A finding that was made again keeps what was said of it, unless somebody was asked about it now.
+
     `stored`: by id, the findings of the same judges in the same subject, of any state; `others`: those of other judges.
     `first_seen` is the fingerprint's earliest, whichever judge saw it, else `now`.
     """
@@ -97,7 +100,7 @@ def compare(
     for old in (*stored.values(), *others):
         first_seen[old.fingerprint] = min(first_seen.get(old.fingerprint, old.first_seen), old.first_seen)
     findings = tuple(
-        replace(f, state=standing, first_seen=first_seen.get(f.fingerprint, now))
+        replace(kept(f, stored.get(f.id)), state=standing, first_seen=first_seen.get(f.fingerprint, now))
         for f in {f.id: f for f in found}.values()
     )
     ids = {f.id for f in findings}

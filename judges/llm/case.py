@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -43,6 +43,15 @@ class Case:
     hints: tuple[Finding, ...] = ()
     architecture: str = ""
     probability: float = 1.0
+    uncut: Callable[[], Transcript] | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A prompt of a run's judges and the reply that was used, for questions that follow on the same prefix."""
+
+    prompt: Prompt
+    reply: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +61,7 @@ class Deliberation:
     `verdicts`: one a judge asked (at WINDOW none); `findings`: gated, identified, those that hold (at CLOSING with the
     confirmed provisional ones). `failures`: judge name to one line why it has no answer. `dropped`: claims by why they
     were dropped ("no-evidence", "unknown-label", "unsound"). `known`: every reply came from the answer cache.
-    `models`: those that answered.
+    `models`: those that answered. `answered`: the calls whose answers were used, plans' apart.
     """
 
     verdicts: tuple[Verdict, ...] = ()
@@ -61,6 +70,7 @@ class Deliberation:
     dropped: Mapping[str, int] = field(default_factory=dict)
     known: bool = False
     models: tuple[str, ...] = ()
+    answered: tuple[Answered, ...] = ()
 
 
 Outcomes = Sequence[Reply | TracejuryError]

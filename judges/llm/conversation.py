@@ -32,11 +32,12 @@ CUT_OFF: Final = "length"
 
 @dataclass(frozen=True, slots=True)
 class AskResult(Generic[A]):
-    """The answer, or why there is none; `replies`: all that were received."""
+    """The answer, or why there is none; `replies`: all that were received, `used`: that of the answer."""
 
     answer: A | None
     failure: str = ""
     replies: tuple[Reply, ...] = ()
+    used: Reply | None = None
 
 
 def ask(prompt: Prompt, read: Callable[[str], A], lacks: Callable[[A], str]) -> Asking[AskResult[A]]:
@@ -49,15 +50,15 @@ def ask(prompt: Prompt, read: Callable[[str], A], lacks: Callable[[A], str]) -> 
         return AskResult(None, _one_line(outcome))
     first, problem = _read(outcome, read, lacks)
     if not problem:
-        return AskResult(first, "", (outcome,))
+        return AskResult(first, "", (outcome,), outcome)
     mended = yield repair(prompt, outcome.text, problem)
     if not isinstance(mended, Reply):
-        return AskResult(first, "" if first else _one_line(mended), (outcome,))
+        return AskResult(first, "" if first else _one_line(mended), (outcome,), outcome if first else None)
     second, still = _read(mended, read, lacks)
     replies = (outcome, mended)
     if second is None or (first is not None and len(first.unscored) < len(second.unscored)):
-        return AskResult(first, "" if first else f"no usable answer: {still}", replies)
-    return AskResult(second, "", replies)
+        return AskResult(first, "" if first else f"no usable answer: {still}", replies, outcome if first else None)
+    return AskResult(second, "", replies, mended)
 
 
 def _read(reply: Reply, read: Callable[[str], A], lacks: Callable[[A], str]) -> tuple[A | None, str]:

@@ -10,7 +10,7 @@ from ...schemas.findings import Finding
 from ...schemas.transcript import Chapter, PlanView
 from .answer import parse, schema
 from .answer_types import Answer, Vocabulary
-from .case import Case, Deliberating, Deliberation, Stage
+from .case import Answered, Case, Deliberating, Deliberation, Stage
 from .client import Prompt, Reply
 from .conversation import Asking, ask, together
 from .criteria_types import Criteria
@@ -46,6 +46,7 @@ class _Deliberator:
     gate: Gate = field(init=False)
     found: list[Finding] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
+    answered: list[Answered] = field(default_factory=list)
     unsound: int = 0
 
     def __post_init__(self) -> None:
@@ -97,7 +98,7 @@ class _Deliberator:
             part = replace(chapter, summary=said.summary) if chapter else None
             scored = case.stage is Stage.CLOSING and (part is None or part.last)
             (prompt,) = prompts(case, self.panel, schema=schema(words), part=part)
-            answer = yield from self._ask(prompt, names, words, scored=scored)
+            answer = yield from self._ask(prompt, names, words, scored=scored, of_run=True)
             if answer is None:
                 return
             self.found += self.gate.findings(answer.claims, names, case.transcript, case.first)
@@ -105,7 +106,9 @@ class _Deliberator:
         self.ruling.score(said.scores, said.unscored)
         self.ruling.decide(case.provisional, said.stands, names)
 
-    def _ask(self, prompt: Prompt, names: Sequence[str], words: Vocabulary, *, scored: bool) -> Asking[Answer | None]:
+    def _ask(
+        self, prompt: Prompt, names: Sequence[str], words: Vocabulary, *, scored: bool, of_run: bool = False
+    ) -> Asking[Answer | None]:
         """The answer of these judges, None where there is none: their failure is noted then."""
         said = yield from ask(prompt, lambda text: parse(text, names, words, scored=scored), self._lacks)
         self.replies += said.replies
@@ -114,6 +117,8 @@ class _Deliberator:
         if said.answer is None:
             self.ruling.fail(names, said.failure)
             return None
+        if of_run and said.used is not None:
+            self.answered.append(Answered(prompt, said.used.text))
         self.unsound += said.answer.unsound
         return said.answer
 
@@ -150,6 +155,7 @@ class _Deliberator:
             dropped=dict(+dropped),
             known=bool(self.replies) and all(reply.known for reply in self.replies),
             models=tuple(dict.fromkeys(reply.model for reply in self.replies)),
+            answered=tuple(self.answered),
         )
 
 

@@ -1,9 +1,9 @@
 """An agent run, or a session, as text for a judge."""
 
 from .chapters import split
-from .limits import TranscriptLimits
+from .limits import UNCUT, TranscriptLimits
 from .plans import plan_views
 from .session_record import session_record, upto
 from .transcribe import outline, transcribe
 
-__all__ = ["TranscriptLimits", "outline", "plan_views", "session_record", "split", "transcribe", "upto"]
+__all__ = ["UNCUT", "TranscriptLimits", "outline", "plan_views", "session_record", "split", "transcribe", "upto"]

@@ -33,3 +33,7 @@ class TranscriptLimits:
 SESSION: Final = TranscriptLimits(system=8_000, message=4_000, result=4_000)
 """Of a session's record. It has the prompt once: agents that serve users have their policy there. Answers are compared
 with the results that they report (messages, where tools have no spans), of which the middle counts as well."""
+
+_WHOLE: Final = 1_000_000  # characters: more than a span's attribute may have
+UNCUT: Final = TranscriptLimits(**{name: _WHOLE for name in TranscriptLimits.__dataclass_fields__ if name != "line"})
+"""Every text in full, for a judge that asks to see what was cut; labels are the same as with other limits."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from ....judges.llm.case import Case, Stage
 from ....judges.llm.members import LlmJudges
 from ....judges.llm.schedule import closed_turns
-from ....processors.transcript import plan_views, split, transcribe
+from ....processors.transcript import UNCUT, plan_views, split, transcribe
 from ....schemas.findings import Finding
 from ....schemas.trajectory import AgentRun, Trace
 from ....schemas.transcript import Chapter
@@ -63,6 +64,7 @@ def judge_requests(
         hints=hints,
         architecture=architecture,
         probability=task.probability,
+        uncut=partial(transcribe, trace, run, UNCUT),
     )
     if task.stage is Stage.CLOSING:
         chapters = split(transcript, how.room(architecture), how.count)
