@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from .trajectory import Exchange
+
+_CUT: Final = re.compile(r"^\[… (?:[a-z ]+, )?(\d+) characters cut …\]$", re.MULTILINE)
+
+
+def cut_notice(missing: int, of: str = "") -> str:
+    """The line of ours that stands for what was cut; `of`: plain words on what it was, "" for the middle of a text."""
+    return f"[… {of}{', ' if of else ''}{missing} characters cut …]"
+
+
+def characters_cut(text: str) -> int:
+    """Characters that are hidden in lines of a transcript, by their notices; recorded text cannot imitate one."""
+    return sum(map(int, _CUT.findall(text)))
 
 
 class StepKind(StrEnum):
@@ -33,6 +47,11 @@ class Step:
     text: str
     outline: str
     trace_id: str = ""
+
+    @property
+    def cut(self) -> int:
+        """Characters of what was recorded that the text hides; 0 where it shows all."""
+        return characters_cut(self.text)
 
 
 @dataclass(frozen=True, slots=True)

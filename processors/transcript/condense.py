@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from ...schemas.transcript import cut_notice
 from .shorten import shorten
 
 _LEAST_LINE: Final = 30  # characters that a line keeps; where even that is too much, the middle goes
@@ -18,6 +19,7 @@ _LEAST_EXAMPLES: Final = 600  # shorter conversations may be the form that is as
 _LEAST_MARKS: Final = 4
 _APART: Final = 25  # lines between two speakers of one conversation
 _ENDS: Final = " […]"  # at a line that lost its end: a notice of its own would take as much as it spares
+_NOTICE: Final = 50  # characters for the notice of them all
 
 _SPEAKER: Final = re.compile(
     r"\s{0,4}[#*]{0,3} ?(task|question|query|q|user|human|input|thoughts?|reasoning|action(?: input)?|tool call|code|"
@@ -42,10 +44,12 @@ def condense(text: str, limit: int, *, examples: bool = False) -> str:
     if sum(len(line) + 1 for line in lines) - 1 <= limit:
         return "\n".join(lines)
     weights = [_weight(line) for line in lines]
-    longest = level([len(line) + 1 for line in lines], limit, weights)
+    longest = level([len(line) + 1 for line in lines], limit - _NOTICE, weights)
     if longest < _LEAST_LINE:
         return shorten("\n".join(lines), limit, _HEAD)
-    return "\n".join(_cut(line, longest * weight) for line, weight in zip(lines, weights, strict=True))
+    short = [_cut(line, longest * weight) for line, weight in zip(lines, weights, strict=True)]
+    missing = sum(len(line) - len(kept) + len(_ENDS) for line, kept in zip(lines, short, strict=True) if kept != line)
+    return "\n".join((*short, cut_notice(missing, "ends of lines")) if missing else short)
 
 
 def level(sizes: Sequence[int], limit: int, weights: Sequence[int]) -> int:
@@ -90,7 +94,7 @@ def _without_examples(lines: Sequence[str]) -> Iterator[str]:
         size = sum(len(line) + 1 for line in lines[begin:end])
         if size >= _LEAST_EXAMPLES:
             yield from lines[at:begin]
-            yield f"[… worked examples, {size} characters cut …]"
+            yield cut_notice(size, "worked examples")
             at = end
     yield from lines[at:]
 

@@ -9,9 +9,10 @@ from typing import Final
 from ...schemas.normalized import NormalizedSpan, ToolDefinition
 from ...schemas.shown import shown
 from ...schemas.trajectory import AgentRun, Turn, TurnKind
+from ...schemas.transcript import cut_notice
 from .condense import condense
 from .limits import TranscriptLimits
-from .lines import block, inline, name, notice, recorded
+from .lines import block, inline, name, recorded
 from .memory import Memory
 
 _MOST_TOOLS: Final = 60
@@ -97,7 +98,7 @@ def _task(text: str, limits: TranscriptLimits) -> list[str]:
     task = block(text[len(preface) :], limits.task, _HEAD_OF_TASK)
     if not preface.strip():
         return [task]
-    return [_prompt(preface, limits.preface) if limits.preface else notice(len(preface)), task]
+    return [_prompt(preface, limits.preface) if limits.preface else cut_notice(len(preface)), task]
 
 
 def tool_lines(tools: Iterable[ToolDefinition], memory: Memory) -> list[str]:

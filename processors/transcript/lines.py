@@ -8,6 +8,7 @@ from typing import Final
 
 from ...schemas.normalized import Json
 from ...schemas.shown import shown, shown_line
+from ...schemas.transcript import cut_notice
 
 HEAD: Final = 0.6
 """Of a text that is cut in the middle, the share that is kept from its beginning."""
@@ -38,13 +39,8 @@ def cut(text: str, limit: int, head: float = HEAD) -> str:
 def _joined(begin: str, missing: int, end: str) -> str:
     if not missing:
         return recorded(begin)
-    parts = [recorded(begin) if begin else "", notice(missing), recorded(end) if end else ""]
+    parts = [recorded(begin) if begin else "", cut_notice(missing), recorded(end) if end else ""]
     return "\n".join(part for part in parts if part)
-
-
-def notice(missing: int) -> str:
-    """Our own line for what was cut."""
-    return f"[… {missing} characters cut …]"
 
 
 def halves(text: str, limit: int, head: float = HEAD) -> tuple[str, int, str]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from .lines import HEAD, notice
+from ...schemas.transcript import cut_notice
+from .lines import HEAD
 
 _SPARED: Final = 200  # characters that a cut moves to stand at the end of a line
 
 
 def shorten(text: str, limit: int, head: float = HEAD) -> str:
     """`text` (lines of a transcript) with its middle left out beyond `limit` characters."""
-    room = limit - len(notice(len(text))) - 2
+    room = limit - len(cut_notice(len(text))) - 2
     if len(text) <= limit or room <= 0:
         return text
     first = _line_end(text, int(room * head))
@@ -22,7 +23,7 @@ def shorten(text: str, limit: int, head: float = HEAD) -> str:
         begin += "\n"
     if text[last - 1] != "\n":
         tail = " " + tail
-    return f"{begin}{notice(last - first)}\n{tail}"
+    return f"{begin}{cut_notice(last - first)}\n{tail}"
 
 
 def pieces(text: str, size: int) -> Iterator[str]:
