@@ -20,6 +20,7 @@ class ItemSource(StrEnum):
     POLICIES = "policies"  # of the task card and the service
     CALLS = "calls"  # attempted calls; answered by structure
     COMPLETION = "completion"  # whether the task was completed; answered by structure
+    FINDINGS = "findings"  # what was found before; asked about by reviews (`judges/reviews`), never by packs
 
 
 MOST_POINTS: Final = 100
@@ -45,7 +46,7 @@ class Check(Data):
     title: Text
     definition: Text
     """The measure's definition, for people."""
-    subject: Literal["exchange", "session"]
+    subject: Literal["exchange", "session", "agent-run", "trace"]
     items: ItemSource
     scale: int | tuple[Name, ...] = ("yes", "no")
     question: Text | None = None

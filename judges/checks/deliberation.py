@@ -83,7 +83,7 @@ class _Bench:
         count = len(self.chapters)
         part = Part(self.chapters[number], number + 1, count, notes) if count > 1 else None
         prompt = check_prompt(self.case, self.how, call, part, notes=more)
-        said = yield from ask(prompt, partial(read, call=call), _lacks)
+        said = yield from ask(prompt, partial(read, call=call), lambda reply: reply.lacks)
         self.replies += said.replies
         for question in call:
             tally = self.tallies[question.asked.check.name]
@@ -126,11 +126,6 @@ class _Bench:
             known=bool(self.replies) and all(reply.known for reply in self.replies),
             models=tuple(dict.fromkeys(reply.model for reply in self.replies)),
         )
-
-
-def _lacks(reply: CheckReply) -> str:
-    """The problems for which a reply should be repaired, "" for none."""
-    return "; ".join([*(f"{check}: {why}" for check, why in reply.unscored.items()), *filter(None, [reply.problem])])
 
 
 def has_content(case: CheckCase) -> bool:

@@ -24,7 +24,7 @@ def check_prompt(
     """The prompt of one call. `part`: of a record read in chapters; `notes`: for the next of them are wanted."""
     full, rest = fenced(case.record.transcript, case.architecture, part)
     question = "\n\n".join((_scope(case, part, notes=notes), *(_asked(case, q) for q in call)))
-    asked = f"{_items(case, call)}\n{question}"
+    asked = f"{items_text(call, mark(case.record.transcript))}\n{question}"
     messages = [PromptMessage("system", text.SYSTEM, cache=True), *cached(full)]
     if how.mode == "separate":
         messages += [PromptMessage("user", rest, cache=True), PromptMessage("user", asked)]
@@ -59,10 +59,9 @@ def _span(steps: Sequence[Step]) -> str:
     return begin if begin == end else f"{begin} to {end}"
 
 
-def _items(case: CheckCase, call: Call) -> str:
-    """The numbered items between their fence, "" where there are none."""
+def items_text(call: Call, nonce: str) -> str:
+    """The numbered items between their fence, which `nonce` names, "" where there are none."""
     lines = "".join(line for question in call for line in _numbered(question))
-    nonce = mark(case.record.transcript)
     return f"\n=== items {nonce} ===\n{lines}=== end of items {nonce} ===\n" if lines else ""
 
 

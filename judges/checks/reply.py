@@ -84,7 +84,7 @@ class CheckReply:
 
     `answers` and `also` by check; `unscored`: checks without usable answers, with one line why. `unsound`: entries that
     belong to no check asked, or could not be read; `problem`: a line on the first stray answer. `beyond`: listed items
-    above the limit, by check.
+    above the limit, by check. `partial`: by check, every answer that can be used, of unscored checks, too.
     """
 
     answers: Mapping[str, Sequence[Said]]
@@ -94,6 +94,12 @@ class CheckReply:
     summary: str = ""
     unsound: int = 0
     problem: str = ""
+    partial: Mapping[str, Sequence[Said]] = field(default_factory=dict)
+
+    @property
+    def lacks(self) -> str:
+        """The problems for which the reply should be repaired, "" for none."""
+        return "; ".join([*(f"{check}: {why}" for check, why in self.unscored.items()), *filter(None, [self.problem])])
 
 
 def read(text: str, call: Sequence[CheckQuestion]) -> CheckReply:
@@ -112,14 +118,16 @@ def read(text: str, call: Sequence[CheckQuestion]) -> CheckReply:
     for entry in also[:MOST_ENTRIES] if isinstance(also, list) else ():
         reader.take_also(entry)
     summary = reply.get("summary")
+    answers = reader.answers()
     return CheckReply(
-        answers={name: said for name, said in reader.answers().items() if name not in reader.unscored},
+        answers={name: said for name, said in answers.items() if name not in reader.unscored},
         also=reader.also,
         unscored=reader.unscored,
         beyond=reader.beyond,
         summary=leniency.text(summary, MAX_SUMMARY) if isinstance(summary, str) else "",
         unsound=reader.unsound,
         problem=reader.problem,
+        partial={name: [one for one in said if one not in reader.torn] for name, said in answers.items()},
     )
 
 
@@ -136,7 +144,7 @@ def _entries(listed: object) -> Iterator[object]:
 
 @dataclass(slots=True)
 class _ReplyReader:
-    """Takes entries one by one. `unscored`: the first problem of each check."""
+    """Takes entries one by one. `unscored`: the first problem of each check; `torn`: answers that another denies."""
 
     questions: Mapping[str, CheckQuestion]
     unscored: dict[str, str] = field(default_factory=dict)
@@ -144,6 +152,7 @@ class _ReplyReader:
     beyond: dict[str, int] = field(default_factory=dict)
     unsound: int = 0
     problem: str = ""
+    torn: list[Said] = field(default_factory=list)
     _said: dict[str, dict[int | str, Said]] = field(default_factory=dict)
 
     def answers(self) -> dict[str, list[Said]]:
@@ -204,7 +213,8 @@ class _ReplyReader:
             _label(entry.get("label")),
             _verbatim(entry.get("quote")),
         )
-        if given.setdefault(key, said).answer != word:
+        if (first := given.setdefault(key, said)).answer != word:
+            self.torn.append(first)
             self._wrong(check.name, f"{where} is answered twice, unalike")
 
     def take_also(self, entry: object) -> None:

@@ -18,6 +18,7 @@ from .task_cards import Terms
 Variants = dict[str, dict[str, dict[str, dict[str, Any]]]]
 """By setting, by choice (the first is the default), by check: the keys of the check that differ."""
 _FIXED = frozenset({"name", "measure", "subject"})
+_SUBJECTS = frozenset({"exchange", "session"})
 
 
 class PackSettings(Section):
@@ -55,6 +56,7 @@ class PackFile(Data):
         for what, names in (("name", [c.name for c in self.checks]), ("measure", [c.measure for c in self.checks])):
             if twice := sorted({n for n in names if names.count(n) > 1}):
                 raise ValueError(f"checks: two have the {what} {twice[0]!r}")
+        self.chosen({})
         for setting, choices in self.variants.items():
             if setting in PackSettings.model_fields or not setting.isidentifier() or not choices:
                 raise ValueError(f"variants.{setting}: a name that no other setting has, and at least one choice")
@@ -66,7 +68,7 @@ class PackFile(Data):
         """The checks as the choices of variants (by setting) have them.
 
         Raises:
-            ValueError: a variant is of no check, or makes one unsound.
+            ValueError: a variant is of no check, or makes one unsound; a check asks of what packs do not judge.
         """
         checks = {check.name: check for check in self.checks}
         for setting, choice in choices.items():
@@ -78,6 +80,8 @@ class PackFile(Data):
                     checks[name] = Check.model_validate(checks[name].model_dump() | changes)
                 except ValidationError as error:
                     raise ValueError(f"{place}: {problems_of(error)}") from None
+        if ours := [c.name for c in checks.values() if c.subject not in _SUBJECTS or c.items is ItemSource.FINDINGS]:
+            raise ValueError(f"checks: {ours[0]!r} must ask of an exchange or a session, and not of findings")
         return tuple(checks.values())
 
     def settings_model(self) -> type[PackSettings]:

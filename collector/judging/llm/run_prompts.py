@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
-from ....judges.llm.case import Deliberating, Deliberation
+from ....judges.llm.case import Outcomes
 from ....judges.llm.client import Client, Prompt, Reply
 from ....schemas.errors import TracejuryError
 
+T = TypeVar("T")
 
-async def run_prompts(deliberating: Deliberating, client: Client, *, bypass_cache: bool = False) -> Deliberation:
-    """The result of a deliberation; the prompts of a batch are sent at once.
+
+async def run_prompts(
+    deliberating: Generator[Sequence[Prompt], Outcomes, T], client: Client, *, bypass_cache: bool = False
+) -> T:
+    """The result of a deliberation, or of questions that follow it; the prompts of a batch are sent at once.
 
     Errors of ours become outcomes, and the deliberation decides what they mean. Any other error is a fault of ours: it
     cancels the batch's other calls and is raised.
@@ -26,8 +31,8 @@ async def run_prompts(deliberating: Deliberating, client: Client, *, bypass_cach
             asked = [replace(prompt, bypass_cache=bypass_cache) for prompt in prompts]
             prompts = deliberating.send(await _outcomes(asked, client))
     except StopIteration as end:
-        deliberation: Deliberation = end.value
-        return deliberation
+        result: T = end.value
+        return result
     finally:
         deliberating.close()
 

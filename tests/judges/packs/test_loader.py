@@ -153,6 +153,8 @@ def test_a_package_offers_a_pack(offer: Offer) -> None:
         ({"checks": [{**CHECK, "colour": 1}]}, "pack.yaml: checks.0.colour: there is no such key here"),
         ({"checks": [{**CHECK, "question": None}]}, "pack.yaml: checks.0: question and best: "),
         ({"checks": [{**CHECK, "items": "moods"}]}, "pack.yaml: checks.0.items: must be 'states'"),
+        ({"checks": [{**CHECK, "items": "findings"}]}, "checks: 'acme-tone' must ask of an exchange or a session"),
+        ({"checks": [{**CHECK, "subject": "agent-run"}]}, "checks: 'acme-tone' must ask of an exchange or a session"),
         ({"name": "acne"}, "pack.yaml: name: must be 'acme'"),
         ({"variants": {"mode": {"a": {}}}}, "pack.yaml: variants.mode: "),
         ({"variants": {"tone": {"a": {"acme-x": {}}}}}, "pack.yaml: variants.tone.a.acme-x: there is no such check"),

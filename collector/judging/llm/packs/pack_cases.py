@@ -66,7 +66,7 @@ def asked_of(pack: Pack, check: Check, subject: RecordedSubject, policies: Seque
             items = tuple(map(CheckItem, policies))
         case ItemSource.CALLS:
             answers = tuple(_calls(check, subject, trace))
-        case ItemSource.OBSERVATIONS | ItemSource.COMPLETION:
+        case ItemSource.OBSERVATIONS | ItemSource.COMPLETION | ItemSource.FINDINGS:
             pass  # the judge lists the ones, `completed` answers the other
     return AskedCheck(check, items, pack.name, answers)
 
