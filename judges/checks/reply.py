@@ -20,7 +20,7 @@ from ..llm.answer_types import AnswerError
 from .check_types import Check
 from .questions import CheckQuestion
 
-CHECK_ANSWER_VERSION: Final = 3
+CHECK_ANSWER_VERSION: Final = 4
 """Counts changes of the schema or of what is made of a reply; part of a check's version."""
 
 MOST_LISTED: Final = 100
@@ -108,7 +108,7 @@ def read(text: str, call: Sequence[CheckQuestion]) -> CheckReply:
     Raises:
         AnswerError: nothing in it can be used.
     """
-    reply = json_object(text)
+    reply = json_object(text, "answers")
     if not isinstance(reply.get("answers"), list | dict):
         raise AnswerError('"answers" must be a list with one entry for each item')
     reader = _ReplyReader({question.asked.check.name: question for question in call})

@@ -6,8 +6,7 @@ nothing can be used is refused.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from ...schemas.taxonomy import Severity
@@ -15,6 +14,7 @@ from . import leniency
 from .answer_items import MAX_FINDINGS, claims, decisions, scores
 from .answer_types import Answer, AnswerError, Claim, Score, Vocabulary
 from .case import Stage
+from .json_object import MAX_CHARACTERS, json_object
 
 __all__ = [
     "ANSWER_VERSION",
@@ -33,11 +33,8 @@ __all__ = [
     "schema",
 ]
 
-ANSWER_VERSION: Final = 2
+ANSWER_VERSION: Final = 3
 """Counts changes of the schema or of what is made of a reply; part of a judge's version."""
-
-MAX_CHARACTERS: Final = 4 * 1024 * 1024
-"""Longest reply that is read."""
 
 MAX_SUMMARY: Final = 8000
 """Longest summary of a chapter, in characters; the rest is cut."""
@@ -89,7 +86,7 @@ def parse(text: str, asked: Sequence[str], words: Vocabulary, *, scored: bool = 
     Raises:
         AnswerError: nothing in it can be used.
     """
-    reply = json_object(text)
+    reply = json_object(text, "findings")
     listed = reply.get("findings")
     if not isinstance(listed, list):
         raise AnswerError('"findings" must be a list, empty where there is nothing to report')
@@ -108,36 +105,3 @@ def parse(text: str, asked: Sequence[str], words: Vocabulary, *, scored: bool = 
         unsound=len(listed) - len(found),
         problem=next(iter(problems), ""),
     )
-
-
-def json_object(text: str) -> Mapping[str, Any]:
-    """The one object in a reply.
-
-    It may stand in a code fence or between lines of prose: it is taken from the first brace to the last, so that prose
-    which quotes another object makes the reply unreadable rather than ambiguous.
-
-    Raises:
-        AnswerError: there is none.
-    """
-    if len(text) > MAX_CHARACTERS:
-        raise AnswerError(f"the answer must not be longer than {MAX_CHARACTERS} characters")
-    body = text.lstrip()
-    if body.startswith("<think>"):
-        body = body.partition("</think>")[2]
-    start, end = body.find("{"), body.rfind("}") + 1
-    if start < 0 or end <= start:
-        raise AnswerError("the answer must be one JSON object")
-    try:
-        reply = json.loads(body[start:end], parse_constant=_refuse)
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise AnswerError(f"the answer must be one JSON object; it breaks at {where}: {error.msg}") from None
-    except (ValueError, RecursionError):
-        raise AnswerError("the answer must be one JSON object without NaN, endless numbers or deep nesting") from None
-    if not isinstance(reply, dict):
-        raise AnswerError("the answer must be one JSON object")
-    return reply
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(constant)

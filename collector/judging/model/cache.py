@@ -13,8 +13,9 @@ from typing import Any, Final, Protocol
 
 import orjson
 
-from ....judges.llm.answer import MAX_CHARACTERS
+from ....judges.llm.answer_types import AnswerError
 from ....judges.llm.client import Client, NoAnswerError, Prompt, Reply
+from ....judges.llm.json_object import MAX_CHARACTERS, json_object
 from ....schemas.errors import RetryableError, StoreError
 from ....schemas.llm_rows import AnswerRow
 
@@ -60,12 +61,11 @@ def sound(prompt: Prompt, reply: Reply) -> bool:
         return False
     if not prompt.schema:
         return True
-    # Some put words or a code fence around it.
-    start, end = reply.text.find("{"), reply.text.rfind("}")
     try:
-        return isinstance(orjson.loads(reply.text[start : end + 1]), dict)
-    except orjson.JSONDecodeError:
+        json_object(reply.text, next(iter(prompt.schema.get("properties", ())), ""))
+    except AnswerError:
         return False
+    return True
 
 
 @dataclass(slots=True)

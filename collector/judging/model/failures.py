@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Iterator
@@ -31,6 +32,12 @@ LENGTH: Final = re.compile(r"context[ _](?:length|size|window)|maximum context|p
 FILTERED: Final = "ContentPolicyViolationError"
 FORMAT: Final = re.compile(r"response_format|json_schema|json_object|structured|grammar|guided|schema", re.IGNORECASE)
 
+HTML: Final = re.compile(r"<(?:!doctype html|html)\b", re.IGNORECASE)
+EVENTS: Final = re.compile(r"\A\s*(?:data|event):|Received: ['\"](?:data|event):")
+"""An event stream by itself, and as litellm repeats it in an error."""
+INVALID: Final = "Invalid response object"
+"""litellm's words for an answer that does not have the protocol's form; a traceback follows."""
+
 
 def failure(error: Exception, asked: ModelConfig, secrets: frozenset[str]) -> TracejuryError:
     """The error for the caller: RetryableError for a provider that is away or wants us to wait, LlmError for the rest.
@@ -38,7 +45,12 @@ def failure(error: Exception, asked: ModelConfig, secrets: frozenset[str]) -> Tr
     `asked` is the model that failed.
     """
     said = without(NOISE.sub("", hidden(str(error), secrets)[:MOST_READ]), secrets)
-    return _known(error, asked) or _passing(error, asked, said) or _lasting(error, asked.model, said)
+    return (
+        _known(error, asked)
+        or _passing(error, asked, said)
+        or _unread(error, asked)
+        or _lasting(error, asked.model, said)
+    )
 
 
 def _known(error: Exception, asked: ModelConfig) -> TracejuryError | None:
@@ -65,6 +77,20 @@ def _passing(error: Exception, asked: ModelConfig, said: str) -> RetryableError 
         return RetryableError(f"{name} is not available (HTTP {status}): {said}", retry_after=asked_delay(error))
     if unreachable(error):
         return RetryableError(f"{name} cannot be reached{where}: {said}", retry_after=RETRY_SECONDS)
+    return None
+
+
+def _unread(error: Exception, asked: ModelConfig) -> LlmError | None:
+    """The server answered, but with no chat completion: a page, events, or content in a form that litellm refuses."""
+    bodies = [str(each.doc) for each in causes(error) if isinstance(each, json.JSONDecodeError)]
+    body = next(iter(bodies), str(error))[:MOST_READ]
+    where = f"check judges.api_base{f' ({asked.api_base})' if asked.api_base else ''}"
+    if HTML.search(body):
+        return LlmError(f"{asked.model}: the server answered with an HTML page (HTTP {status_of(error)}): {where}")
+    if EVENTS.search(body):
+        return LlmError(f"{asked.model}: the server answered with an event stream, which was not asked for: {where}")
+    if INVALID in body:
+        return LlmError(f"{asked.model}: the server's answer is no chat completion that litellm can read: {where}")
     return None
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from ....judges.llm.client import NoAnswerError, Prompt, Reply
 from ....schemas.errors import ConfigError, LlmError, TracejuryError
 from ...otlp.secrets import secret_values
+from .answer_text import answer_text
 from .config import LlmConfig, ModelConfig
 from .failures import failure, late, refuses_form
 from .library import LIBRARY, Library
@@ -154,7 +155,8 @@ class LiteLlmClient:
         number = place(response, len(self._chain))
         asked = self._chain[number]
         choice = next(iter(response.choices or ()), None)
-        text = _plain(choice.message.content) if choice is not None else ""
+        asked_key = next(iter(prompt.schema.get("properties", ())), "")
+        text, missing = answer_text(choice.message, asked_key) if choice is not None else ("", "answered nothing")
         reason = _plain(choice.finish_reason)[:LONGEST_REASON] if choice is not None else ""
         read, written, cached = usage_of(response)
         # A server that counts nothing is not free.
@@ -171,7 +173,7 @@ class LiteLlmClient:
         if reason == "content_filter":
             raise NoAnswerError(f"{asked.model}: the provider's content filter withheld the answer", reply)
         if not text and reason != "length":
-            raise NoAnswerError(f"{asked.model} answered nothing", reply)
+            raise NoAnswerError(f"{asked.model} {missing}", reply)
         return reply
 
     def _cost(self, number: int, response: Any, read: int, written: int, cached: int) -> float | None:

@@ -111,7 +111,7 @@ def test_what_stands_around_the_object_is_passed_over(wrapped: str) -> None:
         ('{"findings": []}', '"verdicts": logical-consistency: the answer has no score of it'),
         ("x" * (MAX_CHARACTERS + 1), "must not be longer"),
         # Prose that quotes another answer makes a reply ambiguous: the quoted one might be the record's.
-        ('The tool said {"findings": []}.\n' + said(), "breaks at"),
+        ('The tool said {"findings": []}.\n' + said(), "2 different ones"),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_a_line_for_its_author(text: str, why: str) -> None:

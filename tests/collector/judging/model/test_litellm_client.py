@@ -109,7 +109,7 @@ LASTING = {
     "too long, in other words": (Play(status=400, message="exceeds the available context size (9 tokens)"), "too long"),
     "a server error": (Play(status=500), "HTTP 500"),
     "no JSON": (Play(raw=b"{not json"), "HTTP 500"),
-    "a page": (Play(raw=b"<html>Welcome</html>"), "HTTP 500"),
+    "a page": (Play(raw=b"<html>Welcome</html>"), "an HTML page.*HTTP 500"),
     "a list": (Play(raw=b"[]"), "HTTP 500"),
     "an error as an answer": (Play(raw=b'{"error": {"message": "overloaded"}}'), "overloaded"),
     "no choice": (Play(change=lambda reply: reply.update(choices=[])), "answered nothing"),
