@@ -25,7 +25,7 @@ SCHEMA = {
     "additionalProperties": False,
 }
 RULES = PromptMessage("system", "Be fair. " * 600, cache=True)
-TCP, ESTABLISHED, KEEP_ALIVE = Path("/proc/net/tcp"), "01", "02"
+TCP, ESTABLISHED, UNACKNOWLEDGED, KEEP_ALIVE = Path("/proc/net/tcp"), "01", "01", "02"
 ASKED = Prompt((RULES, PromptMessage("user", "S1 tool\n it failed for want of a file")), schema=SCHEMA, max_tokens=500)
 
 
@@ -205,6 +205,8 @@ async def test_a_connection_is_kept_alive_until_a_late_answer(server: LlmServer)
     async with asking(server, always(stall=True), timeout_seconds=600) as client:
         call = asyncio.create_task(client.complete(ASKED))
         await asyncio.to_thread(server.wait_until, lambda counts: counts.in_flight == 1)
+        # The server may have read the request before its kernel has acknowledged it.
+        await asyncio.to_thread(server.wait_until, lambda _: UNACKNOWLEDGED not in timers_to(server.port))
         timers = timers_to(server.port)
         call.cancel()
         await asyncio.gather(call, return_exceptions=True)
