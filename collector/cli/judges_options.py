@@ -80,10 +80,16 @@ OPTIONS: tuple[Decorator, ...] = (
     ),
     click.option(
         "--cassette-mode",
-        type=click.Choice(["auto", "record", "replay"]),
+        type=click.Choice(["auto", "record", "replay", "ask"]),
         default="auto",
         show_default=True,
-        help="auto: answer from it and record the rest; record: a new one; replay: ask nobody.",
+        help="auto: answer from it and record the rest; record: a new one; replay: ask nobody; ask: see --prompts.",
+    ),
+    click.option(
+        "--prompts",
+        type=click.Path(file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="With --cassette-mode ask: write prompts without a reply to DIR/KEY.md, read replies from DIR/KEY.json.",
     ),
     click.option("--concurrency", type=click.IntRange(1, 1000), default=8, show_default=True, help="Calls in flight."),
     click.option("--limit", type=click.IntRange(min=0), default=0, help="Only the first so many traces."),

@@ -11,9 +11,10 @@ from ...judges.llm.client import Client
 from ...schemas.errors import ConfigError
 from ..judging.model.config import LlmConfig
 from ..judging.model.library import LIBRARY
-from ..judging.model.litellm_client import LiteLlmClient
+from ..judging.model.litellm_client import UNKNOWN_LIMIT, LiteLlmClient
 from .cassette import About, Cassette, CassetteClient
 from .judges_options import JudgesOptions
+from .prompt_folder import PromptFolder
 from .spend import MeteredClient, Usage
 
 Ledger = defaultdict[str, Usage]
@@ -25,6 +26,16 @@ class EvaluatedModel:
 
     about: About
     client: CassetteClient
+    folder: PromptFolder | None = None
+
+    def all_answered(self) -> None:
+        """Stop where prompts wait for replies in a folder.
+
+        Raises:
+            PromptsLeftError: some do.
+        """
+        if self.folder is not None:
+            self.folder.all_answered()
 
     def of_run(self, run: int, ledger: Ledger) -> Client:
         """Its client for a run, counting what it spends in `ledger`."""
@@ -44,13 +55,12 @@ async def open_models(options: JudgesOptions) -> AsyncIterator[tuple[EvaluatedMo
             the cassette cannot be used.
     """
     await LIBRARY.ready()
-    replayed = options.cassette_mode == "replay"
     async with AsyncExitStack() as stack:
         cassette = stack.enter_context(_open_cassette(options))
-        judges = adjudicator = await _open(options.llm, cassette, stack, replayed=replayed)
+        judges = adjudicator = await _open(options, options.llm, cassette, stack)
         if options.adjudicator not in {"", options.llm.model}:
             config = replace_model(options.llm, options.adjudicator)
-            adjudicator = await _open(config, cassette, stack, replayed=replayed)
+            adjudicator = await _open(options, config, cassette, stack)
         yield judges, adjudicator
 
 
@@ -59,8 +69,10 @@ def replace_model(config: LlmConfig, model: str) -> LlmConfig:
     return config.model_copy(update={"model": model}) if model else config
 
 
-async def _open(config: LlmConfig, cassette: Cassette, stack: AsyncExitStack, *, replayed: bool) -> EvaluatedModel:
-    if not replayed and config.on:
+async def _open(options: JudgesOptions, config: LlmConfig, cassette: Cassette, stack: AsyncExitStack) -> EvaluatedModel:
+    if options.cassette_mode == "ask":
+        return _open_folder(options, config, cassette)
+    if options.cassette_mode != "replay" and config.on:
         live = LiteLlmClient(config)
         stack.push_async_callback(live.close)
         await live.prepare()
@@ -80,7 +92,28 @@ async def _open(config: LlmConfig, cassette: Cassette, stack: AsyncExitStack, *,
     return EvaluatedModel(about, CassetteClient(cassette, None, about.model))
 
 
+def _open_folder(options: JudgesOptions, config: LlmConfig, cassette: Cassette) -> EvaluatedModel:
+    if options.prompts is None or options.cassette is None or not config.on:
+        raise ConfigError(
+            "--cassette-mode ask needs --prompts DIR, --cassette FILE and --model: a name for who answers"
+        )
+    about = About(config.model, config.max_input_tokens or UNKNOWN_LIMIT)
+    try:
+        options.prompts.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"--prompts {options.prompts}: {error.strerror}") from error
+    cassette.describe(about)
+    folder = PromptFolder(options.prompts, about.model)
+    return EvaluatedModel(about, CassetteClient(cassette, folder, about.model), folder)
+
+
 def _open_cassette(options: JudgesOptions) -> Cassette:
+    if options.cassette_mode == "ask" and not (options.prompts and options.cassette and options.llm.on):
+        raise ConfigError(
+            "--cassette-mode ask needs --prompts DIR, --cassette FILE and --model: a name for who answers"
+        )
+    if options.prompts and options.cassette_mode != "ask":
+        raise ConfigError("--prompts needs --cassette-mode ask")
     if options.cassette is None:
         if options.cassette_mode == "replay":
             raise ConfigError("name the --cassette to replay")

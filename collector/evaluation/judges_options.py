@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from ..judging.model.config import LlmConfig
 
-CassetteMode = Literal["auto", "record", "replay"]
+CassetteMode = Literal["auto", "record", "replay", "ask"]
 
 NO_ARCHITECTURE: Final = "none"
 DERIVED: Final = "derived"
@@ -22,7 +22,8 @@ class JudgesOptions:
     `architecture`: "none", "derived", or a file with a description. `detectors`: score them, too, alone and together
     with the judges. `runs`: how often each trace is judged. `adjudicator`: a model for the matcher, "" for the judges'
     own. `human`: matches by people; `labels`: what people said, a file or a collector's address (see
-    `people.read_people`). `limit`: traces, 0 for all.
+    `people.read_people`). `prompts`: where prompts are written and replies read in the cassette mode "ask". `limit`:
+    traces, 0 for all.
     """
 
     folder: Path
@@ -37,5 +38,6 @@ class JudgesOptions:
     labels: Path | str | None = None
     cassette: Path | None = None
     cassette_mode: CassetteMode = "auto"
+    prompts: Path | None = None
     profile: str = "balanced"
     limit: int = 0

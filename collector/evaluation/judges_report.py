@@ -99,6 +99,7 @@ def evaluate_judges(options: JudgesOptions, progress: Progress) -> JudgesReport:
     Raises:
         BrokenFileError, PermanentError: the folder or a file does not hold what it should; names it.
         ConfigError: the judges, the model, the cassette or the profile cannot be used.
+        PromptsLeftError: prompts wait for replies in a folder.
     """
     threshold(options.profile)  # a typing error should not cost a run
     human = load_matches(options.human) if options.human else None

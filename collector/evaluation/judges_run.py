@@ -56,6 +56,7 @@ async def judge_folder(options: JudgesOptions, rebuilt: RebuiltFolder, progress:
 
     Raises:
         ConfigError: the judges, the model or the cassette cannot be used at all.
+        PromptsLeftError: prompts wait for replies in a folder.
     """
     architecture = ServiceDescriptions.of(options.architecture, rebuilt.traces)
     panel_from(options.llm)  # what is wrong with the criteria should not cost a look at the model
@@ -132,7 +133,11 @@ class _JudgingRun:
         return dict(zip(names, made, strict=True)), sum(ledger.values(), Usage())
 
     async def _all(self, stage: str, jobs: Sequence[Job], do: Callable[[Job], Awaitable[Made]]) -> list[Made]:
-        """The results of all jobs, in their order; as many run at a time as calls may be in flight."""
+        """The results of all jobs, in their order; as many run at a time as calls may be in flight.
+
+        Raises:
+            PromptsLeftError: prompts of theirs wait for replies in a folder.
+        """
         free = asyncio.Semaphore(self.options.llm.concurrency)
         done = 0
 
@@ -147,4 +152,6 @@ class _JudgingRun:
         self.progress(stage, 0, len(jobs))
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(work(job)) for job in jobs]
+        for model in (self.judges, self.adjudicator):
+            model.all_answered()
         return [task.result() for task in tasks]

@@ -1,0 +1,92 @@
+"""A folder in the place of a model: prompts are written to it, and replies read from it.
+
+Whoever can read files can so answer an evaluation: KEY.md holds a prompt, KEY.json the reply to it, as it is. Replies
+lead to further prompts, so it takes several rounds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...judges.llm.client import Prompt, Reply
+from ...judges.llm.json_object import MAX_CHARACTERS
+from ...schemas.errors import RetryableError, TracejuryError
+from ..judging.model.price import CHARACTERS_PER_TOKEN, tokens_in
+from .cassette import call_key
+
+
+class PromptsLeftError(TracejuryError):
+    """Prompts wait for replies in a folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFolder:
+    """A client whose model is whoever writes the replies. `left`: keys of prompts that have none yet."""
+
+    folder: Path
+    model: str
+    left: set[str] = field(default_factory=set)
+
+    async def complete(self, prompt: Prompt) -> Reply:
+        """The reply in the folder.
+
+        Raises:
+            RetryableError: there is none; the prompt is written. What depends on the reply is not asked.
+        """
+        key = call_key(self.model, prompt, 0)
+        text = self._reply(key)
+        if text is None:
+            self._write(key, prompt)
+            self.left.add(key)
+            raise RetryableError(f"a {prompt.purpose} prompt waits for its reply: {key}.md")
+        return Reply(
+            text=text,
+            model=self.model,
+            input_tokens=tokens_in(prompt),
+            output_tokens=round(len(text) / CHARACTERS_PER_TOKEN),
+        )
+
+    def all_answered(self) -> None:
+        """Stop unless every prompt has its reply.
+
+        Raises:
+            PromptsLeftError: some have none; tells how many.
+        """
+        if self.left:
+            count = len(self.left)
+            waiting = "prompt waits for its reply" if count == 1 else "prompts wait for their replies"
+            raise PromptsLeftError(
+                f"{count} {waiting} in {self.folder}: write the answer to each KEY.md to KEY.json, then run this again"
+            )
+
+    def _reply(self, key: str) -> str | None:
+        path = self.folder / f"{key}.json"
+        if not path.is_file():
+            return None
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
+            text = file.read(MAX_CHARACTERS + 1)
+        return text if text.strip() else None  # begun, but not written yet
+
+    def _write(self, key: str, prompt: Prompt) -> None:
+        path = self.folder / f"{key}.md"
+        begun = path.with_suffix(".part")
+        begun.write_text("\n".join(_lines(key, prompt)), encoding="utf-8", errors="replace")
+        os.replace(begun, path)  # noqa: PTH105  whoever looks meanwhile sees all of it or nothing
+
+
+def _lines(key: str, prompt: Prompt) -> Iterator[str]:
+    """The prompt for a reader. Nothing that a trace says begins in the first column."""
+    yield f"# {prompt.purpose} {key}"
+    yield f"Service {prompt.service!r}, trace {prompt.trace_id!r}, run {prompt.run_id!r}."
+    yield f"Write the answer to {key}.json, of at most {prompt.max_tokens} tokens, and nothing beside it."
+    for number, message in enumerate(prompt.messages, start=1):
+        yield f"\n# message {number} of {len(prompt.messages)}: {message.role}\n"
+        yield message.text
+    if prompt.schema:
+        yield "\n# JSON schema of the answer\n"
+        yield json.dumps(prompt.schema)
+    yield ""
