@@ -56,10 +56,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """One agent run as text: `header` (who, task, tools, limits), then the steps; append-only while the run goes on.
+    """One agent run as text: `header` (who, prompt, tools, task), then the steps; append-only while the run goes on.
 
-    `closing`: what is known only once the run is over (its answer and status), "" before. `characters` is the
-    length of all of it. `trace_id`: of the span with which the run begins, whatever it was joined to.
+    `common`: the beginning of the header, which other runs of the agent share (prompt, tools). `closing`: what is known
+    only once the run is over (its answer and status), "" before. `characters` is the length of all of it. `trace_id`:
+    of the span with which the run begins, whatever it was joined to.
     """
 
     trace_id: str
@@ -69,6 +70,7 @@ class Transcript:
     header: str
     steps: tuple[Step, ...]
     closing: str = ""
+    common: str = ""
 
     @property
     def characters(self) -> int:

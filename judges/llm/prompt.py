@@ -18,7 +18,7 @@ from .client import Prompt, PromptMessage
 from .criteria import Criteria
 from .members import LlmJudges
 from .prompt_rules import criteria_text, rules_text, system_text
-from .record import Part, fenced, hinted, listed_for
+from .record import AGENT, Part, fenced, hinted, listed_for
 
 __all__ = ["MOST_REPLY", "Part", "cached", "prompts", "repair"]
 
@@ -99,8 +99,8 @@ def _run_judges(case: Case, panel: LlmJudges) -> tuple[Criteria, ...]:
 
 
 def cached(blocks: Sequence[str]) -> list[PromptMessage]:
-    """The full blocks of a record as messages, the last of them with the mark."""
-    return [PromptMessage("user", b, cache=i == len(blocks)) for i, b in enumerate(blocks, 1)]
+    """The full blocks of a record as messages; the last of them and what runs of the agent share have the mark."""
+    return [PromptMessage("user", b, cache=i == len(blocks) or b.startswith(AGENT)) for i, b in enumerate(blocks, 1)]
 
 
 def _question(case: Case, judges: Sequence[Criteria], view: PlanView | None, part: Part | None) -> str:

@@ -17,8 +17,15 @@ from .hints import one_line, told
 BLOCK: Final = 16_000
 """Characters from which a block of the record is full: about 4,000 tokens, above providers' least cached prefix."""
 
+AGENT: Final = "=== agent"
+"""Beginning of the block that runs of one agent share."""
+
+_SHARED: Final = 4_000  # characters from which it is one: about providers' least cached prefix
 MOST_LISTED: Final = 60
 """Provisional findings shown."""
+
+_MUCH: Final = 500  # characters hidden at a step from which the record's end says so
+_MOST_CUTS: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,25 +51,50 @@ def fenced(
 ) -> tuple[list[str], str]:
     """The fenced record: its full blocks, and the rest with what is only known now and the closing fence.
 
+    A long prompt, which runs of the agent share, comes first in a block and a fence of its own, so that prompt caches
+    serve all of them.
     `listed`: what else stands inside the fence, after the record.
     """
     nonce = mark(transcript)
-    full: list[str] = []
+    common, own = _header(transcript, part)
+    full: list[str] = [_agent(common)] if common else []
     block, size = [f"=== record {nonce} ===\n"], 0
-    for piece in _pieces(transcript, architecture, part):
+    for piece in _pieces(transcript, own, architecture, part):
         if size >= BLOCK:
             full.append("".join(block))
             block, size = [], 0
         block.append(piece)
         size += len(piece)
-    closing = _lined(part.chapter.closing if part else transcript.closing)
+    closing = _lined(part.chapter.closing if part else transcript.closing) + _cuts(transcript, part)
     return full, "".join((*block, closing, *listed, f"=== end of record {nonce} ===\n"))
 
 
-def _pieces(transcript: Transcript, architecture: str, part: Part | None) -> Iterator[str]:
+def _header(transcript: Transcript, part: Part | None) -> tuple[str, str]:
+    """The header's part that runs of the agent share, "" where it is short or a chapter shortened it, and the rest."""
+    header, common = part.chapter.header if part else transcript.header, transcript.common
+    return (common, header[len(common) :]) if len(common) >= _SHARED and header.startswith(common) else ("", header)
+
+
+def _agent(common: str) -> str:
+    known = blake2b(common.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return f"{AGENT} {known} ===\n{_lined(common)}=== end of agent {known} ===\n"
+
+
+def _cuts(transcript: Transcript, part: Part | None) -> str:
+    """The steps that hide much, with its size, so that a judge can ask for them."""
+    steps = part.chapter.steps if part else transcript.steps
+    hidden = [(size, step.label) for step in steps if (size := step.cut) >= _MUCH]
+    listed = sorted(hidden, key=lambda one: -one[0])[:_MOST_CUTS]
+    kept = {label for _, label in listed}
+    told = ", ".join(f"{label} {size}" for size, label in hidden if label in kept)
+    more = f", and {len(hidden) - len(listed)} more steps" if len(hidden) > len(listed) else ""
+    return f"characters cut: {told}{more}\n" if told else ""
+
+
+def _pieces(transcript: Transcript, header: str, architecture: str, part: Part | None) -> Iterator[str]:
     if architecture:
         yield f"about the service:\n{data(architecture)}"
-    yield _lined(part.chapter.header if part else transcript.header)
+    yield _lined(header)
     if part:
         yield _lined(part.chapter.before)
     if part and part.summary:

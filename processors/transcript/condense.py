@@ -40,7 +40,7 @@ def condense(text: str, limit: int, *, examples: bool = False) -> str:
     """
     if len(text) <= limit:
         return text
-    lines = list(_once(_without_examples(text.split("\n")) if examples else text.split("\n")))
+    lines = list(_once((without_examples(text) if examples else text).split("\n")))
     if sum(len(line) + 1 for line in lines) - 1 <= limit:
         return "\n".join(lines)
     weights = [_weight(line) for line in lines]
@@ -86,6 +86,11 @@ def _cut(line: str, longest: int) -> str:
     last = max(longest - len(_ENDS), 1)
     at = line.rfind(" ", last // 2, last)
     return f"{line[: at if at > 0 else last]}{_ENDS}"
+
+
+def without_examples(text: str) -> str:
+    """`text` (lines of a transcript) without worked examples: conversations of at least 600 characters."""
+    return "\n".join(_without_examples(text.split("\n")))
 
 
 def _without_examples(lines: Sequence[str]) -> Iterator[str]:

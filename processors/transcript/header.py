@@ -10,7 +10,7 @@ from ...schemas.normalized import NormalizedSpan, ToolDefinition
 from ...schemas.shown import shown
 from ...schemas.trajectory import AgentRun, Turn, TurnKind
 from ...schemas.transcript import cut_notice
-from .condense import condense
+from .condense import condense, without_examples
 from .limits import TranscriptLimits
 from .lines import block, inline, name, recorded
 from .memory import Memory
@@ -31,17 +31,18 @@ _ANNOUNCED: Final = re.compile(
 """The line by which a prompt says that the task follows."""
 
 
-def header(run: AgentRun, memory: Memory) -> str:
-    """The agent, its prompt, task and tools; all are recorded in `memory`.
+def header(run: AgentRun, memory: Memory) -> tuple[str, str]:
+    """The agent with its prompt and tools, which its runs share, and this run's task; all are recorded in `memory`.
 
     Only the run's first LLM call is read: the agent's own span, which says more, comes last.
     """
     first = first_call(run.turns)
     named = f" of agent {name(first.agent_name)}" if first and first.agent_name else ""
     lines = [f"One run{named} ({run.role})."]
-    if first is not None:
-        lines += [*_system(first, memory), *_first_message(first, memory), *_tools(first, memory)]
-    return "\n".join(lines) + "\n"
+    if first is None:
+        return "\n".join(lines) + "\n", ""
+    lines += [*_system(first, memory), *_tools(first, memory)]
+    return "\n".join(lines) + "\n", "".join(f"{line}\n" for line in _first_message(first, memory))
 
 
 def session_header(first: NormalizedSpan | None, memory: Memory) -> str:
@@ -61,7 +62,7 @@ def _system(first: NormalizedSpan, memory: Memory) -> list[str]:
     messages = [m.text for m in first.input_messages if m.role in ("system", "developer")]
     memory.given.update(messages)
     text = "\n".join(filter(None, messages))
-    lines = ["system prompt:", _prompt(text, memory.limits.system)] if text else []
+    lines = ["system prompt:", system_text(text, memory.limits)] if text else []
     _learn("system prompt", text, memory)
     return lines
 
@@ -83,6 +84,20 @@ def _learn(place: str, text: str, memory: Memory) -> None:
 def _tools(first: NormalizedSpan, memory: Memory) -> list[str]:
     memory.tools.update(t.name for t in first.tools)
     return ["tools:", *tool_lines(first.tools, memory)] if first.tools else []
+
+
+def system_text(text: str, limits: TranscriptLimits) -> str:
+    """A system prompt as recorded lines: whole but for worked examples, so that a breach of it can be proved."""
+    if len(text) > max(_LONGEST, limits.system):
+        return block(text, limits.system)
+    return system_lines(recorded(shown(text)), limits)
+
+
+def system_lines(lines: str, limits: TranscriptLimits) -> str:
+    """Lines of a system prompt; long ones without worked examples, cut only if that is not enough."""
+    if len(lines) > limits.examples:
+        lines = without_examples(lines)
+    return condense(lines, limits.system)
 
 
 def _prompt(text: str, limit: int) -> str:

@@ -10,13 +10,15 @@ from typing import Final
 class TranscriptLimits:
     """Longest texts, in characters, by kind; what is longer is cut in the middle.
 
-    `system`: system prompts; `task`: the first call's user message, `preface`: of it the words before the task;
+    `system`: system prompts, above all that are not hostile; `examples`: of one that keeps its worked examples; `task`:
+    the first call's user message, `preface`: of it the words before the task;
     `prompt`: what asks for a plan, a survey or a closing answer; `message`: other new messages; `result`: tool
     results; `output`: what an LLM wrote (quotes come from there); `arguments`: of one call; `errand`: a sub-agent's
     task; `answer`: what a run gave back; `tool`: a tool's description; `line`: recorded text in a line of our own.
     """
 
-    system: int = 3_600
+    system: int = 24_000
+    examples: int = 3_600
     task: int = 3_000
     preface: int = 1_000
     prompt: int = 2_400
@@ -30,9 +32,9 @@ class TranscriptLimits:
     line: int = 90
 
 
-SESSION: Final = TranscriptLimits(system=8_000, message=4_000, result=4_000)
-"""Of a session's record. It has the prompt once: agents that serve users have their policy there. Answers are compared
-with the results that they report (messages, where tools have no spans), of which the middle counts as well."""
+SESSION: Final = TranscriptLimits(message=4_000, result=4_000)
+"""Of a session's record. Answers are compared with the results that they report (messages, where tools have no spans),
+of which the middle counts as well."""
 
 _WHOLE: Final = 1_000_000  # characters: more than a span's attribute may have
 UNCUT: Final = TranscriptLimits(**{name: _WHOLE for name in TranscriptLimits.__dataclass_fields__ if name != "line"})

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Final
 
 from ...schemas.normalized import Message, NormalizedSpan, ToolRequest
 from ...schemas.trajectory import ToolCall, Turn, TurnKind
 from ..wording import ANSWER_TOOLS
 from .condense import condense
-from .header import tool_lines
+from .header import system_lines, tool_lines
 from .lines import arguments_block, arguments_text, block, inline, json_line, name
 from .memory import Memory
+from .shown_lines import Shorten
 
 StepText = tuple[list[str], str]
 """Lines of a step, and its line for the index (both without the label's own place in the transcript)."""
@@ -107,7 +107,8 @@ def _input(label: str, kind: TurnKind, message: Message, memory: Memory) -> list
     lines: list[str] = []
     if message.text:
         system = message.role in ("system", "developer")
-        shorter = partial(condense, examples=system) if system or kind in _PROMPTED else None
+        whole: Shorten = lambda lines, _: system_lines(lines, memory.limits)  # noqa: E731
+        shorter = whole if system else condense if kind in _PROMPTED else None
         limit = memory.limits.system if system else memory.limits.prompt if shorter else memory.limits.message
         lines += titled(title, memory.render(f"input of {label}", message.text, limit, shorter=shorter))
         if shorter:

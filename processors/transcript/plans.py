@@ -16,7 +16,7 @@ from .limits import TranscriptLimits
 from .memory import Memory
 from .shorten import shorten
 
-_LIMITS: Final = TranscriptLimits(system=800, preface=0, tool=120)
+_LIMITS: Final = TranscriptLimits(system=800, examples=800, preface=0, tool=120)
 _PLAN: Final = 4_500
 _READ: Final = 6_000  # characters of a reply in which a plan is looked for
 
@@ -44,7 +44,7 @@ def plan_views(run: AgentRun, transcript: Transcript) -> tuple[PlanView, ...]:
     """
     at = {step.turn: i for i, step in reversed(list(enumerate(transcript.steps))) if step.kind is StepKind.LLM}
     plans = [turn for turn in planning_turns(run) if turn in at]
-    begin = header(run, Memory(_LIMITS)) if plans else ""
+    begin = "".join(header(run, Memory(_LIMITS))) if plans else ""
     views: list[PlanView] = []
     means = Means()
     for i, turn in enumerate(plans):

@@ -43,6 +43,7 @@ def session_record(session_id: str, traces: Iterable[Trace], limits: TranscriptL
         agent=first.run.name if first else "",
         role="manager",
         header=recorder.header,
+        common=recorder.header,
         steps=tuple(recorder.steps),
     )
     return SessionRecord(session_id, transcript, tuple(recorder.exchanges))

@@ -23,7 +23,7 @@ def transcribe(trace: Trace, run: AgentRun, limits: TranscriptLimits | None = No
     """
     memory = Memory(limits or TranscriptLimits())
     writer = Writer(trace, memory)
-    begin = header(run, memory)
+    common, own = header(run, memory)
     write_turns(writer, run.turns)
     for span in calls_outside(trace, run):
         writer.write_outside(span, run.turns[-1].index)
@@ -32,7 +32,8 @@ def transcribe(trace: Trace, run: AgentRun, limits: TranscriptLimits | None = No
         run_id=run.id,
         agent=run.name,
         role=run.role,
-        header=begin,
+        header=common + own,
+        common=common,
         steps=tuple(writer.steps),
         closing=closing(trace, run, memory),
     )

@@ -176,9 +176,11 @@ def test_the_header_holds_prompt_task_and_tools_once() -> None:
         AGENT, llm("l1", 1, [("system", "You are careful."), ("user", "How long is the Rhine?")], "I look.", **given)
     )
     assert transcript.header == (
-        "One run (manager).\nsystem prompt:\n You are careful.\nfirst message:\n How long is the Rhine?\n"
+        "One run (manager).\nsystem prompt:\n You are careful.\n"
         "tools:\n search(q: string, n?: integer): Looks it up. Costs a credit.\n"
+        "first message:\n How long is the Rhine?\n"
     )
+    assert transcript.header == f"{transcript.common}first message:\n How long is the Rhine?\n"
     assert transcript.steps[0].text == "S1 llm\nwrote:\n I look.\n"
 
 
