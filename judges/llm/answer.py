@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from ...schemas.taxonomy import Severity
 from . import leniency
-from .answer_items import MAX_FINDINGS, claims, decisions, scores
-from .answer_types import Answer, AnswerError, Claim, Score, Vocabulary
+from .answer_items import MAX_FINDINGS, claims, decisions, looks, scores
+from .answer_types import Answer, AnswerError, Claim, Look, Score, Vocabulary
 from .case import Stage
 from .json_object import MAX_CHARACTERS, json_object
 
@@ -24,6 +24,7 @@ __all__ = [
     "Answer",
     "AnswerError",
     "Claim",
+    "Look",
     "Score",
     "Vocabulary",
     "json_object",
@@ -40,11 +41,12 @@ MAX_SUMMARY: Final = 8000
 """Longest summary of a chapter, in characters; the rest is cut."""
 
 
-def schema(words: Vocabulary, stage: Stage = Stage.CLOSING) -> dict[str, Any]:
+def schema(words: Vocabulary, stage: Stage = Stage.CLOSING, *, lookup: bool = False) -> dict[str, Any]:
     """The JSON schema of an answer, in the subset that strict structured outputs allow.
 
     It depends on no trace, and windows have the same one as the closing pass, since providers put it in front of the
-    cached prefix; a single plan needs neither decisions nor a summary.
+    cached prefix; a single plan needs neither decisions nor a summary. `lookup`: whether judges may ask to see more;
+    the answer to what they are shown has the same schema.
     """
     finding = object_of(
         label={"type": "string"},
@@ -57,6 +59,7 @@ def schema(words: Vocabulary, stage: Stage = Stage.CLOSING) -> dict[str, Any]:
         shown_at={"type": ["string", "null"]},
         also_at=list_of({"type": "string"}),
         material={"type": "boolean"},
+        cut={"type": "boolean"},
     )
     score = {"type": ["integer", "null"], "description": "0 to 3; null: not applicable"}
     parts = {"findings": list_of(finding)}
@@ -65,6 +68,8 @@ def schema(words: Vocabulary, stage: Stage = Stage.CLOSING) -> dict[str, Any]:
         parts["retracted"] = list_of(object_of(number={"type": "integer"}, why={"type": "string"}))
     judge = {"type": "string", "enum": [*words.judges.values()]}
     parts["verdicts"] = list_of(object_of(judge=judge, reasons={"type": "string"}, score=score))
+    if lookup:
+        parts["look"] = list_of(object_of(label={"type": ["string", "null"]}, find={"type": ["string", "null"]}))
     if stage is not Stage.PLAN:
         parts["summary"] = {"type": ["string", "null"]}
     return object_of(**parts)
@@ -80,8 +85,10 @@ def list_of(items: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": items}
 
 
-def parse(text: str, asked: Sequence[str], words: Vocabulary, *, scored: bool = True) -> Answer:
+def parse(text: str, asked: Sequence[str], words: Vocabulary, *, scored: bool = True, may_look: bool = False) -> Answer:
     """Read the reply to a prompt that asked these judges (names), for their scores where `scored`.
+
+    `may_look`: whether it may ask to see more; a reply that does need not answer yet.
 
     Raises:
         AnswerError: nothing in it can be used.
@@ -93,7 +100,8 @@ def parse(text: str, asked: Sequence[str], words: Vocabulary, *, scored: bool = 
     found, problems = claims(listed, words)
     given, unscored = scores(reply.get("verdicts"), asked, words) if scored else ({}, {})
     lacking = [f'"verdicts": {name}: {why}' for name, why in unscored.items()]
-    if not found and not given and (problems or lacking):
+    wanted = looks(reply.get("look")) if may_look else ()
+    if not wanted and not found and not given and (problems or lacking):
         raise AnswerError((problems or lacking)[0])
     summary = reply.get("summary")
     return Answer(
@@ -104,4 +112,5 @@ def parse(text: str, asked: Sequence[str], words: Vocabulary, *, scored: bool = 
         summary=leniency.text(summary, MAX_SUMMARY) if isinstance(summary, str) else "",
         unsound=len(listed) - len(found),
         problem=next(iter(problems), ""),
+        looks=wanted,
     )

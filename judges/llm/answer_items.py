@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from ...schemas.taxonomy import TRAIL_CATEGORIES, Severity
 from ..evidence import MAX_EVIDENCE
 from . import leniency
-from .answer_types import Claim, Score, Vocabulary
+from .answer_types import Claim, Look, Score, Vocabulary
 
 MAX_FINDINGS: Final = 200
 """Findings taken from one reply; later ones count as unsound."""
@@ -21,6 +21,12 @@ MAX_TEXT: Final = 2000
 
 MAX_DECISIONS: Final = 1000
 """Decisions on provisional findings, and verdicts, taken from one reply."""
+
+MAX_LOOKS: Final = 50
+"""Requests to see more that are taken from one reply."""
+
+MAX_WORDS: Final = 200
+"""Longest words that are sought, in characters; the rest is cut."""
 
 
 def claims(listed: Sequence[object], words: Vocabulary) -> tuple[tuple[Claim, ...], list[str]]:
@@ -65,6 +71,18 @@ def decisions(confirmed: object, retracted: object) -> dict[int, bool]:
     """Number of a provisional finding to whether it stands; what is both confirmed and retracted is neither."""
     stands, falls = _numbers(confirmed), _numbers(retracted)
     return dict.fromkeys(stands - falls, True) | dict.fromkeys(falls - stands, False)
+
+
+def looks(listed: object) -> tuple[Look, ...]:
+    """What an answer asks to see, each once; an item that names neither a step nor words is passed over."""
+    found: list[Look] = []
+    for item in listed[:MAX_LOOKS] if isinstance(listed, list) else ():
+        asked = item if isinstance(item, dict) else {"label": item}
+        words = asked.get("find")
+        find = " ".join(leniency.text(words, MAX_WORDS).split()) if isinstance(words, str) else ""
+        labels = leniency.optional_labels(asked.get("label"))
+        found += [Look(label, find) for label in labels or ("",) if label or find]
+    return tuple(dict.fromkeys(found))
 
 
 def _numbers(listed: object) -> set[int]:
@@ -141,6 +159,7 @@ class _Finding(BaseModel):
     also_at: Annotated[tuple[str, ...], BeforeValidator(leniency.optional_labels)] = ()
     material: Annotated[bool, BeforeValidator(lambda value: value is not False)] = True
     title: Annotated[str, BeforeValidator(leniency.title)] = ""
+    cut: Annotated[bool, BeforeValidator(lambda value: value is True)] = False
 
 
 def _line(error: ValidationError) -> str:

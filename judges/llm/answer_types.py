@@ -35,7 +35,8 @@ class Claim:
 
     `labels`: the step where the error was made, all of them where a range was named; `codes`: of the judges concerned,
     the first primary. `shown_at`: the steps where it showed, `also_at` those that relay it. `material`: whether it
-    mattered. `title`: the mistake in a few words, "" where the answer has none.
+    mattered. `title`: the mistake in a few words, "" where the answer has none. `cut`: whether it rests on text that
+    the judge was not shown.
     """
 
     labels: tuple[str, ...]
@@ -48,6 +49,15 @@ class Claim:
     also_at: tuple[str, ...] = ()
     material: bool = True
     title: str = ""
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A request to see more of the record: the step `label` ("" for any), around the words `find` ("" for all)."""
+
+    label: str
+    find: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +66,7 @@ class Answer:
 
     `scores` by judge's name; `unscored`: asked judges without a usable score, with one line why. `stands`: number of a
     provisional finding to whether it is confirmed. `unsound`: findings that could not be read, `problem` a line on the
-    first of them.
+    first of them. `looks`: what the judges ask to see before they answer again.
     """
 
     scores: Mapping[str, Score] = field(default_factory=dict)
@@ -66,3 +76,4 @@ class Answer:
     summary: str = ""
     unsound: int = 0
     problem: str = ""
+    looks: tuple[Look, ...] = ()

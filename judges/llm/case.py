@@ -61,7 +61,8 @@ class Deliberation:
     `verdicts`: one a judge asked (at WINDOW none); `findings`: gated, identified, those that hold (at CLOSING with the
     confirmed provisional ones). `failures`: judge name to one line why it has no answer. `dropped`: claims by why they
     were dropped ("no-evidence", "unknown-label", "unsound"). `known`: every reply came from the answer cache.
-    `models`: those that answered. `answered`: the calls whose answers were used, plans' apart.
+    `models`: those that answered. `answered`: the calls whose answers were used, plans' apart. `looks`: how many
+    questions were followed by a second look, by its outcome; `notes`: judge to one line on it.
     """
 
     verdicts: tuple[Verdict, ...] = ()
@@ -71,6 +72,8 @@ class Deliberation:
     known: bool = False
     models: tuple[str, ...] = ()
     answered: tuple[Answered, ...] = ()
+    looks: Mapping[str, int] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
 
 
 Outcomes = Sequence[Reply | TracejuryError]

@@ -29,15 +29,22 @@ Asking = Generator[Prompt, Reply | TracejuryError, T]
 CUT_OFF: Final = "length"
 """The finish reason of a reply that reached the limit of its tokens."""
 
+LOOKUP: Final = "lookup"
+"""The purpose of a prompt that shows more of the record; the answer before it stands where it is refused."""
+
 
 @dataclass(frozen=True, slots=True)
 class AskResult(Generic[A]):
-    """The answer, or why there is none; `replies`: all that were received, `used`: that of the answer."""
+    """The answer, or why there is none; `replies`: all that were received, `used`: that of the answer.
+
+    `error`: that of the last call, where it was not answered and there is no answer.
+    """
 
     answer: A | None
     failure: str = ""
     replies: tuple[Reply, ...] = ()
     used: Reply | None = None
+    error: TracejuryError | None = None
 
 
 def ask(prompt: Prompt, read: Callable[[str], A], lacks: Callable[[A], str]) -> Asking[AskResult[A]]:
@@ -47,13 +54,15 @@ def ask(prompt: Prompt, read: Callable[[str], A], lacks: Callable[[A], str]) -> 
     """
     outcome = yield prompt
     if not isinstance(outcome, Reply):
-        return AskResult(None, _one_line(outcome))
+        return AskResult(None, _one_line(outcome), error=outcome)
     first, problem = _read(outcome, read, lacks)
     if not problem:
         return AskResult(first, "", (outcome,), outcome)
     mended = yield repair(prompt, outcome.text, problem)
     if not isinstance(mended, Reply):
-        return AskResult(first, "" if first else _one_line(mended), (outcome,), outcome if first else None)
+        if first is None:
+            return AskResult(None, _one_line(mended), (outcome,), error=mended)
+        return AskResult(first, "", (outcome,), outcome)
     second, still = _read(mended, read, lacks)
     replies = (outcome, mended)
     if second is None or (first is not None and len(first.unscored) < len(second.unscored)):
@@ -81,7 +90,7 @@ def together(conversations: Iterable[Asking[T]]) -> Generator[Sequence[Prompt], 
 
     Raises:
         OverBudgetError, RetryableError, PromptTooLongError: one of the outcomes is that; the others are lost, or in the
-            answer cache.
+            answer cache. Only a RetryableError ends a second look.
     """
     going = list(conversations)
     results: dict[int, T] = {}
@@ -98,7 +107,8 @@ def together(conversations: Iterable[Asking[T]]) -> Generator[Sequence[Prompt], 
         if not batch:
             return [results[at] for at in range(len(going))]
         came = yield tuple(batch.values())
-        for outcome in came:
-            if isinstance(outcome, OverBudgetError | RetryableError | PromptTooLongError):
+        for prompt, outcome in zip(batch.values(), came, strict=True):
+            refused = isinstance(outcome, OverBudgetError | PromptTooLongError) and prompt.purpose != LOOKUP
+            if isinstance(outcome, TracejuryError) and (refused or isinstance(outcome, RetryableError)):
                 raise outcome
         outcomes = dict(zip(batch, came, strict=True))

@@ -7,22 +7,28 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...schemas.findings import Finding
-from ...schemas.transcript import Chapter, PlanView
+from ...schemas.transcript import Chapter, PlanView, Transcript
 from .answer import parse, schema
 from .answer_types import Answer, Vocabulary
 from .case import Answered, Case, Deliberating, Deliberation, Stage
 from .client import Prompt, Reply
-from .conversation import Asking, ask, together
+from .conversation import Asking, AskResult, ask, together
 from .criteria_types import Criteria
 from .gate import Gate
 from .identity import ordered
 from .members import LlmJudges
 from .prompt import Part, prompts
+from .prompt_text import HEAD
 from .ruling import NO_CONTENT, NO_PLAN, Ruling, captured, may_stay_unscored
+from .second_look import MOST_CHARACTERS, Uncut, look_again
 
 
-def deliberate(case: Case, panel: LlmJudges, chapters: Sequence[Chapter] = ()) -> Deliberating:
+def deliberate(
+    case: Case, panel: LlmJudges, chapters: Sequence[Chapter] = (), look: int = MOST_CHARACTERS
+) -> Deliberating:
     """Judge a case. `chapters`: the parts in which its transcript is read, none for all at once.
+
+    `look`: characters that a second look may show.
 
     In panel mode all judges of the run answer one prompt, in separate mode each its own; plans have prompts of their
     own, in the same first batch. Chapters follow one another, each prompt with the notes from the one before. Without
@@ -32,7 +38,7 @@ def deliberate(case: Case, panel: LlmJudges, chapters: Sequence[Chapter] = ()) -
         OverBudgetError, RetryableError, PromptTooLongError: as they came.
         KeyError: a judge of the case does not sit in the panel.
     """
-    session = _Deliberator(case, panel, tuple(chapters))
+    session = _Deliberator(case, panel, tuple(chapters), look)
     yield from together(session.conversations())
     return session.deliberation()
 
@@ -42,11 +48,14 @@ class _Deliberator:
     case: Case
     panel: LlmJudges
     chapters: tuple[Chapter, ...]
+    look: int
     ruling: Ruling = field(init=False)
     gate: Gate = field(init=False)
     found: list[Finding] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
     answered: list[Answered] = field(default_factory=list)
+    looks: Counter[str] = field(default_factory=Counter)
+    notes: dict[str, str] = field(default_factory=dict)
     unsound: int = 0
 
     def __post_init__(self) -> None:
@@ -80,8 +89,8 @@ class _Deliberator:
         names = [judge.name for judge in judges]
         words = vocabulary(judges)
         case = replace(self.case, stage=Stage.PLAN, judges=tuple(names), plans=(view,))
-        (prompt,) = prompts(case, self.panel, schema=schema(words, Stage.PLAN))
-        said = yield from self._ask(prompt, names, words, scored=True)
+        (prompt,) = prompts(case, self.panel, schema=schema(words, Stage.PLAN, lookup=self.rounds > 0))
+        said = yield from self._ask(prompt, names, words, self._uncut(view.transcript), scored=True)
         if said is None:
             return
         self.found += self.gate.findings(said.claims, names, view.transcript, view.label)
@@ -97,8 +106,9 @@ class _Deliberator:
         for chapter in self._parts():
             part = replace(chapter, summary=said.summary) if chapter else None
             scored = case.stage is Stage.CLOSING and (part is None or part.last)
-            (prompt,) = prompts(case, self.panel, schema=schema(words), part=part)
-            answer = yield from self._ask(prompt, names, words, scored=scored, of_run=True)
+            (prompt,) = prompts(case, self.panel, schema=schema(words, lookup=self.rounds > 0), part=part)
+            uncut = self._uncut(case.transcript, part)
+            answer = yield from self._ask(prompt, names, words, uncut, scored=scored, of_run=True)
             if answer is None:
                 return
             self.found += self.gate.findings(answer.claims, names, case.transcript, case.first)
@@ -107,23 +117,51 @@ class _Deliberator:
         self.ruling.decide(case.provisional, said.stands, names)
 
     def _ask(
-        self, prompt: Prompt, names: Sequence[str], words: Vocabulary, *, scored: bool, of_run: bool = False
+        self,
+        prompt: Prompt,
+        names: Sequence[str],
+        words: Vocabulary,
+        uncut: Uncut,
+        *,
+        scored: bool,
+        of_run: bool = False,
     ) -> Asking[Answer | None]:
         """The answer of these judges, None where there is none: their failure is noted then."""
-        said = yield from ask(prompt, lambda text: parse(text, names, words, scored=scored), self._lacks)
-        self.replies += said.replies
-        if said.replies:
-            self.ruling.models.update(dict.fromkeys(names, said.replies[-1].model))
+
+        def once(prompt: Prompt, may_look: bool) -> Asking[AskResult[Answer]]:  # noqa: FBT001 - a callback
+            return ask(prompt, lambda text: parse(text, names, words, scored=scored, may_look=may_look), self._lacks)
+
+        looked = yield from look_again(prompt, once, uncut)
+        said = looked.said
+        self.replies += looked.replies
+        if looked.outcome:
+            self.looks[looked.outcome.value] += 1
+            self.notes.update(dict.fromkeys(names, looked.note))
+        if looked.replies:
+            self.ruling.models.update(dict.fromkeys(names, looked.replies[-1].model))
         if said.answer is None:
             self.ruling.fail(names, said.failure)
             return None
         if of_run and said.used is not None:
-            self.answered.append(Answered(prompt, said.used.text))
+            self.answered.append(Answered(looked.prompt, said.used.text))
         self.unsound += said.answer.unsound
         return said.answer
 
+    @property
+    def rounds(self) -> int:
+        """How often each question may be followed by a second look."""
+        return self.panel.rounds(self.case)
+
+    def _uncut(self, transcript: Transcript, part: Part | None = None) -> Uncut:
+        """The full record behind a question about this transcript, or the part of it that is shown."""
+        header, steps = (part.chapter.header, part.chapter.steps) if part else (transcript.header, transcript.steps)
+        shown = {HEAD: header} | {step.label: step.text for step in steps}
+        return Uncut(transcript, shown, self.case.uncut or (lambda: transcript), self.rounds, self.look)
+
     def _lacks(self, answer: Answer) -> str:
-        """The problem for which an answer should be repaired, "" for none."""
+        """The problem for which an answer should be repaired, "" for none; one that asks to look comes again anyway."""
+        if answer.looks:
+            return ""
         for judge, why in answer.unscored.items():
             if not may_stay_unscored(judge, self.case.run):
                 return f'"verdicts": {judge}: {why}'
@@ -156,6 +194,8 @@ class _Deliberator:
             known=bool(self.replies) and all(reply.known for reply in self.replies),
             models=tuple(dict.fromkeys(reply.model for reply in self.replies)),
             answered=tuple(self.answered),
+            looks=dict(self.looks),
+            notes=dict(self.notes),
         )
 
 

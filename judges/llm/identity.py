@@ -29,9 +29,13 @@ def taxonomy(claim: Claim, judge: Criteria) -> str:
 
 
 def finding(claim: Claim, stand: ClaimLocation, judge: Criteria, panel: LlmJudges, shown: Transcript) -> Finding:
-    """The claim as a provisional finding of `judge`; what is immaterial is as sure as what is LOW."""
-    severity = claim.severity if claim.material else Severity.LOW
-    confidence = min(panel.criteria.confidence(judge.name, s) for s in (claim.severity, severity))
+    """The claim as a provisional finding of `judge`; what is immaterial is as sure as what is LOW.
+
+    A claim that rests on text which the judge was not shown is LOW.
+    """
+    severity = Severity.LOW if claim.cut else claim.severity
+    surest = severity if claim.material else Severity.LOW
+    confidence = min(panel.criteria.confidence(judge.name, s) for s in (claim.severity, surest))
     kinds = {step.label: step.kind for step in shown.steps}
     showed = [label for label in claim.shown_at if shown.spans.get(label, stand.span_id) != stand.span_id]
     did = next((shown.spans[label] for label in showed if kinds[label] is not StepKind.LLM), "")
@@ -51,7 +55,7 @@ def finding(claim: Claim, stand: ClaimLocation, judge: Criteria, panel: LlmJudge
         dimensions=tuple(Dimension(code) for code in claim.codes if code in tuple(Dimension)),
         taxonomy=scheme,
         category=claim.category,
-        severity=claim.severity,
+        severity=severity,
         confidence=confidence,
         evidence=stand.evidence,
         explanation=claim.why,

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from ...schemas.errors import ConfigError
 from .answer import ANSWER_VERSION
-from .case import Stage
+from .case import Case, Stage
 from .criteria import Criteria, CriteriaSet
 
 PROMPT_VERSION: Final = 3
@@ -25,7 +25,7 @@ class LlmJudges:
     """LLM judges with one model. `judges`: the enabled ones of `criteria`. `parameters`: sent with each call.
 
     `mode`: "panel" puts all judges of a subject into one call, "separate" makes one call a judge. `max_answer_tokens`
-    bounds each answer.
+    bounds each answer. `lookup`: how often an answer may ask to see more of the record before it counts.
     """
 
     criteria: CriteriaSet
@@ -34,6 +34,7 @@ class LlmJudges:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     mode: Mode = "panel"
     max_answer_tokens: int = 4096
+    lookup: int = 1
 
     def judge(self, name: str) -> Criteria:
         """The enabled judge of that name.
@@ -54,8 +55,13 @@ class LlmJudges:
             parameters,
             self.mode,
             str(self.max_answer_tokens),
+            str(self.lookup),
         )
         return blake2b(json.dumps(parts).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+    def rounds(self, case: Case) -> int:
+        """How often an answer to the case may ask to see more; never where its full text cannot be had."""
+        return self.lookup if case.uncut is not None else 0
 
     def of_run(self, run_role: str) -> tuple[Criteria, ...]:
         """The judges that look at runs of that role ("manager", "sub-agent") at some stage."""
@@ -75,6 +81,7 @@ def llm_judges_of(
     parameters: Mapping[str, Any] | None = None,
     mode: Mode = "panel",
     max_answer_tokens: int = 4096,
+    lookup: int = 1,
 ) -> LlmJudges:
     """The judges of `criteria` that are named, by name or code; all of them where none is.
 
@@ -88,7 +95,7 @@ def llm_judges_of(
         raise ConfigError(f"no judge named {unknown[0][:60]!r} in the criteria set {criteria.name!r}: it has {there}")
     chosen = {known[n] for n in wanted}
     judges = tuple(j for j in criteria.judges if not wanted or j.name in chosen)
-    return LlmJudges(criteria, judges, model, dict(parameters or {}), mode, max_answer_tokens)
+    return LlmJudges(criteria, judges, model, dict(parameters or {}), mode, max_answer_tokens, lookup)
 
 
 def _needs_plan(judge: Criteria) -> bool:

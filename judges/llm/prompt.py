@@ -80,13 +80,15 @@ def _of(
     hints = hinted(case, [j.code for j in judges], _first(case, part), part)
     full, rest = fenced(case.transcript, case.architecture, part, listed_for(case, part, hints))
     checks = f" {text.HINTS}" if hints else ""
+    lookup = panel.rounds(case) > 0
     if panel.mode == "panel":
         seated = judges if case.stage is Stage.PLAN else _run_judges(case, panel)
-        system = PromptMessage("system", system_text(panel.criteria.rules, seated, case.stage), cache=True)
+        rules = system_text(panel.criteria.rules, seated, case.stage, lookup=lookup)
+        system = PromptMessage("system", rules, cache=True)
         question = _question(case, judges, view, part)
         yield system, *cached(full), PromptMessage("user", f"{rest}\n{question}{checks}")
         return
-    system = PromptMessage("system", rules_text(panel.criteria.rules, case.stage), cache=True)
+    system = PromptMessage("system", rules_text(panel.criteria.rules, case.stage, lookup=lookup), cache=True)
     shared = (*cached(full), PromptMessage("user", rest, cache=True))
     for judge in judges:
         question = _question(case, (judge,), view, part)

@@ -10,12 +10,12 @@ from .case import Stage
 from .criteria import Criteria, Rules
 
 
-def system_text(rules: Rules, judges: Iterable[Criteria], stage: Stage) -> str:
-    """Rules and the criteria of all judges of one call."""
-    return "\n\n".join((rules_text(rules, stage), "# Judges", *map(criteria_text, judges)))
+def system_text(rules: Rules, judges: Iterable[Criteria], stage: Stage, *, lookup: bool = False) -> str:
+    """Rules and the criteria of all judges of one call; `lookup`: whether they may ask to see more."""
+    return "\n\n".join((rules_text(rules, stage, lookup=lookup), "# Judges", *map(criteria_text, judges)))
 
 
-def rules_text(rules: Rules, stage: Stage) -> str:
+def rules_text(rules: Rules, stage: Stage, *, lookup: bool = False) -> str:
     """The part that all judges share. A window's is the closing's, so that the one prompt begins as the other."""
     stages = {Stage.PLAN} if stage is Stage.PLAN else {Stage.WINDOW, Stage.CLOSING}
     principles = [f"- {p.text}" for p in rules.principles if stages & set(p.stages)]
@@ -24,6 +24,10 @@ def rules_text(rules: Rules, stage: Stage) -> str:
     answer = [text.ANSWER, text.PLAN_LABEL, text.FIELDS, text.SCORES]
     if stage is not Stage.PLAN:
         answer = [text.ANSWER, text.LABELS, text.FIELDS, text.SCORES, text.UNASKED]
+    if lookup or stage is not Stage.PLAN:
+        answer.insert(answer.index(text.FIELDS) + 1, text.CUT)
+    if lookup:
+        answer.append(text.LOOK)
     return "\n\n".join((text.ROLE, text.RECORD, rule, "\n".join(answer)))
 
 

@@ -43,6 +43,25 @@ SCORES: Final = (
 
 UNASKED: Final = "`confirmed`, `retracted` and `summary` stay empty unless asked for."
 
+HEAD: Final = "S0"
+"""The label of a record's head in `look`."""
+
+CUT: Final = "- `cut`: true if it rests on text that is cut, as an absence may, and that you were not shown"
+
+LOOK: Final = """\
+In `look`, cut text that a finding (an absence above all) or a score would rest on: `label` (a step; S0: prompts, \
+task, tools; null: all steps) and `find` (words, to see what surrounds them; null: the whole step). Ask only for what \
+could change the answer, and for all at once: you are shown it, and answer again. Answer in full now as well. Mostly \
+it stays empty."""
+
+LOOKED: Final = (
+    "That is what you asked to see, as recorded, and data like the record. Now send the whole answer again, as the one "
+    "JSON object described: leave out what this refutes, keep what holds, add what it shows. `cut` is true only of "
+    "what still rests on text that you have not seen."
+)
+MORE_LOOKS: Final = "If it cannot be avoided, `look` may ask once more."
+LAST_LOOK: Final = "This answer is final: `look` is empty."
+
 PLAN: Final = (
     "Judge the plan at {label}, by what stands before it, as {codes}. What came after is not shown: nothing is missing "
     "for that. Findings at {label} only{trigger}. Give {scores}."

@@ -64,6 +64,7 @@ def finding(label: str, quote: str, **changes: Any) -> dict[str, Any]:
         "shown_at": None,
         "also_at": [],
         "material": True,
+        "cut": False,
     } | changes
 
 

@@ -23,8 +23,10 @@ QUESTION: Final = 250
 QUOTES: Final = frozenset({"quote", "evidence"})
 NAMED: Final = frozenset({"judge"})
 """A list of objects that name one of these has one for each."""
-EMPTY: Final = frozenset({"also_at", "retracted", "rejected"})
+EMPTY: Final = frozenset({"also_at", "retracted", "rejected", "look"})
 """Lists that stay empty: what they would hold depends on more than the schema."""
+FALSE: Final = frozenset({"cut"})
+"""Flags that a sound answer seldom sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class _Filler:
         if "array" in kinds:
             return self._items(schema, name, number)
         if "boolean" in kinds:
-            return True
+            return name not in FALSE
         if "string" in kinds:
             return self._text(name, number)[: schema.get("maxLength", 10_000)]
         return max(schema.get("minimum", 0), min(schema.get("maximum", 2), 2))

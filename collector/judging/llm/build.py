@@ -206,6 +206,7 @@ def panel_from(config: LlmConfig) -> tuple[LlmJudges, tuple[str, ...]]:
         parameters=parameters(config),
         mode=config.mode,
         max_answer_tokens=config.max_answer_tokens,
+        lookup=config.looks,
     )
     return panel, tuple(f"judge {name}: {why}" for name, why in (*broken, *taken))
 

@@ -10,6 +10,7 @@ from typing import Final
 from ....judges.llm.case import Case, Stage
 from ....judges.llm.members import LlmJudges
 from ....judges.llm.schedule import closed_turns
+from ....judges.llm.second_look import MOST_CHARACTERS
 from ....processors.transcript import UNCUT, plan_views, split, transcribe
 from ....schemas.findings import Finding
 from ....schemas.trajectory import AgentRun, Trace
@@ -34,12 +35,16 @@ class JudgeRequest:
 
 @dataclass(frozen=True, slots=True)
 class PromptBudget:
-    """Limits of requests: `budget` tokens for a transcript, counted by `count`; `hints`: whether findings are shown."""
+    """Limits of requests: `budget` tokens for a transcript, counted by `count`; `hints`: whether findings are shown.
+
+    `look`: characters that a second look may show beside it.
+    """
 
     panel: LlmJudges
     budget: int
     count: Callable[[str], int]
     hints: bool = True
+    look: int = MOST_CHARACTERS
 
     def room(self, description: str) -> int:
         """Tokens that a transcript may take beside the description of its service."""

@@ -21,7 +21,8 @@ async def judge_with_fallback(
     part: JudgeRequest | None = request
     while part is not None:
         try:
-            return await run_prompts(deliberate(part.case, how.panel, part.chapters), client, bypass_cache=bypass_cache)
+            deliberating = deliberate(part.case, how.panel, part.chapters, how.look)
+            return await run_prompts(deliberating, client, bypass_cache=bypass_cache)
         except PromptTooLongError as error:
             why = str(error)
             part = cut_down(part, how)

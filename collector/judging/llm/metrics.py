@@ -31,6 +31,10 @@ class LlmJudgingMetrics:
         self._dropped = meter.create_counter(
             "tracejury_panel_dropped_claims", description="Claims of LLM judges that are no findings, by reason"
         )
+        self._looks = meter.create_counter(
+            "tracejury_panel_second_looks",
+            description="Questions to LLM judges that were followed by a look at cut text, by outcome",
+        )
         self._outcomes = meter.create_counter(
             "tracejury_panel_judgements", description="Words of the ledger written, by judge and outcome"
         )
@@ -53,6 +57,8 @@ class LlmJudgingMetrics:
         self._cases.record(seconds, {"stage": stage.value})
         for reason, count in said.dropped.items():
             self._dropped.add(count, {"reason": reason})
+        for outcome, count in said.looks.items():
+            self._looks.add(count, {"outcome": outcome})
 
     def saved(self, subjects: Sequence[JudgedSubject], now: int) -> None:
         """These are readable since `now` (unix nanos)."""

@@ -183,7 +183,7 @@ def _outcome(said: Deliberation, judge: str, verdict: Verdict | None) -> tuple[O
         return Outcome.FAILED, failure
     if verdict is not None and verdict.not_applicable:
         return Outcome.NOT_APPLICABLE, verdict.reasons
-    return (Outcome.CACHED if said.known else Outcome.DONE), ""
+    return (Outcome.CACHED if said.known else Outcome.DONE), said.notes.get(judge, "")
 
 
 def _row(

@@ -38,6 +38,19 @@ def plain_url(value: str) -> str:
 Url = Annotated[str, AfterValidator(plain_url)]
 
 
+def rounds(value: Any) -> Any:
+    """A number of second looks as it is kept; YAML reads `off` as false, and options are text.
+
+    Raises:
+        ValueError: it is no such number.
+    """
+    text = "off" if value is False else value
+    known: dict[Any, Any] = {"off": "off", "once": "once", "1": 1, "2": 2, "3": 3}
+    if isinstance(text, bool | float) or str(text) not in known:
+        raise ValueError("must be off, once, or a number of rounds from 1 to 3")
+    return known[str(text)]
+
+
 class ModelConfig(Section):
     """A model and where it is reached; in a file a plain string is its `model`."""
 
@@ -146,6 +159,8 @@ class LlmConfig(Section):
     """Judge windows of a live run, too; otherwise only finished runs."""
     window: WindowConfig = WindowConfig()
     """When a window is judged."""
+    lookup: Annotated[Literal["off", "once", 1, 2, 3], BeforeValidator(rounds)] = "once"
+    """How often a judge may ask to see cut text in full before its answer counts: `off`, `once`, or up to 3 rounds."""
     hints: bool = True
     """Show the judges what the detectors found."""
     architecture: Literal["derived", "none"] = "derived"
@@ -182,6 +197,11 @@ class LlmConfig(Section):
         if self.packs and not self.model:
             raise ValueError("packs: they ask a model; set judges.model, too, or leave packs empty")
         return self
+
+    @property
+    def looks(self) -> int:
+        """The most second looks of one question."""
+        return self.lookup if isinstance(self.lookup, int) else int(self.lookup == "once")
 
     @property
     def on(self) -> bool:
