@@ -109,12 +109,16 @@ class Criteria(Data):
 
 
 class Rules(Data):
-    """The shared part of a criteria set: rules, what the severities mean, how to score, how sure findings are."""
+    """The shared part of a criteria set: rules, what the severities mean, how to score, how sure findings are.
+
+    `plan_severities`: what they mean of a plan that is judged alone, None where it is the same.
+    """
 
     version: Annotated[int, Field(ge=1)]
     title: Text
     principles: Annotated[tuple[Principle, ...], Field(min_length=1)]
     severities: dict[Severity, Text]
+    plan_severities: dict[Severity, Text] | None = None
     verdict: Text
     confidence: Confidence
 
@@ -125,8 +129,9 @@ class Rules(Data):
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
-        if set(self.severities) != set(Severity):
-            raise ValueError("severities: say what each of LOW, MEDIUM and HIGH means")
+        for key, meanings in (("severities", self.severities), ("plan_severities", self.plan_severities)):
+            if meanings is not None and set(meanings) != set(Severity):
+                raise ValueError(f"{key}: say what each of LOW, MEDIUM and HIGH means")
         _complete(self.confidence)
         return self
 

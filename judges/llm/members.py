@@ -13,7 +13,7 @@ from .answer import ANSWER_VERSION
 from .case import Case, Stage
 from .criteria import Criteria, CriteriaSet
 
-PROMPT_VERSION: Final = 3
+PROMPT_VERSION: Final = 4
 """Counts changes of the prompts apart from the criteria."""
 
 Mode = Literal["panel", "separate"]

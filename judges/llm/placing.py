@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from ...schemas.normalized import NormalizedSpan
 from ...schemas.trajectory import Trace
 from ...schemas.transcript import Step
 from ..evidence import OwnText
@@ -14,6 +16,9 @@ from .verbatim import standing
 
 MOST_SEARCHES: Final = 400
 """Misplaced quotes of one case that are looked for in its other steps; later ones are dropped."""
+
+_CALL: Final = re.compile(r"calls (\S+)(?: \(no[^()\n]*\))?(.*)", re.DOTALL)
+"""A transcript's line for a call, with what it says of its execution, and the arguments below it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +74,14 @@ class QuotePlacer:
     def evidence(self, step: Step, quote: str) -> str:
         """The quote as it stands at the span; of an absence, or of a tool's line, the name of a tool it was given.
 
+        Of our line for a call that the span made ("calls NAME"), the arguments quoted with it, else the tool's name.
+
         For a quote from what is told at the step and was recorded elsewhere (`OwnText`), words of the span itself.
         """
         span = self._traces[step.trace_id].spans[step.span_id]
         if found := standing(self.own(step.trace_id), step.span_id, quote):
+            return found
+        if found := self._called(step, span, quote):
             return found
         name = quote.strip().partition("(")[0]
         if any(tool.name == name for tool in span.tools):
@@ -80,6 +89,13 @@ class QuotePlacer:
         found = standing(self.own(step.trace_id, told=True), step.span_id, quote)
         sent = found and any(found in value for value in span.raw.attributes.values())
         return found if sent else found and self._words(step)
+
+    def _called(self, step: Step, span: NormalizedSpan, quote: str) -> str:
+        line = _CALL.fullmatch(quote.strip())
+        if line is None or all(request.name != line[1] for request in span.tool_requests):
+            return ""
+        arguments = line[2].strip()
+        return standing(self.own(step.trace_id), step.span_id, arguments) if arguments else line[1]
 
     def own(self, trace_id: str, *, told: bool = False) -> OwnText:
         """The texts of one trace's spans."""

@@ -19,7 +19,8 @@ def rules_text(rules: Rules, stage: Stage, *, lookup: bool = False) -> str:
     """The part that all judges share. A window's is the closing's, so that the one prompt begins as the other."""
     stages = {Stage.PLAN} if stage is Stage.PLAN else {Stage.WINDOW, Stage.CLOSING}
     principles = [f"- {p.text}" for p in rules.principles if stages & set(p.stages)]
-    severities = [f"{s}: {rules.severities[s]}" for s in (Severity.HIGH, Severity.MEDIUM, Severity.LOW)]
+    meanings = rules.plan_severities if stage is Stage.PLAN and rules.plan_severities else rules.severities
+    severities = [f"{s}: {meanings[s]}" for s in (Severity.HIGH, Severity.MEDIUM, Severity.LOW)]
     rule = "\n".join(("# Rules", *principles, f"- Severity. {'. '.join(severities)}.", f"- {rules.verdict}"))
     answer = [text.ANSWER, text.PLAN_LABEL, text.FIELDS, text.SCORES]
     if stage is not Stage.PLAN:

@@ -124,6 +124,8 @@ def test_where_it_showed_is_told_by_the_kind_of_step() -> None:
     [
         ("S2", "I look it up.", "a1"),
         ("S2", "look", "a1"),  # the tool's name
+        ("S2", "calls look", "a1"),  # the transcript's line for a call
+        ("S2", 'calls look\n {"q": "the first query"}', "a1"),
         ("S1", "unused", "p1"),  # a tool that the call was given
         ("S1", "chat", "p1"),  # the span's name
         ("S1", "It is forty-two.", "a2"),  # it stands in one other step only
@@ -151,6 +153,9 @@ def test_what_a_step_put_out_can_be_quoted_at_its_call() -> None:
     [
         (claim("S2", "I never said this."), "no-evidence"),
         (claim("S1", "No such file"), "no-evidence"),  # in two other steps
+        (claim("S4", "calls look"), "no-evidence"),  # another step made the call
+        (claim("S2", "calls unused"), "no-evidence"),  # the step had the tool and did not call it
+        (claim("S2", 'calls look\n {"q": "another query"}'), "no-evidence"),
         (claim("S9", "I never said this."), "unknown-label"),
         (claim("S9", "No such file"), "unknown-label"),
         (claim("S2", "I look it up.", "PQ"), "unsound"),

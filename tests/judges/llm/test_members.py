@@ -26,13 +26,20 @@ REST = ("logical-consistency", "execution-efficiency", "tool-selection", "tool-c
         ("manager", Stage.WINDOW, False, REST),
         ("manager", Stage.CLOSING, True, ("plan-adherence", "goal-fulfilment", *REST)),
         ("manager", Stage.CLOSING, False, ("goal-fulfilment", *REST)),
-        ("sub-agent", Stage.CLOSING, True, ("plan-adherence", *REST)),
-        ("sub-agent", Stage.CLOSING, False, REST),
+        ("sub-agent", Stage.CLOSING, True, ("plan-adherence", "goal-fulfilment", *REST)),
+        ("sub-agent", Stage.CLOSING, False, ("goal-fulfilment", *REST)),
     ],
 )
 def test_who_is_asked(role: str, stage: Stage, asked: tuple[str, ...], *, has_plan: bool) -> None:
     """By the run's role, the stage, and whether there is a plan."""
     assert PANEL.asked(role, stage, has_plan=has_plan) == asked
+
+
+def test_a_judge_of_managers_does_not_see_sub_agents() -> None:
+    """As published, the goal is the user's: the paper's set asks managers only."""
+    paper = llm_judges_of(load_set("paper"), "gpt-x")
+    assert "goal-fulfilment" in paper.asked("manager", Stage.CLOSING, has_plan=False)
+    assert paper.asked("sub-agent", Stage.CLOSING, has_plan=False) == REST
 
 
 @pytest.mark.parametrize(

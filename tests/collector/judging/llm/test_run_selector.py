@@ -43,11 +43,11 @@ def words(rows: Sequence[Judgement]) -> set[tuple[str, str, Outcome]]:
 
 
 def test_while_a_trace_is_open_its_ended_sub_agents_are_pending_and_at_the_end_its_manager() -> None:
-    """Whether the goal was met is asked of managers only."""
+    """By the same judges: of a sub-agent, too, it is asked whether its task was done."""
     ledger: LedgerEntries = {}
     one = selector()
     open_rows = one.select(a_trace(TraceState.OPEN), (), ledger, 1).rows
-    assert words(open_rows) == {("s", n, Outcome.PENDING) for n in NAMES if n != "goal-fulfilment"}
+    assert words(open_rows) == {("s", n, Outcome.PENDING) for n in NAMES}
     assert {row.subject.kind for row in open_rows} == {SubjectKind.AGENT_RUN}
     settled = one.select(a_trace(), (), ledger, 2)
     assert words(settled.rows) == {("m", n, Outcome.PENDING) for n in NAMES}
@@ -82,9 +82,7 @@ def test_a_run_that_became_part_of_another_is_pending_no_longer() -> None:
     one = selector()
     one.select(a_trace(), (), ledger, 1)
     joined = trace(run("m", Said("l1", "hello")))
-    assert words(one.select(joined, (), ledger, 2).rows) == {
-        ("s", n, Outcome.SUPERSEDED) for n in NAMES if n != "goal-fulfilment"
-    }
+    assert words(one.select(joined, (), ledger, 2).rows) == {("s", n, Outcome.SUPERSEDED) for n in NAMES}
     assert one.select(joined, (), ledger, 3).rows == ()
 
 
