@@ -71,6 +71,14 @@ OPTIONS: tuple[Decorator, ...] = (
     ),
     click.option("--hints/--no-hints", default=True, help="Show the judges what the detectors found."),
     click.option(
+        "--verify",
+        type=click.Choice(["off", "high", "all"]),
+        default="high",
+        show_default=True,
+        help="Findings that the model is asked to refute.",
+    ),
+    click.option("--verifier", default="", metavar="MODEL", help="Another model for that."),
+    click.option(
         "--runs", type=click.IntRange(1, 100), default=1, show_default=True, help="Judge each trace so often."
     ),
     click.option("--adjudicate", is_flag=True, help="Have an LLM say which findings describe which errors."),

@@ -47,8 +47,10 @@ class EvaluatedModel:
 
 
 @asynccontextmanager
-async def open_models(options: JudgesOptions) -> AsyncIterator[tuple[EvaluatedModel, EvaluatedModel]]:
-    """The judges' model and the matcher's (the same, where no other is named); closed, with the cassette, at the end.
+async def open_models(options: JudgesOptions) -> AsyncIterator[tuple[EvaluatedModel, EvaluatedModel, EvaluatedModel]]:
+    """The judges' model, the verifier's and the matcher's (the same, where no other is named).
+
+    They are closed, with the cassette, at the end.
 
     Raises:
         ConfigError: litellm is not installed, a key is missing, there is neither a model nor a cassette to replay, or
@@ -57,11 +59,13 @@ async def open_models(options: JudgesOptions) -> AsyncIterator[tuple[EvaluatedMo
     await LIBRARY.ready()
     async with AsyncExitStack() as stack:
         cassette = stack.enter_context(_open_cassette(options))
-        judges = adjudicator = await _open(options, options.llm, cassette, stack)
+        judges = verifier = adjudicator = await _open(options, options.llm, cassette, stack)
+        if (own := options.llm.of_verifier) is not None and own.model != options.llm.model:
+            verifier = await _open(options, own, cassette, stack)
         if options.adjudicator not in {"", options.llm.model}:
             config = replace_model(options.llm, options.adjudicator)
             adjudicator = await _open(options, config, cassette, stack)
-        yield judges, adjudicator
+        yield judges, verifier, adjudicator
 
 
 def replace_model(config: LlmConfig, model: str) -> LlmConfig:

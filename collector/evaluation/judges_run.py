@@ -28,7 +28,8 @@ from .spend import Usage
 
 Job = TypeVar("Job")
 Made = TypeVar("Made")
-JudgeTrace = Callable[[Trace, Client], Awaitable[tuple[RunResult, ...]]]
+JudgeTrace = Callable[[Trace, Client, Client], Awaitable[tuple[RunResult, ...]]]
+"""Judges a trace, by the judges' model and the verifier's."""
 Progress = Callable[[str, int, int], None]
 """Told (stage, done, of)."""
 
@@ -60,13 +61,13 @@ async def judge_folder(options: JudgesOptions, rebuilt: RebuiltFolder, progress:
     """
     architecture = ServiceDescriptions.of(options.architecture, rebuilt.traces)
     panel_from(options.llm)  # what is wrong with the criteria should not cost a look at the model
-    async with open_models(options) as (judges, adjudicator):
+    async with open_models(options) as (judges, verifier, adjudicator):
         model = judges.about
         llm = replace_model(options.llm, model.model)
         panel, troubles = panel_from(llm)
         room = prompt_budget(panel, model.max_input_tokens, judges.count, hints=llm.hints)
-        how = Judging(room, windows_from(llm) if llm.streaming else None)
-        run = _JudgingRun(options, rebuilt, judges, adjudicator, progress)
+        how = Judging(room, windows_from(llm) if llm.streaming else None, llm.verify)
+        run = _JudgingRun(options, rebuilt, judges, verifier, adjudicator, progress)
         results = await run.judge(how, architecture)
         adjudicated, cost = await run.match(results) if options.adjudicate else ({}, Usage())
         baseline = await run.judge_baseline(architecture) if options.baseline else {}
@@ -79,13 +80,14 @@ class _JudgingRun:
     options: JudgesOptions
     rebuilt: RebuiltFolder
     judges: EvaluatedModel
+    verifier: EvaluatedModel
     adjudicator: EvaluatedModel
     progress: Progress
 
     async def judge(self, how: Judging, architecture: ServiceDescriptions) -> tuple[TraceResult, ...]:
-        def judge(trace: Trace, client: Client) -> Awaitable[tuple[RunResult, ...]]:
+        def judge(trace: Trace, client: Client, verifier: Client) -> Awaitable[tuple[RunResult, ...]]:
             detected = self.rebuilt.detected.get(trace.trace_id, ())
-            return judge_trace(trace, how, client, detected, architecture.text(trace))
+            return judge_trace(trace, how, client, detected, architecture.text(trace), verifier=verifier)
 
         return await self._results("judging", self.options.runs, judge)
 
@@ -96,7 +98,7 @@ class _JudgingRun:
         return {name: await self._baseline(variant) for name, variant in variants.items()}
 
     async def _baseline(self, architecture: ServiceDescriptions) -> tuple[TraceResult, ...]:
-        async def judge(trace: Trace, client: Client) -> tuple[RunResult, ...]:
+        async def judge(trace: Trace, client: Client, _: Client) -> tuple[RunResult, ...]:
             return (await judge_baseline(trace, architecture.text(trace), client),)
 
         return await self._results("baseline", 1, judge)
@@ -107,7 +109,8 @@ class _JudgingRun:
         async def one(job: tuple[int, Trace]) -> TraceResult:
             repetition, trace = job
             ledger: Ledger = defaultdict(Usage)
-            runs = await judge(trace, self.judges.of_run(repetition, ledger))
+            clients = (model.of_run(repetition, ledger) for model in (self.judges, self.verifier))
+            runs = await judge(trace, *clients)
             return TraceResult(self.rebuilt.name(trace), trace.trace_id, repetition, runs, dict(ledger))
 
         jobs = [(repetition, trace) for repetition in range(repetitions) for trace in self.rebuilt.traces]

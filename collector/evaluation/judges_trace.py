@@ -16,7 +16,8 @@ from ...schemas.findings import Finding
 from ...schemas.trajectory import AgentRun, Trace, Turn
 from ..judging.llm.judge_queue import JudgeTask
 from ..judging.llm.judge_request import JudgeRequest, PromptBudget, judge_requests
-from ..judging.llm.judge_with_fallback import judge_with_fallback
+from ..judging.llm.judging_steps import JudgingSteps
+from ..judging.llm.verification import Verifier, Verify
 from .judges_result import RunResult
 
 Answer = Deliberation | TracejuryError
@@ -24,20 +25,31 @@ Answer = Deliberation | TracejuryError
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """How traces are judged. `windows`: when those of a live run close; None: only finished runs are judged."""
+    """How traces are judged. `windows`: when those of a live run close; None: only finished runs are judged.
+
+    `verify`: findings that are verified; nothing is waited for in vain, as nobody waits for an evaluation's findings.
+    """
 
     preparation: PromptBudget
     windows: WindowRules | None = None
+    verify: Verify = "off"
 
 
 async def judge_trace(
-    trace: Trace, how: Judging, client: Client, detected: Sequence[Finding] = (), architecture: str = ""
+    trace: Trace,
+    how: Judging,
+    client: Client,
+    detected: Sequence[Finding] = (),
+    architecture: str = "",
+    *,
+    verifier: Client | None = None,
 ) -> tuple[RunResult, ...]:
     """Every agent run of a finished trace judged, all of them at once; what fails is unscored, and never raised.
 
-    `detected`: the detectors' findings in it, shown as hints where the preparation says so.
+    `detected`: the detectors' findings in it, shown as hints where the preparation says so. `verifier`: another model.
     """
-    judging = _TraceJudging(trace, how, client, detected, architecture)
+    steps = JudgingSteps(client, how.preparation, Verifier(verifier or client, how.verify, patience=None))
+    judging = _TraceJudging(trace, how, steps, detected, architecture)
     return tuple(await asyncio.gather(*map(judging.result, trace.runs)))
 
 
@@ -45,7 +57,7 @@ async def judge_trace(
 class _TraceJudging:
     trace: Trace
     how: Judging
-    client: Client
+    steps: JudgingSteps
     detected: Sequence[Finding]
     architecture: str
 
@@ -61,7 +73,7 @@ class _TraceJudging:
         answers = [answer for answer in windows if isinstance(answer, Deliberation)]
         findings = {f.id: f for answer in answers for f in answer.findings}
         last = _task(self.trace, run, Stage.CLOSING, judges, self.detected)
-        (closing,) = await self._ask(last, run, findings.values())
+        (closing,) = await self._ask(last, run, tuple(findings.values()))
         if isinstance(closing, TracejuryError):
             closing = Deliberation(failures=dict.fromkeys(judges, str(closing)))
         return RunResult(
@@ -83,14 +95,13 @@ class _TraceJudging:
                     yield answer
 
     async def _ask(self, task: JudgeTask, run: AgentRun, provisional: Iterable[Finding]) -> list[Answer]:
-        preparation = self.how.preparation
-        requests = judge_requests(task, self.trace, run, preparation, provisional, self.architecture)
-        return [await _answer(request, preparation, self.client) for request in requests]
+        requests = judge_requests(task, self.trace, run, self.steps.how, provisional, self.architecture)
+        return [await _answer(request, self.steps, provisional) for request in requests]
 
 
-async def _answer(request: JudgeRequest, how: PromptBudget, client: Client) -> Answer:
+async def _answer(request: JudgeRequest, steps: JudgingSteps, provisional: Iterable[Finding]) -> Answer:
     try:
-        return await judge_with_fallback(request, how, client)
+        return await steps.judge(request, provisional)
     except TracejuryError as error:
         return error
 

@@ -13,9 +13,11 @@ from tracejury.collector.judging.llm.descriptions import no_description
 from tracejury.collector.judging.llm.judge_queue import JudgeQueue
 from tracejury.collector.judging.llm.judge_request import PromptBudget
 from tracejury.collector.judging.llm.judge_worker import JudgeWorker
+from tracejury.collector.judging.llm.judging_steps import JudgingSteps
 from tracejury.collector.judging.llm.run_judge import RunJudge
 from tracejury.collector.judging.llm.run_selector import RunSelector
 from tracejury.collector.judging.llm.stored import StoredCases
+from tracejury.collector.judging.llm.verification import Verifier, Verify
 from tracejury.collector.judging.llm.windows import Windows
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.llm_judging import StoredLlmJudging
@@ -124,6 +126,9 @@ class LlmBench(WorkerBench):
         client: Client | None = None,
         queue: JudgeQueue | None = None,
         streaming: bool = True,
+        verify: Verify = "off",
+        verifier: Client | None = None,
+        patience: float | None = None,
     ) -> None:
         self.client = client or ScriptedClient(script, model)
         self.panel = llm_judges_of(load_set("production"), model, NAMES)
@@ -140,7 +145,8 @@ class LlmBench(WorkerBench):
 
         @asynccontextmanager
         async def open_judge(runner: LoopRunner) -> AsyncIterator[RunJudge]:
-            yield RunJudge(self.client, runner.run, how, self.cases, no_description, versions, self.watch, self.clock)
+            steps = JudgingSteps(self.client, how, Verifier(verifier or self.client, verify, patience=patience))
+            yield RunJudge(steps, runner.run, self.cases, no_description, versions, self.watch, self.clock)
 
         self.worker = JudgeWorker(self.cases, self.queue, windows, open_judge, versions, self.watch, clock=self.clock)
 

@@ -17,9 +17,11 @@ from tracejury.collector.judging.llm.descriptions import no_description
 from tracejury.collector.judging.llm.judge_queue import JudgeQueue, JudgeTask
 from tracejury.collector.judging.llm.judge_request import PromptBudget
 from tracejury.collector.judging.llm.judge_worker import JudgeWorker
+from tracejury.collector.judging.llm.judging_steps import JudgingSteps
 from tracejury.collector.judging.llm.packs.build import PackJudging, build_packs
 from tracejury.collector.judging.llm.packs.pack_judge import PackJudge
 from tracejury.collector.judging.llm.stored import StoredCases
+from tracejury.collector.judging.llm.verification import Verifier
 from tracejury.collector.judging.model.config import LlmConfig
 from tracejury.collector.judging.pipeline import Judge
 from tracejury.collector.store.client import Store
@@ -193,9 +195,8 @@ class PackBench(WorkerBench):
 
         @asynccontextmanager
         async def open_judge(runner: LoopRunner) -> AsyncIterator[Judge[JudgeTask, JudgedSubject]]:
-            yield PackJudge(
-                built.panel, built.sessions, self.client, runner.run, how, no_description, self.watch, self.clock
-            )
+            steps = JudgingSteps(self.client, how, Verifier(self.client, settings.verify, patience=None))
+            yield PackJudge(built.panel, built.sessions, steps, runner.run, no_description, self.watch, self.clock)
 
         self.worker = JudgeWorker(
             self.cases, self.queue, None, open_judge, built.panel.versions, self.watch, clock=self.clock

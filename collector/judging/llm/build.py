@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from ....judges.llm.budget import DAY, HOUR
 from ....judges.llm.criteria import extended, load_judge, load_set, offered_judges
@@ -36,7 +37,9 @@ from ..pipeline import Judge
 from .descriptions import Descriptions, no_description
 from .judge_queue import JudgeQueue, JudgeTask
 from .judge_worker import JudgeWorker
+from .judging_steps import JudgingSteps
 from .metrics import LlmJudgingMetrics, watch_llm_judging
+from .open_verifier import open_verifier
 from .packs.build import PackJudging, build_packs
 from .packs.pack_judge import PackJudge
 from .packs.pack_selector import PackSelector
@@ -114,15 +117,18 @@ def build_llm_judging(
         budget = budget_of(config.budget)
         budget.load(await retry_until_available(lambda: kept.spend(clock() - DAY - HOUR)))
         secret = await retry_until_available(kept.mark_key)
-        async with open_model(config, answers=kept, budget=budget, secret=secret, clock=clock) as model:
+        shared: dict[str, Any] = {"answers": kept, "budget": budget, "secret": secret, "clock": clock}
+        async with open_model(config, **shared) as model, open_verifier(config, model, **shared) as verifier:
             worker.health.started(model.llm.missing_keys)
             limit = model.llm.max_input_tokens
-            how = prompt_budget(panel, limit, model.llm.count_tokens, hints=config.hints)
-            runs = RunJudge(model.client, runner.run, how, cases, describe, versions, metrics, clock)
+            steps = JudgingSteps(
+                model.client, prompt_budget(panel, limit, model.llm.count_tokens, hints=config.hints), verifier
+            )
+            runs = RunJudge(steps, runner.run, cases, describe, versions, metrics, clock)
             if packs is None:
                 yield runs
                 return
-            of_packs = PackJudge(packs.panel, packs.sessions, model.client, runner.run, how, describe, metrics, clock)
+            of_packs = PackJudge(packs.panel, packs.sessions, steps, runner.run, describe, metrics, clock)
             yield SubjectJudge(runs, {SubjectKind.EXCHANGE: of_packs, SubjectKind.SESSION: of_packs})
 
     worker = JudgeWorker(

@@ -9,14 +9,13 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from ....judges.llm.case import Deliberation, Stage
-from ....judges.llm.client import Client
 from ....processors.assemble import TraceKey
 from ....schemas.findings import Finding, FindingState
 from ....schemas.trajectory import AgentRun, Trace
 from ....schemas.verdicts import JudgedSubject, Outcome
 from .judge_queue import JudgeTask
-from .judge_request import JudgeRequest, PromptBudget, judge_requests
-from .judge_with_fallback import judge_with_fallback
+from .judge_request import JudgeRequest, judge_requests
+from .judging_steps import JudgingSteps
 from .outcome import StoredJudgements, Versions, closing, unjudged, window
 from .stored import StoredCases
 from .watch import LlmJudgingObserver
@@ -36,16 +35,15 @@ class RunJudge:
 
     def __init__(
         self,
-        client: Client,
+        steps: JudgingSteps,
         call: Call,
-        how: PromptBudget,
         store: StoredCases,
         describe: Callable[[Trace, AgentRun], str],
         versions: Versions,
         observer: LlmJudgingObserver,
         clock: Callable[[], int],
     ) -> None:
-        self._client, self._call, self._how, self._store, self._describe = client, call, how, store, describe
+        self._steps, self._call, self._store, self._describe = steps, call, store, describe
         self._versions, self._observer, self._clock = versions, observer, clock
         self._reading, self._preparing = threading.Lock(), threading.Lock()
         self._last: tuple[tuple[TraceKey, int], tuple[Trace, tuple[Finding, ...]] | None] | None = None
@@ -63,10 +61,10 @@ class RunJudge:
         open_findings = [f for f in stored.findings if f.state is FindingState.PROVISIONAL and f.judge in task.judges]
         description = self._describe(trace, run)
         with self._preparing:  # threads that compute slow down the receivers: one at a time
-            requests = judge_requests(task, trace, run, self._how, open_findings, description)
+            requests = judge_requests(task, trace, run, self._steps.how, open_findings, description)
         for request in requests:
             began = time.perf_counter()
-            said = self._call(judge_with_fallback(request, self._how, self._client, bypass_cache=task.bypass_cache))
+            said = self._call(self._steps.judge(request, stored.findings, bypass_cache=task.bypass_cache))
             self._observer.judged(request.case.stage, said, time.perf_counter() - began)
             yield self._outcome(task, request, said, stored)
 

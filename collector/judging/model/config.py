@@ -67,6 +67,11 @@ def named(value: Any) -> Any:
     return {"model": value} if isinstance(value, str) else value
 
 
+def maybe_named(value: Any) -> Any:
+    """`named`, where "" is no model."""
+    return None if value == "" else named(value)
+
+
 class WindowConfig(Section):
     """When newly closed turns of a live run are judged: at whichever comes first."""
 
@@ -163,6 +168,12 @@ class LlmConfig(Section):
     """How often a judge may ask to see cut text in full before its answer counts: `off`, `once`, or up to 3 rounds."""
     hints: bool = True
     """Show the judges what the detectors found."""
+    verify: Literal["off", "high", "all"] = "high"
+    """Findings of LLM judges that a model is asked to refute before they are stored: `high` are those of HIGH severity,
+    `all` also those of packs (docs/llm-judges.md)."""
+    verifier: Annotated[ModelConfig | None, BeforeValidator(maybe_named)] = None
+    """Another model that is asked to refute them: a model string, or a mapping with `model`, `api_base` and
+    `api_key_env`; null: the judges' own."""
     architecture: Literal["derived", "none"] = "derived"
     """Show the judges a description of the service, derived from its trajectories or written by you."""
     policies: tuple[PolicyConfig, ...] = ()
@@ -207,6 +218,15 @@ class LlmConfig(Section):
     def on(self) -> bool:
         """Whether there is a model."""
         return bool(self.model)
+
+    @property
+    def of_verifier(self) -> LlmConfig | None:
+        """The same for the model of the verifier, without prices, which it has by litellm; None: the judges' own."""
+        if self.verifier is None or self.verify == "off":
+            return None
+        named = self.verifier.model_dump()
+        own = {"fallbacks": (), "max_input_tokens": 0, "input_usd_per_million": None, "output_usd_per_million": None}
+        return self.model_copy(update=named | own | {"verifier": None})
 
     @property
     def chain(self) -> tuple[ModelConfig, ...]:

@@ -22,6 +22,7 @@ def check_ready(config: LlmConfig) -> None:
         raise ConfigError(
             f"LLM judges need {NEEDED}: pip install 'tracejury[llm]' (or leave judges.model out: detectors need none)"
         )
-    for asked in config.chain:
+    verifier = config.of_verifier
+    for asked in (*config.chain, *(verifier.chain if verifier else ())):
         if asked.api_key_env and not os.environ.get(asked.api_key_env):
             raise ConfigError(f"judges.api_key_env: the environment variable {asked.api_key_env} is not set")

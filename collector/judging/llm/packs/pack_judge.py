@@ -11,22 +11,23 @@ from .....judges.checks.case import AskedCheck, CheckCase
 from .....judges.checks.check_types import Check, ItemSource
 from .....judges.checks.deliberation import judge_checks
 from .....judges.llm.case import Deliberation
-from .....judges.llm.client import Client
 from .....judges.packs.pack_types import Pack
-from .....processors.transcript import split
+from .....processors.transcript import UNCUT, session_record, split
 from .....processors.transcript.session_record import upto
 from .....schemas.errors import PromptTooLongError
 from .....schemas.findings import Finding
 from .....schemas.llm_rows import LedgerRow
 from .....schemas.trajectory import AgentRun, Trace, TraceState
-from .....schemas.transcript import SessionRecord
+from .....schemas.transcript import Chapter, SessionRecord
 from .....schemas.verdicts import JudgedSubject, Outcome, Subject, SubjectKind, Verdict, session_of
 from ...pipeline import NotYetError
 from ..judge_queue import JudgeTask
-from ..judge_request import LEAST_BUDGET, PromptBudget
+from ..judge_request import LEAST_BUDGET
+from ..judging_steps import JudgingSteps
 from ..outcome import checked, unjudged
 from ..run_judge import Call
 from ..run_prompts import run_prompts
+from ..verification import Evidence
 from ..watch import LlmJudgingObserver
 from .pack_cases import RecordedSubject, asked_of, by_trace_id, completed, without_detected
 from .pack_panel import PackPanel
@@ -61,14 +62,13 @@ class PackJudge:
         self,
         panel: PackPanel,
         sessions: StoredSessions,
-        client: Client,
+        steps: JudgingSteps,
         call: Call,
-        how: PromptBudget,
         describe: Callable[[Trace, AgentRun], str],
         observer: LlmJudgingObserver,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
-        self._panel, self._sessions, self._client, self._call, self._how = panel, sessions, client, call, how
+        self._panel, self._sessions, self._steps, self._call = panel, sessions, steps, call
         self._describe, self._observer, self._clock = describe, observer, clock
 
     def ask(self, task: JudgeTask) -> Iterator[JudgedSubject]:
@@ -208,20 +208,34 @@ class PackJudge:
             architecture=self._describe(trace, run) if run is not None else "",
             probability=task.probability,
         )
-        room = self._how.room(case.architecture)
+        how = self._steps.how
+        room = how.room(case.architecture)
         while True:
-            chapters = split(case.record.transcript, room, self._how.count)
+            chapters = split(case.record.transcript, room, how.count)
             began = time.perf_counter()
-            deliberating = judge_checks(case, self._panel.how(pack), chapters)
             try:
-                said = self._call(run_prompts(deliberating, self._client, bypass_cache=task.bypass_cache))
+                said = self._call(self._checked(task, case, pack, chapters))
             except PromptTooLongError as error:
-                room = min(room, max(self._how.count(chapter.text) for chapter in chapters)) // 2
+                room = min(room, max(how.count(chapter.text) for chapter in chapters)) // 2
                 if room < LEAST_BUDGET:
                     return Deliberation(failures={asked.check.name: str(error) for asked in checks})
                 continue
             self._observer.judged(task.stage, said, time.perf_counter() - began)
             return said
+
+    async def _checked(self, task: JudgeTask, case: CheckCase, pack: Pack, chapters: Sequence[Chapter]) -> Deliberation:
+        """One try of asking, and what was found verified, where findings of packs are."""
+        deliberating = judge_checks(case, self._panel.how(pack), chapters)
+        said = await run_prompts(deliberating, self._steps.client, bypass_cache=task.bypass_cache)
+        record, traces = case.record.transcript, {trace.trace_id: trace for trace in case.traces.values()}
+        evidence = Evidence(
+            record=lambda: session_record(record.run_id, traces.values(), UNCUT).transcript,
+            header=record.header,
+            service=case.service,
+            run_id=case.judged.exchange.run_id if case.judged else case.subject.id,
+        )
+        findings = await self._steps.verifier.verify(said.findings, evidence, bypass_cache=task.bypass_cache)
+        return replace(said, findings=findings)
 
     def _sum(
         self,
