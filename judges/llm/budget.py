@@ -136,6 +136,15 @@ class Budget:
         """The amount held back for calls in flight that were admitted in the running hour or day."""
         return sum((hour.held for hour in self._within(now, period, service)), Amount())
 
+    def spare(self, service: str, now: int) -> bool:
+        """Whether less is spent than falls to the time that has passed of each period: the rest is for what comes."""
+        own = self._services.get(service, self._services.get(ANY, Caps()))
+        return all(
+            cap.part(self.spent(now, cap.period, whose)) < limit * (now - _start(now, cap.period)) / cap.period
+            for caps, whose in ((self._overall, None), (own, service))
+            for cap, limit in _set(caps)
+        )
+
     def _check(self, cap: _Cap, limit: float, service: str | None, wanted: Amount, now: int) -> None:
         more = cap.part(wanted)
         spent = cap.part(self.spent(now, cap.period, service))

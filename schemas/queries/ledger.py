@@ -21,7 +21,8 @@ class JudgesStatus:
     `pending`: agent runs that wait, `in_flight`: that are before the judges just now. `trouble`: one line on why they
     do not work, although a model is configured. `failing`: why the latest call brought nothing; "" once one did.
     `missing_keys`: keys of models that the environment lacks; "" once a call was answered. `stopped`: the cap that kept
-    the latest refused call from being sent, until its hour or day ends.
+    the latest refused call from being sent, until its hour or day ends. `over_budget`: runs, exchanges and sessions
+    that a cap kept from being judged and that are to be caught up.
     """
 
     on: bool = False
@@ -33,6 +34,7 @@ class JudgesStatus:
     failing: str = ""
     missing_keys: str = ""
     stopped: str = ""
+    over_budget: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ....judges.llm.budget import DAY, HOUR
+from ....judges.llm.budget import DAY, HOUR, Budget
 from ....judges.llm.criteria import extended, load_judge, load_set, offered_judges
 from ....judges.llm.members import LlmJudges, llm_judges_of
 from ....judges.llm.schedule import WindowRules
@@ -34,6 +34,7 @@ from ..model.build import open_model, parameters
 from ..model.config import LlmConfig
 from ..model.ready import check_ready
 from ..pipeline import Judge
+from .catch_up import CatchUp
 from .descriptions import Descriptions, no_description
 from .judge_queue import JudgeQueue, JudgeTask
 from .judge_worker import JudgeWorker
@@ -114,8 +115,7 @@ def build_llm_judging(
 
     @asynccontextmanager
     async def open_judge(runner: LoopRunner) -> AsyncIterator[Judge[JudgeTask, JudgedSubject]]:
-        budget = budget_of(config.budget)
-        budget.load(await retry_until_available(lambda: kept.spend(clock() - DAY - HOUR)))
+        budget = await retry_until_available(lambda: spent(clock()))
         secret = await retry_until_available(kept.mark_key)
         shared: dict[str, Any] = {"answers": kept, "budget": budget, "secret": secret, "clock": clock}
         async with open_model(config, **shared) as model, open_verifier(config, model, **shared) as verifier:
@@ -131,6 +131,12 @@ def build_llm_judging(
             of_packs = PackJudge(packs.panel, packs.sessions, steps, runner.run, describe, metrics, clock)
             yield SubjectJudge(runs, {SubjectKind.EXCHANGE: of_packs, SubjectKind.SESSION: of_packs})
 
+    def spent(now: int) -> Budget:
+        budget = budget_of(config.budget)
+        budget.load(kept.spend(now - DAY - HOUR))
+        return budget
+
+    catch_up = CatchUp(cases, queue, versions, spent) if config.catch_up else None
     worker = JudgeWorker(
         cases,
         queue,
@@ -142,8 +148,9 @@ def build_llm_judging(
         listeners=listeners,
         clock=clock,
         tick=packs.closing.tick if packs else None,
+        catch_up=catch_up,
     )
-    watch_llm_judging(telemetry, queue, windows, selector)
+    watch_llm_judging(telemetry, queue, windows, selector, catch_up)
 
     def status() -> JudgesStatus:
         caps = {name: cap for name, cap in config.budget.model_dump().items() if isinstance(cap, int | float)}
@@ -157,6 +164,7 @@ def build_llm_judging(
             failing=worker.health.problem,
             missing_keys=worker.health.missing_keys,
             stopped=worker.health.stopped(clock()),
+            over_budget=catch_up.waiting if catch_up else 0,
         )
 
     def drop(keys: Collection[TraceKey]) -> None:

@@ -21,6 +21,7 @@ from ...worker.outage_log import OutageLog
 from ...worker.worker import Task, Work, Worker
 from ..pipeline import Judge, NotYetError
 from .batch_writer import BatchWriter
+from .catch_up import CatchUp
 from .enqueue import resume
 from .judge_health import JudgeHealth
 from .judge_queue import JudgeQueue, JudgeTask
@@ -65,6 +66,7 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
         listeners: Listeners | None = None,
         clock: Callable[[], int] = time.time_ns,
         tick: Callable[[int], None] | None = None,
+        catch_up: CatchUp | None = None,
     ) -> None:
         self.trouble = ""  # why the judges cannot work, one line
         self.health = JudgeHealth()
@@ -85,6 +87,10 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
             look = Task(lambda: tick(clock()))
             outage = OutageLog("closing sessions", "waits for the store", "goes on", clock)
             self.workers.append(Worker("llm-judges-sessions", look, outage, every=TICK_SECONDS, clock=clock))
+        if catch_up is not None:
+            caught = Task(lambda: catch_up.tick(clock()))
+            outage = OutageLog("catching up over-budget runs", "waits for the store", "goes on", clock)
+            self.workers.append(Worker("llm-judges-catch-up", caught, outage, every=TICK_SECONDS, clock=clock))
         self._judge: Judge[JudgeTask, JudgedSubject] | None = None
         self._runner: LoopRunner | None = None
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -8,6 +8,7 @@ from ....judges.llm.case import Deliberation, Stage
 from ....schemas.findings import FindingState
 from ....schemas.verdicts import JudgedSubject, SubjectKind
 from ...telemetry import SECONDS, Telemetry
+from .catch_up import CatchUp
 from .judge_queue import JudgeQueue
 from .run_selector import RunSelector
 from .windows import Windows
@@ -79,7 +80,13 @@ class LlmJudgingMetrics:
         self._retried.add(1, {"reason": reason})
 
 
-def watch_llm_judging(telemetry: Telemetry, queue: JudgeQueue, windows: Windows | None, selector: RunSelector) -> None:
+def watch_llm_judging(
+    telemetry: Telemetry,
+    queue: JudgeQueue,
+    windows: Windows | None,
+    selector: RunSelector,
+    catch_up: CatchUp | None = None,
+) -> None:
     """Gauges and counters that are kept elsewhere and read when someone asks."""
     gauge = telemetry.gauge
     gauge("tracejury_panel_waiting_runs", "Runs that wait for LLM judges", lambda: len(queue))
@@ -87,6 +94,12 @@ def watch_llm_judging(telemetry: Telemetry, queue: JudgeQueue, windows: Windows 
     gauge("tracejury_panel_held_bytes", "Bytes of traces held for LLM judges", lambda: queue.held_bytes, "By")
     if windows is not None:
         gauge("tracejury_panel_live_traces", "Live traces watched for windows", lambda: len(windows))
+    if catch_up is not None:
+        gauge(
+            "tracejury_panel_over_budget_subjects",
+            "Runs, exchanges and sessions that a cap kept from LLM judges and that are to be caught up",
+            lambda: catch_up.waiting,
+        )
     telemetry.counter(
         "tracejury_panel_left_out_runs",
         "Runs beyond the limit of their trace, not judged by LLMs",

@@ -14,6 +14,7 @@ from ....schemas.verdicts import JudgedSubject, Outcome, SubjectKind
 from ...store.client import Store
 from ...store.judging import StoredJudging
 from ...store.llm_judging import StoredLlmJudging
+from ...store.over_budget import OverBudgetSubject, over_budget, over_budget_count
 from ...store.stored_trace import stored_trace
 from .outcome import StoredJudgements, judgement_of
 
@@ -54,6 +55,14 @@ class StoredCases:
     def pending(self, limit: int) -> Sequence[LedgerRow]:
         """Pending ledger entries of all tenants, the oldest first."""
         return StoredLlmJudging(self._store).pending(limit)
+
+    def over_budget_count(self, since: int) -> int:
+        """The number of subjects of all tenants that a cap kept from being judged, of what arrived since."""
+        return over_budget_count(self._store, since)
+
+    def over_budget(self, since: int, limit: int) -> Sequence[OverBudgetSubject]:
+        """These, the newest first; about `limit` rows."""
+        return over_budget(self._store, since, limit)
 
     def stays(self, subject: JudgedSubject) -> bool:
         """Whether none of the traces that it is judged by was deleted meanwhile: else it is not stored."""

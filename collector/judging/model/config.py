@@ -184,6 +184,8 @@ class LlmConfig(Section):
     """Whatever the rate, judge a run with an error status."""
     budget: BudgetConfig = BudgetConfig()
     """Caps on spend."""
+    catch_up: bool = True
+    """Judge what a cap left out once there is room again: the newest first, and only with what fresh runs leave."""
     answer_cache_days: Annotated[float, Field(ge=0)] = 30.0
     """Days for which an answer is kept and not asked for again; 0 keeps none."""
     input_usd_per_million: Usd | None = None

@@ -161,3 +161,14 @@ def test_no_order_of_calls_passes_a_cap_by_more_than_the_estimates_err(steps: li
     assert budget.held(now).usd == pytest.approx(0.0, abs=1e-9)
     assert budget.held(now).tokens == 0
     assert budget.spent(now).usd <= 2.0 + error_usd + 1e-9
+
+
+def test_spare_is_what_falls_to_the_time_that_has_passed() -> None:
+    """Half a day's cap at noon; of every cap that holds for the service."""
+    budget = Budget(Caps(usd_per_day=1.0), {"shop": Caps(tokens_per_hour=100)})
+    budget.load([Spend(NOON, "shop", 0.4, 60)])
+    assert budget.spare("farm", NOON + 1)
+    assert not budget.spare("shop", NOON + HOUR // 2)
+    assert budget.spare("shop", NOON + HOUR * 3 // 4)
+    assert not budget.spare("farm", NOON - 6 * HOUR)
+    assert Budget(Caps()).spare("farm", NOON)
