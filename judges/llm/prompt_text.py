@@ -34,7 +34,7 @@ FIELDS: Final = """\
 absence, the words that pass it over, or the tool's name
 - `dimensions`: codes of the judges concerned, the most concerned first; `category`: one of that judge's
 - `severity`; `material`: false if it changed nothing
-- `why`: what is wrong and by which evidence (labels), in a sentence or two; `title`: the mistake briefly"""
+- `why`: in a sentence or two, what is wrong and the evidence (labels); `title`: the mistake briefly"""
 
 SCORES: Final = (
     "In `verdicts`, where asked for, each with: `judge` (name), `reasons` (a sentence), `score` 0 to 3 or null."
@@ -45,7 +45,7 @@ UNASKED: Final = "`confirmed`, `retracted` and `summary` stay empty unless asked
 HEAD: Final = "S0"
 """The label of a record's head in `look`."""
 
-CUT: Final = "- `cut`: true if it rests on text that is cut, as an absence may, and that you were not shown"
+CUT: Final = "- `cut`: true if it rests on cut text that you were not shown"
 
 LOOK: Final = """\
 In `look`, cut text that a finding (an absence above all) or a score would rest on: `label` (a step; S0: prompts, \
