@@ -71,7 +71,7 @@ def _first_message(first: NormalizedSpan, memory: Memory) -> list[str]:
     task = next((m.text for m in reversed(first.input_messages) if m.role == "user" and m.text), "")
     memory.given.update(t for t in (task, first.input_text) if t)
     text = task or ("" if first.input_messages else first.input_text)
-    lines = ["first message:", *_task(text, memory.limits)] if text else []
+    lines = ["first message:", *_task(text, memory)] if text else []
     _learn("first message", task, memory)
     return lines
 
@@ -106,11 +106,13 @@ def _prompt(text: str, limit: int) -> str:
     return condense(recorded(shown(text)), limit, examples=True)
 
 
-def _task(text: str, limits: TranscriptLimits) -> list[str]:
+def _task(text: str, memory: Memory) -> list[str]:
     """A first message: the task whole if it can be, the words before it as far as there is room for them."""
     announced = _ANNOUNCED.search(text, 0, _READ)
     preface = text[: announced.start()] if announced else ""
-    task = block(text[len(preface) :], limits.task, _HEAD_OF_TASK)
+    limits, asked = memory.limits, text[len(preface) :]
+    memory.hidden.read("first message", asked, limits.task, _HEAD_OF_TASK)
+    task = block(asked, limits.task, _HEAD_OF_TASK)
     if not preface.strip():
         return [task]
     return [_prompt(preface, limits.preface) if limits.preface else cut_notice(len(preface)), task]

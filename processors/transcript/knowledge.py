@@ -21,8 +21,8 @@ _PROMPT: Final = 2_400  # characters of what asks for a plan
 _MOST_MEANS: Final = 40
 _PURPOSE: Final = 100
 
-_INPUT: Final = re.compile(r"input\b|tools from here on:")
-_KNOWN: Final = re.compile(r"input (?:system|developer|assistant)\b|tools from here on:|arguments:")
+_INPUT: Final = re.compile(r"(?:input|excerpt of)\b|tools from here on:")
+_KNOWN: Final = re.compile(r"input (?:system|developer|assistant)\b|excerpt of\b|tools from here on:|arguments:")
 _ASKED: Final = re.compile(r"S\d+ llm (?:plan|facts)\b")
 _CALLED: Final = re.compile(r"S\d+ (?:tool|agent) (\S+): (error: )?")
 _LISTED: Final = re.compile(r"^ {1,8}[-*] [*`]{0,2}([A-Za-z_]\w{0,79})[*`]{0,2}(: ?.*)$", re.MULTILINE)
@@ -55,7 +55,7 @@ def _worth(step: Step, last: Step | None) -> str:
     dropped = _INPUT if _ASKED.match(step.text) else _KNOWN
     called = _CALLED.match(last.outline) if last and last.kind is not StepKind.LLM else None
     result = f"({called[1]})" if called else "\n"
-    return "".join(t for title, t in _sections(step.text) if not dropped.match(title) and result not in title.strip())
+    return "".join(t for title, t in sections(step.text) if not dropped.match(title) and result not in title.strip())
 
 
 def _brief(steps: Sequence[Step]) -> list[Step]:
@@ -68,18 +68,18 @@ def _brief(steps: Sequence[Step]) -> list[Step]:
 
 def inputs(text: str) -> str:
     """A step's first line and what its call was sent."""
-    sections = list(_sections(text))
-    sent = "".join(part for title, part in sections[1:] if _INPUT.match(title))
-    return sections[0][1] + (condense(sent, _PROMPT) if sent else "")
+    parts = list(sections(text))
+    sent = "".join(part for title, part in parts[1:] if _INPUT.match(title))
+    return parts[0][1] + (condense(sent, _PROMPT) if sent else "")
 
 
 def own_words(text: str, *, head: bool = False) -> str:
     """A step's text but for what its call was sent; with its first line if `head`."""
-    sections = list(_sections(text))
-    return "".join(part for title, part in sections[0 if head else 1 :] if not _INPUT.match(title))
+    parts = list(sections(text))
+    return "".join(part for title, part in parts[0 if head else 1 :] if not _INPUT.match(title))
 
 
-def _sections(text: str) -> Iterator[tuple[str, str]]:
+def sections(text: str) -> Iterator[tuple[str, str]]:
     """(title, text with the title) of a step's parts, its first line as one of them."""
     part: list[str] = []
     for line in text.splitlines(keepends=True):
@@ -123,7 +123,7 @@ class Means:
 
 
 def _found(step: Step) -> Iterator[tuple[str, str]]:
-    for title, part in _sections(step.text):
+    for title, part in sections(step.text):
         if _INPUT.match(title):
             pattern = _DEFINED if title.startswith("tools") else _LISTED
             for name, about in pattern.findall(part):

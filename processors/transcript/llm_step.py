@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ...schemas.normalized import Message, NormalizedSpan, ToolRequest
@@ -42,6 +42,7 @@ def llm_step(label: str, turn: Turn, llm: NormalizedSpan, after: Turn | None, me
     if not llm.input_messages and llm.input_text and llm.input_text not in memory.given:
         lines += ["input:", memory.render(f"input of {label}", llm.input_text, memory.limits.message)]
     lines += _output(label, turn, llm, after, memory)
+    lines += memory.hidden.excerpts(_said(llm))
     if unusual := [r for r in llm.finish_reasons if r.lower() not in _NORMAL]:
         lines.append(f"finish reason: {name(', '.join(unusual))}")
     lines += failures(label, llm, memory)
@@ -107,10 +108,10 @@ def _input(label: str, kind: TurnKind, message: Message, memory: Memory) -> list
     lines: list[str] = []
     if message.text:
         system = message.role in ("system", "developer")
-        whole: Shorten = lambda lines, _: system_lines(lines, memory.limits)  # noqa: E731
-        shorter = whole if system else condense if kind in _PROMPTED else None
+        uncut: Shorten = lambda lines, _: system_lines(lines, memory.limits)  # noqa: E731
+        shorter = uncut if system else condense if kind in _PROMPTED else None
         limit = memory.limits.system if system else memory.limits.prompt if shorter else memory.limits.message
-        lines += titled(title, memory.render(f"input of {label}", message.text, limit, shorter=shorter))
+        lines += titled(title, memory.render(f"input of {label}", message.text, limit, shorter=shorter, whole=system))
         if shorter:
             memory.prompted(message.text)
     for request in message.tool_requests:
@@ -140,6 +141,13 @@ def _output(label: str, turn: Turn, llm: NormalizedSpan, after: Turn | None, mem
     if turn.kind is not TurnKind.INNER:
         memory.replied(llm.output, tuple(r.name for r in requests))
     return lines or ([] if llm.is_error else ["wrote nothing that was recorded"])
+
+
+def _said(llm: NormalizedSpan) -> Iterator[str]:
+    """What the call wrote, thought and asked for: the words that rest on what it was sent."""
+    yield llm.output
+    yield from (m.reasoning for m in llm.output_messages if m.reasoning)
+    yield from (arguments_text(r.arguments) for r in llm.tool_requests)
 
 
 def _arguments(label: str, request: ToolRequest, memory: Memory) -> list[str]:

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Final
 
 from ...schemas.normalized import Message, NormalizedSpan
+from .hidden import HiddenPassages
 from .limits import TranscriptLimits
 from .lines import HEAD
 from .shown_lines import LEAST_GROUP, Shorten, ShownLines
@@ -26,13 +27,14 @@ _AROUND: Final = 200  # characters that a message may say around a result that i
 class Memory:
     """State of one transcript in the making.
 
-    `shown`: lines shown; `given`: texts of the header; `tools`: names of tools shown; `listed`: tools and agents that
-    prompts list, by name; `names`: call id to the tool that it asked for; `executes`: tool spans have been seen in this
-    run. A place is what a reference names: "result of S4".
+    `shown`: lines shown; `hidden`: passages that were cut; `given`: texts of the header; `tools`: names of tools shown;
+    `listed`: tools and agents that prompts list, by name; `names`: call id to the tool that it asked for; `executes`:
+    tool spans have been seen in this run. A place is what a reference names: "result of S4".
     """
 
     limits: TranscriptLimits
-    shown: ShownLines = field(default_factory=ShownLines)
+    hidden: HiddenPassages = field(default_factory=HiddenPassages)
+    shown: ShownLines = field(init=False)
     given: set[str] = field(default_factory=set)
     tools: set[str] = field(default_factory=set)
     listed: dict[str, str] = field(default_factory=dict)
@@ -44,6 +46,9 @@ class Memory:
     _said: tuple[str, ...] = ()
     _recent: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=_RECENT))
 
+    def __post_init__(self) -> None:
+        self.shown = ShownLines(self.hidden)
+
     def render(
         self,
         place: str,
@@ -52,9 +57,11 @@ class Memory:
         least: int = LEAST_GROUP,
         head: float = HEAD,
         shorter: Shorten | None = None,
+        *,
+        whole: bool = False,
     ) -> str:
         """`text` as recorded lines, shown lines by reference; from now on it is shown at `place`."""
-        return self.shown.render(place, text, limit, head, least, shorter)
+        return self.shown.render(place, text, limit, head, least, shorter, whole=whole)
 
     def prompted(self, text: str) -> None:
         """Note the tools and agents that a prompt lists (`- name: what it is for`)."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from ...schemas.shown import shown
+from .hidden import HiddenPassages
 from .lines import HEAD, block, cut, halves, recorded
 
 LEAST_GROUP: Final = 60
@@ -30,11 +31,13 @@ Shorten = Callable[[str, int], str]
 class ShownLines:
     """Lines and where they were first shown: "result of S4", "first message"."""
 
-    __slots__ = ("_origin",)
+    __slots__ = ("_hidden", "_lost", "_origin")
 
-    def __init__(self) -> None:
+    def __init__(self, hidden: HiddenPassages) -> None:
+        self._hidden = hidden
         # A line's hash stands for it: the lines themselves would double the memory of a trace.
         self._origin: dict[int, str] = {}
+        self._lost: set[int] = set()  # lines of prompts that were cut
 
     def record(self, place: str, text: str) -> None:
         """Record that `text` is shown at `place`."""
@@ -50,28 +53,34 @@ class ShownLines:
         head: float = HEAD,
         least: int = LEAST_GROUP,
         shorter: Shorten | None = None,
+        *,
+        whole: bool = False,
     ) -> str:
         """`text` as recorded lines, those that were shown before replaced by where, the rest cut; then learn it.
 
         `least`: characters from which lines that were shown before are left out. `shorter`: how all of
-        it is cut, if not in the middle.
+        it is cut, if not in the middle. `whole`: prompts' lines that were cut where they were first shown are shown.
         """
         if len(text) > _LONGEST:
             self.record(place, text)
+            self._hidden.read(place, text, limit, head)
             return block(text, limit, head)
         lines = shown(text).rstrip().split("\n")
         keys = _keys(lines)
-        parts = list(self._parts(lines, keys, least))
+        parts = list(self._parts(lines, keys, least, whole=whole))
         self._note(place, keys)
         if shorter:
-            return shorter("\n".join(f"= {where}" if where else recorded(part) for where, part in parts), limit)
+            told = shorter("\n".join(f"= {where}" if where else recorded(part) for where, part in parts), limit)
+            self._note_cut(told, parts)
+            return told
         size = sum(len(part) for where, part in parts if not where)
         share = min(1.0, limit / size) if size else 1.0
-        told = (
-            f"= {where}" if where else cut(part, max(int(len(part) * share), _LEAST_PART), head)
-            for where, part in parts
-        )
-        return "\n".join(told)
+        return "\n".join(f"= {where}" if where else self._shortened(place, part, share, head) for where, part in parts)
+
+    def _shortened(self, place: str, part: str, share: float, head: float) -> str:
+        limit = max(int(len(part) * share), _LEAST_PART)
+        self._hidden.read(place, part, limit, head)
+        return cut(part, limit, head)
 
     def contains(self, text: str) -> bool:
         """Whether all of `text` was shown before."""
@@ -85,9 +94,20 @@ class ShownLines:
             if key:
                 self._origin.setdefault(key, place)
 
-    def _where(self, line: str, key: int) -> str:
+    def _note_cut(self, told: str, parts: Sequence[tuple[str, str]]) -> None:
+        """Note the lines of a prompt that its shortened text does not have, until they are shown."""
+        kept = set(told.split("\n"))
+        for where, part in parts:
+            lines = [] if where else part.split("\n")
+            for line, key in zip(lines, _keys(lines), strict=True):
+                if f" {line}" in kept:
+                    self._lost.discard(key)
+                else:
+                    self._lost.add(key)
+
+    def _where(self, line: str, key: int, *, whole: bool) -> str:
         """The place at which a line was shown, also unquoted and unescaped as several lines; "" for none."""
-        if not key:
+        if not key or (whole and key in self._lost):
             return ""
         place = self._origin.get(key, "")
         if place or len(line) < _QUOTED or "\\n" not in line:
@@ -100,7 +120,7 @@ class ShownLines:
         return max(found, key=found.__getitem__) if found and fresh <= (1 - _KNOWN) * len(line) else ""
 
     def _parts(
-        self, lines: Sequence[str], keys: Sequence[int], least: int, *, ends: bool = True
+        self, lines: Sequence[str], keys: Sequence[int], least: int, *, ends: bool = True, whole: bool = False
     ) -> Iterator[tuple[str, str]]:
         """(where shown before or "", lines) in order; lines that say little go with what stands before them.
 
@@ -110,7 +130,7 @@ class ShownLines:
         known: list[str] = []
         labels: dict[str, None] = {}
         for line, key in zip(lines, keys, strict=True):
-            label = self._where(line, key)
+            label = self._where(line, key, whole=whole)
             if label or (known and not key):
                 known.append(line)
                 if label:

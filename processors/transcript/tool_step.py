@@ -75,7 +75,9 @@ def agent_step(
     error = call.error if call and (call.span or not late) else None
     if late and not answer and not error:
         return [*lines, "not finished when the next call was made"], f"agent {name(called, 40)}: not finished yet"
+    excerpts = memory.hidden.excerpts((answer,) if answer else ())
     lines += _result(label, answer or None, memory, silent=bool(error), title="its answer", limit=memory.limits.answer)
+    lines += excerpts
     if error:
         lines += titled("error", memory.render(f"error of {label}", error, memory.limits.result))
         memory.returned(f"error of {label}", error)

@@ -1,0 +1,151 @@
+"""Passages that were cut out of results and messages, until a later step's words need them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from ...schemas.shown import shown
+from .lines import halves, recorded
+
+_WORD: Final = re.compile(r"\d[\d.,:/-]*\d|[^\W\d_][\w-]{3,}")
+_COMMA: Final = re.compile(r"(?<=\d),(?=\d{3})")
+_END: Final = re.compile(r"[.!?;|}\]] |\\n")
+
+_SHORT: Final = 120  # characters up to which neighbouring lines make one passage
+_LONG: Final = 240  # characters of a passage cut out of a longer line
+_READ: Final = 30_000  # characters of one cut that are kept
+_KEPT: Final = 1_000_000  # characters of cuts kept at a time
+_COMMON: Final = 6  # passages from which a word tells nothing
+_RARE: Final = 2
+_ENOUGH: Final = 2.0  # a rare figure or name that is shared, or two rare words
+_WORDS: Final = 8_000  # characters of a step's own words in which figures and names are looked for
+_ROOM: Final = 800  # characters of excerpts at one step
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    place: str
+    text: str
+
+
+class HiddenPassages:
+    """Cut passages by the words that tell them apart: figures, names, and other words that few passages have.
+
+    Reading and asking cost time linear in the text; what is kept and what is given are bounded.
+    """
+
+    __slots__ = ("_by_word", "_given", "_often", "_passages", "_size")
+
+    def __init__(self) -> None:
+        self._passages: list[_Passage] = []
+        self._by_word: dict[str, list[int]] = {}
+        self._often: Counter[str] = Counter()
+        self._given: set[str] = set()
+        self._size = 0
+
+    def read(self, place: str, text: str, limit: int, head: float) -> None:
+        """Note the text at `place`, of which the middle is cut beyond `limit` characters."""
+        begin, missing, end = halves(text, limit, head)
+        self._show(begin)
+        if missing:
+            self._show(end)
+            self._hide(place, text[len(begin) : len(begin) + min(missing, _READ)])
+
+    def _show(self, text: str) -> None:
+        """Count the words of what is shown: what they share needs an excerpt less."""
+        self._often.update(dict.fromkeys((word for word, _ in _words(text[:_READ])), _RARE))
+
+    def _hide(self, place: str, text: str) -> None:
+        """Keep what is cut."""
+        if self._size > _KEPT:
+            self._passages, self._by_word, self._size = [], {}, 0
+        self._size += len(text)
+        for passage in _passages(shown(text)):
+            number = len(self._passages)
+            self._passages.append(_Passage(place, passage))
+            for word in dict.fromkeys(word for word, _ in _words(passage)):
+                self._often[word] += 1
+                if self._often[word] <= _COMMON:
+                    self._by_word.setdefault(word, []).append(number)
+                else:
+                    self._by_word.pop(word, None)
+
+    def excerpts(self, said: Iterable[str]) -> list[str]:
+        """Lines with the passages that share rare figures, names or words with what a step said, each given once."""
+        if not self._passages:
+            return []
+        words = dict(found for text in said for found in _words(text[:_WORDS]))
+        shared: dict[int, float] = {}
+        for word, weight in words.items():
+            often = self._often[word]
+            if often <= _COMMON:
+                for number in self._by_word.get(word, ()):
+                    shared[number] = shared.get(number, 0.0) + weight / (1 if often <= _RARE else 2)
+        best = sorted((n for n in shared if shared[n] >= _ENOUGH), key=lambda n: (-shared[n], n))
+        return list(self._told(sorted(self._fitting(best))))
+
+    def _fitting(self, numbers: Iterable[int]) -> Iterator[int]:
+        room = _ROOM
+        for number in numbers:
+            text = self._passages[number].text
+            if text not in self._given and len(text) <= room:
+                room -= len(text)
+                self._given.add(text)
+                yield number
+
+    def _told(self, numbers: Iterable[int]) -> Iterator[str]:
+        place = ""
+        for number in numbers:
+            passage = self._passages[number]
+            if passage.place != place:
+                place = passage.place
+                yield f"excerpt of {place}, cut there:"
+            yield recorded(passage.text)
+
+
+def _words(text: str) -> Iterator[tuple[str, float]]:
+    """Figures, names and longer words, with what one that is shared counts."""
+    for found in _WORD.findall(text):
+        if found[0].isdigit():
+            yield _COMMA.sub("", found), 2.0
+        else:
+            yield found.casefold(), 2.0 if found[0].isupper() else 1.0
+
+
+def _passages(text: str) -> Iterator[str]:
+    """A text in consecutive passages: lines, short ones joined, long ones divided at the ends of sentences."""
+    joined: list[str] = []
+    size = 0
+    for line in text.split("\n"):
+        if joined and size + len(line) > _SHORT:
+            yield from _told_passage(joined)
+            joined, size = [], 0
+        if len(line) > _LONG:
+            yield from _divided(line)
+        else:
+            joined.append(line)
+            size += len(line) + 1
+    yield from _told_passage(joined)
+
+
+def _told_passage(lines: list[str]) -> Iterator[str]:
+    text = "\n".join(line for line in lines if line.strip())
+    if text:
+        yield text
+
+
+def _divided(line: str) -> Iterator[str]:
+    at = 0
+    while len(line) - at > _LONG:
+        least, most = at + _LONG // 2, at + _LONG
+        ends = [found.end() for found in _END.finditer(line, least, most)]
+        end = ends[-1] if ends else line.rfind(" ", least, most)
+        end = end if end > 0 else most
+        yield line[at:end].strip()
+        at = end
+    if line[at:].strip():
+        yield line[at:].strip()
