@@ -66,9 +66,9 @@ class AnswerRow:
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """The cost of the calls for one service in one hour. `hour`: its first unix nano; `tokens`: read and written.
+    """The cost of one service's calls of one purpose in one hour. `hour`: its first unix nano.
 
-    `unpriced`: those of the tokens that no price is known for, and that are not in `usd`.
+    `tokens`: read and written; `unpriced`: those that no price is known for, and that are not in `usd`.
     """
 
     hour: int
@@ -77,6 +77,7 @@ class Spend:
     tokens: int
     calls: int = 0
     unpriced: int = 0
+    purpose: str = ""
 
 
 class Source(StrEnum):

@@ -10,7 +10,14 @@ from ...schemas.llm_rows import Spend
 from ...schemas.queries.ledger import JudgesStatus, LedgerEntry
 from ...schemas.text.moments import iso_time
 from ...schemas.wire.base import fill
-from ...schemas.wire.traces import LedgerJson, LedgerSubjectJson, ServiceSpentJson, SpendJson, SpentJson
+from ...schemas.wire.traces import (
+    LedgerJson,
+    LedgerSubjectJson,
+    PurposeSpentJson,
+    ServiceSpentJson,
+    SpendJson,
+    SpentJson,
+)
 
 HOUR: Final = 3_600 * 1_000_000_000
 DAY: Final = 24 * HOUR
@@ -42,7 +49,7 @@ def day_start(now: int) -> int:
 
 
 def present_spend(spend: Sequence[Spend], status: JudgesStatus, now: int) -> SpendJson:
-    """The cost of this hour and this day. `spend`: of this day (`day_start`), by hour and service."""
+    """The cost of this hour and this day. `spend`: of this day (`day_start`), by hour, service and purpose."""
     hour = now - now % HOUR
     by_service: dict[str, list[Spend]] = {}
     for s in spend:
@@ -55,9 +62,28 @@ def present_spend(spend: Sequence[Spend], status: JudgesStatus, now: int) -> Spe
         hour=_spent((s for s in spend if s.hour >= hour), hour),
         day=_spent(spend, day_start(now)),
         services=sorted(services, key=lambda sums: (-sums.usd, -sums.tokens, sums.service)),
+        purposes=spent_by_purpose(spend),
         caps=dict(status.caps),
         used=used_of_caps(spend, status.caps, now),
     )
+
+
+def spent_by_purpose(spend: Iterable[Spend]) -> list[PurposeSpentJson]:
+    """The cost of each kind of calls, the most calls first; calls without a purpose are of earlier releases."""
+    by_purpose: dict[str, list[Spend]] = {}
+    for s in spend:
+        if s.purpose:
+            by_purpose.setdefault(s.purpose, []).append(s)
+    rows = [
+        PurposeSpentJson(
+            purpose=purpose,
+            usd=sum((s.usd for s in each), 0.0),
+            tokens=sum(s.tokens for s in each),
+            calls=sum(s.calls for s in each),
+        )
+        for purpose, each in by_purpose.items()
+    ]
+    return sorted(rows, key=lambda row: (-row.calls, row.purpose))
 
 
 def _spent(spend: Iterable[Spend], since: int) -> SpentJson:

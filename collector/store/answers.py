@@ -26,10 +26,10 @@ ORDER BY At DESC LIMIT 1
 _SPEND: Final = f"""
 SELECT
     intDiv(At, {HOUR}) * {HOUR} AS hour, Service, sum(Cost), sum(InputTokens + OutputTokens), count(),
-    sumIf(InputTokens + OutputTokens, NOT Priced)
+    sumIf(InputTokens + OutputTokens, NOT Priced), Purpose
 FROM answers FINAL
 WHERE {TENANT} AND At >= {{since:UInt64}} AND ReceivedAt >= fromUnixTimestamp64Nano({{since:Int64}})
-GROUP BY hour, Service ORDER BY hour, Service
+GROUP BY hour, Service, Purpose ORDER BY hour, Service, Purpose
 """
 
 
@@ -57,5 +57,5 @@ class StoredAnswers:
         store_rows(self._store, "answers", "answers", ANSWER_COLUMNS, made)
 
     def spend(self, since: int) -> list[Spend]:
-        """The cost of calls from `since` (unix nanos) on, by hour (of UTC) and service."""
+        """The cost of calls from `since` (unix nanos) on, by hour (of UTC), service and purpose."""
         return [Spend(*row) for row in self._scope.select(_SPEND, since=max(since, 0))]

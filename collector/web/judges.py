@@ -21,7 +21,7 @@ from ...schemas.rates import By, Estimate, Population, RateAnswer, RateQuery
 from ...schemas.verdicts import Outcome
 from ..api.params import read_cursor, write_cursor
 from ..queries.explain.glossary import find_term
-from ..queries.present_llm import day_start
+from ..queries.present_llm import day_start, spent_by_purpose
 from .headline import RateChange, change_of
 from .site import Site, choice, page
 from .window import HOUR, Window
@@ -99,6 +99,7 @@ def add_judges(app: FastAPI, site: Site) -> None:
             rules=[one for one in quality if _is_rule(one.judge)],
             working=working,
             spent=against_caps(spends, working.caps, now),
+            purposes=spent_by_purpose(spend for spend in spends if spend.hour >= day_start(now)),
             silent=[entry for outcome in SILENT for entry in _words(site, window, "", outcome, None)[:5]],
         )
 

@@ -256,12 +256,22 @@ class ServiceSpentJson(WireModel):
     tokens: int
 
 
+class PurposeSpentJson(WireModel):
+    """The cost of one kind of calls today; `purpose`: "plan", "window", "closing", "lookup" for second looks, …."""
+
+    purpose: str
+    usd: Number
+    tokens: int
+    calls: int
+
+
 class SpendJson(WireModel):
     """This hour and this day of UTC; `caps` of all services together and what is `used` of each, by name."""
 
     hour: SpentJson
     day: SpentJson
     services: list[ServiceSpentJson]
+    purposes: list[PurposeSpentJson]
     caps: dict[str, Number]
     used: dict[str, Number]
 

@@ -84,6 +84,9 @@ def _cells(row: LedgerJson) -> Iterator[Text]:
 
 def _spend(spend: SpendJson) -> Iterator[Text]:
     yield Text(f"this hour: {_spent(spend.hour)}; today (UTC): {_spent(spend.day)}")
+    if spend.purposes:
+        kinds = (f"{one.purpose} {one.calls:,} ({counted(one.tokens, 'token')})" for one in spend.purposes)
+        yield content("today's calls: " + ", ".join(kinds))
     services = spend.services if len(spend.services) > 1 else ()
     for one in services[:SERVICES]:
         name = content(one.service or "unknown service", 60)

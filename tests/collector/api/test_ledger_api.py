@@ -92,7 +92,7 @@ def test_spend_of_this_hour_and_this_day(api: Api) -> None:
     api.status[0] = ON
     api.reader.ledger.spent = [
         Spend(day - HOUR, "yesterday", 99.0, 9, 9), Spend(day, "shop", 1.0, 100, 1), Spend(hour, "shop", 0.5, 50, 2, 7),
-        Spend(hour, "desk", 2.0, 10, 1),
+        Spend(hour, "desk", 2.0, 10, 1, purpose="lookup"),
     ]  # fmt: skip
     spend = api.get("/api/ledger")["spend"]
     assert spend["hour"] == {
@@ -112,6 +112,7 @@ def test_spend_of_this_hour_and_this_day(api: Api) -> None:
     assert spend["services"] == [
         {"service": "desk", "usd": 2.0, "tokens": 10}, {"service": "shop", "usd": 1.5, "tokens": 150},
     ]  # fmt: skip
+    assert spend["purposes"] == [{"purpose": "lookup", "usd": 2.0, "tokens": 10, "calls": 1}]
     assert spend["caps"] == {"usd_per_day": 10.0}
 
 
@@ -173,12 +174,16 @@ def test_the_command_shows_words_summary_spend_and_judges(api: Api) -> None:
     """All that one needs to know, on one screen."""
     api.status[0] = ON
     api.reader.ledger.words = [ledger_entry(1), ledger_entry(2, outcome=Outcome.FAILED, reason="no usable answer")]
-    api.reader.ledger.spent = [Spend(NOW - NOW % HOUR, "shop", 0.5, 1234, 2, 34)]
+    hour = NOW - NOW % HOUR
+    api.reader.ledger.spent = [
+        Spend(hour, "shop", 0.3, 1000, 1, 34, "closing"), Spend(hour, "shop", 0.2, 234, 1, purpose="lookup"),
+    ]  # fmt: skip
     result = run(api)
     assert result.exit_code == 0
     for part in (
         KNOWN, "svc / agent", "agent-run run-1", "goal-fulfilment", "2 of 3", "failed", "no usable answer",
         "1 done, 1 failed", "today (UTC): $0.5000, 1,234 tokens, 2 calls (34 tokens of unknown price)",
+        "today's calls: closing 1 (1,000 tokens), lookup 1 (234 tokens)",
         "caps: usd_per_day 10", "LLM judges: some/model, 3 agent runs waiting, 2 in flight",
     ):  # fmt: skip
         assert part in result.stdout

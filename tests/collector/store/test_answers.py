@@ -46,7 +46,7 @@ def test_what_was_cut_off_or_withheld_is_asked_again(store: Store, finish: str) 
     kept = answers(store)
     kept.keep([replace(ROW, finish_reason=finish)])
     assert kept.answer(ROW.key) is None
-    assert kept.spend(0) == [Spend(NOW - NOW % HOUR, "shop", 0.25, 1050, 1, 0)]
+    assert kept.spend(0) == [Spend(NOW - NOW % HOUR, "shop", 0.25, 1050, 1, 0, "panel")]
 
 
 def test_an_answer_without_a_key_spares_no_call(store: Store) -> None:
@@ -57,19 +57,23 @@ def test_an_answer_without_a_key_spares_no_call(store: Store) -> None:
     assert len(kept.spend(0)) == 1
 
 
-def test_spend_is_by_hour_and_service(store: Store) -> None:
+def test_spend_is_by_hour_service_and_purpose(store: Store) -> None:
     """Dollars and tokens of each; those of unknown price apart; what was kept twice counts once."""
     hour = NOW - NOW % HOUR
     rows = [
         replace(ROW, at=hour), replace(ROW, at=hour + 1, cost=None), replace(ROW, at=hour - 1),
-        replace(ROW, at=hour + 2, service="desk", cost=1.0),
+        replace(ROW, at=hour + 2, service="desk", cost=1.0), replace(ROW, at=hour + 3, purpose="lookup"),
     ]  # fmt: skip
     kept = answers(store)
     kept.keep(rows)
     kept.keep(rows[:2])
-    later = [Spend(hour, "desk", 1.0, 1050, 1, 0), Spend(hour, "shop", 0.25, 2100, 2, 1050)]
+    later = [
+        Spend(hour, "desk", 1.0, 1050, 1, 0, "panel"),
+        Spend(hour, "shop", 0.25, 1050, 1, 0, "lookup"),
+        Spend(hour, "shop", 0.25, 2100, 2, 1050, "panel"),
+    ]
     assert kept.spend(hour) == later
-    assert kept.spend(0) == [Spend(hour - HOUR, "shop", 0.25, 1050, 1, 0), *later]
+    assert kept.spend(0) == [Spend(hour - HOUR, "shop", 0.25, 1050, 1, 0, "panel"), *later]
     assert kept.spend(hour + HOUR) == []
     assert StoredAnswers(store, "other").spend(0) == []
 

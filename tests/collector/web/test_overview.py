@@ -74,7 +74,7 @@ def told(api: Api) -> Api:
     api.reader.rates = Told()
     api.reader.pipeline_stats.late = Timeliness(12, 1_500_000_000, 9_000_000_000)
     api.reader.pipeline_stats.words = {HOSTILE: {Outcome.DONE: 3}, "plan-quality": {Outcome.FAILED: 1}}
-    api.reader.ledger.spent = [Spend(NOW - NOW % HOUR, "svc", 0.42, 12_345, 7, unpriced=100)]
+    api.reader.ledger.spent = [Spend(NOW - NOW % HOUR, "svc", 0.42, 12_345, 7, unpriced=100, purpose=HOSTILE)]
     sums = Sums(9, 9, 3, 3, 9, 9, 9, 9, 3, 3, 3, 3, 3, 3, 3)
     api.reader.pipeline_stats.seen = [VersionSeen(f"v{n}", HOSTILE, NOW - 9, NOW - n, sums) for n in range(2)]
     word = LedgerRow(
